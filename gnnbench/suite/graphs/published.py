@@ -82,7 +82,8 @@ def _planetoid(title: str, counts: Counts, train: int, **more: Any) -> Dataset:
     )
 
 
-def _ogb(name: str, counts: Counts, archive: str, title: str = "", **more: Any) -> Dataset:
+def _ogb(name: str, counts: Counts, title: str = "", **more: Any) -> Dataset:
+    archive = (title or name).removeprefix("ogbn-")
     url = f"http://snap.stanford.edu/ogb/data/nodeproppred/{archive}.zip"
     return Dataset(name, title or name, "ogb", *counts, url=url, **more)
 
@@ -126,7 +127,6 @@ _ALL = (
     _ogb(
         "ogbn-arxiv",
         (169_343, 1_166_243, 128, 40),
-        archive="arxiv",
         split=(90_941, 29_799, 48_603),
         homophily=0.66,
         download_bytes=83_000_000,
@@ -134,7 +134,6 @@ _ALL = (
     _ogb(
         "ogbn-products",
         (2_449_029, 61_859_140, 100, 47),
-        archive="products",
         split=(196_615, 39_323, 2_213_091),
         homophily=0.81,
         download_bytes=1_480_000_000,
@@ -142,7 +141,6 @@ _ALL = (
     _ogb(
         "ogbn-proteins",
         (132_534, 39_561_252, 8, 112),
-        archive="proteins",
         split=(86_619, 21_236, 24_679),
         homophily=0.66,
         download_bytes=227_000_000,
@@ -152,7 +150,6 @@ _ALL = (
     _ogb(  # features of all but papers are made up
         "ogbn-mag-hetero",
         (1_939_743, 21_111_007, 128, 349),
-        archive="mag",
         split=(629_571, 64_879, 41_939),
         homophily=0.30,
         download_bytes=433_000_000,
