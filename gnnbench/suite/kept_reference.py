@@ -19,7 +19,7 @@ Upstream = Mapping[str, Tensor]
 """Gradients of an output's parts, by place."""
 
 
-class Asked(NamedTuple):
+class Request(NamedTuple):
     """What a reference is computed of."""
 
     reference: Reference
@@ -32,15 +32,15 @@ class Asked(NamedTuple):
 class Expected:
     """A reference's outputs, by place as `outputs.parts` names it, and the gradients of its arguments."""
 
-    def __init__(self, asked: Asked, *, differentiate: bool) -> None:
-        self.asked, self._has_gradients = asked, differentiate
+    def __init__(self, request: Request, *, differentiate: bool) -> None:
+        self.request, self._has_gradients = request, differentiate
         with torch.set_grad_enabled(differentiate):
-            self.outputs = opened(parts(asked.reference(asked.view.graph, *asked.arguments)))
+            self.outputs = opened(parts(request.reference(request.view.graph, *request.arguments)))
 
     @cached_property
     def gradients(self) -> tuple[Tensor, ...]:
         """Of the arguments that need one: made when they are asked for, after the outputs were compared."""
-        upstream = self.asked.upstream or {}
+        upstream = self.request.upstream or {}
         places = list(upstream or [""])
         if not self.outputs.keys() >= {*places}:
             places = differentiable(self.outputs)[: len(places)]
@@ -53,18 +53,19 @@ class Expected:
             ends.append(gradient_for(values, entries) if is_fixed else gradient)
         if len(starts) < len(given) or not all(tensor.requires_grad for tensor in starts):
             raise UncomparableError("the output needs no gradient, and that of the kernel does")
-        wanted = [tensor for tensor in numbers(self.asked.arguments) if tensor.requires_grad]
+        wanted = [tensor for tensor in numbers(self.request.arguments) if tensor.requires_grad]
         gradients = torch.autograd.grad(starts, wanted, ends, materialize_grads=True)
         # Without what the backward pass kept.
         detached = {place: part.detach() for place, part in self.outputs.items() if isinstance(part, Tensor)}
         self.outputs |= detached
         return gradients
 
-    def serves(self, asked: Asked, *, differentiate: bool) -> bool:
+    def serves(self, request: Request, *, differentiate: bool) -> bool:
         """Return whether these are the results that are asked for; `upstream` matters to gradients only."""
-        same = self.asked.reference is asked.reference and self.asked.view is asked.view
-        same = same and self._has_gradients >= differentiate and _equal(self.asked.arguments, asked.arguments)
-        return same and (not differentiate or _equal(self.asked.upstream, asked.upstream))
+        mine = self.request
+        same = mine.reference is request.reference and mine.view is request.view
+        same = same and self._has_gradients >= differentiate and _equal(mine.arguments, request.arguments)
+        return same and (not differentiate or _equal(mine.upstream, request.upstream))
 
 
 class KeptReference:
@@ -85,11 +86,11 @@ class KeptReference:
             self._view = how, view_of(graph, width, operation)
         return self._view[1]
 
-    def of(self, asked: Asked, *, differentiate: bool) -> Expected:
+    def of(self, request: Request, *, differentiate: bool) -> Expected:
         """Return the results, computed now if they are others than before."""
-        if self._last is None or not self._last.serves(asked, differentiate=differentiate):
+        if self._last is None or not self._last.serves(request, differentiate=differentiate):
             self._last = None  # frees it before the next is made
-            self._last = Expected(asked, differentiate=differentiate)
+            self._last = Expected(request, differentiate=differentiate)
         return self._last
 
 

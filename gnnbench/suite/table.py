@@ -120,5 +120,5 @@ def reading(rows: Sequence[TableRow], arguments: Sequence[str] = ()) -> list[str
 
 def notes(rows: Sequence[TableRow], verbosity: int = 0) -> list[str]:
     """Return the notes on rows."""
-    found = ((f"{row.spec.labels.subject} {row.spec.platform}", row.notes) for row in rows)
-    return measured.notes(found, len(rows), verbosity)
+    named = ((f"{row.spec.labels.subject} {row.spec.platform}", row.notes) for row in rows)
+    return measured.notes(named, len(rows), verbosity)

@@ -15,7 +15,7 @@ from .accuracy import MismatchError, agree, check_type, compare, compare_network
 from .backward import differentiated, is_single, parts_of, tied
 from .case import Case
 from .definitions import Reference, adam_step
-from .kept_reference import Asked, Expected, KeptReference, numbers, opened, stored
+from .kept_reference import Expected, KeptReference, Request, numbers, opened, stored
 from .platforms import PlatformModule, Result
 from .spec import FORWARD, FORWARD_BACKWARD, STEP, TRAIN
 from .view import View
@@ -62,8 +62,8 @@ def verify(
     by_place = dict(zip(differentiated(module, output), upstream, strict=False)) if upstream else None
     differentiate = case.spec.direction not in (FORWARD, STEP, *([TRAIN] if result else []))
     try:
-        asked = Asked(reference, view, arguments, by_place)
-        expected = kept.of(asked, differentiate=differentiate)
+        request = Request(reference, view, arguments, by_place)
+        expected = kept.of(request, differentiate=differentiate)
         with torch.no_grad():
             computed = _computed(module, output, operands, expected.outputs, result)
             try:
@@ -143,7 +143,7 @@ def _compare_gradients(
     if case.spec.direction != FORWARD_BACKWARD:
         compare_network(case, [gradient for gradient, _ in computed], right)
     else:
-        view = expected.asked.view
+        view = expected.request.view
         for index, ((gradient, _), gradient_right, start) in enumerate(
             zip(computed, right, before, strict=True)
         ):
@@ -154,7 +154,7 @@ def _compare_gradients(
                 )
 
             def again(index: int = index) -> Tensor:
-                return Expected(expected.asked, differentiate=True).gradients[index]
+                return Expected(expected.request, differentiate=True).gradients[index]
 
             ties = None
             if not start.is_nested and start.layout in _DENSE:
