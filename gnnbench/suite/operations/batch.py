@@ -95,8 +95,12 @@ def _join(graphs: list[Any]) -> Any:
     return pyg_data.Batch.from_data_list(graphs)
 
 
-def _result(batch: Any, _graphs: list[Any]) -> tuple[Tensor, ...]:
-    """Return what `reference` does."""
+def opened(batch: Any, *_graphs: Any) -> tuple[Tensor, ...]:
+    """Return of a batch of either library what `reference` does."""
+    if not hasattr(batch, "ptr"):
+        sizes = batch.batch_num_nodes()
+        member = torch.arange(len(sizes)).to(sizes).repeat_interleave(sizes)
+        return torch.stack(batch.edges()), batch.edata["w"], sizes, member, batch.ndata["x"]
     if "adj_t" in batch:
         matrix = batch.adj_t
         is_csr = isinstance(matrix, torch.Tensor)
@@ -123,12 +127,6 @@ def _csr(each: Molecule) -> Tensor:
     return torch.sparse_csr_tensor(pointer, source, each.bonds, size=size, check_invariants=False)
 
 
-def _dgl_result(batch: DGLGraph, _graphs: list[DGLGraph]) -> tuple[Tensor, ...]:
-    numbers = batch.batch_num_nodes()
-    member = torch.arange(len(numbers)).to(numbers).repeat_interleave(numbers)
-    return torch.stack(batch.edges()), batch.edata["w"], numbers, member, batch.ndata["x"]
-
-
 def reference(graph: Graph) -> tuple[Tensor, ...]:
     """Return edges [2, e], numbers of entries [e], sizes [B], the graph of each node [n], features [n, D]."""
     edge_index, member, counts = edges(graph), membership(graph), sizes(graph)
@@ -142,14 +140,14 @@ _operation = partial(operation, batched=True, directions=(FORWARD,), graphs=MOLE
 OPERATIONS = (
     _operation(
         "batch",
-        pyg=Call("Batch.from_data_list", _join, build=lambda case: pyg_molecules(case, SIZE), result=_result),
+        pyg=Call("Batch.from_data_list", _join, build=lambda case: pyg_molecules(case, SIZE), result=opened),
         sparse=Call(
             "Batch.from_data_list with SparseTensor as adj_t",
             _join,
             build=partial(_with_matrix, _sparse_matrix),
-            result=_result,
+            result=opened,
         ),
-        dgl=Call("dgl.batch", "dgl.batch", build=lambda case: dgl_molecules(case, SIZE), result=_dgl_result),
+        dgl=Call("dgl.batch", "dgl.batch", build=lambda case: dgl_molecules(case, SIZE), result=opened),
         example=True,
         reference=reference,
     ),
@@ -159,7 +157,7 @@ OPERATIONS = (
             "Batch.from_data_list with CSR tensors as adj_t",
             _join,
             build=partial(_with_matrix, _csr),
-            result=_result,
+            result=opened,
         ),
         reference=reference,
         default=False,

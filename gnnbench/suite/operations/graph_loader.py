@@ -14,7 +14,7 @@ from ..libraries import dgl, pyg_data, pyg_loader, torch
 from ..limits import refuses
 from ..loading import Loading
 from ..operation import FORWARD, Call, operation
-from .batch import MOLECULES, all_sizes, dgl_molecules, pyg_molecules
+from .batch import MOLECULES, all_sizes, dgl_molecules, opened, pyg_molecules
 from .neighbor_loader import BATCHES, REPEATS, workers
 from .neighbors import ON_CPU
 
@@ -88,11 +88,7 @@ def result(batches: list[Any], _loading: Loading) -> tuple[Tensor, ...]:
     """Return what `reference` does, of the batches of either platform."""
     parts, first = [], 0
     for batch in batches:
-        if hasattr(batch, "ptr"):
-            edges, numbers, x = batch.edge_index, batch.ptr.diff(), batch.x
-        else:
-            edges, numbers = torch.stack(batch.edges()), batch.batch_num_nodes()
-            x = batch.ndata["x"]
+        edges, _, numbers, _, x = opened(batch)
         parts.append((edges + first, numbers, x))
         first += len(x)
     edges, numbers, x = zip(*parts, strict=True)
