@@ -49,8 +49,9 @@ class Expected:
         for place, gradient in zip(places, given, strict=False):
             entries, values = stored(self.outputs[place])
             starts.append(values)
-            is_fixed = gradient is None or entries is not None
-            ends.append(gradient_for(values, entries) if is_fixed else gradient)
+            if gradient is None or entries is not None:
+                gradient = gradient_for(values, entries)  # noqa: PLW2901
+            ends.append(gradient)
         if len(starts) < len(given) or not all(tensor.requires_grad for tensor in starts):
             raise UncomparableError("the output needs no gradient, and that of the kernel does")
         wanted = [tensor for tensor in numbers(self.request.arguments) if tensor.requires_grad]

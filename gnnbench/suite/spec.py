@@ -53,8 +53,8 @@ class Spec:
         match = _ID.search(test_id)
         if not match:
             return None
-        *fields, hidden, device = match.groups()
-        return cls(*fields, int(hidden), device)
+        operation, direction, platform, dtype, index_dtype, dataset, hidden, device = match.groups()
+        return cls(operation, direction, platform, dtype, index_dtype, dataset, int(hidden), device)
 
     @property
     def labels(self) -> Labels:

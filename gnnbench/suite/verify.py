@@ -156,7 +156,7 @@ def _compare_gradients(
             def again(index: int = index) -> Tensor:
                 return Expected(expected.request, differentiate=True).gradients[index]
 
-            ties = None
+            ties: Callable[..., Tensor] | None = None
             if not start.is_nested and start.layout in _DENSE:
                 ties = partial(tied, start, again)
             largest = _gradient_terms(start, expected.outputs, upstream)

@@ -64,10 +64,6 @@ def record(item: pytest.Item, *, passed: bool) -> dict[str, Any] | None:
 
 def summarize(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
     """Write the tables, a few notes, and how many benchmarks were checked, timed and skipped."""
-    if reporter.config.getoption("numprocesses", None):
-        # Only xdist's workers collected the tests, and their headers are not shown.
-        for line in header(reporter.config, ()):
-            reporter.write_line(line)
     rows = [entry["row"] for entry in records if entry["row"]]
     below = [*reading(rows, arguments_without(reporter.config)), *notes(rows, reporter.verbosity)]
     tables, colour = document(rows), reporter.hasmarkup
