@@ -70,14 +70,10 @@ def verify(
                 _compare_outputs(case, computed, expected.outputs, view, largest_of(numbers(arguments)))
             except MismatchError as error:
                 raise MismatchError(f"{error}{hint}") from None
-        gradients = expected.gradients if differentiate else ()
+        if differentiate:
+            _compare_gradients(case, given, expected, upstream)
     except UncomparableError as error:
         raise MismatchError(f"{case.spec.id}: of the reference, {error}") from None
-    if differentiate:
-        before = [tensor for tensor in numbers(arguments) if tensor.requires_grad]
-        right = list(map(_dense, gradients, before))
-        of_kernel = list(_gradients(case, given, right, before))
-        _compare_gradients(case, of_kernel, before, right, expected, upstream)
 
 
 def _random_states(case: Case) -> list[Tensor]:
@@ -132,35 +128,29 @@ def _text(value: Any) -> str:
 
 
 def _compare_gradients(
-    case: Case,
-    computed: Sequence[tuple[Tensor, Tensor]],
-    before: Sequence[Tensor],
-    right: Sequence[Tensor],
-    expected: Expected,
-    upstream: Sequence[Tensor],
+    case: Case, given: Sequence[tuple[Any, bool]], expected: Expected, upstream: Sequence[Tensor]
 ) -> None:
     """Compare the gradients in `.grad`, and after a whole epoch the parameters."""
+    view = expected.request.view
+    before = [tensor for tensor in numbers(expected.request.arguments) if tensor.requires_grad]
+    right = list(map(_dense, expected.gradients, before))
+    computed = list(_gradients(case, given, right, before))
     if case.spec.direction != FORWARD_BACKWARD:
         compare_network(case, [gradient for gradient, _ in computed], right)
     else:
-        view = expected.request.view
-        for index, ((gradient, _), gradient_right, start) in enumerate(
-            zip(computed, right, before, strict=True)
-        ):
+        for index, ((gradient, _), start) in enumerate(zip(computed, before, strict=True)):
             what = f"the gradient of input tensor {index}"
             if not view.is_zero_outside(gradient):
-                raise MismatchError(
-                    f"{case.spec.id}: {what} is not zero where the output does not depend on it"
-                )
+                why = f"{what} is not zero where the output does not depend on it"
+                raise MismatchError(f"{case.spec.id}: {why}")
 
             def again(index: int = index) -> Tensor:
                 return Expected(expected.request, differentiate=True).gradients[index]
 
-            ties: Callable[..., Tensor] | None = None
-            if not start.is_nested and start.layout in _DENSE:
-                ties = partial(tied, start, again)
+            dense = not start.is_nested and start.layout in _DENSE
+            ties = partial(tied, start, again) if dense else None
             largest = _gradient_terms(start, expected.outputs, upstream)
-            compare(case, what, view.inside(gradient), gradient_right, largest, ties)
+            compare(case, what, view.inside(gradient), right[index], largest, ties)
     if case.spec.direction == TRAIN:
         for index, ((gradient, parameter), start) in enumerate(zip(computed, before, strict=True)):
             after = adam_step(start.detach(), gradient.detach().cpu().double())
