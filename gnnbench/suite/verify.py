@@ -67,7 +67,7 @@ def verify(
         with torch.no_grad():
             computed = _computed(module, output, operands, expected.outputs, result)
             try:
-                _compare_outputs(case, computed, expected.outputs, view, largest_of(numbers(arguments)))
+                _compare_outputs(case, computed, expected)
             except MismatchError as error:
                 raise MismatchError(f"{error}{hint}") from None
         if differentiate:
@@ -98,16 +98,15 @@ def _computed(
     return opened(parts_of(output))
 
 
-def _compare_outputs(
-    case: Case, computed: Mapping[str, Any], expected: Mapping[str, Any], view: View, largest: float
-) -> None:
-    if different := sorted(computed.keys() ^ expected.keys()):
+def _compare_outputs(case: Case, computed: Mapping[str, Any], expected: Expected) -> None:
+    view, largest = expected.request.view, largest_of(numbers(expected.request.arguments))
+    if different := sorted(computed.keys() ^ expected.outputs.keys()):
         where = "the reference" if different[0] in computed else "the output"
         raise MismatchError(
             f"{case.spec.id}: {where} lacks output{different[0]}; the output has "
             f"{', '.join(f'output{place}' for place in computed)}"
         )
-    for place, right in expected.items():
+    for place, right in expected.outputs.items():
         what, values = f"output{place}", computed[place]
         if isinstance(values, Tensor) and isinstance(right, Tensor):
             check_type(case, values, right)
