@@ -91,8 +91,8 @@ def result(batches: list[Any], _loading: Loading) -> tuple[Tensor, ...]:
         edges, _, numbers, _, x = opened(batch)
         parts.append((edges + first, numbers, x))
         first += len(x)
-    edges, numbers, x = zip(*parts, strict=True)
-    return torch.cat(edges, dim=1), torch.cat(numbers), torch.cat(x)
+    lists, sizes, features = zip(*parts, strict=True)
+    return torch.cat(lists, dim=1), torch.cat(sizes), torch.cat(features)
 
 
 def reference(graph: Graph) -> tuple[Tensor, Tensor, Tensor]:

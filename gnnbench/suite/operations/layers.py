@@ -26,7 +26,8 @@ def sage_layer(case: Case) -> Module:
     return _sage_layer(case, *matrices, inputs.pattern(width, 1).squeeze(1))
 
 
-def _sage_layer(case: Case, of_mean: Tensor, of_node: Tensor, bias: Tensor) -> Module:
+def _sage_layer(case: Case, *values: Tensor) -> Module:
+    of_mean, of_node, bias = values
     if case.spec.platform == "dgl":
         conv = dgl.nn.SAGEConv(*of_node.shape, "mean")
         names = "fc_neigh.weight", "fc_self.weight", "fc_self.bias"

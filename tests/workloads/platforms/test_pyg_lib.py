@@ -27,7 +27,7 @@ CALLS = {
     **{name: "neighbor_sample" for name in WITH_PYG_LIB if name.startswith(DRAWS)},
     **{name: "hetero_neighbor_sample" for name in WITH_PYG_LIB if name.startswith("hetero_loader")},
 }
-"""By operation, the function that it calls first."""
+"""By operation, the function that it calls last."""
 MAG = "ogbn-mag-hetero:synthetic@0.001"
 
 
@@ -36,7 +36,7 @@ def test_each_operation_calls_pyg_lib_on_pyg_lib_alone(tmp_path):
     calls = tmp_path / "calls"
     calls.touch()
     names = [name for name in CALLS if "2_workers" not in name]
-    command = [sys.executable, "-m", "pytest", "benchmarks", "--gnn-all", "--benchmark-disable", "-q"]
+    command = [sys.executable, "-m", "pytest", "benchmarks", "--gnn-all", "--benchmark-disable", "--tb=no"]
     command += ["--gnn-platform", "pyg,pyg_lib", "--gnn-dataset", f"cora:synthetic,{MAG}"]
     command += ["-k", f"({' or '.join(f'{name}-' for name in names)}) and (cora or hetero)"]
     path = os.pathsep.join(map(str, (STAND_IN, ROOT)))
