@@ -7,12 +7,13 @@ loop calls it five times per proposal; the optimised loop sends both columns thr
 import pytest
 
 
-@pytest.mark.operations("aggregate")
+@pytest.mark.operations("aggregate")  # suite/operations/mh_aggregate.py
 def test_aggregate(case, kernel, measure):
     """Two hops, as in the published algorithm."""
     measure(kernel.run, kernel.build(case), case.features(1))
 
 
+# suite/operations/mh_aggregate.py
 @pytest.mark.operations("aggregate_one_hop", "aggregate_three_hops", "aggregate_four_hops")
 def test_hops(case, kernel, measure):
     """The cost of another hop."""

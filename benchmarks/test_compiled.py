@@ -11,7 +11,7 @@ import pytest
 @pytest.mark.operations("conv_compiled_sizes")
 def test_conv_sizes(case, kernel, library, measure):
     width = case.spec.hidden
-    layer = library.layer(*case.weights(width, width), cached=False)
+    layer = library.layer(*case.weights(width, width))
     measure(kernel.run, kernel.build(case), layer, case.features())
 
 

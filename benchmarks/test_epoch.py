@@ -12,28 +12,29 @@ def test_epoch(training, measure):
     """Forward, loss, backward and step, as in a training loop."""
     from gnnbench.suite.training import epoch
 
-    t = training
-    measure(epoch, t.model, t.structure, t.x, t.train, t.y, t.optimizer)
+    measure(epoch, *training)
 
 
 @pytest.mark.operations("epoch_gat")
 def test_gat(case, measure):
     """Two layers of graph attention, without dropout, whose numbers vary by library."""
-    from gnnbench.suite import gat, training
+    from gnnbench.suite import training
+    from gnnbench.suite.operations import gat_conv
 
-    model = gat.build(case, gat.initial_parameters(case.graph, case.spec.hidden))
-    t = training.prepare_model(case, model, gat.kernel(case.spec.platform).build(case))
-    measure(training.epoch, t.model, t.structure, t.x, t.train, t.y, t.optimizer)
+    model = gat_conv.build(case, gat_conv.initial_parameters(case.graph, case.spec.hidden))
+    structure = gat_conv.kernel(case.spec.platform).build(case)
+    measure(training.epoch, *training.prepare_model(case, model, structure))
 
 
 @pytest.mark.operations("epoch_sage")
 def test_sage(case, measure):
     """Two layers of GraphSAGE with means, without dropout."""
-    from gnnbench.suite import sage, training
+    from gnnbench.suite import training
+    from gnnbench.suite.operations import layers
 
-    model = sage.build(case, sage.initial_parameters(case.graph, case.spec.hidden))
-    t = training.prepare_model(case, model, sage.kernel(case.spec.platform).build(case))
-    measure(training.epoch, t.model, t.structure, t.x, t.train, t.y, t.optimizer)
+    model = layers.sage_network(case, layers.sage_parameters(case.graph, case.spec.hidden))
+    structure = layers.sage_kernel(case.spec.platform).build(case)
+    measure(training.epoch, *training.prepare_model(case, model, structure))
 
 
 @pytest.mark.operations("epoch_forward")

@@ -12,8 +12,9 @@ def test_gin(case, kernel, measure):
     """Three layers, without dropout and batch normalisation; graphs are not shuffled."""
     import torch
 
-    from gnnbench.suite import gin, training
+    from gnnbench.suite import training
+    from gnnbench.suite.operations import epoch_gin
 
-    model = gin.build(case)
+    model = epoch_gin.model(case)
     optimizer = torch.optim.Adam(model.parameters(), lr=training.LEARNING_RATE)
     measure(kernel.run, kernel.build(case), model, optimizer, result=kernel.result)

@@ -8,8 +8,7 @@ import pytest
 
 
 @pytest.mark.operations("linear")
-def test_linear(case, kernel, weights, measure):
+def test_linear(case, kernel, measure):
     from gnnbench.suite.operations.layers import linear_weight
 
-    weight = linear_weight(case, weights[0][0])
-    measure(kernel.run, kernel.build(case), weight, case.node_features())
+    measure(kernel.run, kernel.build(case), linear_weight(case), case.node_features())

@@ -25,5 +25,4 @@ def test_training(case, kernel, measure):
     from gnnbench.suite.operations.models import model
 
     t = training.prepare_model(case, network.Network([model(case)], kernel.run), kernel.build(case))
-    x = case.features().detach()
-    measure(training.epoch, t.model, t.structure, x, t.train, t.y, t.optimizer)
+    measure(training.epoch, *t._replace(x=case.features().detach()))

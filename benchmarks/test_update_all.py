@@ -7,12 +7,14 @@ schedule, which takes most of the time on small graphs.
 import pytest
 
 
+# suite/operations/spmm.py
 @pytest.mark.operations("update_all_copy_u_sum", "update_all_copy_u_mean", "update_all_copy_u_max")
 def test_update_all(case, kernel, measure):
     measure(kernel.run, kernel.build(case), case.features())
 
 
-@pytest.mark.operations("update_all_u_mul_e_sum")  # suite/operations/spmm.py
+# suite/operations/spmm.py
+@pytest.mark.operations("update_all_u_mul_e_sum")
 def test_update_all_weighted(case, kernel, measure):
     """With a weight per edge, as in attention and normalised convolutions."""
     inputs = case.features(), case.edge_weight()

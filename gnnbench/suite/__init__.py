@@ -80,11 +80,11 @@ class GraphKernels(Suite):
 
         return {"list": listing}
 
-    def diagnoses(self, options: Mapping[str, Any], folder: Path) -> Iterator[Diagnosis]:
+    def diagnoses(self, options: Mapping[str, Any]) -> Iterator[Diagnosis]:
         """Yield what is known of the libraries and the folder of data sets."""
         from . import doctor
 
-        return doctor.examine(options["data"], folder)
+        return doctor.examine(options["data"])
 
 
 SUITE = GraphKernels()

@@ -19,10 +19,8 @@ bfloat16 rounds by up to 0.4 % at each addition, and libraries that scatter accu
 
 _MOST_ROUNDING = 0.1
 """A larger tolerance would let wrong results pass."""
-
 _UNIT_ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 _UNIT_ROUNDOFF[AUTOCAST] = _UNIT_ROUNDOFF["bfloat16"]
-
 _ROUNDINGS = 4
 """Where the terms of a sum cancel, so many roundings of its largest term are allowed."""
 

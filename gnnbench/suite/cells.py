@@ -14,7 +14,7 @@ from .spec import DIRECTIONS, FORWARD, Spec
 
 @dataclass(frozen=True)
 class Cell:
-    """One parametrisation of a benchmark, without its graph."""
+    """One parametrisation of a benchmark, without its graph; `skip` says why it cannot run here, or None."""
 
     operation: str
     direction: str
@@ -22,7 +22,6 @@ class Cell:
     dtype: str
     index_dtype: str
     skip: str | None
-    """Why it cannot run here; None: it can."""
     core: bool
 
     @property
@@ -45,10 +44,9 @@ def declared(
             ("platform", platforms, PLATFORMS),
             ("direction", directions, DIRECTIONS),
         ):
-            for word in given or ():
-                if word not in allowed:
-                    choice = ", ".join(allowed)
-                    raise UsageError(f"operation '{name}': unknown {kind} '{word}', choose from {choice}")
+            for word in [word for word in given or () if word not in allowed]:
+                choice = ", ".join(allowed)
+                raise UsageError(f"operation '{name}': unknown {kind} '{word}', choose from {choice}")
     calls, directions = platforms or ("torch",), tuple(directions or (FORWARD,))
     return [
         OPERATIONS.get(name)

@@ -18,7 +18,6 @@ from .platforms import PLATFORMS
 from .spec import Spec
 
 FORMAT_VERSION = 1
-# 1: counts by benchmark, kind and name.
 _REMEDY = "restore it, or remove it and record with --gnn-counters=update"
 
 FOLDER = Path("baselines") / "counters"

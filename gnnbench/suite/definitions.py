@@ -145,8 +145,5 @@ def trained(parameters: Sequence[Tensor], losses: Sequence[Callable[[Sequence[Te
 
 
 def adam_step(parameter: Tensor, gradient: Tensor) -> Tensor:
-    """Return the parameter after the first step of Adam (Kingma and Ba, ICLR 2015).
-
-    The corrected moments are the gradient g and its square, so the step is lr * g / (|g| + eps).
-    """
+    """Return the parameter after the first step of Adam: g and its square are the corrected moments."""
     return parameter - LEARNING_RATE * gradient / (gradient.abs() + 1e-8)

@@ -1,7 +1,7 @@
 """Keeps the results of the last reference, for all platforms and directions of an operation."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import torch
@@ -17,20 +17,9 @@ from .view import View, view_of
 
 Upstream = Mapping[str, Tensor]
 """Gradients of an output's parts, by place."""
-Check = Callable[[Mapping[str, Any]], None]
 
 
-@dataclass(frozen=True)
-class Expected:
-    """A reference's results."""
-
-    outputs: Mapping[str, Any]
-    """By place, as `outputs.parts` names it."""
-    gradients: tuple[Tensor, ...] | None
-    """Of the arguments that need one; None: not computed."""
-
-
-class Asked(NamedTuple):
+class Request(NamedTuple):
     """What a reference is computed of."""
 
     reference: Reference
@@ -39,11 +28,45 @@ class Asked(NamedTuple):
     upstream: Upstream | None = None
     """None: `gradient_for` the first output."""
 
-    def equals(self, other: "Asked", *, differentiate: bool) -> bool:
-        """Return whether the results are the same; without gradients, `upstream` does not matter."""
-        same = self.reference is other.reference and self.view is other.view
-        same = same and _equal(self.arguments, other.arguments)
-        return same and (not differentiate or _equal(self.upstream, other.upstream))
+
+class Expected:
+    """A reference's outputs, by place as `outputs.parts` names it, and the gradients of its arguments."""
+
+    def __init__(self, request: Request, *, differentiate: bool) -> None:
+        self.request, self._has_gradients = request, differentiate
+        with torch.set_grad_enabled(differentiate):
+            self.outputs = opened(parts(request.reference(request.view.graph, *request.arguments)))
+
+    @cached_property
+    def gradients(self) -> tuple[Tensor, ...]:
+        """Of the arguments that need one: made when they are asked for, after the outputs were compared."""
+        upstream = self.request.upstream or {}
+        places = list(upstream or [""])
+        if not self.outputs.keys() >= {*places}:
+            places = differentiable(self.outputs)[: len(places)]
+        given: list[Tensor | None] = [*upstream.values()] or [None]
+        starts, ends = [], []
+        for place, gradient in zip(places, given, strict=False):
+            entries, values = stored(self.outputs[place])
+            starts.append(values)
+            if gradient is None or entries is not None:
+                gradient = gradient_for(values, entries)  # noqa: PLW2901
+            ends.append(gradient)
+        if len(starts) < len(given) or not all(tensor.requires_grad for tensor in starts):
+            raise UncomparableError("the output needs no gradient, and that of the kernel does")
+        wanted = [tensor for tensor in numbers(self.request.arguments) if tensor.requires_grad]
+        gradients = torch.autograd.grad(starts, wanted, ends, materialize_grads=True)
+        # Without what the backward pass kept.
+        detached = {place: part.detach() for place, part in self.outputs.items() if isinstance(part, Tensor)}
+        self.outputs |= detached
+        return gradients
+
+    def serves(self, request: Request, *, differentiate: bool) -> bool:
+        """Return whether these are the results that are asked for; `upstream` matters to gradients only."""
+        mine = self.request
+        same = mine.reference is request.reference and mine.view is request.view
+        same = same and self._has_gradients >= differentiate and _equal(mine.arguments, request.arguments)
+        return same and (not differentiate or _equal(mine.upstream, request.upstream))
 
 
 class KeptReference:
@@ -55,7 +78,7 @@ class KeptReference:
 
     def __init__(self) -> None:
         self._view: tuple[object, View] | None = None
-        self._last: tuple[Asked, Expected] | None = None
+        self._last: Expected | None = None
 
     def view(self, graph: Graph, width: int, operation: Operation | None) -> View:
         """Return how an operation is checked on a graph; the same view as before where it is the same."""
@@ -64,48 +87,12 @@ class KeptReference:
             self._view = how, view_of(graph, width, operation)
         return self._view[1]
 
-    def of(self, asked: Asked, *, differentiate: bool, check: Check = lambda _: None) -> Expected:
-        """Return the results, computed now if they are others than before; see `compute`."""
-        if self._last:
-            last, expected = self._last
-            is_enough = expected.gradients is not None or not differentiate
-            if is_enough and asked.equals(last, differentiate=differentiate):
-                check(expected.outputs)
-                return expected
-        self._last = last = expected = None  # type: ignore[assignment] # frees them before the next is made
-        expected = compute(asked, differentiate=differentiate, check=check)
-        self._last = asked, expected
-        return expected
-
-
-def compute(asked: Asked, *, differentiate: bool, check: Check = lambda _: None) -> Expected:
-    """Return the reference's results.
-
-    `check` gets the outputs before gradients are made of them; what it raises, this raises.
-    """
-    with torch.set_grad_enabled(differentiate):
-        outputs = opened(parts(asked.reference(asked.view.graph, *asked.arguments)))
-    check(outputs)
-    gradients = None
-    if differentiate:
-        upstream = asked.upstream or {}
-        places = list(upstream or [""])
-        if not outputs.keys() >= {*places}:
-            places = differentiable(outputs)[: len(places)]
-        given: list[Tensor | None] = [*upstream.values()] or [None]
-        starts, ends = [], []
-        for place, gradient in zip(places, given, strict=False):
-            entries, values = stored(outputs[place])
-            starts.append(values)
-            ends.append(
-                gradient_for(values, entries) if gradient is None or entries is not None else gradient
-            )
-        if len(starts) < len(given) or not all(tensor.requires_grad for tensor in starts):
-            raise UncomparableError("the output needs no gradient, and that of the kernel does")
-        wanted = [tensor for tensor in numbers(asked.arguments) if tensor.requires_grad]
-        gradients = torch.autograd.grad(starts, wanted, ends, materialize_grads=True)
-    plain = {place: part.detach() if isinstance(part, Tensor) else part for place, part in outputs.items()}
-    return Expected(plain, gradients)
+    def of(self, request: Request, *, differentiate: bool) -> Expected:
+        """Return the results, computed now if they are others than before."""
+        if self._last is None or not self._last.serves(request, differentiate=differentiate):
+            self._last = None  # frees it before the next is made
+            self._last = Expected(request, differentiate=differentiate)
+        return self._last
 
 
 def opened(outputs: Mapping[str, Any]) -> dict[str, Any]:

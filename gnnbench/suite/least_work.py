@@ -29,40 +29,34 @@ _PRODUCT = re.compile(r"(?<=[\w)]) (?=[\w(])")
 
 @dataclass(frozen=True)
 class Symbols:
-    """The letters of the formulas."""
+    """The letters of the formulas.
+
+    - N, E, L: nodes; entries of the graph, without self-loops and with them (E + N)
+    - R: nodes with at least one neighbour
+    - Q, V: relations; pairs of a node and a relation that ends at it. Without types of edges 1, and R.
+    - T, D, F, C: training nodes; width of the data set's features; hidden width; classes
+    - `layers`: widths A and B before and after each layer of the model, from D to C
+    - P: parameters of the model, the sum of A B + B
+    - s, i, y: bytes of a floating-point number, of an index, of a training node's index and labels
+    - p: passes: 1, or 2 with the backward pass
+    """
 
     N: int
-    """Nodes."""
     E: int
-    """Entries of the graph, without self-loops."""
     L: int
-    """Entries with self-loops: E + N."""
     R: int
-    """Nodes with at least one neighbour."""
     Q: int
-    """Relations; 1 if edges have no types."""
     V: int
-    """Pairs of a node and a relation that ends at it; R if edges have no types."""
     T: int
-    """Training nodes."""
     D: int
-    """Width of the data set's features."""
     F: int
-    """Hidden width."""
     C: int
-    """Classes."""
     layers: tuple[tuple[int, int], ...]
-    """Widths A and B before and after each layer of the model, from D to C."""
     P: int
-    """Parameters of the model: the sum of A B + B."""
     s: int
-    """Bytes of a floating-point number."""
     i: int
-    """Bytes of an index."""
     y: int
-    """Bytes of a training node's index and labels."""
     p: int
-    """Passes: 1, or 2 with the backward pass."""
 
     @classmethod
     def of(cls, spec: Spec, layers: tuple[tuple[int, int], ...], *, multi_label: bool, **counts: int) -> Self:

@@ -18,7 +18,7 @@ from typing import Any
 
 from ..engine.ground.packages import hidden
 
-_OURS = ("definitions", "gat", "gcn", "inputs", "minibatch", "network", "sage", "sampled", "training")
+_OURS = ("definitions", "inputs", "network", "sampled", "training")
 _PLATFORMS = ("compiled", "dgl", "pyg", "sparse", "torch")
 _MODULES: Mapping[str, str] = {
     "functional": "torch.nn.functional",
@@ -47,7 +47,7 @@ class Library(ModuleType):
         """
         if name.startswith("__"):
             raise AttributeError(name)
-        module = _imported(self.__name__)
+        module = import_dgl() if self.__name__ == "dgl" else importlib.import_module(self.__name__)
         user = sys._getframe(1).f_globals  # noqa: SLF001 - the names of the module that uses it
         user.update({alias: module for alias, value in user.items() if value is self})
         return getattr(module, name)
@@ -58,10 +58,6 @@ def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(name)
     return Library(_MODULES[name])
-
-
-def _imported(name: str) -> ModuleType:
-    return import_dgl() if name == "dgl" else importlib.import_module(name)
 
 
 def import_dgl() -> ModuleType:

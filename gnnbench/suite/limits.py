@@ -12,11 +12,10 @@ HALF = "bfloat16 or float16"
 
 
 class Limit(NamedTuple):
-    """Why a call does not run in some combinations."""
+    """Why a call does not run where all of a direction, dtypes and a device apply."""
 
     reason: str
     where: frozenset[str]
-    """The direction, dtypes and device that must all apply."""
     raises: bool = True
     """Whether the library refuses the call, or returns something wrong; False: it only rounds too much, or on
     small graphs not at all."""

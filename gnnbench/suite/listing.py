@@ -2,6 +2,8 @@
 
 import argparse
 from collections.abc import Iterator
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from textwrap import shorten
 
@@ -19,19 +21,6 @@ from .operations import OPERATIONS
 from .options import OPTIONS
 from .platforms import COMPARED, PLATFORMS
 
-_GROUPS = (
-    "aggregation",
-    "scatter",
-    "attention",
-    "normalisation",
-    "structure",
-    "layers",
-    "batches",
-    "training",
-    "compiled",
-    "threads",
-)
-"""The order of the headings; others follow."""
 _SHORTEST_CALL = 10
 _PLATFORM_WIDTH = max(map(len, PLATFORMS))
 _DATA_SET_COLUMNS = (
@@ -107,14 +96,11 @@ def _datasets(data_root: Path | None, cache: Path) -> Iterator[tuple[str, ...]]:
 
 def _operations(width: int) -> Iterator[tuple[object, ...]]:
     """Yield a row for each operation, below the heading of its group."""
-    groups: dict[str, list[Operation]] = {group: [] for group in _GROUPS}
-    for row in OPERATIONS.values():
-        groups.setdefault(row.group, []).append(row)
     names = max(map(len, OPERATIONS)) + 2
     room = max(width - names - sum(len(platform) + 1 for platform in COMPARED) - 2, _SHORTEST_CALL)
-    for group, rows in groups.items():
-        if rows:
-            yield Shown(group, style="heading"), *[None] * (len(COMPARED) + 1)
+    group = attrgetter("group")
+    for heading, rows in groupby(sorted(OPERATIONS.values(), key=group), group):
+        yield Shown(heading, style="heading"), *[None] * (len(COMPARED) + 1)
         for row in rows:
             # No operation is on both of these; `pyg_lib` stands beside `pyg`.
             shown = {name.replace("compiled", "sparse"): name for name in row.calls}

@@ -20,17 +20,8 @@ if TYPE_CHECKING:
     from .spec import Spec
 
 # What the modules of `operations/` are made of.
-__all__ = [
-    "BACKWARD",
-    "FORWARD",
-    "FORWARD_BACKWARD",
-    "STEP",
-    "TRAIN",
-    "Call",
-    "Formula",
-    "Kernel",
-    "Operation",
-]
+__all__ = ["BACKWARD", "FORWARD", "FORWARD_BACKWARD", "STEP", "TRAIN"]
+__all__ += ["Call", "Formula", "Kernel", "Operation"]
 
 _OTHER = "other"
 """The group of a suite's own operations."""
@@ -39,21 +30,17 @@ _MULTIPLYING = ("attention", "layers", "compiled", "training")
 
 
 class Call(NamedTuple):
-    """The timed library call, with the kernel's functions.
+    """The timed library call: its text for `gnnbench list`, and the functions of a `Kernel`.
 
-    The call must be `module.function(...)`, because `gnnbench profile` wraps attributes of modules.
+    `run` and `build` may be names in the platform's module. Without `run`, the benchmark itself makes what is
+    timed. It must call `module.function(...)`, because `gnnbench profile` wraps attributes of modules.
     """
 
     text: str
-    """Shown by `gnnbench list`."""
     run: Callable[..., Any] | str = ""
-    """See `Kernel`; or its name in the platform's module. Without it, the benchmark itself makes the timed
-    function."""
     limits: tuple[Limit, ...] = ()
     build: Callable[..., Any] | str = "structure"
-    """See `Kernel`; or its name in the platform's module."""
     result: "Result | None" = None
-    """See `Kernel`."""
     one_of: tuple[str, ...] = ()
     """Packages of which it needs one, besides the platform's."""
     make: Callable[[], Kernel] | None = None
@@ -64,6 +51,7 @@ class Call(NamedTuple):
     def kernel(self, platform: str) -> Kernel:
         """Import a platform's library and return the kernel."""
         module = load(platform)
+        assert self.make or self.run, f"{self.text} has no kernel: its benchmark makes the timed function"
         if self.make:
             return self.make()
         build, run = (
@@ -117,9 +105,7 @@ class Operation:
 
     def kernel(self, platform: str) -> Kernel:
         """Import a platform's library and return its kernel."""
-        call = self.calls[platform]
-        assert call.make or call.run, f"{self.name} has no kernel: its benchmark makes the timed function"
-        return call.kernel(platform)
+        return self.calls[platform].kernel(platform)
 
     def why_not_on(self, graph: "Graph", spec: "Spec | None" = None) -> str | None:
         """Return why it does not run on a graph, or not with the types of a spec; None: it does."""
@@ -138,10 +124,7 @@ class Operation:
     def limit(
         self, platform: str, direction: str, dtype: str, index_dtype: str, device: str, degree: int = 0
     ) -> Limit | None:
-        """Return why a platform cannot run it with these types; None: it can.
-
-        `degree` is the largest of the graph, if that is known.
-        """
+        """Return why a platform cannot run it with these types on a graph of this degree; None: it can."""
         given = {direction, dtype, index_dtype, device, *([HALF] if dtype in ("bfloat16", "float16") else [])}
         limits = self.calls[platform].limits
         if self.group != _OTHER:

@@ -15,22 +15,20 @@ from ..engine.ground.devices import cuda_free_bytes
 from ..engine.ground.errors import UsageError
 from ..engine.ground.files import hold, write_whole
 from ..engine.ground.labels import Limit, Rates, Work
-from . import gcn
 from .case import Case
 from .graphs.capacity import memory_free
 from .least_work import Symbols
+from .network import widths
 from .operations import OPERATIONS
 from .spec import AUTOCAST
 
 FORMAT_VERSION = 1
-# 1: rates by dtype.
 
 _SECONDS = 0.5
 """Spent on each rate, so that a short burst of other programs does not last through all rounds."""
-_ARRAY_BYTES = {"cpu": 256 * 2**20, "cuda": 2 * 2**30}
-"""Smallest array to copy; on a GPU the launch would dominate the copy of a smaller one."""
-_CACHE_FACTOR = 4
-"""Smallest array divided by the last-level cache (McCalpin's rule for STREAM)."""
+_ARRAY_BYTES = {"cpu": 2**30, "cuda": 2 * 2**30}
+"""Of the array to copy: at least four times a cache (McCalpin's rule for STREAM); on a GPU the launch would
+dominate the copy of a smaller one."""
 _MEMORY_PART = 8
 """At most 1/8 of the free memory is used."""
 _ROUNDS = 3
@@ -55,7 +53,7 @@ def _symbols(case: Case) -> Symbols:
         ends = ends * relations + graph.edge_type
     return Symbols.of(
         case.spec,
-        tuple(pairwise(gcn.widths(graph, case.spec.hidden))),
+        tuple(pairwise(widths(graph, case.spec.hidden))),
         multi_label=graph.y.is_floating_point(),
         N=graph.num_nodes,
         E=graph.num_edges,
@@ -69,8 +67,7 @@ def _symbols(case: Case) -> Symbols:
 def rates(device: str, dtype: str, environment_key: str, cache: Path) -> Rates:
     """Return an environment's saved rates, or measure and save them; a damaged file is replaced."""
     path = cache / "rates" / f"{environment_key}-{device}.json"
-    # Locked while measuring, because two processes at once would each get half the rates.
-    with hold(path.with_suffix(".lock"), cache):
+    with hold(path.with_suffix(".lock"), cache):  # two processes at once would each get half the rates
         saved = _read(path)
         if dtype not in saved:
             saved[dtype] = measure(device, dtype)
@@ -80,10 +77,10 @@ def rates(device: str, dtype: str, environment_key: str, cache: Path) -> Rates:
 
 
 def measure(device: str, dtype: str) -> Rates:
-    """Measure both rates in about a second; the fastest round counts.
+    """Measure both rates in about a second: of STREAM's copy (McCalpin, 1995), and of products.
 
-    The copy is STREAM's (McCalpin, 1995): bytes read plus bytes written, of an array far larger than the
-    caches. Matrices grow until the time is spent, so an emulated dtype takes no longer.
+    A copy's bytes are read and written. Matrices grow until the time is spent, so an emulated dtype takes no
+    longer.
     """
     free = memory_free() if device == "cpu" else cuda_free_bytes()
     room = free // _MEMORY_PART
@@ -91,25 +88,8 @@ def measure(device: str, dtype: str) -> Rates:
     return Rates(_copy_rate(device, kind, room), _matrix_rate(device, kind, room))
 
 
-def last_level_cache_bytes(device: str, root: Path = Path("/")) -> int | None:
-    """Return the total size of the last-level caches; None: unknown.
-
-    For `cpu` it is read below `root`/sys, which only Linux has; for `cuda` it is the GPU's L2 cache.
-    """
-    if device == "cuda":
-        size: int = torch.cuda.get_device_properties(device).L2_cache_size
-        return size
-    caches = {}
-    for file in root.glob("sys/devices/system/cpu/cpu[0-9]*/cache/index*/size"):
-        level, cores = (file.with_name(name).read_text() for name in ("level", "shared_cpu_list"))
-        caches[int(level), cores] = 1024 * int(file.read_text().strip().removesuffix("K"))
-    last = max((level for level, _ in caches), default=None)
-    return last and sum(size for (level, _), size in caches.items() if level == last)
-
-
 def _copy_rate(device: str, dtype: torch.dtype, room: int) -> float:
-    wanted = max(_ARRAY_BYTES[device], _CACHE_FACTOR * (last_level_cache_bytes(device) or 0))
-    source = torch.ones(min(wanted, room // 2) // dtype.itemsize, dtype=dtype, device=device)
+    source = torch.ones(min(_ARRAY_BYTES[device], room // 2) // dtype.itemsize, dtype=dtype, device=device)
     target = torch.empty_like(source)
     return 2 * source.nbytes / _fastest(lambda: target.copy_(source), device, _SECONDS)
 
@@ -155,7 +135,7 @@ def _read(path: Path) -> dict[str, Rates]:
 def limit(case: Case, seconds: float, rates: Callable[[str], Rates]) -> Limit | None:
     """Divide the roofline bound, max(bytes / copy rate, flops / flop rate), by a case's measured `seconds`.
 
-    Return None if the least work is unknown; then `rates`, of a dtype, is not called.
+    Returns None, and does not ask for the rates of the dtype, if the least work is unknown.
     """
     work = least(case)
     if work is None:

@@ -15,16 +15,15 @@ SEED = 0
 
 
 class Hop(NamedTuple):
-    """The edges that were drawn at one hop, with the numbers that nodes and entries have in the graph."""
+    """The edges that were drawn at one hop, as the graph numbers nodes and entries: int64 [m] each.
+
+    `expanded`, int64 [n], are the nodes whose neighbours had to be drawn.
+    """
 
     source: Tensor
-    """int64 [m]: the neighbours."""
     target: Tensor
-    """int64 [m]: the nodes whose neighbours they are."""
     entry: Tensor
-    """int64 [m]: positions in the graph's entries."""
     expanded: Tensor
-    """int64 [n]: the nodes whose neighbours had to be drawn."""
 
 
 def require(holds: Any, what: str) -> None:

@@ -28,14 +28,10 @@ _ID = re.compile(
 
 @dataclass(frozen=True)
 class Spec:
-    """The parameters of one benchmark: its test id, and its key in baselines.
-
-    Fields are strings and numbers, so that a spec does not need torch.
-    """
+    """The parameters of one benchmark: its test id, and its key in baselines. It needs no torch."""
 
     operation: str
     direction: str
-    """One of DIRECTIONS."""
     platform: str
     dtype: str
     """Dtype of features and weights, with torch's name: `float32`; or AUTOCAST."""
@@ -45,7 +41,6 @@ class Spec:
     hidden: int
     """Feature width of the operation's input, or of the model's first hidden layer."""
     device: str
-    """`cpu` or `cuda`."""
 
     @property
     def id(self) -> str:

@@ -30,19 +30,18 @@ _READING = (
 
 @dataclass(frozen=True)
 class TableRow:
-    """A row of the table."""
+    """A row of the table: the time and its interval, in seconds, roofline bound / time, and counts.
+
+    None: there are too few blocks, no model for the operation, or counts are nondeterministic.
+    """
 
     spec: Spec
     seconds: float
     low: float | None
-    """Lower end of the interval, in seconds; `high` is the upper one; None: too few blocks."""
     high: float | None
     limit: float | None
-    """Roofline bound / measured time; None: no model for the operation."""
     peak_bytes: int | None
-    """None: nondeterministic."""
     operators: int | None
-    """None: not counted."""
     host_reads: int | None
     notes: tuple[str, ...] = ()
 
@@ -122,5 +121,5 @@ def reading(rows: Sequence[TableRow], arguments: Sequence[str] = ()) -> list[Not
 
 def notes(rows: Sequence[TableRow], verbosity: int = 0) -> list[str]:
     """Return the notes on rows."""
-    found = ((f"{row.spec.labels.subject} {row.spec.platform}", row.notes) for row in rows)
-    return measured.notes(found, len(rows), verbosity)
+    named = ((f"{row.spec.labels.subject} {row.spec.platform}", row.notes) for row in rows)
+    return measured.notes(named, len(rows), verbosity)

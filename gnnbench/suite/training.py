@@ -1,42 +1,37 @@
 """Full-batch training of a network: its loss, and an epoch."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from .case import Case
-from .network import Network
+from .network import Network, initial_weights, widths
 from .platforms import PlatformModule
 
 LEARNING_RATE = 0.01
 
 
-@dataclass(frozen=True)
-class Training:
-    """A model, its optimiser and its inputs."""
+class Training(NamedTuple):
+    """The arguments of `epoch`: features [N, F]; training nodes [T] and their labels; Adam.
+
+    Labels are classes, int64 [T], or tasks, bool [T, C].
+    """
 
     model: Network
-    optimizer: torch.optim.Optimizer
     structure: Any
     x: Tensor
-    """[N, F]."""
     train: Tensor
-    """Training nodes: int64 [T]."""
     y: Tensor
-    """Their labels: classes int64 [T], or tasks bool [T, C]."""
+    optimizer: torch.optim.Optimizer
 
 
-def prepare(case: Case, module: PlatformModule, weights: Sequence[tuple[Tensor, Tensor]]) -> Training:
-    """Build a platform's GCN from initial weights, with its structure and Adam (lr 0.01)."""
-    layers = [
-        module.layer(*(value.to(case.device, case.dtype) for value in each), cached=module.MODEL_CACHED)
-        for each in weights
-    ]
-    kernel = module.convolution(cached=module.MODEL_CACHED)
+def prepare(case: Case, module: PlatformModule) -> Training:
+    """Build a platform's GCN with its structure and Adam (lr 0.01)."""
+    weights = initial_weights(widths(case.graph, case.spec.hidden))
+    layers = [module.layer(*(value.to(case.device, case.dtype) for value in each)) for each in weights]
+    kernel = module.convolution()
     return prepare_model(case, Network(layers, kernel.run), kernel.build(case))
 
 
@@ -45,21 +40,14 @@ def prepare_model(case: Case, model: Network, structure: Any) -> Training:
     graph = case.graph
     train = graph.train_mask.nonzero().squeeze(1)
     y = graph.y.bool() if graph.y.is_floating_point() else graph.y
-    return Training(
-        model=model,
-        optimizer=torch.optim.Adam(model.parameters(), lr=LEARNING_RATE),
-        structure=structure,
-        x=case.node_features(),
-        train=train.to(case.device),
-        y=y[train].to(case.device),
-    )
+    inputs = case.node_features(), train.to(case.device), y[train].to(case.device)
+    return Training(model, structure, *inputs, torch.optim.Adam(model.parameters(), lr=LEARNING_RATE))
 
 
 def loss(logits: Tensor, train: Tensor, y: Tensor) -> Tensor:
-    """Return the mean loss of logits [N, C] over the training nodes, int64 [T].
+    """Return the mean negative log-likelihood of logits [N, C] over the training nodes [T].
 
-    For classes, y int64 [T], it is the negative log-likelihood of the log-softmax; for tasks, y bool [T, C],
-    binary cross-entropy.
+    For tasks it is binary cross-entropy.
     """
     if y.dtype == torch.bool:
         return F.binary_cross_entropy_with_logits(logits[train], y.to(logits.dtype))

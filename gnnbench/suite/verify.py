@@ -15,8 +15,7 @@ from .accuracy import MismatchError, agree, check_type, compare, compare_network
 from .backward import differentiated, is_single, parts_of, tied
 from .case import Case
 from .definitions import Reference, adam_step
-from .kept_reference import Asked, KeptReference, compute, numbers, opened, stored
-from .network import Layer
+from .kept_reference import Expected, KeptReference, Request, numbers, opened, stored
 from .platforms import PlatformModule, Result
 from .spec import FORWARD, FORWARD_BACKWARD, STEP, TRAIN
 from .view import View
@@ -46,53 +45,35 @@ def verify(
     gradient of the initial parameters. Without a `view` every entry is compared.
     """
     view, kept = view or View(case.graph), kept or KeptReference()
-    gradients: tuple[Tensor, ...] = ()
+    upstream: tuple[Tensor, ...] = ()
     operands = list(inputs)
     if case.spec.direction == FORWARD_BACKWARD:
         # The first input is the output's gradient, which is no argument of the reference.
         first = tree_map(view.upstream, inputs[0])
         inputs = [first, *inputs[1:]]
-        gradients = tuple(precise(view.inside(tensor)) for tensor in tree_leaves(first))
+        upstream = tuple(precise(view.inside(tensor)) for tensor in tree_leaves(first))
         operands = operands[1:]
-    given = _given(case, operands, module, reference)
+    given = _given(case, operands, reference)
     arguments = [_argument(item, transposed, view) for item, transposed in given]
     random = _random_states(case)
     output = run(*inputs)
-    drawn = not all(map(torch.equal, random, _random_states(case)))
-    upstream = dict(zip(differentiated(module, output), gradients, strict=False)) if gradients else None
+    is_same = all(map(torch.equal, random, _random_states(case)))
+    hint = "" if is_same else "; the call draws random numbers: seed them in it, and in the reference"
+    by_place = dict(zip(differentiated(module, output), upstream, strict=False)) if upstream else None
     differentiate = case.spec.direction not in (FORWARD, STEP, *([TRAIN] if result else []))
-
-    @torch.no_grad()
-    def check(expected: Mapping[str, Any]) -> None:
-        if result:
-            compared = result(output, *operands)
-            single = isinstance(compared, tuple) and len(compared) == 1
-            computed = opened(parts_of(compared[0] if single else compared))
-        else:
-            computed = _found(module, output, expected)
-        try:
-            _compare_outputs(case, computed, expected, view, largest_of(numbers(arguments)))
-        except MismatchError as error:
-            why = "; the call draws random numbers: seed them in it, and in the reference" if drawn else ""
-            raise MismatchError(f"{error}{why}") from None
-
-    asked = Asked(reference, view, arguments, upstream)
     try:
-        expected = kept.of(asked, differentiate=differentiate, check=check)
+        request = Request(reference, view, arguments, by_place)
+        expected = kept.of(request, differentiate=differentiate)
+        with torch.no_grad():
+            computed = _computed(module, output, operands, expected.outputs, result)
+            try:
+                _compare_outputs(case, computed, expected)
+            except MismatchError as error:
+                raise MismatchError(f"{error}{hint}") from None
+        if differentiate:
+            _compare_gradients(case, given, expected, upstream)
     except UncomparableError as error:
         raise MismatchError(f"{case.spec.id}: of the reference, {error}") from None
-    if expected.gradients is not None and differentiate:
-        before = [tensor for tensor in numbers(arguments) if tensor.requires_grad]
-        terms = [_gradient_terms(each, expected.outputs, gradients) for each in before] if upstream else []
-
-        def again() -> tuple[Tensor, ...]:
-            made = compute(asked, differentiate=True).gradients
-            assert made is not None
-            return made
-
-        right = list(map(_dense, expected.gradients, before))
-        computed = list(_gradients(case, given, right, before))
-        _verify_gradients(case, computed, before, right, terms, view, again)
 
 
 def _random_states(case: Case) -> list[Tensor]:
@@ -100,22 +81,32 @@ def _random_states(case: Case) -> list[Tensor]:
     return [torch.get_rng_state(), *on_gpu]
 
 
-def _found(module: PlatformModule, output: Any, expected: Mapping[str, Any]) -> dict[str, Any]:
-    if "" in expected and isinstance(expected[""], Tensor) and is_single(output):
+def _computed(
+    module: PlatformModule,
+    output: Any,
+    operands: Sequence[Any],
+    expected: Mapping[str, Any],
+    result: Result | None,
+) -> dict[str, Any]:
+    """Return what is compared of an output, by place."""
+    if result:
+        compared = result(output, *operands)
+        single = isinstance(compared, tuple) and len(compared) == 1
+        return opened(parts_of(compared[0] if single else compared))
+    if isinstance(expected.get(""), Tensor) and is_single(output):
         return {"": _comparable(module, output, expected[""])}
     return opened(parts_of(output))
 
 
-def _compare_outputs(
-    case: Case, computed: Mapping[str, Any], expected: Mapping[str, Any], view: View, largest: float
-) -> None:
-    if different := sorted(computed.keys() ^ expected.keys()):
+def _compare_outputs(case: Case, computed: Mapping[str, Any], expected: Expected) -> None:
+    view, largest = expected.request.view, largest_of(numbers(expected.request.arguments))
+    if different := sorted(computed.keys() ^ expected.outputs.keys()):
         where = "the reference" if different[0] in computed else "the output"
         raise MismatchError(
             f"{case.spec.id}: {where} lacks output{different[0]}; the output has "
             f"{', '.join(f'output{place}' for place in computed)}"
         )
-    for place, right in expected.items():
+    for place, right in expected.outputs.items():
         what, values = f"output{place}", computed[place]
         if isinstance(values, Tensor) and isinstance(right, Tensor):
             check_type(case, values, right)
@@ -135,42 +126,37 @@ def _text(value: Any) -> str:
     return repr(value)
 
 
-def _verify_gradients(
-    case: Case,
-    computed: Sequence[tuple[Tensor, Tensor]],
-    before: Sequence[Tensor],
-    right: Sequence[Tensor],
-    terms: Sequence[float],
-    view: View,
-    again: Callable[[], Sequence[Tensor]],
+def _compare_gradients(
+    case: Case, given: Sequence[tuple[Any, bool]], expected: Expected, upstream: Sequence[Tensor]
 ) -> None:
     """Compare the gradients in `.grad`, and after a whole epoch the parameters."""
+    view = expected.request.view
+    before = [tensor for tensor in numbers(expected.request.arguments) if tensor.requires_grad]
+    right = list(map(_dense, expected.gradients, before))
+    computed = list(_gradients(case, given, right, before))
     if case.spec.direction != FORWARD_BACKWARD:
         compare_network(case, [gradient for gradient, _ in computed], right)
     else:
-        each = zip(computed, right, before, terms, strict=True)
-        for index, ((gradient, _), expected, start, largest) in enumerate(each):
+        for index, ((gradient, _), start) in enumerate(zip(computed, before, strict=True)):
+            what = f"the gradient of input tensor {index}"
             if not view.is_zero_outside(gradient):
-                raise MismatchError(
-                    f"{case.spec.id}: the gradient of input tensor {index} is not zero where the output does "
-                    "not depend on it"
-                )
+                why = f"{what} is not zero where the output does not depend on it"
+                raise MismatchError(f"{case.spec.id}: {why}")
 
-            ties = partial(tied, start, lambda index=index: again()[index])  # type: ignore[misc]
-            what, dense = (
-                f"the gradient of input tensor {index}",
-                not start.is_nested and start.layout in _DENSE,
-            )
-            compare(case, what, view.inside(gradient), expected, largest, ties if dense else None)
+            def again(index: int = index) -> Tensor:
+                return Expected(expected.request, differentiate=True).gradients[index]
+
+            dense = not start.is_nested and start.layout in _DENSE
+            ties = partial(tied, start, again) if dense else None
+            largest = _gradient_terms(start, expected.outputs, upstream)
+            compare(case, what, view.inside(gradient), right[index], largest, ties)
     if case.spec.direction == TRAIN:
         for index, ((gradient, parameter), start) in enumerate(zip(computed, before, strict=True)):
             after = adam_step(start.detach(), gradient.detach().cpu().double())
             compare(case, f"parameter {index} after the step", parameter, after, largest_of([start]))
 
 
-def _given(
-    case: Case, inputs: Sequence[Any], module: PlatformModule, reference: Reference
-) -> list[tuple[Any, bool]]:
+def _given(case: Case, inputs: Sequence[Any], reference: Reference) -> list[tuple[Any, bool]]:
     """Return the inputs that the reference takes, and whether it takes them transposed.
 
     Dense tensors and parameters; also sparse tensors and containers where it has a place for them: the
@@ -178,7 +164,7 @@ def _given(
     """
     why = ""
     for wide in (False, True):
-        given = list(_arguments(inputs, module, wide=wide))
+        given = list(_arguments(inputs, wide=wide))
         try:
             signature(reference).bind(case.graph, *given)
         except TypeError as error:
@@ -193,16 +179,13 @@ def _given(
     )
 
 
-def _arguments(inputs: Sequence[Any], module: PlatformModule, *, wide: bool) -> Iterator[tuple[Any, bool]]:
+def _arguments(inputs: Sequence[Any], *, wide: bool) -> Iterator[tuple[Any, bool]]:
     for item in inputs:
         if isinstance(item, nn.Module):
             parameters = list(item.parameters())
-            linear = {id(part.weight) for part in item.modules() if isinstance(part, nn.Linear)}
-            for weight in (weight for weight in parameters if weight.dim() > 1):
-                transposed = module.TRANSPOSED_WEIGHT or id(weight) in linear
-                if isinstance(item, Layer):
-                    transposed = item.transposed
-                yield weight, transposed and weight.dim() == 2  # noqa: PLR2004 - [out, in]
+            # PyTorch's Linear and PyG's have [out, in].
+            linear = {id(part.weight) for part in item.modules() if type(part).__name__ == "Linear"}
+            yield from ((weight, id(weight) in linear) for weight in parameters if weight.dim() > 1)
             yield from ((bias, False) for bias in parameters if bias.dim() == 1)
         elif numbers(item) and (wide or (isinstance(item, Tensor) and item.layout in _DENSE)):
             yield item, False
@@ -223,10 +206,7 @@ def _argument(item: Any, transposed: bool, view: View) -> Any:
 def _gradients(
     case: Case, given: Sequence[tuple[Any, bool]], right: Sequence[Tensor], before: Sequence[Tensor]
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield each tensor's gradient, dense, and the tensor, both as the reference takes it.
-
-    It may be missing where the right one is zero.
-    """
+    """Yield dense gradients, or zeros where one may be missing, and tensors, as the reference takes them."""
     pairs = ((tensor, transposed) for item, transposed in given for tensor in numbers(item))
     wanted = [(tensor, transposed) for tensor, transposed in pairs if tensor.requires_grad]
     for index, ((tensor, transposed), expected, start) in enumerate(zip(wanted, right, before, strict=True)):

@@ -13,46 +13,35 @@ from .operation import Operation
 
 LARGE = 1 << 26
 """Entries of the graph times the features' width, from which on results are not checked entry by entry."""
-
 PROJECTIONS = 8
 """Random columns that a linear operation is checked on."""
-
 SAMPLED_ROWS = 4096
 """Largest number of rows that are checked of a local operation."""
-
 _ROWS_AT_ONCE = 1 << 20
 """Rows that are converted to float64 at a time."""
-
 _SAMPLED_VALUES = 1 << 24
 """Largest number of values that the sample's entries have: 128 MiB in float64."""
 
 
 class View:
-    """Everything, entry by entry."""
+    """Everything, entry by entry.
+
+    The timed call gets `upstream` as the gradient of its output, and `output` of what it returns is compared
+    with `expected` of what the reference returns. The reference gets `graph`, and `inside` of each input.
+    """
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        """The graph for the reference."""
-
-    def upstream(self, gradient: Tensor) -> Tensor:
-        """Return the output's gradient for the timed call."""
-        return gradient
 
     def inside(self, tensor: Tensor) -> Tensor:
-        """Return what the reference gets of an input or of the output's gradient, or finds as a gradient."""
+        """Return all of a tensor."""
         return tensor
+
+    upstream = output = expected = inside
 
     def is_zero_outside(self, gradient: Tensor) -> bool:  # noqa: ARG002 - there is nothing outside
         """Whether an input's gradient is zero where `inside` does not look."""
         return True
-
-    def output(self, output: Tensor) -> Tensor:
-        """Return what is compared of an output of the timed call."""
-        return output
-
-    def expected(self, output: Tensor) -> Tensor:
-        """Return what is compared of an output of the reference."""
-        return output
 
 
 class Projection(View):
@@ -71,9 +60,7 @@ class Projection(View):
         signs = torch.randint(2, (tensor.size(1), PROJECTIONS), generator=generator).double() * 2 - 1
         return torch.cat([part.cpu().double() @ signs for part in tensor.detach().split(_ROWS_AT_ONCE)])
 
-    def output(self, output: Tensor) -> Tensor:
-        """Return float64 [N, 8]."""
-        return self.inside(output)
+    output = inside
 
 
 class Rows(View):
@@ -87,10 +74,7 @@ class Rows(View):
     """
 
     def __init__(self, graph: Graph, reach: int, width: int, end: int = 1) -> None:
-        """Draw the sample: as many of SAMPLED_ROWS as the entries that they reach allow, times `width`.
-
-        `reach` and `end` are those of `Operation`.
-        """
+        """Draw SAMPLED_ROWS, fewer if they reach too many entries; for `reach` and `end` see `Operation`."""
         ends, others = graph.edge_index[end], graph.edge_index[1 - end]
         degree = ends.bincount(minlength=graph.num_nodes)
         always = [graph.num_nodes - 1, int(degree.argmin()), *([int(degree.argmax())] if reach == 1 else [])]

@@ -11,13 +11,12 @@ from gnnbench.suite import doctor as libraries
 from gnnbench.suite.libraries import uses_stand_in
 from gnnbench.suite.platforms import PLATFORMS, why_not_on
 from tests import nvml
-from tests.suite import ROOT
 
 
 @pytest.fixture
 def examine(tmp_path):
-    def examine(data_root=None, cache=tmp_path / "cache", folder=ROOT):
-        return {finding.what: finding for finding in doctor.examine({"data": data_root}, cache, folder)}
+    def examine(data_root=None, cache=tmp_path / "cache"):
+        return {finding.what: finding for finding in doctor.examine({"data": data_root}, cache)}
 
     return examine
 
@@ -64,37 +63,23 @@ def test_what_is_installed_is_there_with_its_version(examine, tmp_path):
 
 def test_missing_packages_come_with_their_commands(monkeypatch, examine):
     commands = {
-        "torch_geometric": ("pip install 'gnnbench[pyg]'", True),
-        "ogb": ("pip install 'gnnbench[pyg]'", True),
-        "torch_sparse": ("pip install --no-build-isolation torch_scatter torch_sparse", False),
-        "dgl": ("pip install 'gnnbench[dgl]'", False),
+        "torch_geometric": "pip install 'gnnbench[pyg]'",
+        "ogb": "pip install 'gnnbench[pyg]'",
+        "torch_sparse": "pip install --no-build-isolation torch_scatter torch_sparse",
+        "dgl": "pip install 'gnnbench[dgl]'",
     }
     for package in commands:
         monkeypatch.setitem(sys.modules, package, None)
     found = examine()
-    for package, told in commands.items():
-        finding = found[package]
-        assert (finding.status, finding.remedy, finding.required) == ("missing", *told)
-
-
-def test_what_no_benchmark_of_the_folder_needs_is_never_missing(monkeypatch, examine, tmp_path):
-    (tmp_path / "test_sum.py").write_text("def test_sum(benchmark):\n    benchmark(sum, [1])\n")
-    monkeypatch.setattr(libraries, "is_installed", lambda name: name == "torch")
-    found = examine(folder=tmp_path)
-    assert (found["torch"].status, found["torch"].required) == ("ok", False)
-    for name in ("torch_geometric", "ogb", "torch_sparse", "dgl"):
-        assert (found[name].status, found[name].required) == ("note", False)
-        assert "no benchmark in this project" in found[name].detail
-    (tmp_path / "bench").mkdir()
-    (tmp_path / "bench/test_own.py").write_text("@pytest.mark.operations('conv')\ndef test_conv(case): ...\n")
-    assert examine(folder=tmp_path)["torch_geometric"].required
+    for package, command in commands.items():
+        assert (found[package].status, found[package].remedy) == ("note", command)
 
 
 def test_package_that_does_not_import_is_missing_with_the_reason(monkeypatch, tmp_path):
     (tmp_path / "ogb.py").write_text("raise OSError('undefined symbol: _ZN3c10\\nand more')")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "ogb", raising=False)
-    finding = libraries._package("ogb", required=True)
+    finding = libraries._package("ogb")
     assert finding.status == "missing"
     assert finding.detail.endswith(" does not import: undefined symbol: _ZN3c10")
 
@@ -103,15 +88,16 @@ def test_asks_no_network(tmp_path):
     code = (
         "import sys, threading\n"
         "from gnnbench.suite import doctor\n"
-        "doctor._package('ogb', required=True)\n"
+        "doctor._package('ogb')\n"
         "assert 'ogb' in sys.modules and 'outdated' not in sys.modules\n"
         "assert threading.enumerate() == [threading.main_thread()]\n"
     )
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
 
 
-def test_no_data_folder_is_a_note():
-    finding = libraries._data(None)
+def test_no_data_folder_is_a_note(monkeypatch, examine):
+    monkeypatch.delenv("GNNBENCH_DATA", raising=False)
+    finding = examine()["data"]
     assert finding.status == "note"
     assert "GNNBENCH_DATA" in finding.remedy
 

@@ -1,14 +1,12 @@
 import io
 import json
 import re
-from dataclasses import asdict
 
 import pytest
 from _pytest.terminal import TerminalReporter
 
 from gnnbench.engine.plugin.limits import GATE
 from gnnbench.engine.plugin.terminal import PROGRESS, shorten_their_table
-from gnnbench.suite import plugin
 from gnnbench.suite.plugin import terminal
 from gnnbench.suite.plugin.progress import SessionProgress
 from gnnbench.suite.spec import Spec
@@ -172,7 +170,7 @@ SPECS = [
 def entry(spec, **results):
     """Return what a report has of a benchmark."""
     nothing = dict.fromkeys(("counted", "out_of_memory", "row", "seconds", "synthetic"))
-    return {**nothing, "spec": asdict(spec), **results}
+    return {**nothing, "id": spec.id, "platform": spec.platform, "dataset": spec.dataset, **results}
 
 
 @pytest.mark.parametrize(("options", "shown"), [((), 3), (("-q",), 3), (("-v",), 8)], ids=str)
@@ -186,15 +184,3 @@ def test_the_first_note_stands_below_the_tables_unless_all_are_asked_for(pyteste
     assert len(lines) == shown
     assert lines[0].startswith("f+b: ")
     assert lines[2].endswith("; 5 more notes: -v prints them") == (shown == 3)
-
-
-def test_the_main_process_of_xdist_writes_the_header_that_its_workers_do_not_show(pytester):
-    reporter, screen = reporting(pytester.parseconfigure("--gnn-device=cpu", "-n", "2"))
-    report = pytest.TestReport("test_a.py::one", ("test_a.py", 0, "one"), {}, "passed", None, "call")
-    report.gnnbench_suite = entry(SPECS[0], synthetic=True)
-    reporter.stats["passed"] = [report]
-    plugin.pytest_terminal_summary(reporter)
-    header, *_, checked, synthetic = screen.getvalue().splitlines()
-    assert header.startswith("gnnbench: cpu, ")
-    assert checked == "gnnbench: 1 benchmark checked against the reference, none timed"
-    assert synthetic == "gnnbench: synthetic data: rmat:5"

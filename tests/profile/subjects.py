@@ -6,7 +6,7 @@ from gnnbench.engine.measure.seam import Pedantic
 from gnnbench.engine.profile.kinds import Subject
 from gnnbench.engine.show import profile
 from gnnbench.engine.show.console import Terminal
-from gnnbench.suite import gcn, platforms, training
+from gnnbench.suite import platforms, training
 
 NODES, EDGES = 2708, 10_556
 """Of Cora."""
@@ -23,11 +23,8 @@ def subject_of(call, device, repeats):
 
 def epoch(case, repeats=2):
     """An epoch of a platform's network on a case's graph."""
-    weights = gcn.initial_weights(gcn.widths(case.graph, case.spec.hidden))
-    t = training.prepare(case, platforms.load(case.spec.platform), weights)
-    return subject_of(
-        lambda: training.epoch(t.model, t.structure, t.x, t.train, t.y, t.optimizer), "cpu", repeats
-    )
+    prepared = training.prepare(case, platforms.load(case.spec.platform))
+    return subject_of(lambda: training.epoch(*prepared), "cpu", repeats)
 
 
 def event(category, name, start_us, duration_us, **args):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from gnnbench.suite import gcn, platforms, training
+from gnnbench.suite import platforms, training
 from gnnbench.suite.accuracy import MismatchError
 from gnnbench.suite.backward import with_backward
 from gnnbench.suite.case import Case
@@ -114,13 +114,11 @@ def measured(case, ask):
     Processes that the benchmark starts end with it.
     """
     module = platforms.load(case.spec.platform)
-    weights = gcn.initial_weights(gcn.widths(case.graph, case.spec.hidden))
     fixtures = {
         "case": lambda: case,
         "library": lambda: module,
-        "weights": lambda: weights,
         "kernel": lambda: OPERATIONS[case.spec.operation].kernel(case.spec.platform),
-        "training": lambda: training.prepare(case, module, weights),
+        "training": lambda: training.prepare(case, module),
         "measure": lambda: (
             lambda run, *inputs, result=None: ask(Workload(case, case.call(run), inputs, result))
         ),

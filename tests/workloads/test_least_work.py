@@ -8,7 +8,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from gnnbench.engine.ground.labels import Work
-from gnnbench.suite import gcn
+from gnnbench.suite import network
 from gnnbench.suite.graphs.graph import Graph
 from gnnbench.suite.operations import OPERATIONS
 from gnnbench.suite.roofline import least
@@ -102,7 +102,7 @@ def test_products_of_matrices_are_those_that_torch_counts(make_case, operation):
     with FlopCounterMode(display=False) as counter:
         timed.run(*timed.inputs)
     nodes, entries = case.graph.num_nodes, case.graph.num_edges
-    widths = sum(gcn.widths(case.graph, 64))
+    widths = sum(network.widths(case.graph, 64))
     # The counter sees products of dense matrices only; the rest is linear in the graph and the parameters.
     rest = 0 if operation == "linear" else 8 * (entries + nodes) * widths + 12 * 64 * widths
     assert 0 <= least(case).flops - counter.get_total_flops() <= rest

@@ -3,13 +3,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-from gnnbench.suite import gat, gcn, platforms, sage, training
-from gnnbench.suite.operations import OPERATIONS
+from gnnbench.suite import network, platforms, training
+from gnnbench.suite.operations import OPERATIONS, gat_conv, layers
 from tests.workloads.cells import check, workload_of
 
 
 def initial_weights(graph, hidden, seed=0):
-    return gcn.initial_weights(gcn.widths(graph, hidden), seed)
+    return network.initial_weights(network.widths(graph, hidden), seed)
 
 
 @pytest.mark.parametrize(
@@ -24,21 +24,10 @@ def initial_weights(graph, hidden, seed=0):
     ],
 )
 def test_second_hidden_layer_is_an_eighth_on_planetoid_only(small_graph, name, hidden, expected):
-    assert gcn.widths(replace(small_graph, name=name), hidden) == expected
+    assert network.widths(replace(small_graph, name=name), hidden) == expected
 
 
-def test_initial_weights_are_glorots_and_biases_zero():
-    widths = (300, 200, 7)
-    for layer, (weight, bias) in enumerate(gcn.initial_weights(widths)):
-        fan_in, fan_out = widths[layer : layer + 2]
-        bound = (6 / (fan_in + fan_out)) ** 0.5
-        assert (weight.shape, weight.dtype) == ((fan_in, fan_out), torch.float64)
-        assert 0.99 * bound < weight.abs().max() <= bound
-        assert weight.mean().abs() < 0.05 * bound
-        assert not bias.any()
-
-
-@pytest.mark.parametrize("draw", [initial_weights, gat.initial_parameters, sage.initial_parameters])
+@pytest.mark.parametrize("draw", [initial_weights, gat_conv.initial_parameters, layers.sage_parameters])
 def test_a_seed_draws_the_same_weights_and_leaves_torch_s_numbers_alone(small_graph, draw):
     torch.rand(3)
     before = torch.get_rng_state()
@@ -61,13 +50,13 @@ def test_an_epoch_begins_with_the_initial_weights_and_is_right(make_case, any_la
     case = make_case("epoch", platform, "train", "float64", graph=graph)
     matrices = [one for one in workload_of(case).inputs[0].parameters() if one.dim() == 2]
     for matrix, (weight, _) in zip(matrices, initial_weights(graph, 8), strict=True):
-        assert torch.equal(matrix.t() if platforms.load(platform).TRANSPOSED_WEIGHT else matrix, weight)
+        assert torch.equal(matrix if platform in ("torch", "dgl") else matrix.t(), weight)
     check(case)
 
 
 def test_only_training_nodes_and_their_labels_count(make_case, any_labels):
     case = make_case("epoch", "torch", graph=any_labels)
-    t = training.prepare(case, platforms.load("torch"), initial_weights(any_labels, case.spec.hidden))
+    t = training.prepare(case, platforms.load("torch"))
     assert torch.equal(t.train, any_labels.train_mask.nonzero().squeeze(1))
     assert t.y.dtype == (torch.int64 if any_labels.y.dim() == 1 else torch.bool)
     logits = torch.randn(60, 4, requires_grad=True)
@@ -76,5 +65,5 @@ def test_only_training_nodes_and_their_labels_count(make_case, any_labels):
 
 
 def test_gat_has_the_published_widths():
-    assert gat.widths(1433, 64, 7) == ((1433, 8, 8), (64, 1, 7))
-    assert gat.widths(24, 4, 4) == ((24, 8, 1), (8, 1, 4))
+    assert gat_conv.widths(1433, 64, 7) == ((1433, 8, 8), (64, 1, 7))
+    assert gat_conv.widths(24, 4, 4) == ((24, 8, 1), (8, 1, 4))

@@ -48,7 +48,7 @@ def _added(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int
 
 def _workload(operation: str, platform: str, plan: Any) -> tuple[Callable[[], Any], Callable[[Any], Any]]:
     from gnnbench.engine.ground.files import cache_folder
-    from gnnbench.suite import gcn, platforms, training
+    from gnnbench.suite import platforms, training
     from gnnbench.suite.case import Case
     from gnnbench.suite.graphs.catalog import DatasetName
     from gnnbench.suite.graphs.load import load
@@ -61,9 +61,8 @@ def _workload(operation: str, platform: str, plan: Any) -> tuple[Callable[[], An
     case = Case(Spec(operation, direction, platform, "float32", "int64", graph.name, 64, plan.device), graph)
     module = platforms.load(platform)
     if operation == "epoch":
-        weights = gcn.initial_weights(gcn.widths(graph, 64))
-        t = training.prepare(case, module, weights)
-        return lambda: training.epoch(t.model, t.structure, t.x, t.train, t.y, t.optimizer), lambda loss: loss
+        prepared = training.prepare(case, module)
+        return lambda: training.epoch(*prepared), lambda loss: loss
     kernel = OPERATIONS[operation].kernel(platform)
     structure, x = kernel.build(case), case.features()
     return lambda: kernel.run(structure, x), module.values

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from plan import ROOT
-
 from steps import rows
 
 
@@ -27,7 +25,7 @@ def _record(plan: Any) -> dict[str, Any]:
     from gnnbench.engine.ground.files import cache_folder
 
     found = {"environment": asdict(environment.collect(device=plan.device))}
-    found["findings"] = [asdict(finding) for finding in doctor.examine({"data": None}, cache_folder(), ROOT)]
+    found["findings"] = [asdict(finding) for finding in doctor.examine({"data": None}, cache_folder())]
     if plan.device == "cuda":
         properties = torch.cuda.get_device_properties("cuda")
         found["gpu"] = {

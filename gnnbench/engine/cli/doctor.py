@@ -11,7 +11,7 @@ import psutil
 
 from ..ground import devices, environment, units
 from ..ground.environment import Environment, Gpu
-from ..ground.files import cache_folder, project
+from ..ground.files import cache_folder
 from ..process.variants import overlay
 from ..store.suite import Diagnosis, installed
 from .common import NOTHING_SLOWER, WRONG_USAGE, declare
@@ -42,7 +42,7 @@ def _run(options: argparse.Namespace) -> int:
     table.add_column(overflow="fold")
     unusable = False
     with console.status("checking"):
-        for finding in examine(vars(options), cache_folder(), project(Path.cwd())):
+        for finding in examine(vars(options), cache_folder()):
             remedy = f"\n→ {finding.remedy}" if finding.remedy else ""
             table.add_row(finding.what, marks[finding.status], escape(f"{finding.detail}{remedy}"))
             unusable |= finding.required and finding.status == "missing"
@@ -50,10 +50,10 @@ def _run(options: argparse.Namespace) -> int:
     return WRONG_USAGE if unusable else NOTHING_SLOWER
 
 
-def examine(options: Mapping[str, Any], cache: Path, folder: Path) -> Iterator[Diagnosis]:
+def examine(options: Mapping[str, Any], cache: Path) -> Iterator[Diagnosis]:
     """Yield findings about packages, devices, folders and disturbances of timings."""
     yield Diagnosis("python", "ok", sys.version.split()[0])
-    yield from installed().diagnoses(options, folder)
+    yield from installed().diagnoses(options)
     here = environment.collect()
     yield _cuda(here.gpu)
     yield _cache(cache)

@@ -89,9 +89,9 @@ class Suite:
         """Return its subcommands: modules with HELP and `add_arguments(parser)`, as in `cli/`."""
         return {}
 
-    def diagnoses(self, options: Mapping[str, Any], folder: Path) -> Iterator[Diagnosis]:
-        """Yield what `gnnbench doctor` shows of its libraries and data, for a project in a folder."""
-        del options, folder
+    def diagnoses(self, options: Mapping[str, Any]) -> Iterator[Diagnosis]:
+        """Yield what `gnnbench doctor` shows of its libraries and data."""
+        del options
         yield from ()
 
 

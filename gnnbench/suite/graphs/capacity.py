@@ -55,7 +55,7 @@ def check_memory(name: DatasetName, free: int | None = None) -> None:
     free = memory_free() if free is None else free
     if needed > free:
         raise UsageError(
-            f"{name.id} needs about {_figure(needed)} of memory, but {_figure(free)} is free; "
+            f"{name.id} needs about {units.size(needed)} of memory, but {units.size(free)} is free; "
             f"{smaller(name, needed, free)}"
         )
 
@@ -66,41 +66,23 @@ def memory_free(root: Path = Path("/")) -> int:
 
 
 def _cgroup_rooms(root: Path) -> Iterator[int]:
-    """Yield the free bytes of each limited cgroup of this process, version 2 or 1."""
+    """Yield the free bytes of each limited cgroup of this process; the page cache is free, too."""
     try:
-        lines = (root / "proc/self/cgroup").read_text().splitlines()
+        _, _, path = (root / "proc/self/cgroup").read_text().rpartition("0::")
     except OSError:  # not Linux
         return
-    for line in lines:
-        _, controllers, path = line.split(":", 2)
-        if controllers and "memory" not in controllers.split(","):
+    group = PurePosixPath(path.strip())
+    for part in (group, *group.parents):
+        folder = root / "sys/fs/cgroup" / str(part).lstrip("/")
+        try:
+            limit, used, lines = (
+                (folder / f"memory.{name}").read_text() for name in ("max", "current", "stat")
+            )
+        except OSError:  # the root group has no limit; a container has only part of the tree
             continue
-        files = (
-            ("memory.limit_in_bytes", "memory.usage_in_bytes")
-            if controllers
-            else ("memory.max", "memory.current")
-        )
-        mount = root / "sys/fs/cgroup" / ("memory" if controllers else "")
-        group = PurePosixPath(path)
-        for part in (group, *group.parents):
-            folder = mount / str(part).lstrip("/")
-            try:
-                limit, used = ((folder / file).read_text().strip() for file in files)
-                cached = _page_cache(folder)
-            except OSError:  # the root group has no limit; a container has only part of the tree
-                continue
-            if limit != "max":
-                yield max(0, int(limit) - int(used) + cached)
-
-
-def _page_cache(folder: Path) -> int:
-    """Return the bytes of page cache that the kernel reclaims first."""
-    statistics = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-    return int(statistics.get("inactive_file", 0))
-
-
-def _figure(count: int) -> str:
-    return f"{units.size(count)} ({count} bytes)"
+        if limit.strip() != "max":
+            cached = dict(line.split() for line in lines.splitlines()).get("inactive_file", 0)
+            yield max(0, int(limit) - int(used) + int(cached))
 
 
 def smaller(name: DatasetName, needed: int, free: int) -> str:

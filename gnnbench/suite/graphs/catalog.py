@@ -66,7 +66,6 @@ class DatasetName:
     """Undirected edges of a random graph for each node; it draws fewer distinct ones, but `hub` exactly so
     many."""
     path: Path | None = None
-    """A Matrix Market file."""
 
     @classmethod
     def parse(cls, text: str) -> "DatasetName":
@@ -111,10 +110,8 @@ class DatasetName:
                 f"{usual.scales[-1]}, such as {family}:14 for 2**14 {usual.unit}"
             )
         scale = int(number)
-        each = usual.edges
-        if at:
-            what = f"the edges of a node, above 0 and at most {MOST_EDGES}, such as rmat:14@4"
-            each = _number(text, edges, MOST_EDGES, what)
+        what = f"the edges of a node, above 0 and at most {MOST_EDGES}, such as rmat:14@4"
+        each = _number(text, edges, MOST_EDGES, what) if at else usual.edges
         suffix = f"@{each:g}" if each != usual.edges else ""
         name = f"{family}:{scale}{suffix}"
         numbers = round(usual.nodes * 2**scale), round(each * 2**scale), usual.features, usual.classes

@@ -8,6 +8,7 @@ import csv
 import gzip
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -32,22 +33,11 @@ def read(dataset: Dataset, folder: Path) -> Graph:
     y = np.zeros(len(number), dtype=np.int64)
     for part in members:
         y[list(part)] = [groups.index(group) for group in part.values()]
-    train, test = (np.array(list(part), dtype=np.int64) for part in members)
-    source, edge_type, target = edges
-    return Graph.build(
-        dataset.id,
-        source,
-        target,
-        attributes.made_up(len(number))[0],
-        y,
-        len(groups),
-        train,
-        np.empty(0, dtype=np.int64),
-        test,
-        synthetic=False,
-        edge_type=edge_type,
-        relations=relations,
-    )
+    train, val, test = (np.array(list(part), dtype=np.int64) for part in (members[0], (), members[1]))
+    x, (source, edge_type, target) = attributes.made_up(len(number))[0], edges
+    types: dict[str, Any] = {"edge_type": edge_type, "relations": relations}
+    split = train, val, test
+    return Graph.build(dataset.id, source, target, x, y, len(groups), *split, synthetic=False, **types)
 
 
 def _triples(file: Path) -> tuple[dict[str, int], Ints, tuple[Relation, ...]]:

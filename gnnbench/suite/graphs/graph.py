@@ -80,9 +80,8 @@ class Graph:
         """
         num_nodes = len(x)
         if len(y) != num_nodes:
-            raise UsageError(
-                f"{name}: {len(y)} labels for {num_nodes} nodes; the files do not belong together"
-            )
+            why = f"{len(y)} labels for {num_nodes} nodes; the files do not belong together"
+            raise UsageError(f"{name}: {why}")
         for end, ids in (("source", source), ("target", target)):
             outside = np.flatnonzero((ids < 0) | (ids >= num_nodes))
             if len(outside):
@@ -98,15 +97,15 @@ class Graph:
             )
         entries, types = _entries(source, target, num_nodes, edge_type, reverses(relations))
         return cls(
-            name=name,
-            synthetic=synthetic,
-            edge_index=torch.from_numpy(entries),
-            x=_tensor(np.asarray(x, dtype=np.float32)),
-            y=_tensor(y),
-            num_classes=num_classes,
-            train_mask=_mask(train, num_nodes),
-            val_mask=_mask(val, num_nodes),
-            test_mask=_mask(test, num_nodes),
+            name,
+            synthetic,
+            torch.from_numpy(entries),
+            _tensor(np.asarray(x, dtype=np.float32)),
+            _tensor(y),
+            num_classes,
+            _mask(train, num_nodes),
+            _mask(val, num_nodes),
+            _mask(test, num_nodes),
             edge_type=None if types is None else _tensor(types),
             relations=relations,
             node_type=_node_type(type_sizes),
@@ -178,11 +177,7 @@ class Graph:
 
 
 def _entries(
-    source: Ints,
-    target: Ints,
-    num_nodes: int,
-    edge_type: Ints | None,
-    reverse: Sequence[int],
+    source: Ints, target: Ints, num_nodes: int, edge_type: Ints | None, reverse: Sequence[int]
 ) -> tuple[Ints, Ints | None]:
     """Return each edge once in both directions, without loops, by target then source: int64 [2, E].
 

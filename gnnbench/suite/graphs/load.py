@@ -22,21 +22,16 @@ _READERS = b"1"
 def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
     """Read, download or make a graph on the CPU, after checking that it fits.
 
-    `data_root` is the folder of real data sets, which is only read. `cache` is for downloads and graphs that
-    took long to read, and is made if missing. UsageError: memory is too small, files are missing or broken,
-    the download failed, or the cache is not writable.
+    `data_root`, the folder of real data sets, is only read; `cache` is for downloads and for graphs that take
+    long to read. UsageError: memory is too small, files are broken, or the download failed.
     """
     capacity.check_memory(name)
     if name.path:
         return matrix_market.read(name.path)
     dataset = name.dataset
     if name.synthetic:
-        families = {
-            "rmat": synthetic.rmat,
-            "uniform": synthetic.uniform,
-            "hub": synthetic.hub,
-            "molecules": molecules.generate,
-        }
+        families = {"rmat": synthetic.rmat, "uniform": synthetic.uniform, "hub": synthetic.hub}
+        families["molecules"] = molecules.generate
         return families.get(dataset.family, synthetic.twin)(name)
     folder = fetch(dataset, data_root, cache)
     try:
@@ -44,8 +39,7 @@ def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
             return _read(dataset, folder, cache)
     except (MemoryError, UsageError):
         raise
-    except Exception as error:
-        # Any exception of a parser may get here.
+    except Exception as error:  # of any parser
         raise UsageError(
             f"{dataset.id}: the files in {folder} cannot be read ({reason(error)}); replace them, or use "
             f"{dataset.id}:synthetic"
@@ -96,24 +90,13 @@ def load_by_id(text: str) -> Graph:
 
 
 def _read_planetoid(dataset: Dataset, folder: Path) -> Graph:
-    """Read a data set with its "public" split from its `raw` folder.
-
-    Features are divided by their row's sum (torch_geometric.transforms.NormalizeFeatures, as usual for a
-    bag of words); rows of zeros stay zero.
-    """
+    """Read a data set with its "public" split; features are divided by their row's sum, as usual."""
     from torch_geometric.io import read_planetoid_data
     from torch_geometric.transforms import NormalizeFeatures
 
     data = NormalizeFeatures()(read_planetoid_data(str(folder), dataset.title))
     source, target = data.edge_index.numpy()
     masks = (data.train_mask, data.val_mask, data.test_mask)
-    return Graph.build(
-        dataset.id,
-        source,
-        target,
-        data.x.numpy(),
-        data.y.numpy(),
-        dataset.classes,
-        *(mask.nonzero().view(-1).numpy() for mask in masks),
-        synthetic=False,
-    )
+    parts = (mask.nonzero().view(-1).numpy() for mask in masks)
+    x, y = data.x.numpy(), data.y.numpy()
+    return Graph.build(dataset.id, source, target, x, y, dataset.classes, *parts, synthetic=False)

@@ -22,8 +22,8 @@ _PROBE_SECONDS = 3.0
 _PLANETOID_PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
 ENTITIES_FILES = ("aifb_stripped.nt.gz", "trainingSet.tsv", "testSet.tsv")
 """Triples; people and their groups, to train on and to test on."""
-# One of them is in the raw folder: of a table, or of several relations.
-_OGB_RAW_FILES = ("edge.csv.gz", "triplet-type-list.csv.gz")
+_OGB_FILES = ("edge.csv.gz", "triplet-type-list.csv.gz")
+"""One of them is in the raw folder: of a table, or of several relations."""
 
 
 def data_folder(given: str | None = None) -> Path | None:
@@ -50,10 +50,8 @@ def raw_folder(dataset: Dataset, root: Path | None) -> Path | None:
     usual = root / dataset.folder
     if names := _files(dataset):
         return usual if all((usual / name).is_file() for name in names) else None
-    for folder in (usual, root / usual.name):
-        if (folder / "split").is_dir() and any((folder / "raw" / name).is_file() for name in _OGB_RAW_FILES):
-            return folder
-    return None
+    places = ((folder, folder / "raw" / name) for folder in (usual, root / usual.name) for name in _OGB_FILES)
+    return next((folder for folder, raw in places if (folder / "split").is_dir() and raw.is_file()), None)
 
 
 def _files(dataset: Dataset) -> Sequence[str]:
@@ -81,8 +79,7 @@ def fetch(dataset: Dataset, data_root: Path | None, cache: Path) -> Path:
         try:
             with tempfile.TemporaryDirectory(dir=root) as temporary:
                 _download(dataset, Path(temporary), root / dataset.folder)
-        except Exception as error:
-            # Any exception of a transport or an archive may get here.
+        except Exception as error:  # of a transport or an archive
             raise UsageError(
                 f"{dataset.id}: the download failed ({reason(error)}); use {dataset.id}:synthetic, or put "
                 "the files into the data folder (--gnn-data)"
@@ -94,8 +91,9 @@ def _download(dataset: Dataset, temporary: Path, target: Path) -> None:
     files = temporary / "files"
     files.mkdir()
     if dataset.family == "planetoid":
+        folder = dataset.url.rpartition("/")[0]
         for name in _files(dataset):
-            _copy(f"{dataset.url.rpartition('/')[0]}/{name}", files / name)
+            _copy(f"{folder}/{name}", files / name)
     else:
         archive = temporary / Path(dataset.url).name
         _copy(dataset.url, archive)
@@ -151,25 +149,20 @@ def resolve(
     resolved: dict[str, DatasetName] = {}
     notices = []
     for asked in names:
-        name = asked
-        dataset = asked.dataset
+        name, dataset = asked, asked.dataset
         if not (asked.synthetic or asked.path or place(dataset, data_root, cache)):
-            twin = DatasetName.parse(f"{asked.id}:synthetic")
+            absent = f"{asked.id} is not in the data folder and cannot be downloaded"
+            twin = f"its synthetic stand-in {asked.id}:synthetic"
             if is_reachable(dataset.url):
-                notices.append(
-                    f"{name.id} will be downloaded ({units.size(dataset.download_bytes)}) to {cache}"
-                )
+                size = units.size(dataset.download_bytes)
+                notices.append(f"{asked.id} will be downloaded ({size}) to {cache}")
             elif real_only:
                 raise UsageError(
-                    f"{name.id} is not in the data folder and cannot be downloaded; put its files there "
-                    f"(--gnn-data), or omit --gnn-real to use its synthetic stand-in {twin.id}"
+                    f"{absent}; put its files there (--gnn-data), or omit --gnn-real to use {twin}"
                 )
             else:
-                name = twin
-                notices.append(
-                    f"{asked.id} is not in the data folder and cannot be downloaded: using its synthetic "
-                    f"stand-in {name.id} (--gnn-real to fail instead)"
-                )
+                name = DatasetName.parse(f"{asked.id}:synthetic")
+                notices.append(f"{absent}: using {twin} (--gnn-real to fail instead)")
         other = resolved.setdefault(name.id, name)
         if other.path != name.path:
             raise UsageError(f"{other.path} and {name.path} have the same name: rename one of the files")

@@ -76,10 +76,7 @@ def match(stream: Stream, degrees: Ints, label: Ints, classes: int, inside: floa
 
 
 def match_between(stream: Stream, degrees: Ints, others: Ints) -> tuple[Ints, Ints]:
-    """Pair the stubs of two types of nodes into simple edges: two int64 [sum(degrees)].
-
-    `degrees` and `others` are those of the two types, with equal sums. The nodes of each are numbered from 0.
-    """
+    """Pair the stubs of two types of nodes, each numbered from 0, into simple edges: two int64 [M]."""
     nodes = len(others)
     stubs, partners = np.repeat(np.arange(len(degrees)), degrees), np.repeat(np.arange(nodes), others)
     wanted = len(stubs)

@@ -61,10 +61,7 @@ def _table(folder: Path, name: str) -> NDArray[np.float64]:
 
 
 def _typed(dataset: Dataset, graph: Mapping[str, Any]) -> tuple[Ints, Floats, dict[str, Any]]:
-    """Return edges and features of all types of nodes, and the types for `Graph.build`.
-
-    Papers, which come first, have features; others get random ones, and class 0.
-    """
+    """Return edges, features (random ones of all but papers), and the types for `Graph.build`."""
     x = graph["node_feat_dict"][_PAPERS]
     relations = tuple(relation for relation, _ in dataset.relations)
     sizes = {name: int(graph["num_nodes_dict"][name]) for name, _ in dataset.node_types}

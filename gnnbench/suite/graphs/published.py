@@ -29,12 +29,10 @@ class Dataset:
     et al. 2016, as in Schlichtkrull et al. 2018). Or the family of a random graph."""
     nodes: int
     edges: int
-    """The published number, counted as `listed` says."""
+    """The published number; Planetoid counts both directions."""
     features: int
     classes: int
     """Classes; if `multi_label`, tasks."""
-    listed: str = "undirected pairs"
-    """`both directions`, `directed citations`, `triples` or `undirected pairs`."""
     split: tuple[int, int, int] = (0, 0, 0)
     """Numbers of nodes to train, validate and test on; with several types, of the first; with several graphs,
     numbers of graphs."""
@@ -67,7 +65,7 @@ class Dataset:
     @property
     def pairs(self) -> int:
         """Simple undirected edges of the synthetic stand-in."""
-        return self.edges // 2 if self.listed == "both directions" else self.edges
+        return self.edges // 2 if self.family == "planetoid" else self.edges
 
 
 def _planetoid(title: str, counts: Counts, train: int, **more: Any) -> Dataset:
@@ -77,7 +75,6 @@ def _planetoid(title: str, counts: Counts, train: int, **more: Any) -> Dataset:
         title,
         "planetoid",
         *counts,
-        listed="both directions",
         split=(train, 500, 1000),
         url=f"https://github.com/kimiyoung/planetoid/raw/master/data/ind.{name}.x",
         hidden=256,
@@ -85,7 +82,8 @@ def _planetoid(title: str, counts: Counts, train: int, **more: Any) -> Dataset:
     )
 
 
-def _ogb(name: str, counts: Counts, archive: str, title: str = "", **more: Any) -> Dataset:
+def _ogb(name: str, counts: Counts, title: str = "", **more: Any) -> Dataset:
+    archive = (title or name).removeprefix("ogbn-")
     url = f"http://snap.stanford.edu/ogb/data/nodeproppred/{archive}.zip"
     return Dataset(name, title or name, "ogb", *counts, url=url, **more)
 
@@ -108,7 +106,6 @@ def _aifb(relations: int, edges: int) -> Dataset:
         "AIFB",
         "entities",
         *(8_285, edges, ATTRIBUTES_WIDTH, 4),
-        listed="triples",
         split=(140, 0, 36),
         download_bytes=1_000_000,
         url="https://data.dgl.ai/dataset/aifb.tgz",
@@ -130,8 +127,6 @@ _ALL = (
     _ogb(
         "ogbn-arxiv",
         (169_343, 1_166_243, 128, 40),
-        archive="arxiv",
-        listed="directed citations",
         split=(90_941, 29_799, 48_603),
         homophily=0.66,
         download_bytes=83_000_000,
@@ -139,7 +134,6 @@ _ALL = (
     _ogb(
         "ogbn-products",
         (2_449_029, 61_859_140, 100, 47),
-        archive="products",
         split=(196_615, 39_323, 2_213_091),
         homophily=0.81,
         download_bytes=1_480_000_000,
@@ -147,7 +141,6 @@ _ALL = (
     _ogb(
         "ogbn-proteins",
         (132_534, 39_561_252, 8, 112),
-        archive="proteins",
         split=(86_619, 21_236, 24_679),
         homophily=0.66,
         download_bytes=227_000_000,
@@ -157,8 +150,6 @@ _ALL = (
     _ogb(  # features of all but papers are made up
         "ogbn-mag-hetero",
         (1_939_743, 21_111_007, 128, 349),
-        archive="mag",
-        listed="triples",
         split=(629_571, 64_879, 41_939),
         homophily=0.30,
         download_bytes=433_000_000,
@@ -189,4 +180,3 @@ _ALL = (
     _aifb(relations=45, edges=29_043),
 )
 DATASETS = {dataset.id: dataset for dataset in _ALL}
-"""The published data sets by id."""

@@ -17,14 +17,11 @@ _BOND_TYPES = 4
 
 
 class Molecule(NamedTuple):
-    """One of a case's graphs."""
+    """One of a case's graphs: edges [2, e], numbered within it; features [n, D]; numbers of entries [e]."""
 
     edge_index: Tensor
-    """Sources and targets, int [2, e], numbered within the molecule."""
     x: Tensor
-    """[n, D]."""
     bonds: Tensor
-    """A number for each entry: [e]."""
 
 
 def all_sizes(graph: Graph) -> Tensor:
@@ -98,9 +95,20 @@ def _join(graphs: list[Any]) -> Any:
     return pyg_data.Batch.from_data_list(graphs)
 
 
-def _result(entries: Callable[[Any], tuple[Tensor, Tensor]], batch: Any, _: list[Any]) -> tuple[Tensor, ...]:
-    """Return what `reference` does; `entries` returns sources and targets [2, e], and numbers [e]."""
-    return *entries(batch), batch.ptr.diff(), batch.batch, batch.x
+def opened(batch: Any, *_graphs: Any) -> tuple[Tensor, ...]:
+    """Return of a batch of either library what `reference` does."""
+    if not hasattr(batch, "ptr"):
+        sizes = batch.batch_num_nodes()
+        member = torch.arange(len(sizes)).to(sizes).repeat_interleave(sizes)
+        return torch.stack(batch.edges()), batch.edata["w"], sizes, member, batch.ndata["x"]
+    if "adj_t" in batch:
+        matrix = batch.adj_t
+        is_csr = isinstance(matrix, torch.Tensor)
+        matrix = (matrix.to_sparse_coo() if is_csr else matrix.to_torch_sparse_coo_tensor()).coalesce()
+        entries = matrix.indices().flip(0), matrix.values()
+    else:
+        entries = batch.edge_index, batch.edge_attr
+    return *entries, batch.ptr.diff(), batch.batch, batch.x
 
 
 def _sparse_matrix(each: Molecule) -> Any:
@@ -111,28 +119,12 @@ def _sparse_matrix(each: Molecule) -> Any:
     )
 
 
-def _sparse_entries(batch: Any) -> tuple[Tensor, Tensor]:
-    row, column, value = batch.adj_t.coo()
-    return torch.stack((column, row)), value
-
-
 def _csr(each: Molecule) -> Tensor:
     source, target = each.edge_index
     pointer = torch.zeros(len(each.x) + 1).to(target)
     pointer[1:] = target.bincount(minlength=len(each.x)).cumsum(0)
     size = (len(each.x), len(each.x))
     return torch.sparse_csr_tensor(pointer, source, each.bonds, size=size, check_invariants=False)
-
-
-def _csr_entries(batch: Any) -> tuple[Tensor, Tensor]:
-    matrix = batch.adj_t.to_sparse_coo().coalesce()
-    return matrix.indices().flip(0), matrix.values()
-
-
-def _dgl_result(batch: DGLGraph, _graphs: list[DGLGraph]) -> tuple[Tensor, ...]:
-    numbers = batch.batch_num_nodes()
-    member = torch.arange(len(numbers)).to(numbers).repeat_interleave(numbers)
-    return torch.stack(batch.edges()), batch.edata["w"], numbers, member, batch.ndata["x"]
 
 
 def reference(graph: Graph) -> tuple[Tensor, ...]:
@@ -148,19 +140,14 @@ _operation = partial(operation, batched=True, directions=(FORWARD,), graphs=MOLE
 OPERATIONS = (
     _operation(
         "batch",
-        pyg=Call(
-            "Batch.from_data_list",
-            _join,
-            build=lambda case: pyg_molecules(case, SIZE),
-            result=partial(_result, lambda batch: (batch.edge_index, batch.edge_attr)),
-        ),
+        pyg=Call("Batch.from_data_list", _join, build=lambda case: pyg_molecules(case, SIZE), result=opened),
         sparse=Call(
             "Batch.from_data_list with SparseTensor as adj_t",
             _join,
             build=partial(_with_matrix, _sparse_matrix),
-            result=partial(_result, _sparse_entries),
+            result=opened,
         ),
-        dgl=Call("dgl.batch", "dgl.batch", build=lambda case: dgl_molecules(case, SIZE), result=_dgl_result),
+        dgl=Call("dgl.batch", "dgl.batch", build=lambda case: dgl_molecules(case, SIZE), result=opened),
         example=True,
         reference=reference,
     ),
@@ -170,7 +157,7 @@ OPERATIONS = (
             "Batch.from_data_list with CSR tensors as adj_t",
             _join,
             build=partial(_with_matrix, _csr),
-            result=partial(_result, _csr_entries),
+            result=opened,
         ),
         reference=reference,
         default=False,

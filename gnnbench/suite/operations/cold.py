@@ -1,11 +1,9 @@
 """What happens once: the import of a library, in a fresh interpreter, and the first call of a new layer."""
 
-import json
 import os
 import subprocess
 import sys
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from ..annotations import Case, Tensor
@@ -23,17 +21,8 @@ _LIMITS = tuple(
 
 _IMPORT = "import {module}; print({module}.__file__)\n"
 _BEGIN = """
-import json, sys
-from importlib.machinery import PathFinder
-
-class Same:
-    def find_spec(self, name, path=None, target=None):
-        folder = FOLDERS.get(name) if path is None else None
-        return folder and PathFinder.find_spec(name, [folder])
-
-FOLDERS, EMPTY = map(json.loads, sys.argv[1:])
-sys.meta_path.insert(0, Same())
-sys.modules.update({name: type(sys)(name) for name in EMPTY}, outdated=None)
+import sys
+sys.modules.update({name: type(sys)(name) for name in sys.argv[1:]}, outdated=None)
 del sys.argv[1:]
 """
 
@@ -45,16 +34,16 @@ class InterpreterError(Exception):
 def run_fresh(code: str) -> str:
     """Run code in a fresh interpreter, and return what it writes to stdout.
 
-    Two variants of a package are compared in processes that import it from different folders, so what
-    `import` finds by itself may be another one. DGL is imported in the way of this process.
+    It searches the folders that this process does, but not the working directory, where there may be a folder
+    of a library's name. DGL is imported in the way of this process.
     """
     from ..libraries import STAND_IN, uses_stand_in
 
     empty = [STAND_IN] if "import dgl" in code and uses_stand_in() else []
+    path = [*os.environ.get("PYTHONPATH", "").split(os.pathsep), *sys.path]
     process = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", _BEGIN + code, json.dumps(_folders()), json.dumps(empty)],
-        # By itself it would search the working directory, and there may be a folder of a library's name.
-        env={**os.environ, "PYTHONSAFEPATH": "1"},
+        [sys.executable, "-c", _BEGIN + code, *empty],
+        env={**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(filter(None, path))},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -64,16 +53,6 @@ def run_fresh(code: str) -> str:
         *_, last = ["no message", *process.stderr.split("\n")[:-1]]
         raise InterpreterError(f"a fresh interpreter ended with status {process.returncode}: {last}")
     return process.stdout
-
-
-def _folders() -> dict[str, str]:
-    """Return the folders of the packages that this process has imported, by name."""
-    return {
-        name: str(Path(file).parents[1])
-        for name, module in list(sys.modules.items())
-        if (file := getattr(module, "__file__", None)) and hasattr(module, "__path__")
-        if "." not in name and name not in sys.stdlib_module_names
-    }
 
 
 def _import(platform: str) -> Kernel:
@@ -91,10 +70,10 @@ def _import(platform: str) -> Kernel:
 
 def _new_layer(platform: str) -> Kernel:
     module = load(platform)
-    kernel = module.convolution(cached=False)
+    kernel = module.convolution()
 
     def run(structure: Any, weight: Tensor, bias: Tensor, x: Tensor) -> Tensor:
-        output: Tensor = kernel.run(structure, module.layer(weight, bias, cached=False), x)
+        output: Tensor = kernel.run(structure, module.layer(weight, bias), x)
         return output
 
     return Kernel(kernel.build, run)

@@ -50,10 +50,7 @@ def attention_inputs(case: Case) -> tuple[Module, Tensor]:
 
 
 def reference(graph: Graph, *tensors: Tensor, of: Callable[..., Tensor]) -> Tensor:
-    """Return the layer `of` on each part, one below the other: [sum of nodes, out].
-
-    `tensors` are its parameters and x.
-    """
+    """Return the layer `of` its parameters and x on each part, one below the other: [sum of nodes, out]."""
     *parameters, x = tensors
     return torch.cat([of(part, *parameters, x[: part.num_nodes]) for part in _parts(graph)])
 

@@ -1,6 +1,6 @@
 """A training epoch of a three-layer GCN and each of its phases, and epochs of two layers of GAT or GraphSAGE.
 
-The code is in `training.py`, the models are in `gcn.py`, `gat.py` and `sage.py`.
+The code is in `training.py`, the models are in `network.py`, `gat_conv.py` and `layers.py`.
 """
 
 from dataclasses import replace
@@ -10,7 +10,7 @@ from itertools import pairwise
 from ...engine.ground.labels import Work
 from ..annotations import Graph, Tensor
 from ..least_work import Symbols
-from ..libraries import definitions, gat, inputs
+from ..libraries import definitions, inputs
 from ..libraries import functional as F
 from ..limits import DGL_HALF, MIXED, SCATTER_ADD, avoids
 from ..operation import BACKWARD, FORWARD, STEP, TRAIN, Call, Formula, operation
@@ -119,7 +119,7 @@ def gat_work(m: Symbols) -> Work:
     Flops of product; scores at both ends; their sum, LeakyReLU and softmax; propagation; bias; and of their
     gradients, in the second layer also of its inputs; ELU.
     """
-    layers = [(A, heads, heads * width) for A, heads, width in gat.widths(m.D, m.F, m.C)]
+    layers = [(A, heads, heads * width) for A, heads, width in gat_conv.widths(m.D, m.F, m.C)]
     rest = around_layers(replace(m, P=sum(A * B + 3 * B for A, _, B in layers)))
     flops = sum(4 * m.N * A * B + 14 * m.N * B + 12 * m.L * h + 6 * m.L * B for A, h, B in layers)
     inner, _, _ = layers[1]
@@ -151,20 +151,9 @@ _operation = partial(operation, group="training")
 
 OPERATIONS = (
     _operation(
-        "epoch",
-        **_CALLS,
-        directions=(TRAIN,),
-        core=True,
-        reference=network_loss,
-        least_work=least_work,
+        "epoch", **_CALLS, directions=(TRAIN,), core=True, reference=network_loss, least_work=least_work
     ),
-    _operation(
-        "epoch_forward",
-        **_CALLS,
-        directions=(FORWARD,),
-        reference=logits,
-        least_work=forward_work,
-    ),
+    _operation("epoch_forward", **_CALLS, directions=(FORWARD,), reference=logits, least_work=forward_work),
     _operation(
         "epoch_loss",
         torch=Call("nll_loss of log_softmax"),

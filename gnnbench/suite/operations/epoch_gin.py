@@ -1,19 +1,22 @@
-"""A training epoch of GIN on small graphs, joined into batches; the model is in `gin.py`."""
+"""A training epoch of a graph isomorphism network (Xu et al., ICLR 2019) on small graphs, in batches."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
 from ..annotations import Case, Graph, Module, Optimizer, Tensor
-from ..libraries import definitions, dgl, pyg_loader, torch
+from ..libraries import definitions, dgl, network, on_dgl, pyg_loader, pyg_nn, torch
 from ..libraries import functional as F
 from ..limits import SCATTER_ADD, SEGMENT_SUM
 from ..operation import TRAIN, Call, Kernel, operation
 from ..spec import AUTOCAST
+from . import layers, pool
 from .batch import MOLECULES, all_sizes, dgl_molecules, pyg_molecules
 
 BATCH = 128
 """Graphs of a batch, as in Dwivedi et al. (JMLR 2023)."""
+DEPTH = 3
+"""Convolutions, each with a network of two linear layers."""
 
 _IN_AUTOCAST = SEGMENT_SUM._replace(where=frozenset({AUTOCAST, "cpu"}))
 
@@ -86,6 +89,28 @@ def _dgl() -> Kernel:
             yield batch, batch.ndata["x"], y.to(device)
 
     return _kernel(lambda case: _chosen(case, dgl_molecules), batches)
+
+
+def model(case: Case) -> Module:
+    """Return the network on a case's platform, with weights by `glorot`."""
+    hidden = case.spec.hidden
+    widths = [case.graph.num_features, *[hidden] * (DEPTH - 1)]
+    linear = torch.nn.Linear
+    networks = [
+        torch.nn.Sequential(linear(width, hidden), torch.nn.ReLU(), linear(hidden, hidden))
+        for width in widths
+    ]
+    out = linear(hidden, case.graph.num_classes)
+    if case.spec.platform == "dgl":
+        convolutions = [dgl.nn.GINConv(each, "sum") for each in networks]
+        return layers.drawn(case, network.GIN(convolutions, out, on_dgl.apply, pool.mean_dgl))
+    made = network.GIN(
+        [pyg_nn.GINConv(each) for each in networks],
+        out,
+        lambda batch, layer, x: layer(x, batch.edge_index),
+        lambda batch, x: pyg_nn.global_mean_pool(x, batch.batch, batch.num_graphs),
+    )
+    return layers.drawn(case, made)
 
 
 def logits(graph: Graph, numbers: Tensor, parameters: Sequence[Tensor]) -> Tensor:

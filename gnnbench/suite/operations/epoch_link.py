@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..annotations import Case, Graph, Network, Optimizer, Tensor
-from ..libraries import definitions, dgl, sage, sampled, torch, training, utils
+from ..libraries import definitions, dgl, sampled, torch, training, utils
 from ..libraries import functional as F
 from ..limits import SCATTER_ADD
 from ..operation import TRAIN, Call, operation
-from .layers import sage_conv
+from .layers import sage_conv, sage_kernel, sage_network, sage_parameters
 
 WIDTH = 64
 """Of a node's embedding."""
@@ -70,13 +70,13 @@ def prepare(case: Case) -> tuple[Callable[..., Any], Any, Network, Tensor, Optim
         optimizer.step()
         return value, pairs
 
-    model = sage.build(case, _parameters(case))
+    model = sage_network(case, _parameters(case))
     optimizer = torch.optim.Adam(model.parameters(), lr=training.LEARNING_RATE)
-    return run, sage.kernel(case.spec.platform).build(case), model, case.node_features(), optimizer
+    return run, sage_kernel(case.spec.platform).build(case), model, case.node_features(), optimizer
 
 
 def _parameters(case: Case) -> Any:
-    return sage.initial_parameters(case.graph, case.spec.hidden, out=WIDTH)
+    return sage_parameters(case.graph, case.spec.hidden, out=WIDTH)
 
 
 def checked(

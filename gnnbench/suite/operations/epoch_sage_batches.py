@@ -1,55 +1,197 @@
-"""A training epoch of a two-layer GraphSAGE on batches of drawn neighbours; the code is in `minibatch.py`."""
+"""A training epoch of a two-layer GraphSAGE on batches of nodes and of drawn neighbours, by library.
 
-from collections.abc import Callable, Sequence
+Hamilton et al., NeurIPS 2017.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
-from ..annotations import Case, Graph, Network, Optimizer, Tensor
-from ..libraries import definitions, minibatch, sage, sampled, torch, training
+from ..annotations import Case, Graph, Hop, Network, Optimizer, Tensor
+from ..libraries import definitions, dgl, on_dgl, pyg_data, pyg_loader, sampled, torch, training
+from ..libraries import functional as F
+from ..loading import quietly
 from ..operation import TRAIN, Call, operation
-from .neighbors import INT64_ONLY
+from .layers import sage_network, sage_parameters
+from .neighbors import FAN_OUTS, INT64_ONLY
 
-if TYPE_CHECKING:
-    from ..minibatch import Drawn, Record
+BATCH = 64
+"""Training nodes of a batch: three batches on Cora, 143 on a tenth of ogbn-arxiv."""
 
 
-def prepare(case: Case) -> "tuple[Callable[..., Tensor], Any, Network, Optimizer, Record]":
+class Batch(NamedTuple):
+    """What a loader yields, as the network takes it: edge_index or DGL's blocks; features [n, D].
+
+    The first nodes are trained on; `y` has their classes, int64 [T]. `loaded` is the library's own object.
+    """
+
+    structure: Any
+    x: Tensor
+    y: Tensor
+    loaded: Any
+
+
+class Drawn(NamedTuple):
+    """The same batch for checks, on the CPU: nodes that are trained on [T], and all [n], as in the graph.
+
+    `layers` has sources and targets, int64 [2, m], as the batch numbers them, and the number of results.
+    """
+
+    seeds: Tensor
+    nodes: Tensor
+    hops: Sequence[Hop]
+    layers: Sequence[tuple[Tensor, int]]
+
+
+def build(case: Case) -> Network:
+    """Return the network on a case's platform; DGL's takes an iterator of blocks, one for each layer."""
+    model = sage_network(case, sage_parameters(case.graph, case.spec.hidden))
+    if case.spec.platform == "dgl":
+        model.convolve = lambda blocks, layer, x: layer(next(blocks), x)
+    return model
+
+
+def loss(model: Network, batch: Batch) -> Tensor:
+    """Return the mean negative log-likelihood of the nodes that are trained on."""
+    structure = batch.structure
+    logits = model(iter(structure) if isinstance(structure, list) else structure, batch.x)[: len(batch.y)]
+    return F.nll_loss(F.log_softmax(logits, dim=1), batch.y)
+
+
+class Record:
+    """The batches of the first epoch, for its check: on several threads DGL may draw others the next time."""
+
+    def __init__(self) -> None:
+        self.batches: list[Batch] = []
+        self.is_over = False
+
+
+def epoch(
+    library: "_Pyg | _Dgl", loader: Any, model: Network, optimizer: Optimizer, record: Record
+) -> Tensor:
+    """Train with one step for each batch; return the losses before the steps: [S]."""
+    losses = []
+    device = next(model.parameters()).device
+    for batch in library.batches(loader, device):
+        optimizer.zero_grad(set_to_none=True)
+        value = loss(model, batch)
+        value.backward()
+        optimizer.step()
+        losses.append(value.detach())
+        if not record.is_over:
+            record.batches.append(batch)
+    record.is_over = True
+    return torch.stack(losses)
+
+
+def loader(case: Case) -> Any:
+    """Return the loader of an epoch."""
+    train = case.graph.train_mask.nonzero().squeeze(1)
+    return LIBRARIES[case.spec.platform].loader(case, train, FAN_OUTS, BATCH)
+
+
+def seed_worker(worker: int) -> None:
+    """Seed DGL's generator in a worker; otherwise all workers draw the numbers of their parent."""
+    dgl.seed(sampled.SEED + 1 + worker)
+
+
+class _Pyg:
+    def loader(self, case: Case, nodes: Tensor, fan_outs: Sequence[int], size: int, workers: int = 0) -> Any:
+        case, y = case.on_cpu(), case.graph.y.clone()
+        data = pyg_data.Data(x=case.node_features(), edge_index=case.edge_index(), y=y)
+        options = {"input_nodes": nodes, "batch_size": size, "num_workers": workers}
+        return quietly(pyg_loader.NeighborLoader, data, list(fan_outs), **options)
+
+    def start(self, seed: int = 0) -> None:
+        torch.default_generator.manual_seed(seed)
+
+    def batches(self, loader: Any, device: Any) -> Iterator[Batch]:
+        for loaded in loader:
+            batch = loaded.to(device)
+            yield Batch(batch.edge_index, batch.x, batch.y[: batch.batch_size], loaded)
+
+    def drawn(self, batch: Batch) -> Drawn:
+        loaded = batch.loaded
+        nodes, edges = sampled.whole(loaded.n_id), sampled.whole(loaded.edge_index)
+        seeds = nodes[: loaded.batch_size]
+        hops = sampled.renumbered(len(seeds), nodes, *edges, loaded.e_id)
+        return Drawn(seeds, nodes, hops, [(edges, len(nodes)), (edges, len(seeds))])
+
+
+class _Dgl:
+    def loader(self, case: Case, nodes: Tensor, fan_outs: Sequence[int], size: int, workers: int = 0) -> Any:
+        graph = on_dgl.structure(case.on_cpu())
+        graph.ndata["x"], graph.ndata["y"] = case.on_cpu().node_features(), case.graph.y
+        # DGL lists fan-outs by layer; the first layer is the second hop.
+        sampler = dgl.dataloading.NeighborSampler(
+            list(reversed(fan_outs)), prefetch_node_feats=["x"], prefetch_labels=["y"]
+        )
+        options = {"batch_size": size, "num_workers": workers, "worker_init_fn": seed_worker}
+        nodes = nodes.to(case.index_dtype)
+        return dgl.dataloading.DataLoader(graph, nodes, sampler, device=case.device, **options)
+
+    def start(self, seed: int = 0) -> None:
+        from ..platforms.dgl import dgl  # recorded counters have this call
+
+        torch.default_generator.manual_seed(seed)  # for the order of nodes
+        dgl.seed(seed)
+
+    def batches(self, loader: Any, device: Any) -> Iterator[Batch]:  # noqa: ARG002 - it has its own
+        with warnings.catch_warnings():  # that cores could be chosen
+            warnings.simplefilter("ignore")
+            for _, _, blocks in loader:
+                yield Batch(blocks, blocks[0].srcdata["x"], blocks[-1].dstdata["y"], blocks)
+
+    def drawn(self, batch: Batch) -> Drawn:
+        blocks = batch.loaded
+        nodes, seeds = sampled.whole(blocks[0].srcdata[dgl.NID]), sampled.whole(blocks[-1].dstdata[dgl.NID])
+        edges = [torch.stack([*map(sampled.whole, block.edges())]) for block in blocks]
+        layers = [(each, block.num_dst_nodes()) for each, block in zip(edges, blocks, strict=True)]
+        return Drawn(seeds, nodes, sampled.hops_of_blocks(seeds, blocks), layers)
+
+
+LIBRARIES: Mapping[str, _Pyg | _Dgl] = {"pyg": _Pyg(), "dgl": _Dgl()}
+"""By platform, how a library loads and draws batches, with features and classes on the CPU."""
+
+
+def prepare(case: Case) -> tuple[Callable[..., Tensor], Any, Network, Optimizer, Record]:
     """Return the timed function and its inputs: an epoch; the loader, the network, Adam, and the record."""
-    library = minibatch.LIBRARIES[case.spec.platform]
+    library = LIBRARIES[case.spec.platform]
 
-    def run(loader: Any, model: Network, optimizer: Optimizer, record: "Record") -> Tensor:
+    def run(loader: Any, model: Network, optimizer: Optimizer, record: Record) -> Tensor:
         library.start()
-        return minibatch.epoch(library, loader, model, optimizer, record)
+        return epoch(library, loader, model, optimizer, record)
 
-    model = minibatch.build(case)
+    model = build(case)
     optimizer = torch.optim.Adam(model.parameters(), lr=training.LEARNING_RATE)
-    return run, minibatch.loader(case), model, optimizer, minibatch.Record()
+    return run, loader(case), model, optimizer, Record()
 
 
 def checked(
-    case: Case, losses: Tensor, _loader: Any, model: Network, _optimizer: Any, record: "Record"
+    case: Case, losses: Tensor, _loader: Any, model: Network, _optimizer: Any, record: Record
 ) -> tuple[Tensor, ...]:
     """Check an epoch's batches and losses, empty the record, and return what `reference` does.
 
     That is the nodes that were trained on, and each loss over the one that float64 gives for the same
     batches. No neighbours may be missing, drawn twice or none of the graph's.
     """
-    library = minibatch.LIBRARIES[case.spec.platform]
+    library = LIBRARIES[case.spec.platform]
     batches, record.batches = record.batches, []
     draws = [library.drawn(batch) for batch in batches]
-    after = minibatch.loss(model, batches[0]).detach()
+    after = loss(model, batches[0]).detach()
     for drawn in draws:
-        for hop, fan_out in zip(drawn.hops, minibatch.FAN_OUTS, strict=True):
+        for hop, fan_out in zip(drawn.hops, FAN_OUTS, strict=True):
             sampled.require_hop(case.graph, hop, fan_out)
-    parameters = sage.initial_parameters(case.graph, case.spec.hidden)
+    parameters = sage_parameters(case.graph, case.spec.hidden)
     flat = [tensor for layer in parameters for tensor in layer]
-    expected = definitions.trained(flat, [partial(loss, case.graph, drawn) for drawn in draws])
+    expected = definitions.trained(flat, [partial(right_loss, case.graph, drawn) for drawn in draws])
     seeds = torch.cat([drawn.seeds for drawn in draws])
     computed = torch.cat((losses, after.unsqueeze(0)))
     return seeds.to(losses.device), (computed.double() / expected.to(losses.device)).to(losses)
 
 
-def loss(graph: Graph, drawn: "Drawn", parameters: Sequence[Tensor]) -> Tensor:
+def right_loss(graph: Graph, drawn: Drawn, parameters: Sequence[Tensor]) -> Tensor:
     """Return the loss of a batch in float64; `parameters` are both weights and the bias of both layers."""
     x = graph.x[drawn.nodes].double()
     for index, (edges, count) in enumerate(drawn.layers):
@@ -63,7 +205,7 @@ def loss(graph: Graph, drawn: "Drawn", parameters: Sequence[Tensor]) -> Tensor:
 def reference(graph: Graph, *_: Tensor) -> tuple[Tensor, Tensor]:
     """Return the training nodes [T], and ones: each loss over the right one, and that after the last step."""
     train = graph.train_mask.nonzero().squeeze(1)
-    return train, torch.ones(-(-len(train) // minibatch.BATCH) + 1, dtype=torch.float64)
+    return train, torch.ones(-(-len(train) // BATCH) + 1, dtype=torch.float64)
 
 
 OPERATIONS = (

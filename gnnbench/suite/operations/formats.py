@@ -122,12 +122,7 @@ OPERATIONS = (
             lambda adjacency, weight: utils.to_edge_index(_weighted_csr(adjacency, weight)),
             result=lambda output, *_: (*output[0], output[1]),
         ),
-        sparse=Call(
-            "SparseTensor(...).coo",
-            _coo_sparse,
-            build=_csr,
-            result=unchanged,
-        ),
+        sparse=Call("SparseTensor(...).coo", _coo_sparse, build=_csr, result=unchanged),
         torch=Call(
             "CSR.to_sparse_coo()",
             lambda adjacency, weight: _weighted_csr(adjacency, weight).to_sparse_coo(),

@@ -4,19 +4,19 @@ A node attends to its neighbours and to itself. PyG adds the self-loops in each 
 self-loops. PyG's GATv2Conv also adds a bias to its output, which DGL's does not have.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from ...engine.ground.labels import Work
-from ..annotations import Case, Graph, Module, Tensor
+from ..annotations import Case, Graph, Module, Network, Tensor
 from ..least_work import Symbols
-from ..libraries import definitions, inputs, torch
+from ..libraries import definitions, dgl, inputs, network, on_dgl, pyg_nn, torch
 from ..libraries import functional as F
-from ..libraries import gat as attention
 from ..limits import DGL_HALF, MIXED, avoids
 from ..operation import Call, Formula, Kernel, Operation, operation
+from ..platforms import load
 from . import edge_softmax
 from .edge_softmax import HEADS
 
@@ -28,6 +28,18 @@ _TARGET = 1 / 20
 
 Parameters = Callable[[int], dict[str, Tensor]]
 """Returns values of a layer of some width, by PyG's names."""
+
+_IN_DGL = {
+    "GATConv": {"att_src": "attn_l", "att_dst": "attn_r", "lin.weight": "fc.weight", "bias": "bias"},
+    "GATv2Conv": {
+        "att": "attn",
+        "lin_l.weight": "fc_src.weight",
+        "lin_l.bias": "fc_src.bias",
+        "lin_r.weight": "fc_dst.weight",
+        "lin_r.bias": "fc_dst.bias",
+    },
+}
+"""By layer, DGL's name of each parameter by PyG's."""
 
 _ROUNDING = avoids("DGL sums in bfloat16, which is too inexact at nodes of high degree", "bfloat16")
 
@@ -79,14 +91,64 @@ def _positive(rows: int, columns: int) -> Tensor:
     return inputs.pattern(rows, columns) / 4 + 1
 
 
+def kernel(platform: str) -> Kernel:
+    """Return the kernel that applies a layer; `run` takes the structure, the layer and x [N, in]."""
+    if platform != "dgl":
+        return load(platform).convolution()
+    return Kernel(on_dgl.looped_graph, lambda graph, layer, x: layer(graph, x).flatten(1))
+
+
+def _made(case: Case, name: str, shape: tuple[int, int, int], values: Mapping[str, Tensor]) -> Module:
+    """Make a layer with copies of values by PyG's names; for `shape` see `widths`."""
+    fan_in, heads, width = shape
+    if case.spec.platform != "dgl":
+        return network.filled(case, getattr(pyg_nn, name)(fan_in, width, heads), values)
+    names = _IN_DGL[name]
+    given = {names[key]: value for key, value in values.items() if key in names}
+    return network.filled(case, getattr(dgl.nn, name)(fan_in, width, heads), given)
+
+
 def layer(case: Case, name: str, parameters: Parameters) -> Module:
     """Make a layer, GATConv or GATv2Conv, from hidden to hidden width."""
     width = case.spec.hidden
-    return attention.layer(case, name, (width, HEADS, _channels(width)), parameters(width))
+    return _made(case, name, (width, HEADS, _channels(width)), parameters(width))
+
+
+def widths(num_features: int, hidden: int, num_classes: int) -> tuple[tuple[int, int, int], ...]:
+    """Return the width of the input, heads, and width of a head of both layers of a network.
+
+    On Cora the published one has 8 heads of width 8, ELU, and one output head: hidden width 64.
+    """
+    width = _channels(hidden)
+    return (num_features, HEADS, width), (HEADS * width, 1, num_classes)
+
+
+def initial_parameters(graph: Graph, hidden: int, seed: int = 0) -> list[tuple[Tensor, ...]]:
+    """Draw both layers' parameters in float64, in the order of GATConv's names; the bias is zero."""
+    draw = partial(network.glorot, generator=torch.Generator().manual_seed(seed))
+    return [
+        (
+            draw(heads, width).unsqueeze(0),
+            draw(heads, width).unsqueeze(0),
+            draw(fan_in, heads * width).t(),
+            torch.zeros(heads * width, dtype=torch.float64),
+        )
+        for fan_in, heads, width in widths(graph.num_features, hidden, graph.num_classes)
+    ]
+
+
+def build(case: Case, parameters: Sequence[Sequence[Tensor]]) -> Network:
+    """Return the network on a case's platform, with copies of the parameters."""
+    shapes = widths(case.graph.num_features, case.spec.hidden, case.graph.num_classes)
+    layers = [
+        _made(case, "GATConv", shape, dict(zip(_IN_DGL["GATConv"], values, strict=True)))
+        for shape, values in zip(shapes, parameters, strict=True)
+    ]
+    return network.Network(layers, kernel(case.spec.platform).run, "elu")
 
 
 def _kernel(platform: str, name: str, parameters: Parameters) -> Kernel:
-    convolution = attention.kernel(platform)
+    convolution = kernel(platform)
 
     def build(case: Case) -> tuple[Any, Module]:
         return convolution.build(case), layer(case, name, parameters)

@@ -14,8 +14,8 @@ from ..libraries import dgl, pyg_data, pyg_loader, torch
 from ..limits import refuses
 from ..loading import Loading
 from ..operation import FORWARD, Call, operation
-from .batch import MOLECULES, all_sizes, dgl_molecules, pyg_molecules
-from .neighbor_loader import BATCHES, REPEATS
+from .batch import MOLECULES, all_sizes, dgl_molecules, opened, pyg_molecules
+from .neighbor_loader import BATCHES, REPEATS, workers
 from .neighbors import ON_CPU
 
 SIZE = 128
@@ -31,13 +31,12 @@ def size(graph: Graph) -> int:
 
 def loading(case: Case) -> Loading:
     """Return the loader of a case's operation and platform."""
-    workers = int(case.spec.operation.split("_")[-2])
     count = BATCHES * size(case.graph)
     if case.spec.platform == "pyg":
         make, graphs = pyg_loader.DataLoader, pyg_molecules(case, count)
     else:
         make, graphs = dgl.dataloading.GraphDataLoader, dgl_molecules(case, count)
-    return Loading(make(graphs * REPEATS, batch_size=size(case.graph), num_workers=workers))
+    return Loading(make(graphs * REPEATS, batch_size=size(case.graph), num_workers=workers(case)))
 
 
 @contextmanager
@@ -52,7 +51,7 @@ def loading_from_disk(case: Case) -> Iterator[Loading]:
             read,  # its connection is opened by the process that reads, each worker has one
             batch_size=size(case.graph),
             sampler=list(range(len(graphs))) * REPEATS,
-            num_workers=int(case.spec.operation.split("_")[-2]),
+            num_workers=workers(case),
         )
         try:
             with Loading(loader) as running:
@@ -89,15 +88,11 @@ def result(batches: list[Any], _loading: Loading) -> tuple[Tensor, ...]:
     """Return what `reference` does, of the batches of either platform."""
     parts, first = [], 0
     for batch in batches:
-        if hasattr(batch, "ptr"):
-            edges, numbers, x = batch.edge_index, batch.ptr.diff(), batch.x
-        else:
-            edges, numbers = torch.stack(batch.edges()), batch.batch_num_nodes()
-            x = batch.ndata["x"]
+        edges, _, numbers, _, x = opened(batch)
         parts.append((edges + first, numbers, x))
         first += len(x)
-    edges, numbers, x = zip(*parts, strict=True)
-    return torch.cat(edges, dim=1), torch.cat(numbers), torch.cat(x)
+    lists, sizes, features = zip(*parts, strict=True)
+    return torch.cat(lists, dim=1), torch.cat(sizes), torch.cat(features)
 
 
 def reference(graph: Graph) -> tuple[Tensor, Tensor, Tensor]:
@@ -108,31 +103,26 @@ def reference(graph: Graph) -> tuple[Tensor, Tensor, Tensor]:
 
 
 _operation = partial(
-    operation,
-    directions=(FORWARD,),
-    reference=reference,
-    batched=True,
-    graphs=MOLECULES,
-    group="batches",
+    operation, directions=(FORWARD,), reference=reference, batched=True, graphs=MOLECULES, group="batches"
 )
 
 OPERATIONS = (
     *(
         _operation(
-            f"disk_loader_{workers}_workers",
-            pyg=Call(f"DataLoader of OnDiskDataset (SQLite), {workers} workers", limits=(ON_CPU, _STORED)),
+            f"disk_loader_{count}_workers",
+            pyg=Call(f"DataLoader of OnDiskDataset (SQLite), {count} workers", limits=(ON_CPU, _STORED)),
             dgl="DGL's data set on disk is GraphBolt's, which has no build for this PyTorch",
             default=False,
         )
-        for workers in (0, 2)
+        for count in (0, 2)
     ),
     *(
         _operation(
-            f"graph_loader_{workers}_workers",
-            pyg=Call(f"DataLoader, {workers} workers", limits=(ON_CPU,)),
-            dgl=Call(f"dgl.dataloading.GraphDataLoader, {workers} workers", limits=(ON_CPU,)),
+            f"graph_loader_{count}_workers",
+            pyg=Call(f"DataLoader, {count} workers", limits=(ON_CPU,)),
+            dgl=Call(f"dgl.dataloading.GraphDataLoader, {count} workers", limits=(ON_CPU,)),
             sparse="DataLoader takes edge_index and SparseTensor alike: see pyg",
         )
-        for workers in (0, 2)
+        for count in (0, 2)
     ),
 )

@@ -20,12 +20,10 @@ MAG = "ogbn-mag-hetero:synthetic@0.01"
 
 
 class _Typed(NamedTuple):
-    """A graph by its relations, and the types of its nodes."""
+    """edge_index or SparseTensor by relation, or a DGLGraph; the numbers of nodes by type, in their order."""
 
     graph: Any
-    """edge_index or SparseTensor by relation, or a DGLGraph."""
     sizes: dict[str, int]
-    """Numbers of nodes by type, in the order of the nodes."""
 
 
 def _run(apply: Callable[..., dict[str, Tensor]], typed: _Typed, *inputs: Any) -> Tensor:
@@ -65,7 +63,7 @@ def _layer(case: Case, layer: Module) -> Layer:
     )
     values = inputs.pattern(len(matrices) * width, width).reshape(-1, width, width) / width**0.5
     with_values(case, layer, values.mT, inputs.pattern(len(biases) * width, 1).reshape(-1, width))
-    return network.Layer(layer, (*matrices, *biases), transposed=True)
+    return network.Layer(layer, (*matrices, *biases))
 
 
 def _pyg_layer(case: Case) -> Layer:

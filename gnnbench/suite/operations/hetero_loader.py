@@ -7,7 +7,7 @@ from ..annotations import Case, Graph, Hop, Tensor
 from ..libraries import pyg_data, pyg_loader, sampled, torch
 from ..loading import Loading, quietly
 from .hetero import MAG, edges_of, first_nodes
-from .neighbor_loader import BATCHES, REPEATS, batches_of
+from .neighbor_loader import BATCHES, REPEATS, batches_of, workers
 from .neighbors import FAN_OUTS, by_pyg, sampling
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ def nodes(graph: Graph) -> Tensor:
 
 def loading(case: Case) -> Loading:
     """Return the loader of a case's operation."""
-    name, _, workers, _ = case.spec.operation.split("_")
     graph, data = case.graph, pyg_data.HeteroData()
     sizes, seeds = graph.type_sizes, nodes(graph)
     for kind, x, y in zip(
@@ -37,14 +36,14 @@ def loading(case: Case) -> Loading:
         data[kind].x, data[kind].y = x, y
     for relation, edges in edges_of(case).items():
         data[tuple(relation)].edge_index = edges
-    make = (pyg_loader.HGTLoader, SAMPLES) if name == "hgt" else (pyg_loader.NeighborLoader, FAN_OUTS)
+    is_hgt = case.spec.operation.startswith("hgt")
     loader = quietly(
-        make[0],
+        pyg_loader.HGTLoader if is_hgt else pyg_loader.NeighborLoader,
         data,
-        list(make[1]),
+        list(SAMPLES if is_hgt else FAN_OUTS),
         input_nodes=(graph.node_types[0], seeds.repeat(REPEATS)),
         batch_size=len(seeds) // BATCHES,
-        num_workers=int(workers),
+        num_workers=workers(case),
     )
     return Loading(loader)
 
@@ -125,8 +124,8 @@ def _require_hgt(
 
 OPERATIONS = tuple(
     sampling(
-        f"{name}_loader_{workers}_workers",
-        pyg=by_pyg(f"{text}, {workers} workers"),
+        f"{name}_loader_{count}_workers",
+        pyg=by_pyg(f"{text}, {count} workers"),
         sparse="it takes edge_index and SparseTensor alike: see pyg",
         dgl=absent,
         reference=lambda graph: torch.full((BATCHES,), len(nodes(graph)) // BATCHES),
@@ -143,5 +142,5 @@ OPERATIONS = tuple(
         ),
         ("hgt", "HGTLoader([512, 512])", "DGL has no sampler of nodes by type"),
     )
-    for workers in (0, 2)
+    for count in (0, 2)
 )

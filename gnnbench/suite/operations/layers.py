@@ -1,12 +1,15 @@
 """Layers and their parts: GraphSAGE's, GIN's, a product of features and weights, embeddings of nodes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
-from ..annotations import Case, Graph, Module, Tensor
-from ..libraries import definitions, dgl, functional, inputs, pyg_nn, sage, torch
+from ..annotations import Case, Graph, Module, Network, Tensor
+from ..libraries import definitions, dgl, functional, inputs, network, on_dgl, pyg_nn, torch
 from ..limits import DGL_HALF, OVERFLOW, SCATTER_ADD, refuses
-from ..operation import FORWARD_BACKWARD, Call, Formula, operation
+from ..operation import FORWARD_BACKWARD, Call, Formula, Kernel, operation
+from ..platforms import load
 
 EPSILON = 0.5
 """GIN's initial epsilon: not 0, so that a layer without it is found."""
@@ -20,7 +23,42 @@ def sage_layer(case: Case) -> Module:
     """Make a GraphSAGE layer with means, from hidden to hidden width."""
     width = case.spec.hidden
     matrices = (inputs.pattern(2 * width, width) / (2 * width) ** 0.5).chunk(2)
-    return sage.layer(case, *matrices, inputs.pattern(width, 1).squeeze(1))
+    return _sage_layer(case, *matrices, inputs.pattern(width, 1).squeeze(1))
+
+
+def _sage_layer(case: Case, *values: Tensor) -> Module:
+    of_mean, of_node, bias = values
+    if case.spec.platform == "dgl":
+        conv = dgl.nn.SAGEConv(*of_node.shape, "mean")
+        names = "fc_neigh.weight", "fc_self.weight", "fc_self.bias"
+    else:
+        conv, names = pyg_nn.SAGEConv(*of_node.shape), ("lin_l.weight", "lin_r.weight", "lin_l.bias")
+    return network.filled(case, conv, dict(zip(names, (of_mean.t(), of_node.t(), bias), strict=True)))
+
+
+def sage_kernel(platform: str) -> Kernel:
+    """Return the kernel that applies a layer; `run` takes the structure, the layer and x [N, in]."""
+    if platform == "dgl":
+        return Kernel(on_dgl.structure, on_dgl.apply)
+    return load(platform).convolution()
+
+
+def sage_parameters(graph: Graph, hidden: int, seed: int = 0, out: int = 0) -> list[tuple[Tensor, ...]]:
+    """Draw the weights [in, out] of two layers, of means and of the nodes, in float64; the bias is zero.
+
+    `out` is the last width; 0: the number of classes.
+    """
+    draw = partial(network.glorot, generator=torch.Generator().manual_seed(seed))
+    return [
+        (draw(fan_in, fan_out), draw(fan_in, fan_out), torch.zeros(fan_out, dtype=torch.float64))
+        for fan_in, fan_out in pairwise((graph.num_features, hidden, out or graph.num_classes))
+    ]
+
+
+def sage_network(case: Case, parameters: Sequence[Sequence[Tensor]]) -> Network:
+    """Return the network of two layers on a case's platform, with copies of the parameters."""
+    layers = [_sage_layer(case, *values) for values in parameters]
+    return network.Network(layers, sage_kernel(case.spec.platform).run)
 
 
 def gin(case: Case) -> Module:
@@ -71,8 +109,18 @@ def with_values(case: Case, layer: Module, matrices: Iterable[Tensor], vectors: 
     return layer.requires_grad_(case.requires_grad)
 
 
-def linear_weight(case: Case, weight: Tensor) -> Any:
-    """Return a weight [in, out], on pyg in a Linear without bias."""
+def drawn(case: Case, model: Module) -> Module:
+    """Give a model parameters by `glorot`, which are equal on all platforms; return it."""
+    draw = partial(network.glorot, generator=torch.Generator().manual_seed(0))
+    shapes = [tuple(parameter.shape) for parameter in model.parameters()]
+    matrices = [draw(fan_in, fan_out) for fan_out, fan_in in filter(lambda shape: len(shape) > 1, shapes)]
+    vectors = [draw(1, *shape).squeeze(0) for shape in shapes if len(shape) == 1]
+    return with_values(case, model, matrices, vectors)
+
+
+def linear_weight(case: Case) -> Any:
+    """Return the first weight of the GCN [in, out], on pyg in a Linear without bias."""
+    weight, _ = network.initial_weights(network.widths(case.graph, case.spec.hidden))[0]
     if case.spec.platform == "pyg":
         return with_values(case, pyg_nn.Linear(*weight.shape, bias=False), [weight], [])
     return case.tensor(weight)
@@ -84,16 +132,12 @@ def sage_conv(graph: Graph, of_mean: Tensor, of_node: Tensor, bias: Tensor, x: T
     return definitions.aggregate(graph.edge_index, None, x @ of_mean, "mean") + x @ of_node + bias
 
 
-def gin_conv(
-    graph: Graph,
-    inner: Tensor,
-    outer: Tensor,
-    epsilon: Tensor,
-    inner_bias: Tensor,
-    outer_bias: Tensor,
-    x: Tensor,
-) -> Tensor:
-    """Return network((1 + epsilon) x + sum over neighbours) (Xu et al., ICLR 2019): [N, F]."""
+def gin_conv(graph: Graph, inner: Tensor, outer: Tensor, epsilon: Tensor, *rest: Tensor) -> Tensor:
+    """Return network((1 + epsilon) x + sum over neighbours) (Xu et al., ICLR 2019): [N, F].
+
+    `rest` is the biases of both layers of the network, and x.
+    """
+    inner_bias, outer_bias, x = rest
     total = (1 + epsilon) * x + definitions.aggregate(graph.edge_index, None, x)
     return (total @ inner + inner_bias).relu() @ outer + outer_bias
 
@@ -130,8 +174,7 @@ OPERATIONS = (
         reach=1,
         # Sums, the scaled x and its addition, two biases, ReLU and two products; epsilon's gradient.
         least_work=Formula(
-            "G(E) + p s ((2 N + 2 F + 2) F + 1)",
-            "p (E + 5 N) F + (2 p - 1) 4 N F F + (p - 1) 2 N F",
+            "G(E) + p s ((2 N + 2 F + 2) F + 1)", "p (E + 5 N) F + (2 p - 1) 4 N F F + (p - 1) 2 N F"
         ),
         group="layers",
     ),

@@ -24,7 +24,7 @@ def _pyg(platform: str) -> Kernel:
             return edge_weight.unsqueeze(1) * (x_j - x_i).relu()
 
     propagation = Differences(aggr="sum")
-    build = load(platform).convolution(cached=False).build
+    build = load(platform).convolution().build
     return Kernel(build, lambda graph, x, weight: propagation(x, graph, weight))
 
 

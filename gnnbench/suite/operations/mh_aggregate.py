@@ -24,12 +24,10 @@ Aggregate = Callable[[Tensor, Tensor], Tensor]
 
 
 class Edges(NamedTuple):
-    """A graph: both directions of each edge, without self-loops."""
+    """A graph: both directions of each edge [m], without self-loops, by target as in a CSR matrix."""
 
     source: Tensor
-    """int [m]."""
     target: Tensor
-    """int [m], sorted as in a CSR matrix with targets as rows."""
     num_nodes: int
 
     @property
@@ -44,16 +42,15 @@ def index_dtype(edges: Edges) -> Any:
 
 
 class Blocks(NamedTuple):
-    """The block-diagonal CSR matrix of two copies of the graph, targets as rows, without its values."""
+    """The block-diagonal CSR matrix of two copies of the graph, targets as rows, without its values.
+
+    `all_edges`, ones [m], are the second block's values, and `all_nodes`, ones [n], the first one's input.
+    """
 
     row_pointer: Tensor
-    """int [2 n + 1]."""
     column: Tensor
-    """int [2 m]."""
     all_edges: Tensor
-    """Values of the second block: float64 [m] of ones."""
     all_nodes: Tensor
-    """Input of the first block: float64 [n] of ones."""
 
     def values(self, kept_edges: Tensor) -> Tensor:
         """Return the values of a state's matrix: float64 [2 m]."""

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from ..annotations import Case, Graph, Module, Tensor
-from ..libraries import definitions, network, on_compiled, on_pyg, pyg_nn, torch
+from ..libraries import definitions, on_compiled, on_pyg, pyg_nn, torch
 from ..limits import CPU_THREADS, HALF, MAX_GRADIENT, OVERFLOW, SCATTER_ADD, Limit
 from ..operation import FORWARD, TRAIN, Call, Kernel, Operation, operation
 from ..spec import AUTOCAST
@@ -19,20 +19,16 @@ DEPTH = 3
 
 
 class _Model(NamedTuple):
-    """A model of PyG and its definition."""
+    """A class of PyG, and the definition of its layer, of the graph, so many matrices and vectors, and x."""
 
     name: str
-    """The class."""
     layer: Callable[..., Tensor]
-    """Takes the graph, a layer's matrices [in, out] and vectors, and x."""
     matrices: int
-    """Of a layer."""
     vectors: int
     reach: int
-    """See `Operation`."""
     limits: tuple[Limit, ...] = ()
     compiled_limits: tuple[Limit, ...] = ()
-    """Of its compiled code with one thread."""
+    """With one thread."""
 
 
 def gin_layer(graph: Graph, inner: Tensor, outer: Tensor, *rest: Tensor) -> Tensor:
@@ -66,15 +62,10 @@ _MODELS = {
 
 
 def model(case: Case) -> Module:
-    """Make an operation's model with parameters by `glorot`, which are equal on both platforms."""
+    """Make an operation's model."""
     kind = next(kind for name, kind in _MODELS.items() if case.spec.operation.startswith(name))
     width = case.spec.hidden
-    made = getattr(pyg_nn, kind.name)(width, width, DEPTH, case.graph.num_classes)
-    draw = partial(network.glorot, generator=torch.Generator().manual_seed(0))
-    shapes = [tuple(parameter.shape) for parameter in made.parameters()]
-    matrices = [draw(fan_in, fan_out) for fan_out, fan_in in filter(lambda shape: len(shape) > 1, shapes)]
-    vectors = [draw(1, *shape).squeeze(0) for shape in shapes if len(shape) == 1]
-    return layers.with_values(case, made, matrices, vectors)
+    return layers.drawn(case, getattr(pyg_nn, kind.name)(width, width, DEPTH, case.graph.num_classes))
 
 
 def logits(graph: Graph, *tensors: Tensor, of: _Model) -> Tensor:

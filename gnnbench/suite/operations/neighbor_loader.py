@@ -3,11 +3,12 @@
 import sys
 from typing import Any
 
-from ..annotations import Case, Hop, Tensor
-from ..libraries import dgl, minibatch, pyg_data, pyg_loader, sampled, torch
+from ..annotations import Case, Tensor
+from ..libraries import dgl, pyg_data, pyg_loader, sampled, torch
 from ..loading import Loading, quietly
 from ..operation import Call, Operation
 from . import blocks
+from .epoch_sage_batches import LIBRARIES
 from .neighbors import BATCH, FAN_OUTS, ON_CPU, by_pyg, sampling
 
 BATCHES = 8
@@ -17,20 +18,25 @@ REPEATS = 1000
 
 
 def batches_of(count: int) -> Tensor:
-    """Return random numbers below `count` for BATCHES batches, the same each time: int64 [n].
-
-    Batches are of BATCH numbers, or fewer where there are too few.
-    """
+    """Return numbers below `count` for BATCHES batches of at most BATCH, the same each time: int64 [n]."""
     order = torch.randperm(count, generator=torch.Generator().manual_seed(0))
     return order[: BATCHES * min(BATCH, count // BATCHES)]
 
 
+def workers(case: Case) -> int:
+    """Return how many workers a loader has, as its operation's name says."""
+    return int(case.spec.operation.split("_")[-2])
+
+
+def _library(case: Case) -> Any:
+    return LIBRARIES["dgl" if case.spec.platform == "dgl" else "pyg"]
+
+
 def loading(case: Case) -> Loading:
     """Return the loader of a case's operation and platform."""
-    workers = int(case.spec.operation.split("_")[-2])
-    library = minibatch.LIBRARIES["dgl" if case.spec.platform == "dgl" else "pyg"]
     nodes = batches_of(case.graph.num_nodes)
-    return Loading(library.loader(case, nodes.repeat(REPEATS), FAN_OUTS, len(nodes) // BATCHES, workers))
+    size = len(nodes) // BATCHES
+    return Loading(_library(case).loader(case, nodes.repeat(REPEATS), FAN_OUTS, size, workers(case)))
 
 
 def link_loading(case: Case) -> Loading:
@@ -44,7 +50,7 @@ def link_loading(case: Case) -> Loading:
         edge_label_index=data.edge_index[:, chosen.repeat(REPEATS)],
         neg_sampling="binary",
         batch_size=len(chosen) // BATCHES,
-        num_workers=int(case.spec.operation.split("_")[-2]),
+        num_workers=workers(case),
     )
     return Loading(loader)
 
@@ -72,27 +78,23 @@ def first(loading: Loading) -> list[Any]:
 
 def checked(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
     """Check each batch, and return how many seeds each has."""
-    hops_of = _hops_of_blocks if case.spec.platform == "dgl" else hops_of_data
-    graph, counts = case.graph, []
+    library, graph, counts = _library(case), case.graph, []
     nodes = batches_of(graph.num_nodes)
-    for batch in batches:
-        reached, hops, x, y = hops_of(batch)
-        seeds = hops[0].expanded
+    for batch in library.batches(batches, torch.device("cpu")):
+        drawn = library.drawn(batch)
+        seeds = drawn.seeds
         sampled.require(bool(torch.isin(seeds, nodes).all()), "a seed is none of the loader's nodes")
         sampled.require(len(seeds.unique()) == len(seeds), "a seed comes twice")
-        for hop, fan_out in zip(hops, FAN_OUTS, strict=True):
+        for hop, fan_out in zip(drawn.hops, FAN_OUTS, strict=True):
             sampled.require_hop(graph, hop, fan_out)
-        sampled.require_rows(x, graph.x, reached, "features")
-        sampled.require_rows(y[: len(seeds)], graph.y, seeds, "labels")
+        sampled.require_rows(batch.x, graph.x, drawn.nodes, "features")
+        sampled.require_rows(batch.y, graph.y, seeds, "labels")
         counts.append(len(seeds))
     return torch.tensor(counts, device=case.device)
 
 
 def checked_links(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
-    """Check each batch, and return how many edges and pairs each has.
-
-    Pairs may be edges: the library does not exclude them.
-    """
+    """Check each batch, and return how many edges and pairs it has; a drawn pair may be an edge."""
     graph = case.graph
     listed, counts = graph.edge_index[:, batches_of(graph.num_edges)], []
     for batch in batches:
@@ -104,27 +106,14 @@ def checked_links(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
         sampled.require(torch.isin(given, possible).all(), "an edge is none of the loader's")
         sampled.require(len(given.unique()) == count, "an edge comes twice")
         ends = edges.unique()
-        reached, hops, x, _ = hops_of_data(batch, len(ends))
+        hops = sampled.renumbered(len(ends), batch.n_id, *batch.edge_index, batch.e_id)
         same = hops[0].expanded.sort().values.equal(ends)
         sampled.require(same, "the nodes whose neighbours are drawn are not the ends of edges and pairs")
         for hop, fan_out in zip(hops, FAN_OUTS, strict=True):
             sampled.require_hop(graph, hop, fan_out)
-        sampled.require_rows(x, graph.x, reached, "features")
+        sampled.require_rows(batch.x, graph.x, batch.n_id, "features")
         counts.append(edges.size(1))
     return torch.tensor(counts)
-
-
-def hops_of_data(batch: Any, count: int | None = None) -> tuple[Tensor, list[Hop], Tensor, Tensor]:
-    """Return the nodes of a batch of PyG, the hops, features and labels; `count` seeds, or the batch's."""
-    hops = sampled.renumbered(count or batch.batch_size, batch.n_id, *batch.edge_index, batch.e_id)
-    return batch.n_id, hops, batch.x, batch.y
-
-
-def _hops_of_blocks(batch: Any) -> tuple[Tensor, list[Hop], Tensor, Tensor]:
-    """Return the nodes of a batch of DGL, the hops, the nodes' features and the seeds' labels."""
-    reached, seeds, drawn = batch
-    hops = sampled.hops_of_blocks(sampled.whole(seeds), drawn)
-    return sampled.whole(reached), hops, drawn[0].srcdata["x"], drawn[-1].dstdata["y"]
 
 
 def _loader(name: str, workers: int, batches: int) -> Operation:

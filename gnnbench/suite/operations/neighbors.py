@@ -82,10 +82,7 @@ def _dgl_hops(output: list[Any], batch: Chosen) -> Any:
 
 
 def checked(case: Case, kernel: Kernel, output: Any, batch: Chosen) -> tuple[Tensor, Tensor]:
-    """Check what a kernel drew, and return of it what `reference` does; see `require_hop`.
-
-    The kernel's own `result` returns each `Hop`.
-    """
+    """Check what a kernel drew, of which its `result` is each `Hop`; return what `reference` does."""
     graph, name = case.graph, case.spec.operation
     if not kernel.result:
         return _trees(graph, output, batch, timed=name.endswith("_temporal"))

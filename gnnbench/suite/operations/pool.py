@@ -20,12 +20,10 @@ _TIES = avoids("scores that order the nodes tie in half precision", HALF)
 
 
 class _Batch(NamedTuple):
-    """A batch's structure as the arguments of PyG's functions."""
+    """A batch's structure as the arguments of PyG's functions: edges [2, e], the graph of each node [n]."""
 
     edge_index: Tensor
-    """int [2, e]."""
     member: Tensor
-    """The graph of each node, int [n]."""
     size: int
 
 
@@ -56,7 +54,8 @@ def _dgl_batch(case: Case) -> DGLGraph:
     return dgl.batch(graphs)
 
 
-def _mean_dgl(graph: DGLGraph, x: Tensor) -> Any:
+def mean_dgl(graph: DGLGraph, x: Tensor) -> Any:
+    """Return the mean over each graph's nodes: [B, F]."""
     with graph.local_scope():
         graph.ndata["x"] = x
         return dgl.mean_nodes(graph, "x")
@@ -118,10 +117,7 @@ def top_k(graph: Graph, weight: Tensor, x: Tensor) -> tuple[Tensor, ...]:
 
 
 def sort_pool(graph: Graph, x: Tensor) -> Tensor:
-    """Return each graph's 8 nodes with the largest last feature, zeros where it has fewer: [B, 8 F].
-
-    As in Zhang et al. (AAAI 2018).
-    """
+    """Return each graph's 8 nodes by the last feature, or zeros (Zhang et al., AAAI 2018): [B, 8 F]."""
     order, rank = _ranks(graph, x[:, -1].detach())
     member, within = batch.membership(graph), rank < SORTED
     dense = x.new_zeros(len(batch.sizes(graph)), SORTED, x.size(1))
@@ -147,7 +143,7 @@ OPERATIONS = (
             (SCATTER_ADD,),
             _pyg_batch,
         ),
-        dgl=Call("dgl.mean_nodes", _mean_dgl, (SEGMENT_SUM, DGL_HALF), _dgl_batch),
+        dgl=Call("dgl.mean_nodes", mean_dgl, (SEGMENT_SUM, DGL_HALF), _dgl_batch),
         sparse=_SPARSE,
         reference=means,
     ),

@@ -15,14 +15,14 @@ _FLOAT32 = refuses("RGCNConv returns float32 for half precision", HALF)
 
 
 class _Edges(NamedTuple):
-    """A graph and what a layer takes for each of its edges."""
+    """edge_index or a DGLGraph, with the type of each edge, int64 [E].
+
+    `norm` is 1 / the number of edges with the same relation and target, [E, 1]; None if the layer divides.
+    """
 
     graph: Any
-    """edge_index [2, E] or a DGLGraph."""
     edge_type: Tensor
-    """int64 [E]."""
     norm: Tensor | None = None
-    """1 / the number of edges with the same relation and target, [E, 1]; None: the layer divides."""
 
 
 def _layer(case: Case, layer: Module, *names: str) -> Layer:
@@ -36,7 +36,7 @@ def _layer(case: Case, layer: Module, *names: str) -> Layer:
     coefficients = inputs.pattern(len(case.graph.relations), BASES) / BASES**0.5
     values = (bases, coefficients, *case.weights(width, width))
     network.filled(case, layer, dict(zip(names, values, strict=True)))
-    return network.Layer(layer, map(layer.get_parameter, names), transposed=False)
+    return network.Layer(layer, map(layer.get_parameter, names))
 
 
 def _pyg_layer(case: Case, name: str) -> Layer:
@@ -77,12 +77,7 @@ def _dgl_structure(case: Case) -> tuple[_Edges, Layer]:
 
 
 def reference(
-    graph: Graph,
-    bases: Tensor,
-    coefficients: Tensor,
-    weight: Tensor,
-    bias: Tensor,
-    x: Tensor,
+    graph: Graph, bases: Tensor, coefficients: Tensor, weight: Tensor, bias: Tensor, x: Tensor
 ) -> Tensor:
     """Return x @ weight + bias + the sum over relations of (means over neighbours) @ W_r: [N, F].
 

@@ -24,10 +24,9 @@ _RANK_ROUNDING = avoids(
 
 
 class Destination(NamedTuple):
-    """Where messages go, as the arguments of a scatter."""
+    """Where messages go, as the arguments of a scatter: each one's node [E]."""
 
     indices: Tensor
-    """int [E]: each message's node."""
     num_nodes: int
 
 
@@ -78,18 +77,12 @@ def _dgl(reduce_name: str) -> Kernel:
 
 
 def reduced(graph: Graph, messages: Tensor, end: int, reduce: Any) -> Tensor:
-    """Return each node's sum, mean or maximum of messages, 0 without messages: [N, F].
-
-    `end` says which of an entry's nodes gets its message: 0 the source, 1 the target.
-    """
+    """Return each node's sum, mean or maximum of messages by source (`end` 0) or target (1), or 0: [N, F]."""
     return definitions.reduced(graph.edge_index[end], messages, graph.num_nodes, reduce)
 
 
 def products(graph: Graph, messages: Tensor) -> Tensor:
-    """Return each node's product of positive messages, 1 without messages: [N, F].
-
-    It is the exponential of the sum of logarithms, so a message's gradient is the product of the others.
-    """
+    """Return each node's product of positive messages, as exp of the sum of logarithms: [N, F]."""
     return reduced(graph, messages.log(), 0, "sum").exp()
 
 
@@ -104,10 +97,7 @@ def degrees(graph: Graph) -> Tensor:
 
 
 def ranks(graph: Graph, values: Tensor) -> Tensor:
-    """Return how many entries of the same source come first: int64 [E].
-
-    These are those of smaller values, then of equal ones in order.
-    """
+    """Return how many entries of the same source come first by value, then in order: int64 [E]."""
     source, degree = graph.edge_index[0], degrees(graph)
     order = values.argsort(stable=True)
     order = order[source[order].argsort(stable=True)]

@@ -179,10 +179,7 @@ OPERATIONS = (
     operation(
         "bipartite_subgraph",
         pyg=Call(
-            "utils.bipartite_subgraph(relabel_nodes=True)",
-            _bipartite_pyg,
-            build=_edge_list,
-            nodes=halves,
+            "utils.bipartite_subgraph(relabel_nodes=True)", _bipartite_pyg, build=_edge_list, nodes=halves
         ),
         torch=Call(
             "COO.index_select of rows, then of columns",

@@ -24,26 +24,16 @@ def layer(case: Case) -> Module:
     return conv
 
 
-def reference(
-    graph: Graph,
-    key: Tensor,
-    query: Tensor,
-    value: Tensor,
-    skip: Tensor,
-    key_bias: Tensor,
-    query_bias: Tensor,
-    value_bias: Tensor,
-    skip_bias: Tensor,
-    x: Tensor,
-) -> Tensor:
+def reference(graph: Graph, *tensors: Tensor) -> Tensor:
     """Return softmax(queries @ keys / sqrt(d)) @ values of each head + x @ skip + skip_bias: [N, F].
 
     The softmax is over a node's neighbours, which give keys and values; d is a head's width (Shi et al.,
-    IJCAI 2021).
+    IJCAI 2021). `tensors` are the weights of keys, queries, values and skip, their biases, and x.
     """
+    *weights, skip, key_bias, query_bias, value_bias, skip_bias, x = tensors
     keys, queries, values = (
         (x @ weight + bias).view(len(x), HEADS, -1)
-        for weight, bias in ((key, key_bias), (query, query_bias), (value, value_bias))
+        for weight, bias in zip(weights, (key_bias, query_bias, value_bias), strict=True)
     )
     # Computed again in the backward pass, as autograd would keep two rows for each entry of the graph.
     scores = [

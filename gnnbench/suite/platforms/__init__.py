@@ -62,10 +62,9 @@ class Kernel(NamedTuple):
 
 
 class Edges(NamedTuple):
-    """Edges as the arguments of a library's functions."""
+    """Edges [2, E] as the arguments of a library's functions."""
 
     edge_index: "Tensor"
-    """int [2, E]."""
     num_nodes: int
 
     @property
@@ -75,11 +74,10 @@ class Edges(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """A graph, and those of its nodes that an operation works on."""
+    """A graph, and those of its nodes [n] that an operation works on, or several such tensors."""
 
     graph: Any
     nodes: Any
-    """int [n]; or several such tensors."""
 
 
 def chosen(build: Callable[..., Any], nodes: "Callable[[Graph], Any]", case: "Case") -> Chosen:
@@ -93,12 +91,6 @@ def chosen(build: Callable[..., Any], nodes: "Callable[[Graph], Any]", case: "Ca
 class PlatformModule(Protocol):
     """The contents of each platform's module."""
 
-    TRANSPOSED_WEIGHT: bool
-    """Whether layers store their weight as [out, in]; nn.Linear always does."""
-
-    MODEL_CACHED: bool
-    """The argument `cached` of the model's layers."""
-
     def structure(self, case: "Case") -> Any:
         """Make the graph for sparse products: a CSR tensor, a SparseTensor or a DGLGraph."""
 
@@ -108,10 +100,10 @@ class PlatformModule(Protocol):
     def values(self, output: Any) -> "Tensor":
         """Return a dense output, or the weights [M] of a graph."""
 
-    def layer(self, weight: "Tensor", bias: "Tensor", *, cached: bool) -> "nn.Module":
+    def layer(self, weight: "Tensor", bias: "Tensor", *, cached: bool = False) -> "nn.Module":
         """Make the platform's graph convolution from weight [in, out] and bias [out]."""
 
-    def convolution(self, *, cached: bool) -> Kernel:
+    def convolution(self, *, cached: bool = False) -> Kernel:
         """Return the kernel that applies a layer; `run` takes a structure, the layer and x [N, in]."""
 
 

@@ -7,7 +7,7 @@ import torch._functorch.config
 from torch import Tensor
 
 from . import pyg
-from .pyg import TRANSPOSED_WEIGHT, entries, layer, values  # noqa: F401 - see `load`
+from .pyg import entries, layer, values  # noqa: F401 - see `load`
 
 
 def compiled() -> Callable[..., Tensor]:

@@ -11,13 +11,10 @@ from . import Kernel
 
 dgl = import_dgl()
 
-TRANSPOSED_WEIGHT = False
-MODEL_CACHED = False
-
 DGLGraph: TypeAlias = Any
 
 
-def layer(weight: Tensor, bias: Tensor, *, cached: bool) -> nn.Module:
+def layer(weight: Tensor, bias: Tensor, *, cached: bool = False) -> nn.Module:
     """Make a GraphConv from weight [in, out] and bias [out].
 
     GraphConv has no cache. With `cached` it does not normalise and expects normalised edge weights, as in
@@ -81,7 +78,7 @@ def apply(graph: DGLGraph, layer: nn.Module, x: Tensor) -> Tensor:
     return layer(graph, x)
 
 
-def convolution(*, cached: bool) -> Kernel:
+def convolution(*, cached: bool = False) -> Kernel:
     """Return the kernel that applies a layer to the graph with self-loops, normalised if `cached`."""
     if cached:
         return Kernel(normalized_graph, lambda graph, layer, x: layer(graph, x, edge_weight=graph.edata["w"]))

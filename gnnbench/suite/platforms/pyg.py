@@ -10,11 +10,8 @@ from ..case import Case
 from . import Edges, Kernel
 from .torch import edges, structure  # noqa: F401 - operations name it
 
-TRANSPOSED_WEIGHT = True
-MODEL_CACHED = False
 
-
-def layer(weight: Tensor, bias: Tensor, *, cached: bool) -> nn.Module:
+def layer(weight: Tensor, bias: Tensor, *, cached: bool = False) -> nn.Module:
     """Make a GCNConv from weight [in, out] and bias [out]."""
     conv = GCNConv(*weight.shape, cached=cached).to(weight.device, weight.dtype)
     with torch.no_grad():
@@ -43,6 +40,6 @@ def apply(graph: Any, layer: nn.Module, x: Tensor) -> Tensor:
     return layer(x, graph)
 
 
-def convolution(*, cached: bool) -> Kernel:  # noqa: ARG001
+def convolution(*, cached: bool = False) -> Kernel:  # noqa: ARG001
     """Return the kernel that applies a layer; a cached layer stores its normalised graph itself."""
     return Kernel(edges, apply)

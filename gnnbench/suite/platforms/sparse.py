@@ -6,7 +6,7 @@ from torch_sparse import SparseTensor
 
 from ..case import Case
 from . import Kernel, pyg
-from .pyg import MODEL_CACHED, TRANSPOSED_WEIGHT, apply, layer, numbered_edges  # noqa: F401 - see `load`
+from .pyg import apply, layer, numbered_edges  # noqa: F401 - see `load`
 
 
 def entries(output: Tensor | tuple[Tensor, Tensor] | SparseTensor) -> Tensor | None:
@@ -50,6 +50,6 @@ def weighted(adjacency: SparseTensor, weight: Tensor) -> SparseTensor:
     return adjacency.set_value(weight, layout="coo")
 
 
-def convolution(*, cached: bool) -> Kernel:  # noqa: ARG001
+def convolution(*, cached: bool = False) -> Kernel:  # noqa: ARG001
     """Return the kernel that applies a layer; a cached layer stores its normalised graph itself."""
     return Kernel(structure, apply)

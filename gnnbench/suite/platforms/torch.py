@@ -8,9 +8,6 @@ from torch import Tensor, nn
 from ..case import Case
 from . import Kernel
 
-TRANSPOSED_WEIGHT = False
-MODEL_CACHED = True
-
 
 class CSRConv(nn.Module):
     """The graph convolution of Kipf and Welling (ICLR 2017) on a normalised matrix."""
@@ -26,12 +23,12 @@ class CSRConv(nn.Module):
         return product(adjacency, x @ self.weight) + self.bias
 
 
-def layer(weight: Tensor, bias: Tensor, *, cached: bool) -> nn.Module:  # noqa: ARG001
+def layer(weight: Tensor, bias: Tensor, *, cached: bool = False) -> nn.Module:  # noqa: ARG001
     """Make a convolution; its matrix is always normalised, `cached` or not."""
     return CSRConv(weight, bias)
 
 
-def convolution(*, cached: bool) -> Kernel:  # noqa: ARG001
+def convolution(*, cached: bool = False) -> Kernel:  # noqa: ARG001
     """Return the kernel that applies a layer to the normalised matrix."""
     return Kernel(
         partial(structure, self_loops=True, normalized=True), lambda adjacency, layer, x: layer(adjacency, x)

@@ -10,12 +10,9 @@ from ...engine.plugin.selection import CHOICE
 from ...engine.plugin.session import options_of, places, untimed_by
 from ...engine.show.lines import wrapped
 from ..cells import is_default
-from ..operations import OPERATIONS
-from .session import Run, owns, run_of, spec_of
+from .session import owns, run_of, spec_of
 
 DEFAULT = "default"
-"""The marker."""
-_OF_WORKER = "gnn_choice"
 _SET_UP_SECONDS = 0.8
 """What a benchmark takes besides its timing, on average on two cores: set-up, check and inspection."""
 
@@ -31,17 +28,14 @@ class Choice:
         """How many benchmarks that can run here are default ones, and how many are not."""
         named = any((config.rootpath / place).is_file() for place in places(config))
         self._narrowed = bool(named or config.option.keyword)
-        self._run: Run | None = None
-        """None: no benchmark of the suite was collected."""
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
         """Mark a default benchmark."""
         if owns(item):
-            spec, self._run = spec_of(item), run_of(self._config)
-            operation = OPERATIONS.get(spec.operation)
-            graphs = [name.id for name in self._run.graphs(operation.graphs if operation else ())]
+            spec, run = spec_of(item), run_of(self._config)
+            graphs = [name.id for name in run.graphs_of(spec.operation)]
             # Those that are named are all for default benchmarks.
-            first = graphs if self._run.options.datasets else graphs[:1]
+            first = graphs if run.options.datasets else graphs[:1]
             if is_default(spec, first, narrowed=self._narrowed):
                 item.add_marker(DEFAULT)
 
@@ -77,21 +71,6 @@ class Choice:
     def _is_timed(self) -> bool:
         theirs: Any = getattr(self._config, "_benchmarksession", None)
         return not untimed_by(self._config) and theirs is not None and not theirs.disabled
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self) -> None:
-        """Pass on what a worker of xdist collected."""
-        if hasattr(self._config, "workeroutput"):
-            notices = self._run.notices if self._run else []
-            self._config.workeroutput[_OF_WORKER] = self._counts, notices
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
-        """Take it from a worker; all collect the same, and the main process collects nothing."""
-        if collected := getattr(node, "workeroutput", {}).get(_OF_WORKER):
-            self._counts, notices = collected
-            if notices:
-                run_of(self._config).notices = notices
 
 
 def choice_of(config: pytest.Config) -> Choice:

@@ -26,8 +26,6 @@ from ..spec import FORWARD, FORWARD_BACKWARD, Spec
 from .session import COUNTED, run_of
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from ...engine.ground.labels import Rates
     from ...engine.measure.counter_changes import Counters
     from ..case import Case
@@ -53,14 +51,6 @@ def graph(request: pytest.FixtureRequest) -> "Graph":
     return loaded
 
 
-@pytest.fixture(scope="session")
-def weights(graph: "Graph", hidden: int) -> "list[tuple[Tensor, Tensor]]":
-    """The initial weights and biases of the network, equal on every platform."""
-    from .. import gcn
-
-    return gcn.initial_weights(gcn.widths(graph, hidden))
-
-
 @pytest.fixture
 def case(
     operation: str,
@@ -72,10 +62,7 @@ def case(
     hidden: int,
     device: str,
 ) -> "Iterator[Case]":
-    """The test's spec and graph, from which its inputs are built; skips it if the graph is not for it.
-
-    An operation that has calls with and without pyg-lib runs without it on pyg.
-    """
+    """The test's spec and graph, from which its inputs are built; skips it if the graph is not for it."""
     from ..case import Case
 
     spec = Spec(operation, direction, platform, dtype, index_dtype, graph.name, hidden, device)
@@ -83,6 +70,7 @@ def case(
     if row and (reason := row.why_not_on(graph, spec)):
         pytest.skip(reason)
     hides = platform == "pyg" and row and row.with_pyg_lib and is_installed("pyg_lib")
+    # There is a platform of the calls with pyg-lib.
     with platforms.without_pyg_lib() if hides else nullcontext():
         yield Case(spec, graph)
 
@@ -102,13 +90,11 @@ def kernel(library: platforms.PlatformModule, platform: str, operation: str) -> 
 
 
 @pytest.fixture
-def training(
-    case: "Case", library: platforms.PlatformModule, weights: "list[tuple[Tensor, Tensor]]"
-) -> "Training":
+def training(case: "Case", library: platforms.PlatformModule) -> "Training":
     """The platform's model, optimiser and tensors for an epoch."""
     from ..training import prepare
 
-    return prepare(case, library, weights)
+    return prepare(case, library)
 
 
 @pytest.fixture
@@ -225,8 +211,8 @@ def measure(
         checked = not (options.counters or getattr(request.config.option, CHECKED, False))
 
         def check() -> None:
-            view, kept = kept_reference.view(case.graph, spec.hidden, row), kept_reference
-            verify(case, library, run, inputs, expected, result=result, view=view, kept=kept)
+            view = kept_reference.view(case.graph, spec.hidden, row)
+            verify(case, library, run, inputs, expected, result=result, view=view, kept=kept_reference)
             benchmark.reference_error = max(case.errors, default=None)
 
         with cpu_threads(row.threads if row else None):

@@ -23,21 +23,16 @@ class Run:
     """What a session measures: the options of the suite, and its graphs."""
 
     device: str
-    """`cpu` or `cuda`."""
     options: SuiteOptions
     datasets: dict[str, DatasetName] = field(default_factory=dict)
     """The graphs that were asked for so far, by id."""
     loaded: str | None = None
-    """The graph that is in memory."""
     notices: list[str] = field(default_factory=list)
     """Lines about data sets that are replaced or will be downloaded."""
     _resolved: dict[tuple[str, ...], list[DatasetName]] = field(default_factory=dict)
 
     def graphs(self, of_operation: Sequence[str] = ()) -> list[DatasetName]:
-        """Return the graphs that an operation runs on; a stand-in replaces an unavailable data set.
-
-        Only here the network is asked, once for each data set that is not on this machine.
-        """
+        """Return the graphs of an operation, or stand-ins; the network is asked once for each data set."""
         key = tuple(of_operation)
         if key not in self._resolved:
             asked, chosen = self.options.graphs(self.device, of_operation), self.options
@@ -46,6 +41,11 @@ class Run:
             self.datasets.update({name.id: name for name in names})
             self.notices.extend(notice for notice in notices if notice not in self.notices)
         return self._resolved[key]
+
+    def graphs_of(self, operation: str) -> list[DatasetName]:
+        """Return the graphs of an operation, also of a suite's own."""
+        row = OPERATIONS.get(operation)
+        return self.graphs(row.graphs if row else ())
 
 
 COUNTED = pytest.StashKey[dict[str, Any]]()
@@ -68,8 +68,7 @@ def selects(config: pytest.Config, labels: Labels) -> bool:
     """Return whether the options of a session ask for a benchmark with these labels."""
     run, fields = run_of(config), dict[str, Any](labels.fields)
     spec, chosen = Spec(**{**fields, "hidden": int(fields["hidden"])}), run.options
-    operation = OPERATIONS.get(spec.operation)
-    graphs = {name.id: name for name in run.graphs(operation.graphs if operation else ())}
+    graphs = {name.id: name for name in run.graphs_of(spec.operation)}
     return (
         spec.dataset in graphs
         and spec.platform in chosen.platforms

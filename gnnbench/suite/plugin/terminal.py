@@ -1,7 +1,6 @@
 """What a session prints of the suite: header, tables and summary."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from ...engine.show import console
 from ...engine.show.lines import Note, wrapped
 from ...engine.store.benchmark import part_of
 from .. import counter_baseline
-from ..spec import Spec
 from ..table import TableRow, document, notes, reading
 from .choice import choice_of
 from .session import COUNTED, run_of, spec_of
@@ -36,10 +34,7 @@ def header(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
 
 
 def record(item: pytest.Item, *, passed: bool) -> dict[str, Any] | None:
-    """Return the results of a test for the summary; None if nothing was measured.
-
-    These are plain data, because xdist's workers send them to the main process.
-    """
+    """Return a test's results for the summary, as plain data for xdist; None if nothing was measured."""
     benchmark = item.funcargs.get("benchmark")  # type: ignore[attr-defined]
     ours, seconds = ours_of(item), seconds_of(item)
     counted, out_of_memory = item.stash.get(COUNTED, None), item.stash.get(OUT_OF_MEMORY, None)
@@ -54,7 +49,9 @@ def record(item: pytest.Item, *, passed: bool) -> dict[str, Any] | None:
     if counted:
         result = f"{counted['operators']:5} operators {counted['host_reads']:3} synchronisations"
     return {
-        "spec": asdict(spec),
+        "id": spec.id,
+        "platform": spec.platform,
+        "dataset": spec.dataset,
         "synthetic": ours["graph"]["synthetic"] if ours else False,
         "row": row,
         "seconds": seconds,
@@ -66,10 +63,6 @@ def record(item: pytest.Item, *, passed: bool) -> dict[str, Any] | None:
 
 def summarize(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
     """Write the tables, a few notes, and how many benchmarks were checked, timed and skipped."""
-    if reporter.config.getoption("numprocesses", None):
-        # Only xdist's workers collected the tests, and their headers are not shown.
-        for line in header(reporter.config, ()):
-            reporter.write_line(line)
     rows = [entry["row"] for entry in records if entry["row"]]
     below = [*reading(rows, arguments_without(reporter.config)), *map(Note, notes(rows, reporter.verbosity))]
     tables, colour = document(rows), reporter.hasmarkup
@@ -83,10 +76,10 @@ def summarize(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
         timed = sum(entry["seconds"] is not None for entry in records)
         lines = [f"{checked}, {timed or 'none'} timed"]
     memory = [entry for entry in records if entry["out_of_memory"]]
-    lines.extend(f"{Spec(**entry['spec']).id}: {entry['out_of_memory']}" for entry in memory)
+    lines.extend(f"{entry['id']}: {entry['out_of_memory']}" for entry in memory)
     if skipped := len(reporter.stats.get("skipped", ())):
         lines.append(f"{units.count(skipped, 'parametrisation')} skipped; -rs shows the reasons")
-    if synthetic := sorted({entry["spec"]["dataset"] for entry in records if entry["synthetic"]}):
+    if synthetic := sorted({entry["dataset"] for entry in records if entry["synthetic"]}):
         lines.append(f"synthetic data: {', '.join(synthetic)}")
     reporter.write_line("")
     for line in lines:
@@ -96,11 +89,8 @@ def summarize(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
 def _counted(records: Sequence[dict[str, Any]], config: pytest.Config) -> list[str]:
     """Record the counters if `--gnn-counters=update` was given, and return the lines of the summary."""
     lines = [f"{units.count(len(records), 'benchmark')} counted, none timed"]
-    platforms: dict[str, dict[str, Any]] = {}
-    for entry in records:
-        spec = Spec(**entry["spec"])
-        platforms.setdefault(spec.platform, {})[spec.id] = entry["counted"]
-    for platform, entries in platforms.items():
+    for platform in dict.fromkeys(entry["platform"] for entry in records):
+        entries = {entry["id"]: entry["counted"] for entry in records if entry["platform"] == platform}
         path = counter_baseline.path_of(config.rootpath, platform)
         file = path.relative_to(config.rootpath)
         if config.getoption("gnn_counters") == "update":
@@ -120,7 +110,7 @@ def _counted(records: Sequence[dict[str, Any]], config: pytest.Config) -> list[s
         if missing:
             lines.append(f"{missing} not compared: {counter_baseline.missing(config.rootpath, platform)}")
     lines.extend(
-        f"nondeterministic counts, not compared: {Spec(**entry['spec']).id}: {', '.join(unsteady)}"
+        f"nondeterministic counts, not compared: {entry['id']}: {', '.join(unsteady)}"
         for entry in records
         if (unsteady := entry["counted"]["unsteady"])
     )

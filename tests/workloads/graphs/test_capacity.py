@@ -15,11 +15,8 @@ def test_estimates_grow_with_the_graph_and_its_relations():
 
 
 def test_too_little_memory_is_one_line_with_both_figures(tmp_path):
-    with pytest.raises(
-        UsageError, match=r"^rmat:30 needs about .* 3\.0 GiB \(3221225472 bytes\) is free"
-    ) as caught:
+    with pytest.raises(UsageError, match=r"^rmat:30 needs about .* 3\.0 GiB is free; use a smaller scale"):
         capacity.check_memory(DatasetName.parse("rmat:30"), free=3 << 30)
-    assert "use a smaller scale" in str(caught.value)
     # A file is judged by its header.
     path = tmp_path / "huge.mtx"
     path.write_text("%%MatrixMarket matrix coordinate pattern general\n10000000 10000000 9000000000\n")
@@ -27,21 +24,14 @@ def test_too_little_memory_is_one_line_with_both_figures(tmp_path):
         capacity.check_memory(DatasetName.parse(str(path)), free=1 << 34)
 
 
-@pytest.mark.parametrize(
-    ("line", "mount", "names"),
-    [
-        ("0::/a/b\n", "sys/fs/cgroup", ("memory.max", "memory.current")),
-        ("4:memory:/a/b\n", "sys/fs/cgroup/memory", ("memory.limit_in_bytes", "memory.usage_in_bytes")),
-    ],
-)
-def test_the_tightest_cgroup_counts(tmp_path, line, mount, names):
+def test_the_tightest_cgroup_counts(tmp_path):
     (tmp_path / "proc/self").mkdir(parents=True)
-    (tmp_path / "proc/self/cgroup").write_text(f"1:cpu:/a\n{line}")
+    (tmp_path / "proc/self/cgroup").write_text("1:cpu:/a\n0::/a/b\n")
     for group, limit, used in (("a", "1000", "900"), ("a/b", "max", "10")):
-        folder = tmp_path / mount / group
+        folder = tmp_path / "sys/fs/cgroup" / group
         folder.mkdir(parents=True)
-        for name, text in zip((*names, "memory.stat"), (limit, used, "anon 5\ninactive_file 7"), strict=True):
-            (folder / name).write_text(f"{text}\n")
+        for name, text in (("max", limit), ("current", used), ("stat", "anon 5\ninactive_file 7")):
+            (folder / f"memory.{name}").write_text(f"{text}\n")
     assert capacity.memory_free(tmp_path) == 107
 
 

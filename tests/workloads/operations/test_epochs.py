@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from gnnbench.engine.measure.conditions import cpu_threads
-from gnnbench.suite import minibatch
 from gnnbench.suite.operations import OPERATIONS, epoch_gin, epoch_link
+from gnnbench.suite.operations import epoch_sage_batches as minibatch
 from tests.workloads.cells import check, workload_of
 
 EACH_LIBRARY = pytest.mark.parametrize("platform", minibatch.LIBRARIES)

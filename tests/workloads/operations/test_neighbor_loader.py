@@ -47,5 +47,5 @@ def test_workers_of_one_loader_draw_different_neighbors(platform, make_case, sma
 
     assert draws() == neighbor_loader.BATCHES
     if platform == "dgl":
-        monkeypatch.setattr("gnnbench.suite.minibatch.seed_worker", lambda _worker: None)
+        monkeypatch.setattr("gnnbench.suite.operations.epoch_sage_batches.seed_worker", lambda _worker: None)
         assert draws() == neighbor_loader.BATCHES / 2

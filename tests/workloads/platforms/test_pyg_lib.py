@@ -1,10 +1,5 @@
-"""What PyG calls of pyg-lib, on a stand-in with the same signatures: it is not on the package index.
+"""Which operations call pyg-lib, on a stand-in that notes the calls: it is not on the package index."""
 
-Results are checked as those of other platforms. `pyg` beside it calls nothing of pyg-lib.
-"""
-
-import importlib.util
-import json
 import os
 import subprocess
 import sys
@@ -20,110 +15,41 @@ from gnnbench.suite import cells
 from gnnbench.suite.accuracy import MismatchError
 from gnnbench.suite.operations import OPERATIONS, neighbors
 from gnnbench.suite.platforms import Chosen, without_pyg_lib
-from tests.sampling import nightly
 from tests.suite import ROOT
 
 STAND_IN = Path(__file__).parent / "stand_in"
 WITH_PYG_LIB = [name for name, one in OPERATIONS.items() if "pyg_lib" in one.calls]
-NODES, EDGES = 2708, 10556
-SORTED = {"inputs": [EDGES], "max_value": NODES * NODES}
-DRAWN = {
-    "rowptr": [NODES + 1],
-    "col": [EDGES],
-    "num_neighbors": [15, 10],
-    "node_time": None,
-    "edge_time": None,
-    "seed_time": None,
-    "edge_weight": None,
-    "csc": True,
-    "replace": False,
-    "directed": True,
-    "disjoint": False,
-    "temporal_strategy": "uniform",
-    "return_edge_id": True,
+SORTS = ("coalesce", "to_undirected", "sort_edge_index", "edge_index_sort_by")
+DRAWS = ("sample_", "neighbor_", "link_")
+CALLS = {
+    "edge_softmax_ptr": "softmax_csr",
+    **dict.fromkeys(SORTS, "index_sort"),
+    **{name: "neighbor_sample" for name in WITH_PYG_LIB if name.startswith(DRAWS)},
+    **{name: "hetero_neighbor_sample" for name in WITH_PYG_LIB if name.startswith("hetero_loader")},
 }
-EXPECTED = {
-    "edge_softmax_ptr": ("softmax_csr", {"src": [EDGES, 8], "ptr": [NODES + 1], "dim": 0}),
-    "coalesce": ("index_sort", SORTED),
-    "to_undirected": ("index_sort", SORTED),
-    "sort_edge_index": ("index_sort", SORTED),
-    "edge_index_sort_by": ("index_sort", {"inputs": [EDGES], "max_value": NODES}),
-    "sample_neighbors": ("neighbor_sample", {**DRAWN, "seed": [128]}),
-    "sample_neighbors_replaced": ("neighbor_sample", {**DRAWN, "seed": [128], "replace": True}),
-    "sample_neighbors_weighted": ("neighbor_sample", {**DRAWN, "seed": [128], "edge_weight": [EDGES]}),
-    "sample_neighbors_disjoint": ("neighbor_sample", {**DRAWN, "seed": [128], "disjoint": True}),
-    "sample_neighbors_temporal": (
-        "neighbor_sample",
-        {**DRAWN, "seed": [128], "disjoint": True, "node_time": [NODES]},
-    ),
-    **{
-        f"neighbor_loader{first}_{workers}_workers": ("neighbor_sample", {**DRAWN, "seed": [128]})
-        for first in ("", "_first")
-        for workers in (0, 2)
-    },
-    # Of each batch as many seeds as 512 ends have different nodes.
-    **{f"link_loader_{workers}_workers": ("neighbor_sample", DRAWN) for workers in (0, 2)},
-}
-"""By operation on Cora's stand-in: the function of pyg-lib, and its arguments, tensors by their shapes."""
-LOADERS = [f"hetero_loader_{workers}_workers" for workers in (0, 2)]
+"""By operation, the function that it calls last."""
 MAG = "ogbn-mag-hetero:synthetic@0.001"
 
 
-@pytest.fixture(scope="module", params=["2_workers", nightly(pytest.param("nothing"))])
-def without(request):
-    """What names of operations have that are left out: a worker draws as its loader does."""
-    return request.param
-
-
-@pytest.fixture(scope="module")
-def found(tmp_path_factory, without):
-    """The calls by test, of benchmarks that ran once each in a process that finds the stand-in."""
-    folder = tmp_path_factory.mktemp("calls")
-    calls = folder / "calls"
+def test_each_operation_calls_pyg_lib_on_pyg_lib_alone(tmp_path):
+    """A worker draws as its loader does."""
+    calls = tmp_path / "calls"
     calls.touch()
-    names = " or ".join(f"{name}-" for name in EXPECTED)
-    command = [sys.executable, "-m", "pytest", "benchmarks", "--gnn-all", "--benchmark-disable", "-q", "-rs"]
+    names = [name for name in CALLS if "2_workers" not in name]
+    command = [sys.executable, "-m", "pytest", "benchmarks", "--gnn-all", "--benchmark-disable", "--tb=no"]
     command += ["--gnn-platform", "pyg,pyg_lib", "--gnn-dataset", f"cora:synthetic,{MAG}"]
-    command += ["-k", f"(({names}) and cora or hetero_loader and pyg_lib) and not {without}"]
+    command += ["-k", f"({' or '.join(f'{name}-' for name in names)}) and (cora or hetero)"]
     path = os.pathsep.join(map(str, (STAND_IN, ROOT)))
-    env = {**os.environ, "PYTHONPATH": path, "PYG_LIB_CALLS": str(calls), "GNNBENCH_CACHE": str(folder)}
+    env = {**os.environ, "PYTHONPATH": path, "PYG_LIB_CALLS": str(calls), "GNNBENCH_CACHE": str(tmp_path)}
     env.pop("GNNBENCH_DATA", None)
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    found = {}
-    for line in calls.read_text().splitlines():
-        call = json.loads(line)
-        found.setdefault(call.pop("test"), []).append(call)
-    return found
-
-
-def test_each_operation_calls_pyg_lib_on_pyg_lib_alone(found, without):
-    assert not [test for test in found if "-pyg-" in test]
-    operations = {test.partition("-")[0]: calls for test, calls in found.items() if "cora" in test}
-    expected = {name: call for name, call in EXPECTED.items() if without not in name}
-    assert sorted(operations) == sorted(expected)
-    for operation, (name, given) in expected.items():
-        calls = [call for call in operations[operation] if call["call"] == name]
-        assert calls, operation
-        assert [call for call in calls if given.items() <= call.items()] == calls, operation
-
-
-def test_batches_of_a_graph_with_types_are_drawn_by_pyg_lib(found, without):
-    typed = [calls for test, calls in found.items() if "mag" in test]
-    assert len(typed) == (1 if without in LOADERS[1] else 2)
-    for calls in typed:
-        drawn = [call for call in calls if call["call"] == "hetero_neighbor_sample"]
-        assert len(drawn) >= 8
-        for call in drawn:
-            assert call["flags"] == [True, False, True, False, "uniform", True]
-            assert call["times_and_weights"] == [None] * 4
-            assert list(call["seeds"]) == ["paper"]
-            assert len(call["num_neighbors"]) == len(call["edge_types"]) == 7
-            assert set(map(tuple, call["num_neighbors"].values())) == {(15, 10)}
+    noted = [line.split() for line in calls.read_text().splitlines()]
+    assert {test.split("-")[0]: name for name, test in noted} == {name: CALLS[name] for name in names}, done
+    assert {test.split("-")[2] for _, test in noted} == {"pyg_lib"}
 
 
 def test_all_operations_with_such_a_call_are_tested():
-    assert sorted(WITH_PYG_LIB) == sorted((*EXPECTED, *LOADERS))
+    assert sorted(WITH_PYG_LIB) == sorted(CALLS)
 
 
 @pytest.mark.parametrize("name", WITH_PYG_LIB)
@@ -146,23 +72,20 @@ def test_switches_are_what_they_were_also_after_an_error():
     assert vars(typing) == before
 
 
-@pytest.fixture(scope="module")
-def stand_in():
-    """The stand-in, which this process does not take for pyg-lib."""
-    spec = importlib.util.spec_from_file_location("stand_in_of_pyg_lib", STAND_IN / "pyg_lib/__init__.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def drawn(stand_in, graph, seeds, *, timed):
-    """Return what PyG's sampler returns of disjoint draws by pyg-lib."""
-    source, target = graph.edge_index
-    pointer = torch.cat((torch.zeros(1).long(), target.bincount(minlength=60).cumsum(0)))
-    time = neighbors.times(graph) if timed else None
-    counts = list(neighbors.FAN_OUTS)
-    row, col, nodes, edge, *_ = stand_in.neighbor_sample(pointer, source, seeds, counts, time, disjoint=True)
-    tree, node = nodes.t()
+def drawn(graph, seeds, *, timed):
+    """Return what PyG's sampler returns of disjoint draws: each seed's tree, of the first neighbours."""
+    (source, target), made = graph.edge_index, neighbors.times(graph)
+    frontier, edges = list(enumerate(seeds.tolist())), []
+    numbers = {each: number for number, each in enumerate(frontier)}
+    for fan_out in neighbors.FAN_OUTS:
+        reached = len(numbers)
+        for tree, node in frontier:
+            late = made[source] > made[seeds[tree]] if timed else torch.tensor(False)
+            for entry in ((target == node) & ~late).nonzero().squeeze(1)[:fan_out].tolist():
+                number = numbers.setdefault((tree, int(source[entry])), len(numbers))
+                edges.append((number, numbers[tree, node], entry))
+        frontier = list(numbers)[reached:]
+    (tree, node), (row, col, edge) = torch.tensor(list(numbers)).t(), torch.tensor(edges).t()
     return SimpleNamespace(node=node, batch=tree, row=row, col=col, edge=edge)
 
 
@@ -185,17 +108,17 @@ MUTANTS = [
 
 
 @pytest.mark.parametrize("timed", [False, True])
-def test_wrong_draws_of_separate_trees_are_found(stand_in, small_graph, monkeypatch, timed):
+def test_wrong_draws_of_separate_trees_are_found(small_graph, monkeypatch, timed):
     monkeypatch.setattr(neighbors, "FAN_OUTS", (3, 2))
     monkeypatch.setattr(neighbors, "BATCH", 20)
     batch = Chosen(SimpleNamespace(edge_permutation=None), neighbors.seeds(small_graph))
-    output = drawn(stand_in, small_graph, batch.nodes, timed=timed)
+    output = drawn(small_graph, batch.nodes, timed=timed)
     check = partial(neighbors._trees, small_graph, batch=batch, timed=timed)
     expected = (neighbors.temporal_reference if timed else neighbors.reference)(small_graph)
     assert all(map(torch.equal, check(output), expected))
     for message, change in MUTANTS:
         with pytest.raises(MismatchError, match=message):
             check(SimpleNamespace(**{**vars(output), **change(output)}))
-    other = drawn(stand_in, small_graph, batch.nodes, timed=not timed)
+    other = drawn(small_graph, batch.nodes, timed=not timed)
     with pytest.raises(MismatchError, match="too few neighbours or too many"):
         check(other)
