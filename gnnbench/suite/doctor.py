@@ -7,7 +7,6 @@ from pathlib import Path
 from ..engine.ground import devices
 from ..engine.ground.packages import hidden, install_command, is_installed, version
 from ..engine.store.suite import Diagnosis
-from .graphs.locate import data_folder
 from .libraries import import_dgl, uses_stand_in
 from .platforms import PLATFORMS, why_not_on
 
@@ -20,12 +19,11 @@ _PLACES = ("test_*.py", "*/test_*.py", "*/*/test_*.py")
 """Where such benchmarks are looked for: not deeper, because the folder may be a home."""
 
 
-def examine(data: str | None, folder: Path) -> Iterator[Diagnosis]:
+def examine(data_root: Path | None, folder: Path) -> Iterator[Diagnosis]:
     """Yield the packages, those that lack CUDA, and the folder of data sets.
 
     It is slow: it imports the libraries to check that they work.
     """
-    data_root = data_folder(data)
     needed = _uses_fixtures(folder)
     for package in (*_PYG, *_OPTIONAL):
         if needed or is_installed(package):

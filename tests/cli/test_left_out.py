@@ -75,9 +75,10 @@ def read_by_all(folder, whole, call):
     other = folder / "other.json"
     other.write_text(json.dumps({**whole, "benchmarks": whole_run()["benchmarks"]}))
     for sides in ((path, other), (other, path)):
-        status, out, err = call("compare", "--format", "json", sides[0], "--", sides[1])
+        status, _, err = call("compare", "--json", folder / "compared.json", sides[0], "--", sides[1])
         assert status in (0, 3), err
-        assert {row["fullname"] for row in json.loads(out)["comparison"]["rows"]} >= OTHERS
+        rows = json.loads((folder / "compared.json").read_text())["comparison"]["rows"]
+        assert {row["fullname"] for row in rows} >= OTHERS
         said.append(err)
     view = composed.compose(composed.read([path]), Thresholds(0.03))
     timed = {one.fullname for one in view.benchmarks if one.seconds}

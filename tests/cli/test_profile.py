@@ -90,7 +90,7 @@ def answered(monkeypatch, tmp_path):
     """Let no process be started: a benchmark has a profile of the given kinds."""
 
     def answer(kinds, unavailable):
-        def run(_arguments, _select, _chosen, progress):
+        def run(_options, progress):
             place = tmp_path / "profiles" / "1"
             place.mkdir(parents=True)
             content = contents.profile("pyg")
@@ -102,7 +102,7 @@ def answered(monkeypatch, tmp_path):
             (tmp_path / "log").write_text("")
             return profile._ended(Ended([*answers, SKIPPED]), tmp_path / "log", progress)
 
-        monkeypatch.setattr(profile, "profile", run)
+        monkeypatch.setattr(profile, "_profiled", run)
 
     return answer
 

@@ -17,13 +17,8 @@ if TYPE_CHECKING:
     from ..store.run_file import RunFile
 
 PROCESSES = 2
-_PROCESSES = Option(
-    "processes",
-    "N",
-    f"{PROCESSES}",
-    whole,
-    "be a whole number, as in 5",
-    help=f"number of new processes. Default: {PROCESSES}; take 5 to compare times across sessions.",
+_PROCESSES = Option("processes", "N", f"{PROCESSES}", whole, "be a whole number, as in 5").described(
+    f"number of new processes. Default: {PROCESSES}; take 5 to compare times across sessions."
 )
 
 

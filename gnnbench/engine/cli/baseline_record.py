@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from ..ground import git, units
 from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
+from ..show.progress import Progress
 from . import streams
 from .common import NOTHING_SLOWER, suite
-from .progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -68,7 +68,8 @@ def _runs(arguments: "Sequence[str]", processes: int, folder: Path, progress: Pr
     for number in range(1, processes + 1):
         title = f"process {number} of {processes}: pytest {shlex.join(arguments)}"
         start, output = RealTime.seconds(), folder / f"{number}.json"
-        lines = fresh.run([*arguments, *layouts], output, Path.cwd(), number, progress.below(title))
+        progress.step(title)
+        lines = fresh.run([*arguments, *layouts], output, Path.cwd(), number, progress)
         for line in dict.fromkeys(lines):
             if line not in printed:
                 progress.say(line)

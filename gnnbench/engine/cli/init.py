@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..ground import git, units
 from ..ground.errors import UsageError
+from ..show.progress import Progress
 from . import streams
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from ..drive.survey import Survey
     from ..process.variants.outcome import Ending
 
-READY = 0
 _MOST_NAMED = 5
 _PACKAGES = "does it need packages that are not installed?"
 
@@ -65,17 +65,16 @@ def run(options: argparse.Namespace) -> int:
         adopt.write(planned)
     else:
         streams.say("nothing was written")
-        return READY
+        return 0
     streams.say(f"to see that they run: {fresh.typed(_here(project), Path.cwd())}")
     _say_next(planned)
-    return READY
+    return 0
 
 
 def _project(folder: Path, named: "Sequence[str]") -> "Project":
     """Return the repository with the benchmarks that pytest collects in it, or with a first benchmark."""
     from ..drive.adopt import Project
     from ..drive.survey import survey
-    from .progress import Progress
 
     with Progress() as progress:
         progress.step("reading the sources")
@@ -95,7 +94,6 @@ def _collected(folder: Path, named: "Sequence[str]", modules: "Collection[Path]"
     from ..process.variants import fresh
     from ..process.variants.collected import may_time
     from ..process.variants.outcome import Ending
-    from .progress import Progress
 
     if not named and not modules:
         return Ending(0)
@@ -116,7 +114,6 @@ def _collected(folder: Path, named: "Sequence[str]", modules: "Collection[Path]"
 def _first(folder: Path, known: "Survey") -> str:
     """Return the text of a first benchmark, and say what it cannot time."""
     from ..drive import first_benchmark
-    from .progress import Progress
 
     with Progress() as progress:
         progress.step("trying what can be timed")
