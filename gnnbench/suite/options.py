@@ -51,21 +51,15 @@ class SuiteOptions(Values):
     )
     counters: str | None = described(
         Option(
-            "counters",
-            "check|update",
-            None,
-            choices=("check", "update"),
-            bare="check",
-            one_run=True,
-            untimed=True,
+            "counters", "HOW", None, choices=("check", "update"), bare="check", one_run=True, untimed=True
         ),
         "count operators, copies, library calls and Python calls instead of timing, and fail benchmarks "
         "whose counts differ from baselines/counters; --gnn-counters=update records the counts.",
     )
     all_benchmarks: bool = described(
         Option("all", "", False),
-        "run all of gnnbench's own benchmarks, and first say how long they take. Default: those with the "
-        "marker `default`, at least one for each operation, unless a test id or -m selects others.",
+        "run all of gnnbench's own benchmarks, and first say how long they take. Default: one or more of "
+        "each operation, unless a test id or -m selects others.",
     )
     real_only: bool = described(
         Option("real", "", False, passed_on=True),

@@ -81,7 +81,8 @@ def _two_sides(options: argparse.Namespace) -> int:
     result = replace(result, path=options.json or Path())
     noted = replace(result, notes=(*_changes(base[0], head[0]), *result.notes))
     table = verdicts.document(found, causes.of_result(result), noted.notes, verbose=options.verbose)
-    with saving({options.json: as_text(result), options.markdown: markdown.write([noted])}):
+    text = markdown.write([noted]) if options.markdown else ""
+    with saving({options.json: as_text(result), options.markdown: text}):
         streams.show([*table, Note(wording.result(found))])
     return exit_code(found, strict=options.strict)
 

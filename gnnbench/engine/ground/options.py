@@ -176,14 +176,13 @@ class Options(Values):
     )
     time_seconds: float | None = described(
         Option("time", "TIME", None, _duration, "be a time, as in 4min or 240"),
-        "time for all benchmarks together, as in 4min or 240: each gets a part of it, with its check, and "
-        "ends early when it is precise; five rounds of a slow one may take longer. Default: "
-        "--benchmark-max-time for each.",
+        "time for all benchmarks together, as in 4min or 240: each gets a part of it, and ends early when it "
+        "is precise. Default: --benchmark-max-time for each.",
     )
     layouts: str | None = described(
         Option("layouts", "HOW", None, choices=("sample", "one", "off")),
-        "sample: copy the inputs to new memory between blocks of rounds; one: never copy them; off: use "
-        "pytest-benchmark's own timing. Default: sample for gnnbench's own benchmarks, off for others.",
+        "sample: copy the inputs to new memory between blocks of rounds; one: never; off: pytest-benchmark "
+        "times. Default: sample for gnnbench's own benchmarks, off for others.",
     )
     flush_l2: bool = described(
         Option("l2", "HOW", "flush", partial(eq, "flush"), choices=("flush", "keep")),
@@ -195,8 +194,8 @@ class Options(Values):
     )
     turns: bool = described(
         Option("turns", "HOW", "auto", partial(eq, "auto"), choices=("auto", "never"), compares=True),
-        "auto: --benchmark-compare builds the code of the baseline again, and times benchmarks whose code "
-        "changed in turns with it; never: it compares with the baseline's times. Default: auto.",
+        "auto: --benchmark-compare builds the baseline's code again, and times changed benchmarks in turns "
+        "with it; never: it compares with the baseline's times. Default: auto.",
     )
     results: bool = described(
         Option("results", "", True, compares=True),
@@ -207,11 +206,9 @@ class Options(Values):
         "seconds for all benchmarks together that --benchmark-compare times in turns. Default: 300.",
     )
     confirm: int = described(
-        Option(
-            "confirm", "N", "3", whole, "be a whole number of processes, as in 3; 0 for none", compares=True
-        ),
-        "number of new processes in which --benchmark-compare times a benchmark again if it looks slower, "
-        "before its test fails. Default: 3.",
+        Option("confirm", "N", "3", whole, "be a whole number, as in 3; 0 for none", compares=True),
+        "number of new processes that time a benchmark again that looks slower, before its test fails. "
+        "Default: 3.",
     )
     build: str = described(
         Option("build", "CMD", "", compares=True),
@@ -225,8 +222,7 @@ class Options(Values):
     strict: bool = described(
         Option("strict", "", False, compares=True),
         "fail benchmarks that are undecided, incomparable or missing; fail the run if nothing could be "
-        "compared, also where no record has these tests, or if there are no counters for the installed "
-        "versions.",
+        "compared, or if there are no counters for the installed versions.",
     )
 
     @property

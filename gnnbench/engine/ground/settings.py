@@ -1,8 +1,6 @@
 """A project's own settings: defaults of options, and rules for single benchmarks.
 
-They are read from the table `[tool.gnnbench]` of pyproject.toml, or from gnnbench.toml, which has the same
-keys at its top. This module reads the file and its rules; option_defaults.py knows which options may have
-a default.
+They are the table `[tool.gnnbench]` of pyproject.toml, or gnnbench.toml, which has the same keys at its top.
 """
 
 # ruff: noqa: RUF009 - `described` returns a field of dataclasses
