@@ -86,7 +86,7 @@ class Option:
         if self.is_list:
             names = [name.strip() for text in typed or () for name in text.split(",")]
             return tuple(dict.fromkeys(map(self._read, [name for name in names if name] or self.default)))
-        text = self.default if typed in (None, "") else typed
+        text = typed if typed is not None and (typed != "" or self.default is None) else self.default
         return text if self.is_flag or text is None else self._read(text)
 
     def _read(self, text: str) -> Any:

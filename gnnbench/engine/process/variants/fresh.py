@@ -58,7 +58,8 @@ def collect(arguments: Sequence[str], folder: Path, modules: Collection[Path] | 
 
     `modules`: of the files in folders that are named, these alone are read.
     """
-    words, message = ["--collect-only", *arguments], {"modules": modules and list(map(str, modules))}
+    words = ["--collect-only", *arguments]
+    message = {"modules": None if modules is None else list(map(str, modules))}
     with scratch() as files:
         return _ended(words, files, folder, {}, "collecting", Listener(), message)[0]
 
