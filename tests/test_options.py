@@ -69,7 +69,7 @@ def test_every_list_is_read_as_one():
         ({"effect": "0%"}, "effect '0%' must lie between 0 and 1, as in 2% or 0.02"),
         ({"time": "4 parsecs"}, "time '4 parsecs' must be a time, as in 4min or 240"),
         ({"budget": "long"}, "budget 'long' must be a positive number of seconds, as in 300"),
-        ({"confirm": "1.5"}, "confirm '1.5' must be a whole number of processes"),
+        ({"confirm": "1.5"}, "confirm '1.5' must be a whole number, as in 3"),
         ({"turns": "often"}, "unknown value of --gnn-turns 'often'"),
         ({"layouts": "samples"}, "unknown value of --gnn-layouts 'samples': did you mean sample"),
         ({"data": "no/such/folder"}, "data folder no/such/folder does not exist"),

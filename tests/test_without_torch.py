@@ -57,7 +57,7 @@ COMMANDS = {
     "accept ab.json b[ --result --reason why": (2, "unknown benchmark 'b['"),
     "profile order --with phases -- bench": (3, KINDS),
     "compare -v run-0.json run-1.json --effect 5% --strict --json c.json -- run-2.json": (3, "b0"),
-    "compare run-0.json --by times --format json": (2, "no parameters"),
+    "compare run-0.json --by times --markdown m.md": (2, "no parameters"),
     "comment ab.json --title t --details-url https://x.org -o comment.md": (0, ""),
     "comment ab.json --repository o/n --pull-request 1": (2, "gh"),
     "merge run-0.json run-1.json -o whole.json": (2, "both contain"),

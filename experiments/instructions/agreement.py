@@ -19,7 +19,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from gnnbench.engine.cli.progress import Progress
 from gnnbench.engine.drive.inspecting import ANSWER_SECONDS
 from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.visit import NotTimed
@@ -28,6 +27,7 @@ from gnnbench.engine.process.pairs import Pairs
 from gnnbench.engine.process.plan import Plan
 from gnnbench.engine.process.processes import Terms
 from gnnbench.engine.process.variants.prepare import Prepared
+from gnnbench.engine.show.progress import Progress
 
 ROOT = Path(__file__).parents[2]
 WITHIN = 0.003

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from gnnbench.engine.ground import codec
+from gnnbench.engine.interfaces import Listener
 from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.visit import Inspections
 from gnnbench.engine.measure import cost
@@ -41,15 +42,12 @@ _LIMITS = 1.2, 1.3, 1.4, 1.5, 1.6, 1.8, 2.0, 2.5, 3.0
 _FACTORS = 0.5, 2.0, 10.0
 
 
-class Lines:
-    """Writes what happens on stderr."""
+class Lines(Listener):
+    """Writes what happens on stderr, but no steps."""
 
     def say(self, text: str) -> None:
         """Write a line."""
         print(text, file=sys.stderr, flush=True)
-
-    def step(self, _text: str, _at_most_seconds: float | None = None) -> None:
-        """Write no steps."""
 
 
 def burn() -> None:

@@ -1,4 +1,4 @@
 """Commands that use the rest, and that nothing else needs: a folder less is a command less.
 
-Its module `command` has HELP, what `gnnbench --help` says, and `add_arguments`, as the modules of `cli` have.
+Its module `command` has `add_arguments`, and a docstring for `gnnbench --help`, as those of `cli` have.
 """

@@ -2,9 +2,8 @@
 
 PUBLIC = {
     "cli": "common streams",
-    "cli.common": "BUILD declare EFFECT INTERRUPTED NOT_JUDGED NOTHING_SLOWER PROCESSES repeated RESULTS "
-    "results_of SLOWER suite thresholds_of",
-    "cli.progress": "Progress",
+    "cli.common": "BUILD declare EFFECT INTERRUPTED NOT_JUDGED NOTHING_SLOWER plan_of PROCESSES RESULTS "
+    "SLOWER",
     "drive": "coordinator",
     "drive.bisect": "bisection line",
     "drive.bisect.bisection": "Bisected",
@@ -18,12 +17,12 @@ PUBLIC = {
     "ground.files": "cache_folder check_writable save write_whole",
     "ground.options": "Option seconds",
     "ground.packages": "is_installed",
+    "interfaces": "Listener",
     "judge.comparison": "Compared",
     "judge.verdict": "judge_ratio Judgement Thresholds",
     "measure.clock": "calibrated_iterations Call Clock wanted_seconds",
     "measure.conditions": "collector_paused cpu_threads",
     "measure.layouts": "clock_for Layouts",
-    "process.pairs": "Watcher",
     "process.plan": "Plan",
     "process.variants": "variant",
     "process.variants.commit": "Commit",
@@ -38,8 +37,9 @@ PUBLIC = {
     "show.markdown_text": "Markdown",
     "show.names": "clean labels_in LONGEST short",
     "show.pictures": "Picture",
+    "show.progress": "Progress",
     "show.style": "Style",
     "show.wording": "memory_notes result_notes",
-    "store.option_defaults": "every passed_on",
+    "store.option_defaults": "every",
 }
 """What applications may import, by module; `make lint` checks it. All else may change."""

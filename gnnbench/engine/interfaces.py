@@ -1,16 +1,17 @@
-"""The three abstract classes of the engine: what measures, what is compared, what writes.
+"""The classes of the engine to derive from: what measures, is compared, writes, or is told.
 
 A way to measure, a kind of variant and an output are one file each: a class that derives from one of these.
 Only types of the rooms are imported here, for their names.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 if TYPE_CHECKING:
     from pathlib import Path, PurePath
 
+    from .judge.schedule import Decision
     from .measure.clock import Call
     from .measure.seam import Pedantic
     from .process.variants.preparation import Preparation
@@ -78,3 +79,19 @@ class Writer(ABC):
     @abstractmethod
     def write(self, document: "Document") -> str:
         """Return the text of a document."""
+
+
+class Listener:
+    """Is told the progress of what takes long; this one shows none, `show/progress.py` has one that does."""
+
+    def say(self, text: str) -> None:
+        """Receive a note, or a problem from which the run recovered."""
+
+    def step(self, text: str, at_most_seconds: float | None = None) -> None:
+        """Receive the step that begins, and the longest time that it can take, if known."""
+
+    def detail(self, text: str) -> None:
+        """Receive what is done within the step, such as the last line that a program printed."""
+
+    def update(self, decisions: "Mapping[str, Decision]", spent_seconds: float, left_seconds: float) -> None:
+        """Receive the state of each benchmark that is timed."""

@@ -2,20 +2,19 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 from ..engine.ground import devices
 from ..engine.ground.packages import hidden, install_command, is_installed, unusable, version
 from ..engine.store.suite import Diagnosis
-from .graphs.locate import data_folder
 from .libraries import import_dgl, uses_stand_in
 from .platforms import PLATFORMS, why_not_on
 
 _PACKAGES = ("torch", "torch_geometric", "ogb", "pyg_lib", "torch_scatter", "torch_sparse", "dgl")
 
 
-def examine(data: str | None) -> Iterator[Diagnosis]:
+def examine(data_root: Path | None) -> Iterator[Diagnosis]:
     """Yield the packages, which are imported, those that lack CUDA, and the folder of data sets."""
-    data_root = data_folder(data)
     yield from map(_package, _PACKAGES)
     if not devices.why_no_cuda():
         yield from _built_without_cuda()

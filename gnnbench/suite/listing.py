@@ -1,4 +1,4 @@
-"""What `gnnbench list` shows: data sets, platforms and operations."""
+"""`gnnbench list [OPERATION...]`: lists data sets, platforms and operations, and which are installed."""
 
 import argparse
 from collections.abc import Iterator
@@ -115,9 +115,6 @@ def _shortened(call: str, width: int) -> str:
     return text if text != "…" else f"{folded(call, width - 1)[0]}…"
 
 
-HELP = "list data sets, platforms (libraries) and operations, and show which are installed"
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `gnnbench list`."""
     declare(parser, (), (OPTIONS["data"],))
@@ -133,12 +130,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _list(options: argparse.Namespace) -> int:
     from ..engine.ground.files import cache_folder
-    from .graphs.locate import data_folder
 
     if options.operations:
         for line in [line for name in options.operations for line in operation(name)]:
             streams.say(line, indent=" " * 9)
         return NOTHING_SLOWER
-    folder, cache = data_folder(options.data), cache_folder()
-    streams.show(document(folder, cache))
+    streams.show(document(options.data, cache_folder()))
     return NOTHING_SLOWER

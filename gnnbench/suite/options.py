@@ -5,10 +5,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
 
-from ..engine.ground.errors import UsageError
-from ..engine.ground.options import Option, described, table_of, values_of
+from ..engine.ground.options import Option, Values, described, options_of, positive
 from .graphs.catalog import FORMS, DatasetName
 from .graphs.locate import data_folder
 from .platforms import PLATFORMS
@@ -18,15 +16,9 @@ _DATASETS = {"cpu": ("cora", "ogbn-arxiv:synthetic@0.1"), "cuda": ("cora", "ogbn
 """The graphs by device, unless --gnn-dataset names others or an operation has its own."""
 
 
-def _width(text: str) -> int:
-    if (text.isascii() and text.isdecimal()) and (width := int(text)):
-        return width
-    raise UsageError(f"hidden width '{text}' must be a whole number of at least 1, as in 128")
-
-
 @dataclass(frozen=True)
-class SuiteOptions:
-    """The checked values of the options. No data is loaded or downloaded yet."""
+class SuiteOptions(Values):
+    """The values of the suite's options."""
 
     datasets: tuple[DatasetName, ...] = described(
         Option("dataset", "NAME", (), DatasetName.parse, path=".mtx", passed_on=True),
@@ -39,7 +31,7 @@ class SuiteOptions:
         f"library to measure; repeatable or comma-separated: {', '.join(PLATFORMS)}. Default: all.",
     )
     hidden: tuple[int, ...] = described(
-        Option("hidden", "N", (), _width, passed_on=True),
+        Option("hidden", "N", (), positive, "be a whole number of at least 1, as in 128", passed_on=True),
         "number of features; repeatable or comma-separated. Default: 256 on the Planetoid data sets, "
         "16 on aifb, 128 on others.",
     )
@@ -54,40 +46,29 @@ class SuiteOptions:
         "type of the graph's structure; repeatable or comma-separated: int64, int32. Default: int64.",
     )
     data_root: Path | None = described(
-        Option("data", "ROOT", "", data_folder, path="", passed_on=True),
+        Option("data", "ROOT", "", data_folder, path="", of_machine=True, passed_on=True),
         "folder with the real data sets; gnnbench never writes to it. Default: the variable GNNBENCH_DATA.",
     )
     counters: str | None = described(
         Option(
-            "counters",
-            "check|update",
-            None,
-            choices=("check", "update"),
-            bare="check",
-            one_run=True,
-            untimed=True,
+            "counters", "HOW", None, choices=("check", "update"), bare="check", one_run=True, untimed=True
         ),
         "count operators, copies, library calls and Python calls instead of timing, and fail benchmarks "
         "whose counts differ from baselines/counters; --gnn-counters=update records the counts.",
     )
     all_benchmarks: bool = described(
         Option("all", "", False),
-        "run all of gnnbench's own benchmarks, and first say how long they take. Default: those with the "
-        "marker `default`, at least one for each operation, unless a test id or -m selects others.",
+        "run all of gnnbench's own benchmarks, and first say how long they take. Default: one or more of "
+        "each operation, unless a test id or -m selects others.",
     )
     real_only: bool = described(
         Option("real", "", False, passed_on=True),
         "fail if a real data set is unavailable, instead of using a synthetic stand-in.",
     )
 
-    @classmethod
-    def parse(cls, **typed: Any) -> Self:
-        """Read the options as they were typed, by key; of those that are missing, the default is taken."""
-        return cls(**values_of(cls, typed))
-
     def graphs(self, device: str, of_operation: Sequence[str] = ()) -> tuple[DatasetName, ...]:
         """Return the graphs that an operation runs on: those named, else its own, else the default ones."""
         return self.datasets or tuple(map(DatasetName.parse, of_operation or _DATASETS[device]))
 
 
-OPTIONS = table_of(SuiteOptions)
+OPTIONS = {option.name: option for option in options_of(SuiteOptions).values()}

@@ -61,11 +61,12 @@ def test_what_a_file_says_does_not_control_the_terminal(tmp_path, base, compare)
     whole["benchmarks"][0]["fullname"] += ESCAPE
     folder = tmp_path / f"a{ESCAPE}"
     folder.mkdir()
-    for options in (("-v",), ("--format", "markdown")):
-        status, out, err = compare(base, save(folder, whole), *options)
-        assert status == 3
-        assert "CPU" in out
-        assert not {"\x1b", "\x07"} & {*out, *err}
+    file = tmp_path / "compared.md"
+    status, out, err = compare(base, save(folder, whole), "-v", "--markdown", file)
+    assert status == 3
+    for text in (out, file.read_text()):
+        assert "CPU" in text
+        assert not {"\x1b", "\x07"} & {*text, *err}
     status, out, err = compare(base, [folder])
     (line,) = err.splitlines()
     assert (status, out, line.isprintable()) == (2, "", True)
@@ -98,5 +99,5 @@ def test_a_suite_of_another_project_by_its_parameter(tmp_path, call):
     assert status == 0, err
     assert "1000 / 10" in out
     assert "3 benchmarks" in out
-    _, out, _ = call("compare", "--by", "join=sorted", *names, "--format", "json")
-    assert json.loads(out)["base"] == "sorted"
+    call("compare", "--by", "join=sorted", *names, "--json", tmp_path / "by.json")
+    assert json.loads((tmp_path / "by.json").read_text())["base"] == "sorted"

@@ -66,8 +66,10 @@ def test_a_file_that_cannot_be_imported_and_a_process_that_dies_before_it_is_pyt
     )
     result = in_process("profile", "test_suite.py")
     assert result.returncode == 2
+    first, _, said = result.stderr.partition("\n")
     begin, end = "gnnbench: pytest was killed by SIGKILL (as", "\nnot the module that was meant\n"
-    assert (result.stderr[: len(begin)], result.stderr[-len(end) :]) == (begin, end)
+    assert first == "gnnbench: starting pytest (0 s)"
+    assert (said[: len(begin)], said[-len(end) :]) == (begin, end)
 
 
 class Ended:
@@ -90,7 +92,7 @@ def answered(monkeypatch, tmp_path):
     """Let no process be started: a benchmark has a profile of the given kinds."""
 
     def answer(kinds, unavailable):
-        def run(_arguments, _select, _chosen, progress):
+        def run(_options, progress):
             place = tmp_path / "profiles" / "1"
             place.mkdir(parents=True)
             content = contents.profile("pyg")
@@ -102,7 +104,7 @@ def answered(monkeypatch, tmp_path):
             (tmp_path / "log").write_text("")
             return profile._ended(Ended([*answers, SKIPPED]), tmp_path / "log", progress)
 
-        monkeypatch.setattr(profile, "profile", run)
+        monkeypatch.setattr(profile, "_profiled", run)
 
     return answer
 

@@ -107,8 +107,8 @@ class _Kept:
         self.items = session.items
 
 
-def collected(pytester, source, *arguments):
+def collected(pytester, source, *arguments, plugins=()):
     kept = _Kept()
     pytester.makepyfile(source)
-    pytester.runpytest_inprocess("--collect-only", *arguments, plugins=[kept])
+    pytester.runpytest_inprocess("--collect-only", *arguments, plugins=[kept, *plugins])
     return kept.items

@@ -317,7 +317,7 @@ def test_what_is_no_base_and_a_wrong_file_end_the_session_before_anything_is_tim
     with pytest.raises(pytest.exit.Exception, match=said) as stopped:
         judging.pytest_report_collectionfinish()
     assert stopped.value.returncode == pytest.ExitCode.USAGE_ERROR
-    with pytest.raises(pytest.UsageError, match="--benchmark-compare: 0009 is no variant, such as git:main"):
+    with pytest.raises(pytest.UsageError, match="--benchmark-compare: '0009' is not part of a variant"):
         pytester.parseconfigure(f"{COMPARE}=0009")
 
 

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from gnnbench.engine.plugin.timing import timing_of
+from gnnbench.engine.process.variants.child_plugins import Overrides
 from gnnbench.engine.process.variants.collected import whole_folders
 from tests.plugin import recorded
 
@@ -101,26 +102,23 @@ def test_the_median_of_what_pytest_benchmark_times_itself(known):
 
 
 @pytest.mark.parametrize(
-    ("variables", "text", "arguments", "sampled"),
+    ("plugins", "text", "arguments", "sampled"),
     [
-        ({}, 'layouts = "one"', (), False),
-        ({}, 'layouts = "one"', ("--gnn-layouts=sample",), True),
-        ({}, 'layouts = "one"', ("--gnn-layouts=off",), None),
-        ({"GNNBENCH_DEFAULTS": '{"layouts": "one", "of_a_later_version": 3}'}, "not valid", (), False),
+        ([], 'layouts = "one"', (), False),
+        ([], 'layouts = "one"', ("--gnn-layouts=sample",), True),
+        ([], 'layouts = "one"', ("--gnn-layouts=off",), None),
+        ([Overrides(defaults={"layouts": "one", "of_a_later_version": 3})], "not valid", (), False),
     ],
 )
 def test_defaults_of_the_file_or_of_the_process_that_started_this_one_and_the_command_line_above_them(
-    pytester, monkeypatch, variables, text, arguments, sampled
+    pytester, plugins, text, arguments, sampled
 ):
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
     pytester.makefile(".toml", gnnbench=text)
     suite = "def test_one(benchmark):\n    benchmark(sum, [1])\n"
-    (item,) = recorded.collected(pytester, suite, *arguments)
+    (item,) = recorded.collected(pytester, suite, *arguments, plugins=plugins)
     instrument = timing_of(item.config).instrument(item)
     assert (instrument and instrument.sample_layouts) is sampled
     pytester.path.joinpath("gnnbench.toml").write_text("strict = true")
-    monkeypatch.delenv("GNNBENCH_DEFAULTS", raising=False)
     assert pytester.parseconfigure().getoption("gnn_strict") is True
     assert pytester.parseconfigure("--no-gnn-strict").getoption("gnn_strict") is False
 

@@ -73,14 +73,11 @@ def test_numbers_that_json_lacks_are_texts_of_the_parameters_that_the_test_ids_h
         assert one.params["x"] == name.partition("[")[2].removesuffix("]")
 
 
-def test_a_saved_run_is_the_only_new_file_and_has_the_next_free_number(known):
-    storage = known.path / ".benchmarks"
-    measured(known, ONE, "--benchmark-save=mine")
-    (folder,) = storage.iterdir()
-    assert [path.name for path in folder.iterdir()] == ["0001_mine.json"]
-    (folder / ".unfinished-0002").mkdir()  # by a process that saves now, or was killed
-    measured(known, ONE, "--benchmark-save=mine")
-    assert {path.name for path in folder.glob("*.json")} == {"0001_mine.json", "0003_mine.json"}
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_timed(known):
+    known.makepyfile(test_suite=ONE)
+    result = known.runpytest_inprocess("--gnn-layouts=sample", "--benchmark-json=/proc/run.json")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "/proc/run.json cannot be written" in f"{result.stdout}{result.stderr}"
 
 
 def test_what_a_test_writes_costs_no_measurement_and_of_two_calls_the_first_is_used(pytester):

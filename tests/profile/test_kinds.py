@@ -4,13 +4,12 @@ import re
 import pytest
 import torch
 
-from gnnbench.engine.ground import options
 from gnnbench.engine.measure.seam import Pedantic
-from gnnbench.engine.profile import kinds
+from gnnbench.engine.profile import KINDS, kinds
 from gnnbench.engine.profile.kinds import Subject
 from tests.profile.subjects import subject_of, table, widest
 
-ON_CPU = [name for name in options.PROFILE_KINDS if name != "kernels"]
+ON_CPU = [name for name in KINDS if name != "kernels"]
 
 
 @pytest.mark.parametrize("name", ON_CPU)

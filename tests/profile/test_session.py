@@ -6,13 +6,13 @@ import re
 
 import pytest
 
-from gnnbench.engine.ground.options import PROFILE_KINDS
+from gnnbench.engine.profile import KINDS
 from gnnbench.engine.profile.session import Profiler
 from gnnbench.suite.operations import OPERATIONS
 from tests.sampling import nightly
 from tests.suite import gnnbench
 
-ON_CPU = tuple(name for name in PROFILE_KINDS if name != "kernels")
+ON_CPU = tuple(name for name in KINDS if name != "kernels")
 SMALL = ("--dataset", "rmat:5", "--hidden", "8", "--device", "cpu")
 
 SUITE = """
@@ -86,7 +86,7 @@ EACH = set(OPERATIONS["epoch"].calls)
 def test_every_kind_on_every_platform_leaves_a_record_and_files_for_their_own_readers(tmp_path, platforms):
     """One run: it takes as long as eight others."""
     folder = tmp_path / "profiles"
-    chosen = (*SMALL, "--platform", ",".join(platforms), "--with", ",".join(PROFILE_KINDS), "--epochs", "2")
+    chosen = (*SMALL, "--platform", ",".join(platforms), "--with", ",".join(KINDS), "--epochs", "2")
     result = profile(folder, "epoch", *chosen)
     assert result.returncode == 0, result.stderr
     found = records(folder)

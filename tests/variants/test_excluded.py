@@ -3,6 +3,7 @@
 import pytest
 
 from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.interfaces import Listener
 from gnnbench.engine.process.variants import fresh
 from tests.suite import as_a_user
 
@@ -151,7 +152,7 @@ def test_what_is_skipped_in_a_run_is_named(collect, folder):
     with pytest.raises(
         UsageError, match=r"^process 1 timed nothing: skipped: 2 benchmarks \(needs --perf\)\n"
     ):
-        fresh.run(["test_a.py"], folder / "out.json", folder, 1, lambda _: None)
+        fresh.run(["test_a.py"], folder / "out.json", folder, 1, Listener())
 
 
 def test_doctests_and_other_kinds_of_items_are_off(collect, folder):
@@ -162,5 +163,5 @@ def test_doctests_and_other_kinds_of_items_are_off(collect, folder):
         "checks.yaml": "",
     }
     collect("--doctest-modules --doctest-glob=*.md", files)
-    lines = fresh.run([".", "README.md"], folder / "out.json", folder, 1, lambda _: None)
+    lines = fresh.run([".", "README.md"], folder / "out.json", folder, 1, Listener())
     assert lines == ["overridden: pytest's --doctest-modules, --doctest-glob"]

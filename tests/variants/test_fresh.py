@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from gnnbench.engine.ground.errors import UsageError
+from gnnbench.engine.interfaces import Listener
 from gnnbench.engine.process.variants import fresh
 from tests.sampling import nightly
 from tests.suite import BARE, SHORT, as_a_user, environment
@@ -93,7 +94,7 @@ def run(folder, monkeypatch):
         for name, text in files.items():
             (folder / f"{name}.py").write_text(text)
         given = ["-p", "pytest_benchmark.plugin", "-k", selected, *words, *SHORT]
-        lines = fresh.run(given, folder / "out.json", folder, 3, lambda _: None)
+        lines = fresh.run(given, folder / "out.json", folder, 3, Listener())
         assert json.loads((folder / "out.json").read_text())["benchmarks"]
         return lines
 
@@ -103,9 +104,10 @@ def run(folder, monkeypatch):
 def test_each_leaves_its_lines_and_a_run_file_and_has_a_seed_of_its_own(folder, monkeypatch):
     (folder / "truth.json").write_text('{"benchmarks": {"test_seed": 1e-3}}')
     monkeypatch.setenv("GNNBENCH_FAKE_CLOCK", f"5:{folder / 'truth.json'}")
-    output, lines = folder / "3.json", []
+    output, listener, lines = folder / "3.json", Listener(), []
+    listener.detail = lines.append
     words = ["-p", "gnnbench", "--gnn-layouts=sample", *SHORT]
-    fresh.run(words, output, folder, 3, lines.append, only=["test_suite.py::test_seed"])
+    fresh.run(words, output, folder, 3, listener, only=["test_suite.py::test_seed"])
     (benchmark,) = json.loads(output.read_text())["benchmarks"]
     measurement = benchmark["extra_info"]["gnnbench"]["measurement"]
     assert measurement["location_ns"] == pytest.approx(1e6, rel=0.3)

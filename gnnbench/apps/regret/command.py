@@ -1,4 +1,4 @@
-"""`gnnbench regret [OPERATION...]`: is the way that a library takes the fastest one?"""
+"""`gnnbench regret [OPERATION...]`: compares the ways to compute an operation, on a grid of graphs."""
 
 import argparse
 import sys
@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...engine.cli import common, streams
-from ...engine.cli.progress import Progress
 from ...engine.ground.codec import as_text
 from ...engine.ground.errors import UsageError, unknown_name
 from ...engine.ground.files import cache_folder, check_writable, save
 from ...engine.ground.options import seconds
+from ...engine.show.progress import Progress
 from ...engine.store.option_defaults import every
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from .result import Regrets
     from .run import Grid
 
-HELP = "compare the ways to compute an operation, on a grid of graphs: regret [OPERATION...]"
 BUDGET_SECONDS = 1800.0
 _LISTS = {
     "skew": ("uniform,rmat,hub", "kinds of random graphs"),
@@ -127,22 +126,22 @@ def _measured(options: argparse.Namespace) -> "tuple[Regrets, bool]":
     from .result import Point, Regrets
 
     points: list[Point] = []
-    interrupted, effect = False, common.effect_of(options)
+    interrupted = False
     with Progress() as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a forced way may be one that its library warns of
         try:
             points += measuring.measure(
                 grid,
                 options.budget,
-                effect,
-                every()["data"].value(options.data),
+                options.effect,
+                options.data,
                 cache_folder(),
                 lambda devices: clock_for(devices, RealTime.seconds, flush=True),
                 progress.step,
             )
         except KeyboardInterrupt:
             interrupted = True
-    return Regrets(tuple(points), effect, environment.collect()), interrupted
+    return Regrets(tuple(points), options.effect, environment.collect()), interrupted
 
 
 def _grid(options: argparse.Namespace) -> "Grid":
@@ -162,16 +161,15 @@ def _grid(options: argparse.Namespace) -> "Grid":
     for name in directions:
         if name not in (FORWARD, FORWARD_BACKWARD):
             raise unknown_name("direction", name, (FORWARD, FORWARD_BACKWARD))
-    device, _ = every()["device"].value(options.device)
     return Grid(
         families,
         directions,
-        every()["dataset"].value(options.dataset) or _random_graphs(options),
-        every()["hidden"].value(options.hidden) or tuple(map(int, _HIDDEN.split(","))),
-        every()["dtype"].value(options.dtype),
-        every()["index-dtype"].value(options.index_dtype),
+        options.dataset or _random_graphs(options),
+        options.hidden or tuple(map(int, _HIDDEN.split(","))),
+        options.dtype,
+        options.index_dtype,
         _numbers("threads", options),
-        device,
+        options.device[0],
     )
 
 

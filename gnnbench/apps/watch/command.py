@@ -1,4 +1,4 @@
-"""`gnnbench watch WHAT --state FOLDER`: looks at each new version of a package or repository."""
+"""`gnnbench watch WHAT --state FOLDER [-- PYTEST ARGS]`: looks at each new version of a package."""
 
 import argparse
 import hashlib
@@ -17,35 +17,27 @@ from ...engine.cli.common import (
     RESULTS,
     SLOWER,
     declare,
-    repeated,
-    results_of,
-    suite,
-    thresholds_of,
+    plan_of,
 )
-from ...engine.cli.progress import Progress
 from ...engine.ground import packages, units
 from ...engine.ground.codec import as_text
 from ...engine.ground.errors import UsageError
 from ...engine.ground.files import cache_folder, check_writable, save
 from ...engine.ground.options import Option, seconds
-from ...engine.store.option_defaults import passed_on
+from ...engine.show.progress import Progress
 
 if TYPE_CHECKING:
     from .state import State, Step
 
-HELP = "look at each new version of a package or repository: watch WHAT --state FOLDER [-- PYTEST ARGS]"
 BUDGET_SECONDS = 60.0
 TOTAL_SECONDS = 360.0
 SEARCH_SECONDS = 1800.0
 _OWN = (
-    Option(
-        "anchor",
-        "N|VERSION",
-        None,
-        help="also compare the newest version with that N before it, with a version, or with a variant; 0: "
-        "with none. Default: 30, of releases 5.",
+    Option("anchor", "N|VERSION", None).described(
+        "also compare the newest version with that N before it, with a version, or with a variant; 0: with "
+        "none. Default: 30, of releases 5."
     ),
-    Option("clone", "DIR[@REF]", None, help="the package's repository, to find the commit of a change"),
+    Option("clone", "DIR[@REF]", None).described("the package's repository, to find the commit of a change"),
     seconds("budget", BUDGET_SECONDS, "average seconds per benchmark of a comparison"),
     seconds("total-budget", TOTAL_SECONDS, "seconds for each comparison"),
     seconds("search-budget", SEARCH_SECONDS, "seconds for each bisection"),
@@ -134,21 +126,14 @@ def _looked(options: argparse.Namespace, state: "State") -> "tuple[list[Step], b
     from .run import Watch, WatchPlan
     from .versions import Watched
 
-    arguments = suite(options.rest, "gnnbench watch WHAT --state FOLDER")
-    plan = WatchPlan(
-        arguments=tuple(arguments),
-        folder=Path.cwd(),
-        cache=cache_folder(),
-        thresholds=thresholds_of(options),
-        results=results_of(options),
+    plan = plan_of(
+        options,
+        "gnnbench watch WHAT --state FOLDER",
+        WatchPlan,
+        results=options.results,
         per_benchmark_seconds=options.budget,
         total_seconds=options.total_budget,
         search_seconds=options.search_budget,
-        timeout_seconds=options.timeout,
-        seed=0,
-        dependencies=options.dependencies,
-        build=options.build or "",
-        options=repeated(options),
         since=options.since,
         until=options.until,
         anchor=options.anchor,
@@ -160,7 +145,7 @@ def _looked(options: argparse.Namespace, state: "State") -> "tuple[list[Step], b
     locks.mkdir(parents=True, exist_ok=True)
     lock = FileLock(locks / f"{name}.lock")
     try:
-        with lock.acquire(timeout=0), passed_on(options.settings, arguments), Progress() as progress:
+        with lock.acquire(timeout=0), Progress() as progress:
             watch = Watch(watched, state, plan, progress)
             try:
                 watch.run()

@@ -11,7 +11,7 @@ from typing import Any
 from ...engine.drive import coordinator
 from ...engine.drive.bisect import bisection
 from ...engine.ground.errors import UsageError
-from ...engine.process.pairs import Watcher
+from ...engine.interfaces import Listener
 from ...engine.process.plan import Plan
 from ...engine.process.variants import variant
 from ...engine.process.variants.prepare import Prepared, both
@@ -40,7 +40,7 @@ class WatchPlan(Plan):
 class Watch:
     """A watch."""
 
-    def __init__(self, watched: Watched, state: State, plan: WatchPlan, watcher: Watcher) -> None:
+    def __init__(self, watched: Watched, state: State, plan: WatchPlan, watcher: Listener) -> None:
         self._watched, self._state, self._plan, self._watcher = watched, state, plan, watcher
         self.new: list[Step] = []
         """The steps of this run."""

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from ..ground import units
 from ..ground.codec import as_text
 from ..ground.errors import UsageError
-from ..ground.files import cache_folder, check_writable
-from ..ground.options import OPTIONS, Option, seconds
-from ..ground.shard import Shard
+from ..ground.files import check_writable
+from ..ground.options import FRACTION, OPTIONS, Option, seconds
 from . import streams
 from .common import (
     BUILD,
@@ -22,20 +21,19 @@ from .common import (
     PROCESSES,
     RESULTS,
     STRICT,
+    add_markdown,
     add_variants,
     add_verbose,
     both_sides,
     declare,
     exit_code,
-    repeated,
-    results_of,
+    plan_of,
     saving,
-    suite,
-    thresholds_of,
 )
 
 if TYPE_CHECKING:
     from ..drive.coordinator import Planned
+    from ..process.plan import Plan
     from ..show.document import Document
 
 BUDGET_SECONDS = 60.0
@@ -46,18 +44,15 @@ _OWN = (
         "average seconds per benchmark; time that one benchmark does not need is used for the others",
     ),
     seconds("total-budget", None, "seconds for all benchmarks together"),
-    Option("time-all", "", False, help="also time benchmarks for which both variants run the same code"),
-    Option(
-        "instructions",
-        "",
-        False,
-        help="afterwards count the instructions of a call, on both sides, where the code differs",
+    Option("time-all", "", False).described("also time benchmarks for which both variants run the same code"),
+    Option("instructions", "", False).described(
+        "afterwards count the instructions of a call, on both sides, where the code differs"
     ),
-    Option(
-        "plan",
-        "",
-        False,
-        help="only say what would be inspected, why, and how long it takes; nothing is started",
+    Option("plan", "", False).described(
+        "only say what would be inspected, why, and how long it takes; nothing is started"
+    ),
+    Option("plant", "P", None, *FRACTION, one_run=True).described(
+        "make each timed round of HEAD so much longer, to see that this is found: ab . . --plant 5%"
     ),
     *PROCESSES,
 )
@@ -68,14 +63,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_variants(parser)
     declare(parser, _OWN, (EFFECT, RESULTS, BUILD, STRICT, _SHARD))
-    parser.add_argument(
-        "--plant",
-        type=_planted,
-        metavar="P",
-        help="make each timed round of HEAD so much longer, to see that this is found: ab . . --plant 5%%",
-    )
     add_verbose(parser)
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write a Markdown table to FILE")
+    add_markdown(parser)
     parser.set_defaults(run=run)
 
 
@@ -84,38 +73,14 @@ def run(options: argparse.Namespace) -> int:
     from ..drive import coordinator
     from ..drive.inspecting import counted
     from ..process import slowdown
-    from ..process.plan import Plan
     from ..show import causes, markdown, verdicts, wording
 
-    shard = None if options.shard is None else Shard.parse(options.shard)
-    thresholds = thresholds_of(options)
-    if shard:
-        thresholds = replace(thresholds, family_level=shard.family_level(thresholds.family_level))
-    if any(word.startswith("--gnn-shard") for word in options.rest):
-        raise UsageError(
-            "--gnn-shard does not divide the error rate; give gnnbench ab its own --shard, before --"
-        )
-    planted = options.plant and f"{100 * options.plant:g}%"
-    plan = Plan(
-        arguments=suite(options.rest, "gnnbench ab BASE HEAD"),
-        folder=Path.cwd(),
-        timeout_seconds=options.timeout,
-        seed=secrets.randbits(32),
-        time_all=options.time_all or bool(planted),
-        results=results_of(options),
-        cache=cache_folder(),
-        thresholds=thresholds,
-        per_benchmark_seconds=options.budget,
-        total_seconds=math.inf if options.total_budget is None else options.total_budget,
-        shard=shard,
-        build=options.build or "",
-        options=(*repeated(options), *(("--plant", planted) if planted else ())),
-    )
+    plan, planted = _plan(options), options.typed.get("plant")
     _check(options)
-    with both_sides(options, plan.arguments) as (*sides, progress):
+    with both_sides(options, plan) as (*sides, progress):
         base, head = map(slowdown.planted, sides, (0.0, options.plant)) if planted else sides
         if options.plan:
-            streams.show(_plan(coordinator.planned(base, head, plan, progress), options))
+            streams.show(_planned(coordinator.planned(base, head, plan, progress)))
             return NOTHING_SLOWER
         found = coordinator.run(base, head, plan, progress)
         if found.interrupted and not found.rows:
@@ -134,23 +99,39 @@ def run(options: argparse.Namespace) -> int:
             left = sum(not (row.counts and row.counts.decided) for row in found.rows)
             streams.say(f"interrupted: {units.count(left, 'benchmark')} not decided")
         assert found.seconds is not None
-        how = f"{planted} planted; " if planted else ""
-        streams.say(f"{wording.result(comparison, busy=found.is_busy)}; {how}{units.seconds(found.seconds)}")
+        streams.say(f"{wording.result(comparison, busy=found.is_busy)}; {units.seconds(found.seconds)}")
     if found.interrupted:
         return INTERRUPTED
-    if shard and not comparison.rows:
+    if plan.shard and not comparison.rows:
         return NOTHING_SLOWER  # this shard has no benchmarks
     return exit_code(comparison, strict=options.strict)
 
 
-def _planted(text: str) -> float:
-    value = units.read_fraction(text)
-    if value is None:
-        raise argparse.ArgumentTypeError(f"{text!r} must lie between 0 and 1, as in 5%")
-    return value
+def _plan(options: argparse.Namespace) -> "Plan":
+    from ..process.plan import Plan
+
+    if any(word.startswith("--gnn-shard") for word in options.rest):
+        raise UsageError(
+            "--gnn-shard does not divide the error rate; give gnnbench ab its own --shard, before --"
+        )
+    plan = plan_of(
+        options,
+        "gnnbench ab BASE HEAD",
+        Plan,
+        seed=secrets.randbits(32),
+        time_all=options.time_all or bool(options.plant),
+        results=options.results,
+        per_benchmark_seconds=options.budget,
+        total_seconds=math.inf if options.total_budget is None else options.total_budget,
+        shard=options.shard,
+    )
+    if plan.shard:
+        level = plan.shard.family_level(plan.thresholds.family_level)
+        plan = replace(plan, thresholds=replace(plan.thresholds, family_level=level))
+    return plan
 
 
-def _plan(found: "Planned", options: argparse.Namespace) -> "Document":
+def _planned(found: "Planned") -> "Document":
     from ..show.lines import Note
 
     count = units.count(len(found.left), "benchmark") if found.left or found.known else "all benchmarks"
@@ -159,23 +140,14 @@ def _plan(found: "Planned", options: argparse.Namespace) -> "Document":
     if found.left or not found.known:
         lines += [f"to inspect: {count}{about}", *(f"  {name}" for name in found.left)]
         lines += [f"why: {line}" for line in found.why]
-        most = (
-            "" if options.total_budget is None else f", at most {units.seconds(options.total_budget)} in all"
-        )
-        each = units.seconds(options.budget)
-        lines.append(f"to time: those of them that run other code, {each} each on average{most}")
     return list(map(Note, lines))
 
 
 def _check(options: argparse.Namespace) -> None:
     """See that files can be written and instructions counted here, before anything is timed."""
-    for file in filter(None, (options.json, options.markdown)):
-        check_writable(file)
-    if not options.instructions:
-        return
     from ..measure.instructions.counting import counter_name
 
-    try:
+    for file in filter(None, (options.json, options.markdown)):
+        check_writable(file)
+    if options.instructions:
         counter_name()
-    except UsageError as error:
-        raise UsageError(f"--instructions: {error}") from None

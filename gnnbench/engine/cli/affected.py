@@ -1,12 +1,11 @@
 """`gnnbench affected BASE HEAD [-- PYTEST ARGS]`: lists the benchmarks whose code a change affects."""
 
 import argparse
-from pathlib import Path
 
 from ..ground import units
 from ..ground.codec import as_text
-from ..ground.files import cache_folder, check_writable
-from ..ground.options import Option
+from ..ground.files import check_writable
+from ..ground.options import EFFECT, Option
 from . import streams
 from .common import (
     BUILD,
@@ -17,19 +16,13 @@ from .common import (
     add_variants,
     both_sides,
     declare,
-    results_of,
+    plan_of,
     saving,
-    suite,
-    thresholds_of,
 )
 
-_FAIL = Option(
-    "fail",
-    "",
-    False,
-    help="exit with 1 if a benchmark fails in HEAD alone, has a different output or needs more memory",
+_FAIL = Option("fail", "", False).described(
+    "exit with 1 if a benchmark fails in HEAD alone, has a different output or needs more memory"
 )
-INSPECTED = 0
 _NAMED = 3
 """So many failed benchmarks are named."""
 
@@ -43,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="show everything that differs for one benchmark: its test id, or a part that no other id has",
     )
     declare(parser, (*PROCESSES, _FAIL), (RESULTS, BUILD))
-    parser.set_defaults(run=run, effect=None)
+    parser.set_defaults(run=run, effect=EFFECT)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -52,18 +45,10 @@ def run(options: argparse.Namespace) -> int:
     from ..process.plan import Plan
     from ..show import affected as shown
 
-    arguments = suite(options.rest, "gnnbench affected BASE HEAD")
+    plan = plan_of(options, "gnnbench affected BASE HEAD", Plan, results=options.results)
     if options.json:
         check_writable(options.json)
-    plan = Plan(
-        arguments=arguments,
-        folder=Path.cwd(),
-        timeout_seconds=options.timeout,
-        results=results_of(options),
-        cache=cache_folder(),
-        build=options.build or "",
-    )
-    with both_sides(options, arguments) as (base, head, progress):
+    with both_sides(options, plan) as (base, head, progress):
         found = affected.run(base, head, plan, progress, options.explain)
     with saving({options.json: as_text(found)}):
         if options.explain:
@@ -77,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
             streams.say("no benchmark was inspected")
         elif not options.explain:
             streams.say(f"{shown.summary(found)}; {units.seconds(found.seconds)}")
-    if options.fail and (worse := found.worse(thresholds_of(options))):
+    if options.fail and (worse := found.worse(plan.thresholds)):
         streams.say(f"{units.count(len(worse), 'benchmark')} failed: {units.listed(worse, _NAMED)}")
         return SLOWER
-    return INSPECTED if any(not one.failed for one in found.benchmarks.values()) else NOT_JUDGED
+    return 0 if any(not one.failed for one in found.benchmarks.values()) else NOT_JUDGED

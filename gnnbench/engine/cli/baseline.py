@@ -14,9 +14,9 @@ from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
 from ..ground.options import Option, whole
 from ..show.lines import Note
+from ..show.progress import Progress
 from . import streams
 from .common import NOTHING_SLOWER, suite
-from .progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -24,13 +24,8 @@ if TYPE_CHECKING:
     from ..store.run_file import RunFile
 
 PROCESSES = 2
-_PROCESSES = Option(
-    "processes",
-    "N",
-    f"{PROCESSES}",
-    whole,
-    "be a whole number, as in 5",
-    help=f"number of new processes. Default: {PROCESSES}; take 5 to compare times across sessions.",
+_PROCESSES = Option("processes", "N", f"{PROCESSES}", whole, "be a whole number, as in 5").described(
+    f"number of new processes. Default: {PROCESSES}; take 5 to compare times across sessions."
 )
 
 
@@ -98,7 +93,8 @@ def _runs(arguments: "Sequence[str]", processes: int, folder: Path, progress: Pr
     for number in range(1, processes + 1):
         title = f"process {number} of {processes}: pytest {shlex.join(arguments)}"
         start, output = RealTime.seconds(), folder / f"{number}.json"
-        lines = fresh.run([*arguments, *layouts], output, Path.cwd(), number, progress.below(title))
+        progress.step(title)
+        lines = fresh.run([*arguments, *layouts], output, Path.cwd(), number, progress)
         for line in dict.fromkeys(lines):
             if line not in printed:
                 progress.say(line)

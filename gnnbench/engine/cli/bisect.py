@@ -1,16 +1,14 @@
-"""`gnnbench bisect GOOD BAD [-- PYTEST ARGS]`: finds what made benchmarks slower, or faster."""
+"""`gnnbench bisect GOOD BAD [-- PYTEST ARGS]`: finds the commit or release that changed times or outputs."""
 
 import argparse
 import secrets
-from pathlib import Path
 
 from ..ground.codec import as_text
 from ..ground.files import check_writable
 from ..ground.options import seconds
-from ..store.option_defaults import passed_on
+from ..show.progress import Progress
 from . import common, streams
 from .common import INTERRUPTED, NOT_JUDGED, NOTHING_SLOWER, SLOWER
-from .progress import Progress
 
 BUDGET_SECONDS = 180.0
 TOTAL_SECONDS = 1800.0
@@ -30,8 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_json(parser)
     text = "find what changed outputs, and time nothing"
     parser.add_argument("--outputs", action="store_true", help=text)
-    text = "also write the answer in Markdown to FILE"
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help=text)
+    common.add_markdown(parser)
     parser.set_defaults(run=run)
 
 
@@ -39,30 +36,23 @@ def run(options: argparse.Namespace) -> int:
     """Bisect, print the answer, and return the exit code."""
     from ..drive.bisect import bisection, outputs
     from ..ground import environment
-    from ..ground.files import cache_folder
     from ..process.plan import Plan
     from ..show import bisect as shown
     from ..show.markdown_text import Markdown
 
-    arguments = common.suite(options.rest, "gnnbench bisect GOOD BAD")
-    for file in filter(None, (options.json, options.markdown)):
-        check_writable(file)
-    plan = Plan(
-        arguments=tuple(arguments),
-        folder=Path.cwd(),
-        cache=cache_folder(),
-        thresholds=common.thresholds_of(options),
+    plan = common.plan_of(
+        options,
+        "gnnbench bisect GOOD BAD",
+        Plan,
         per_benchmark_seconds=options.budget,
         total_seconds=options.total_budget,
-        timeout_seconds=options.timeout,
         seed=secrets.randbits(32),
-        dependencies=options.dependencies,
-        build=options.build or "",
-        options=("--build", options.build) if options.build else (),
     )
+    for file in filter(None, (options.json, options.markdown)):
+        check_writable(file)
     environment.let_idle_threads_sleep()
     ends = options.good, options.bad, plan
-    with passed_on(options.settings, arguments), Progress() as progress:
+    with Progress() as progress:
         if options.outputs:
             of_outputs = outputs.run(*ends, progress)
             text, document = as_text(of_outputs), shown.of_outputs(of_outputs)

@@ -6,22 +6,24 @@ import sys
 from collections.abc import Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..ground.errors import UsageError
-from ..ground.files import above, save
+from ..ground.files import above, cache_folder, save
 from ..ground.options import OPTIONS, TIMEOUT_SECONDS, Option, seconds
-from ..store.option_defaults import passed_on
+from ..show.progress import Progress
+from ..store.option_defaults import from_settings
 from . import streams
-from .progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from ..judge.comparison import Comparison
     from ..judge.verdict import Thresholds
+    from ..process.plan import Plan
     from ..process.variants.prepare import Prepared
 
+_Plan = TypeVar("_Plan", bound="Plan")
 NOTHING_SLOWER, SLOWER, NOT_JUDGED = 0, 1, 3
 INTERRUPTED = 130
 WRONG_USAGE = 2
@@ -60,7 +62,7 @@ RESULTS = OPTIONS["results"].described(
 )
 PROCESSES = (
     seconds("timeout", TIMEOUT_SECONDS, "stop a process that has not answered for S seconds"),
-    Option("dependencies", "", False, help="also install the dependencies of pip: requirements"),
+    Option("dependencies", "", False).described("also install the dependencies of pip: requirements"),
 )
 """Options of processes that run variants."""
 BUILD = OPTIONS["build"]
@@ -75,32 +77,34 @@ def declare(
     parser.set_defaults(table=(own, shared))
 
 
-def results_of(options: argparse.Namespace) -> bool:
-    """Return whether results are compared."""
-    return bool(OPTIONS["results"].value(options.results))
-
-
-def repeated(options: argparse.Namespace) -> tuple[str, ...]:
-    """Return the options that a command which compares again must have, too."""
-    values = {"--effect": options.effect, "--build": options.build}
-    words = [word for pair in values.items() if pair[1] for word in pair]
-    return (*words, *(("--dependencies",) if options.dependencies else ()))
-
-
-def effect_of(options: argparse.Namespace) -> float:
-    """Return the effect that was typed, or else the usual one: rules win over the settings' default only."""
-    typed = options.usual.get("effect") if options.effect is None else options.effect
-    found: float = OPTIONS["effect"].value(typed)
-    return found
-
-
 def thresholds_of(options: argparse.Namespace) -> "Thresholds":
-    """Return that effect with what the project accepts, and its rules, whose effects a typed one replaces."""
+    """Return the minimum effect, with what the project accepts, and its rules."""
     from ..judge.verdict import Thresholds
     from ..store import accepted
 
-    rules = options.settings if options.effect is None else options.settings.without_effects()
-    return Thresholds(effect_of(options), rules=rules, accepted=accepted.find(Path.cwd()))
+    return Thresholds(options.effect, rules=options.settings, accepted=accepted.find(Path.cwd()))
+
+
+def plan_of(options: argparse.Namespace, command: str, kind: "type[_Plan]", **more: Any) -> "_Plan":
+    """Return how the processes run that a command starts.
+
+    `command`: what was typed, for a message. `more`: further fields of the plan.
+    """
+    typed, build = options.typed, options.build
+    repeated = {"--effect": typed.get("effect"), "--build": build, "--plant": typed.get("plant")}
+    words = [word for pair in repeated.items() if pair[1] for word in pair]
+    return kind(
+        arguments=tuple(suite(options.rest, command)),
+        defaults=from_settings(options.settings),
+        folder=Path.cwd(),
+        cache=cache_folder(),
+        timeout_seconds=options.timeout,
+        dependencies=options.dependencies,
+        build=options.build,
+        thresholds=thresholds_of(options),
+        options=(*words, *(("--dependencies",) if options.dependencies else ())),
+        **more,
+    )
 
 
 def add_variants(parser: argparse.ArgumentParser) -> None:
@@ -120,30 +124,30 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
 
 
+def add_markdown(parser: argparse.ArgumentParser) -> None:
+    """Declare `--markdown`."""
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the result in Markdown")
+
+
 def add_verbose(parser: argparse.ArgumentParser) -> None:
     """Declare `--verbose`."""
     parser.add_argument("-v", "--verbose", action="store_true", help="print all notes below the tables")
 
 
 @contextmanager
-def both_sides(
-    options: argparse.Namespace, arguments: Sequence[str]
-) -> "Iterator[tuple[Prepared, Prepared, Progress]]":
+def both_sides(options: argparse.Namespace, plan: "Plan") -> "Iterator[tuple[Prepared, Prepared, Progress]]":
     """Prepare BASE and HEAD, and show the progress of processes that run them."""
     from ..ground import environment
     from ..process.variants import variant
     from ..process.variants.prepare import both
 
-    base, head = variant.parse(options.base), variant.parse(options.head)
+    sides = variant.parse(options.base), variant.parse(options.head)
     environment.let_idle_threads_sleep()  # the processes do so too
     with (
-        passed_on(options.settings, arguments),
         Progress() as progress,
-        both(
-            *(base, head, Path.cwd(), progress), dependencies=options.dependencies, build=options.build or ""
-        ) as sides,
+        both(*sides, plan.folder, progress, dependencies=plan.dependencies, build=plan.build) as prepared,
     ):
-        yield *sides, progress
+        yield *prepared, progress
 
 
 @contextmanager

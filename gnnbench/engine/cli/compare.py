@@ -1,17 +1,13 @@
-"""`gnnbench compare A.json... -- B.json...`: compares saved run files as `--benchmark-compare` does.
-
-With `--by`, it compares the benchmarks of one run.
-"""
+"""`gnnbench compare A.json... -- B.json...`: compares saved runs, or with --by the benchmarks of one."""
 
 import argparse
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..ground.codec import as_text
 from ..ground.errors import UsageError
-from ..ground.files import distinct, save
+from ..ground.files import check_writable, distinct
 from . import streams
 from .common import (
     EFFECT,
@@ -19,18 +15,16 @@ from .common import (
     NOTHING_SLOWER,
     STRICT,
     add_json,
+    add_markdown,
     add_verbose,
     declare,
-    effect_of,
     exit_code,
+    saving,
     say_left_out,
     thresholds_of,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from ..show.document import Document
     from ..store.run_file import RunFile
 
 
@@ -53,19 +47,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "BASE, or the run's first value. FIELD: platform, dtype, hidden, dataset, threads, or a parameter "
         "of pytest. The files are processes of one run.",
     )
-    parser.add_argument(
-        "--format", choices=("json", "markdown"), help="print the result in this form, without a table"
-    )
+    add_markdown(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Compare, print the verdicts, and return the exit code."""
     paths = distinct((*options.base, *map(Path, options.rest)))
-    return _two_sides(options, paths) if options.by is None else _along(options, paths)
+    for file in filter(None, (options.json, options.markdown)):
+        check_writable(file, paths)
+    return _two_sides(options) if options.by is None else _along(options)
 
 
-def _two_sides(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
+def _two_sides(options: argparse.Namespace) -> int:
     from ..drive.result import of_runs
     from ..drive.runs import check_alike
     from ..ground.environment import WHAT
@@ -79,69 +73,38 @@ def _two_sides(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
     say_left_out((run.path, run.left_out) for run in (*base, *head))
     for side in (base, head):
         check_alike(side, WHAT, "not of the versions of", "give runs of one version on each side")
-    effect = () if options.effect is None else ("--effect", options.effect)
-    result = of_runs(base, head, thresholds_of(options), effect)
+    effect = options.typed.get("effect")
+    result = of_runs(base, head, thresholds_of(options), ("--effect", effect) if effect else ())
     found = result.comparison
     if not found.rows:
         raise UsageError("these files contain no benchmarks")
     notes = (*_changes(base[0], head[0]), *result.notes)
     result = replace(result, path=options.json or Path(), notes=notes)
-    _give(
-        options,
-        paths,
-        result,
-        lambda: [
-            *verdicts.document(found, causes.of_result(result), result, verbose=options.verbose),
-            Note(wording.result(found)),
-        ],
-        markdown=lambda: markdown.write(result),
-    )
+    table = verdicts.document(found, causes.of_result(result), result, verbose=options.verbose)
+    with saving({options.json: as_text(result), options.markdown: markdown.write(result)}):
+        streams.show([*table, Note(wording.result(found))])
     return exit_code(found, strict=options.strict)
 
 
-def _along(options: argparse.Namespace, paths: "Sequence[Path]") -> int:
+def _along(options: argparse.Namespace) -> int:
     """Compare the benchmarks of one run: nothing within a run is a regression."""
     from ..drive import along
     from ..judge.verdict import Thresholds
-    from ..show import along as along_document
-    from ..show import markdown_text
+    from ..show.along import document
+    from ..show.markdown_text import Markdown
     from ..store import run_file
 
     if options.rest:
         raise UsageError("--by compares within one run: name its files without --, one for each process")
-    axis = along.Axis.parse(options.by)
-    thresholds = Thresholds(effect_of(options))
     runs = [run_file.read(path) for path in options.base]
     say_left_out((run.path, run.left_out) for run in runs)
-    found = along.compare(runs, axis, thresholds)
-    _give(
-        options,
-        paths,
-        found,
-        lambda: along_document.document(found, verbose=options.verbose),
-        markdown=lambda: markdown_text.Markdown().write(along_document.document(found)),
-    )
+    found = along.compare(runs, along.Axis.parse(options.by), Thresholds(options.effect))
+    with saving({options.json: as_text(found), options.markdown: Markdown().write(document(found))}):
+        streams.show(document(found, verbose=options.verbose))
     compared = [row for row in found.rows if row.judgement.ratio is not None]
     verdicts = {row.judgement.verdict for row in found.rows}
     unsure = options.strict and verdicts & {"undecided", "incomparable"}
     return NOTHING_SLOWER if compared and not unsure else NOT_JUDGED
-
-
-def _give(
-    options: argparse.Namespace,
-    paths: "Sequence[Path]",
-    content: object,
-    document: "Callable[[], Document]",
-    **forms: "Callable[[], str]",
-) -> None:
-    """Save the result if that is asked for, and print it: as a document, or in the form that is asked for."""
-    text = as_text(content)
-    if options.json:
-        save(options.json, text, paths)
-    if options.format:
-        sys.stdout.write(text if options.format == "json" else forms[options.format]())
-    else:
-        streams.show(document())
 
 
 def _changes(base: "RunFile", head: "RunFile") -> list[str]:

@@ -9,10 +9,9 @@ from typing import Any
 
 import psutil
 
-from ..ground import devices, environment, units
+from ..ground import devices, environment
 from ..ground.environment import Environment, Gpu
 from ..ground.files import cache_folder
-from ..process.variants import overlay
 from ..store.suite import Diagnosis, installed
 from .common import NOTHING_SLOWER, WRONG_USAGE, declare
 
@@ -57,9 +56,6 @@ def examine(options: Mapping[str, Any], cache: Path) -> Iterator[Diagnosis]:
     here = environment.collect()
     yield _cuda(here.gpu)
     yield _cache(cache)
-    if (overlays := cache / overlay.FOLDER).is_dir():
-        size = units.size(overlay.size_bytes(overlays))
-        yield Diagnosis("variants", "ok", f"{overlays}: {size} of packages that pip installed for variants")
     yield Diagnosis("processor", "ok", _processor(here))
     yield Diagnosis("system", "ok", _system(here))
     yield from _processor_disturbances(here)

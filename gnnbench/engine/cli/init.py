@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ..ground import git, units
 from ..ground.errors import UsageError
 from ..show.lines import Note
+from ..show.progress import Progress
 from . import streams
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from ..drive.survey import Survey
     from ..process.variants.outcome import Ending
 
-READY = 0
 _MOST_NAMED = 5
 _PACKAGES = "does it need packages that are not installed?"
 
@@ -66,17 +66,16 @@ def run(options: argparse.Namespace) -> int:
         adopt.write(planned)
     else:
         streams.say("nothing was written")
-        return READY
+        return 0
     streams.say(Note("to see that they run", fresh.typed(_here(project), Path.cwd())))
     _say_next(planned)
-    return READY
+    return 0
 
 
 def _project(folder: Path, named: "Sequence[str]") -> "Project":
     """Return the repository with the benchmarks that pytest collects in it, or with a first benchmark."""
     from ..drive.adopt import Project
     from ..drive.survey import Survey
-    from .progress import Progress
 
     with Progress() as progress:
         progress.step("reading the sources")
@@ -93,7 +92,6 @@ def _collected(folder: Path, named: "Sequence[str]", modules: "Collection[Path]"
     """Let pytest collect what is named, or else what may have benchmarks; say what it cannot."""
     from ..process.variants import fresh
     from ..process.variants.outcome import Ending
-    from .progress import Progress
 
     if not named and not modules:
         return Ending(0)
@@ -115,7 +113,6 @@ def _collected(folder: Path, named: "Sequence[str]", modules: "Collection[Path]"
 def _first(survey: "Survey") -> str:
     """Return the text of a first benchmark, and say what it cannot time."""
     from ..drive import first_benchmark
-    from .progress import Progress
 
     with Progress() as progress:
         progress.step("trying what can be timed")

@@ -18,23 +18,13 @@ from ..store.suite import installed
 from . import streams
 from .common import INTERRUPTED, WRONG_USAGE
 
-_COMMANDS = {
-    "doctor": "check the installation, and what on this machine disturbs timings",
-    "init": "set up a repository: settings, a first benchmark and a workflow, shown before they are written",
-    "baseline": "record timings for pytest --benchmark-compare, and manage the records",
-    "ab": "compare two variants of the code, timed alternately: ab BASE HEAD [-- PYTEST ARGS]",
-    "accept": "write down that a change is intended: accept RESULT.json [ID...] --reason TEXT",
-    "affected": "list the benchmarks whose code changed, without timing: affected BASE HEAD [-- PYTEST ARGS]",
-    "bisect": "find the commit or release that changed a time: bisect GOOD BAD [-- PYTEST ARGS]",
-    "profile": "show where a benchmark spends its time: profile SELECT [--with KIND] [-- PYTEST ARGS]",
-    "compare": "compare saved runs: compare A.json... -- B.json...",
-    "comment": "write a result as a comment for a pull request: comment RESULT.json",
-    "merge": "join the results of shards: merge SHARD.json... -o WHOLE.json",
-    "report": "make an HTML page, and slides: report RUN.json [BASE.json ...]",
-}
-"""What each module's subcommand does, in the order of `--help`, below those of the suite."""
+_COMMANDS = (
+    *("doctor", "init", "baseline", "ab", "accept", "affected", "bisect"),
+    *("profile", "compare", "comment", "merge", "report"),
+)
+"""The modules here that are subcommands, in the order of `--help`, below those of the suite."""
 _APPS = Path(__file__).parents[2] / "apps"
-"""Each folder here is a subcommand, too, whose module `command` says in HELP what it does."""
+"""Each folder here is a subcommand, too: its module `command`."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -68,9 +58,8 @@ def _run(words: list[str]) -> int:
         options = _parser().parse_args(words[:end])
     finally:
         sys.stdout.flush()  # --help raises SystemExit, whatever the settings are
-    found = settings.find(Path.cwd())
-    option_defaults.take(options, found)
-    options.rest, options.settings = words[end + 1 :], found
+    option_defaults.take(options, settings.find(Path.cwd()))
+    options.rest = words[end + 1 :]
     try:
         status: int = options.run(options)
     except SystemExit:  # rich raises it when a pipe is closed
@@ -103,12 +92,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"gnnbench {__version__}")
     parser.set_defaults(table=((), ()))
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", dest="command")
-    for name, module in installed().commands().items():
-        module.add_arguments(commands.add_parser(name, help=module.HELP, description=module.HELP))
-    for name, text in _COMMANDS.items():
-        module = import_module(f".{name}", __package__)
-        module.add_arguments(commands.add_parser(name, help=text, description=text))
-    for app in pkgutil.iter_modules([str(_APPS)]):
-        module = import_module(f"...apps.{app.name}.command", __package__)
-        module.add_arguments(commands.add_parser(app.name, help=module.HELP, description=module.HELP))
+    modules = {
+        **installed().commands(),
+        **{name: import_module(f".{name}", __package__) for name in _COMMANDS},
+        **{
+            app.name: import_module(f"...apps.{app.name}.command", __package__)
+            for app in pkgutil.iter_modules([str(_APPS)])
+        },
+    }
+    for name, module in modules.items():
+        usage, _, what = str(module.__doc__).partition("\n")[0].replace("`", "").partition(": ")
+        module.add_arguments(commands.add_parser(name, help=what, description=f"{usage}: {what}"))
     return parser

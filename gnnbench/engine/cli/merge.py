@@ -6,11 +6,8 @@ import sys
 from pathlib import Path
 
 from ..ground import units
-from ..ground.errors import UsageError
 from ..ground.files import save
 from . import streams
-
-MERGED = 0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,15 +33,11 @@ def run(options: argparse.Namespace) -> int:
     whole, left_out = merge(options.shards)
     for line in left_out:
         streams.say(f"gnnbench: {line}", sys.stderr)
-    try:
-        text = json.dumps(whole, indent=1, allow_nan=False)
-    except ValueError:
-        raise UsageError("a shard contains an infinite number; measure it again") from None
-    save(options.output, f"{text}\n", options.shards)
+    save(options.output, json.dumps(whole, indent=1) + "\n", options.shards)
     incomplete = len(whole.get("gnnbench", {}).get("incomplete", ()))
     more = f", {incomplete} interrupted" if incomplete else ""
     files = units.count(len(options.shards), "file")
     benchmarks = whole["comparison"]["rows"] if "comparison" in whole else whole["benchmarks"]
     count = units.count(len(benchmarks), "benchmark")
     print(f"{files}, {count}{more}: {options.output}")
-    return MERGED
+    return 0

@@ -1,26 +1,38 @@
-"""`gnnbench profile SELECT --with KIND`: shows where a benchmark spends its time."""
+"""`gnnbench profile SELECT [-- PYTEST ARGS]`: shows where a benchmark spends its time."""
 
 import argparse
 import json
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from ..ground.errors import UsageError
-from ..ground.files import check_folder, project, real_path, scratch, shown
-from ..ground.options import PROFILE_OPTIONS, ProfileOptions, values_of
+from ..ground.files import check_folder, project, real_path, scratch, shown, user_path
+from ..ground.options import Option, positive
 from ..process.variants.child import Child, DiedError
 from ..process.variants.import_roots import Trees
+from ..profile import KINDS
 from ..show.names import labels_in, short
-from ..store.option_defaults import every, passed_on
+from ..show.progress import Progress
+from ..store.option_defaults import every, from_settings
 from ..store.suite import installed
 from . import streams
 from .common import INTERRUPTED, NOT_JUDGED, WRONG_USAGE, declare, nearest, suite
-from .progress import Progress
 
 _COMMAND = "gnnbench profile SELECT"
+
+_OWN = (
+    Option("with", "KIND", ("phases", "layers"), choices=tuple(KINDS)).described(
+        f"kind of profile; repeatable or comma-separated: {', '.join(KINDS)}. Default: phases,layers."
+    ),
+    Option("epochs", "N", "10", positive, "be a whole number of at least 1, as in 10").described(
+        "number of profiled calls, after a first call that is shown separately. Default: 10."
+    ),
+    Option("folder", "DIR", ".benchmarks/profiles", user_path, path="").described(
+        "folder in which profiles are saved. Default: .benchmarks/profiles."
+    ),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,13 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     short = "".join(f", or {name} for {test}" for name, test in installed().tests.items())
     parser.add_argument(
         "select",
-        nargs="?",
         metavar="SELECT",
         help="an operation (spmm_sum) or a prefix of several names (spmm), a test's node id, an expression "
         f"for pytest's -k{short}",
     )
-    passed = [option for option in every().values() if option.passed_on]
-    declare(parser, (), [*PROFILE_OPTIONS.values(), *passed])
+    declare(parser, _OWN, [option for option in every().values() if option.passed_on])
     parser.set_defaults(run=run)
 
 
@@ -44,18 +54,13 @@ def run(options: argparse.Namespace) -> int:
     from ..profile.record import FILE
     from ..show.profile import documents
 
-    if not options.select:
-        raise UsageError(f"name a benchmark: {_COMMAND}, such as gnnbench profile epoch")
     environment.let_idle_threads_sleep()  # the profiling process inherits the variable
-    chosen = ProfileOptions(**values_of(ProfileOptions, vars(options)))
-    check_folder(chosen.folder)
-    arguments, select = _selection(options.select, options.rest)
-    arguments += _given(vars(options))
+    check_folder(options.folder)
     try:
-        with passed_on(options.settings, arguments), Progress() as progress:
-            folders, failed = profile(arguments, select, chosen, progress)
+        with Progress() as progress:
+            folders, failed = _profiled(options, progress)
     except KeyboardInterrupt:
-        streams.say(f"gnnbench: interrupted; finished profiles are in {chosen.folder}", sys.stderr)
+        streams.say(f"gnnbench: interrupted; finished profiles are in {options.folder}", sys.stderr)
         return INTERRUPTED
     if not folders:
         raise UsageError(f"no benchmark is called '{options.select}'; gnnbench list shows all operations")
@@ -82,26 +87,17 @@ def _selection(select: str, rest: Sequence[str]) -> tuple[list[str], str | None]
     return suite(rest, _COMMAND), select
 
 
-def _given(options: Mapping[str, Any]) -> list[str]:
-    """Return the options that are passed on to pytest; a mistake is reported before it starts."""
-    arguments = []
-    for option in (option for option in every().values() if option.passed_on):
-        value = options[option.key]
-        option.value(value)
-        if option.is_flag:
-            arguments += [] if value is None else [f"--{'' if value else 'no-'}gnn-{option.name}"]
-        else:
-            values = value if option.is_list else [value]
-            arguments += [f"--gnn-{option.name}={text}" for text in values or () if text]
-    return arguments
-
-
-def profile(
-    arguments: Sequence[str], select: str | None, chosen: ProfileOptions, progress: Progress
-) -> tuple[list[str], bool]:
+def _profiled(options: argparse.Namespace, progress: Progress) -> tuple[list[str], bool]:
     """Profile in a process of pytest: return a folder for each benchmark, or "", and whether one failed."""
-    progress.show("starting pytest")
-    terms = {"kinds": chosen.kinds, "repeats": chosen.repeats, "folder": str(chosen.folder.absolute())}
+    arguments, select = _selection(options.select, options.rest)
+    progress.step("starting pytest")
+    terms = {
+        "select": select,
+        "kinds": vars(options)["with"],
+        "repeats": options.epochs,
+        "folder": str(options.folder.absolute()),
+        "defaults": from_settings(options.settings) | options.usual | options.typed,
+    }
     with (
         scratch() as files,
         Child(
@@ -111,7 +107,7 @@ def profile(
             folder=Path.cwd(),
             log=files / "pytest.log",
             module="engine.profile.session",
-            terms={**terms, "select": select},
+            terms=terms,
         ) as child,
     ):
         return _ended(child, files / "pytest.log", progress)
@@ -134,7 +130,7 @@ def _ended(child: Child, log: Path, progress: Progress) -> tuple[list[str], bool
             else:
                 progress.print(f"{running()}: {answer['how']}")
                 folders.append(answer["folder"])
-            progress.show(f"{running()} ...")
+            progress.step(running())
     except DiedError as error:
         how = f"pytest {error}"
     status, lines = child.status(), log.read_text(errors="replace").splitlines()

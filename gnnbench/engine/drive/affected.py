@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
+from ..interfaces import Listener
 from ..judge.comparison import Compared, Comparison
 from ..judge.verdict import Judgement, Thresholds
 from ..judge.visit import Inspections, Status
@@ -13,7 +14,6 @@ from ..process.plan import Plan
 from ..process.processes import Terms
 from ..process.variants import outcome
 from ..process.variants.collected import Suite
-from ..process.variants.command import Listener
 from ..process.variants.prepare import Prepared
 from ..store import left_out
 from .inspecting import Inspecting

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ..ground import units
+from ..interfaces import Listener
 from ..judge import recheck
 from ..judge.schedule import PairPlan
 from ..judge.trial import Trial
@@ -14,7 +15,6 @@ from ..process.parents import Shared
 from ..process.processes import Processes, Terms
 from ..process.variants.child import SIDES, DiedError
 from ..process.variants.collected import Suite
-from ..process.variants.command import Listener
 
 _QUIT_SECONDS = 20.0
 RECHECK_SECONDS = 0.4

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..ground import environment, units
 from ..ground.cpu import ContentionWatch, RealTime
+from ..interfaces import Listener
 from ..judge.comparison import Agreement, Compared, Comparison
 from ..judge.control import Control, control, withheld
 from ..judge.schedule import SAME_CODE as UNTIMED
@@ -16,7 +17,7 @@ from ..judge.schedule import Decision, PairPlan, Schedule
 from ..judge.trial import BY_CPU, Trial
 from ..judge.verdict import Judgement
 from ..judge.visit import Inspections, NotTimed, Visit, sample
-from ..process.pairs import NotStartedError, Pairs, Watcher
+from ..process.pairs import NotStartedError, Pairs
 from ..process.plan import Plan
 from ..process.processes import Terms
 from ..process.returned import HEAD_RAISES
@@ -54,7 +55,7 @@ def _confirmed(decision: Decision, trial: Trial) -> Decision:
     return replace(decision, judgement=judgement)
 
 
-def run(base: Prepared, head: Prepared, plan: Plan, watcher: Watcher) -> Result:
+def run(base: Prepared, head: Prepared, plan: Plan, watcher: Listener) -> Result:
     """Time two variants in turns, in as many pairs of fresh processes as needed.
 
     After an interruption, the result has what is known so far.
@@ -103,7 +104,7 @@ class Planned:
     """How long their inspection took last time. None if it is not known."""
 
 
-def planned(base: Prepared, head: Prepared, plan: Plan, watcher: Watcher) -> Planned:
+def planned(base: Prepared, head: Prepared, plan: Plan, watcher: Listener) -> Planned:
     """Return what `run` would inspect, see there."""
     with Pairs(plan, watcher) as pairs:
         inspecting = _Run(Terms(base, head), plan, watcher, pairs).inspecting()
@@ -115,7 +116,7 @@ def planned(base: Prepared, head: Prepared, plan: Plan, watcher: Watcher) -> Pla
 class _Run:
     """A comparison: its benchmarks, what is timed next, and what is known so far."""
 
-    def __init__(self, terms: Terms, plan: Plan, watcher: Watcher, pairs: Pairs) -> None:
+    def __init__(self, terms: Terms, plan: Plan, watcher: Listener, pairs: Pairs) -> None:
         self._terms, self._plan, self._watcher, self._pairs = terms, plan, watcher, pairs
         self.trials: Mapping[str, Trial] = {}
         """The benchmarks by name, when they were inspected."""

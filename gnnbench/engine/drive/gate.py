@@ -12,10 +12,10 @@ from pathlib import Path
 from ..ground import signals, units
 from ..ground.errors import UsageError
 from ..ground.files import scratch
+from ..interfaces import Listener
 from ..judge.choosing import NOT_REACHED
 from ..judge.comparison import Compared, Comparison
 from ..judge.verdict import Judgement, Thresholds, confirmed
-from ..process.pairs import Watcher
 from ..process.plan import Plan
 from ..process.variants import fresh, rebuild, variant
 from ..process.variants.prepare import both
@@ -177,21 +177,16 @@ class Judging:
         known = recorded(new) if new else ""
         return f"{more}, although {known}" if known else ""
 
-    def run(
-        self, plan: Plan, root: Path, watcher: Watcher, again: Sequence[str], passed: Collection[str]
-    ) -> None:
-        """Time what has to be, and judge.
-
-        `again`: pytest's arguments in processes that time suspects again, if their tests passed.
-        """
+    def run(self, plan: Plan, root: Path, watcher: Listener, passed: Collection[str]) -> None:
+        """Time what has to be, and judge; suspects are timed again if their tests passed."""
         if self.names:
             count, limit = units.count(len(self.names), "benchmark"), units.seconds(plan.total_seconds)
             watcher.say(f"timing {count} in turns with {self.base.title}, for at most {limit}")
             self.time(plan, root, watcher)
         names = [] if self.is_interrupted else [name for name in self.suspects if name in passed]
-        self.judge(_timed_again(names, again, plan.folder, self.confirm, watcher) if names else ())
+        self.judge(_timed_again(names, plan, self.confirm, watcher) if names else ())
 
-    def time(self, plan: Plan, root: Path, watcher: Watcher) -> None:
+    def time(self, plan: Plan, root: Path, watcher: Listener) -> None:
         """Time in turns what `names` has, and take the verdicts."""
         assert self.base.variant
         # Each benchmark has an equal part of the family-wise error rate.
@@ -328,16 +323,15 @@ class Judging:
         return self.result.base.revision if self.result else Revision()
 
 
-def _timed_again(
-    names: Collection[str], arguments: Sequence[str], folder: Path, processes: int, watcher: Watcher
-) -> list[RunFile]:
+def _timed_again(names: Collection[str], plan: Plan, processes: int, watcher: Listener) -> list[RunFile]:
     """Time benchmarks again in new processes of pytest, and return their run files."""
     timed, count = [], units.count(len(names), "benchmark")
+    defaults = {"layouts": "sample", **plan.defaults}
     with signals.as_ctrl_c(), scratch() as files:
         for number in range(1, processes + 1):
             watcher.say(f"{count} may be slower: timing again, new process {number} of {processes}")
-            output = files / f"{number}.json"
-            fresh.run(arguments, output, folder, _FIRST_AGAIN + number, lambda _: None, names)
+            output, seed = files / f"{number}.json", _FIRST_AGAIN + number
+            fresh.run(plan.arguments, output, plan.folder, seed, watcher, names, defaults)
             timed.append(run_file.read(output))
     return timed
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ..ground import units
 from ..ground.cpu import RealTime
+from ..interfaces import Listener
 from ..judge.comparison import Work
 from ..judge.instructions import InstructionChange
 from ..judge.trial import Trial
@@ -20,7 +21,6 @@ from ..process.processes import Terms
 from ..process.unchanged.known import Known, Unchanged
 from ..process.variants.child import SIDES
 from ..process.variants.collected import Suite
-from ..process.variants.command import Listener
 from ..process.variants.prepare import Prepared
 from . import confirm
 from .result import Result
@@ -43,7 +43,8 @@ class Inspecting:
     ) -> None:
         self._pairs, self._terms, self._listener, self._choose = pairs, terms, listener, choose
         plan = pairs.shared.plan
-        self._unchanged = Unchanged(terms.base, terms.head, plan.arguments, plan.folder, plan.cache)
+        words = [*plan.arguments, *map(repr, sorted(plan.defaults.items()))]
+        self._unchanged = Unchanged(terms.base, terms.head, words, plan.folder, plan.cache)
         self.suite = Suite()
         self.trials: dict[str, Trial] = {}
         """The chosen benchmarks, by name."""

@@ -1,14 +1,16 @@
 """A project's own settings: defaults of options, and rules for single benchmarks.
 
-They are read from the table `[tool.gnnbench]` of pyproject.toml, or from gnnbench.toml, which has the same
-keys at its top. This module reads the file and its rules; option_defaults.py knows which options may have
-a default.
+They are the table `[tool.gnnbench]` of pyproject.toml, or gnnbench.toml, which has the same keys at its top.
 """
 
+# ruff: noqa: RUF009 - `described` returns a field of dataclasses
+
+import json
 import tomllib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime
+from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -18,33 +20,41 @@ from .codec import UNSAVED, Level, Positive, PositiveCount
 from .errors import UsageError, unknown_name
 from .files import above
 from .json_io import clipped
+from .options import FRACTION, Option, Values, described, options_of
 
-FILES = ("pyproject.toml", "gnnbench.toml")
+FILES = ("gnnbench.toml", "pyproject.toml")
 RULES = "rules"
 """The key of the list of rules."""
-_REQUIRED = "benchmarks"
-_LONGEST = 60
-"""Characters of a value in a message."""
+
+
+def _day(text: str) -> date | None:
+    with suppress(ValueError):
+        return date.fromisoformat(text)
+    return None
 
 
 @dataclass(frozen=True)
-class Rule:
+class Rule(Values):
     """What holds for the benchmarks whose id matches a pattern."""
 
-    number: int
+    number: int = 0
     """Its position in the file, from 1."""
-    benchmarks: str
+    benchmarks: str = described(Option("benchmarks", "", None))
     """The pattern: `*` stands for any text, `?` for one character, and all else, brackets too, for itself."""
-    max_time_seconds: Positive | None = None
-    effect: Level | None = None
+    max_time_seconds: Positive | None = described(
+        Option("max_time", "", None, units.read_seconds, 'be a time with its unit, as in "5 ms"')
+    )
+    effect: Level | None = described(Option("effect", "", None, *FRACTION))
     """Minimum effect of interest, as a fraction."""
-    more_memory: Level | None = None
+    more_memory: Level | None = described(Option("more_memory", "", None, *FRACTION))
     """Share of the base's peak up to which more memory does not fail."""
-    more_memory_bytes: PositiveCount | None = None
+    more_memory_bytes: PositiveCount | None = described(
+        Option("more_memory_size", "", None, units.read_size, 'be a size with its unit, as in "64 MiB"')
+    )
     """The same as a size; the larger of both limits holds."""
-    ignore: str | None = None
+    ignore: str | None = described(Option("ignore", "", None))
     """Why the verdict is ignored."""
-    until: date | None = None
+    until: date | None = described(Option("until", "", None, _day, "be a day, as in 2027-01-31"))
     """The last day on which the rule applies."""
 
     def matches(self, name: str) -> bool:
@@ -107,28 +117,13 @@ def find(start: Path) -> Settings:
 
     Outside of a repository, only the folder itself is searched.
     """
-    for folder in above(start):
-        tables = {folder / name: table for name in FILES if (table := _table(folder / name)) is not None}
-        if len(tables) > 1:
-            raise UsageError(
-                f"both {folder / FILES[1]} and [tool.gnnbench] of {FILES[0]} have settings; move all into one"
-            )
-        for file, table in tables.items():
-            return parse(file, table)
+    for file in (folder / name for folder in above(start) for name in FILES):
+        if file.is_file():
+            content = read_toml(file)
+            table = content if file.name == FILES[0] else content.get("tool", {}).get("gnnbench")
+            if table is not None:
+                return parse(file, table)
     return NONE
-
-
-def _table(file: Path) -> dict[str, Any] | None:
-    """Return the settings of a file; None: it does not exist, or has none."""
-    if not file.is_file():
-        return None
-    content: Any = read_toml(file)
-    if file.name == FILES[0]:
-        tool = content.get("tool")
-        content = tool.get("gnnbench") if isinstance(tool, dict) else None
-        if content is not None and not isinstance(content, dict):
-            raise UsageError(f"{file}: tool.gnnbench must be a table, as in [tool.gnnbench]")
-    return content
 
 
 def read_toml(file: Path) -> dict[str, Any]:
@@ -141,77 +136,55 @@ def read_toml(file: Path) -> dict[str, Any]:
         raise UsageError(f"{file} is not valid TOML: {error}; correct it") from None
 
 
-def parse(file: Path, table: Mapping[str, Any], today: date | None = None) -> Settings:
+def parse(file: Path, table: Any, today: date | None = None) -> Settings:
     """Read the table of a file: its rules are checked, the values of `defaults` are not."""
+    if not isinstance(table, dict):
+        raise UsageError(f"{file}: tool.gnnbench must be a table, as in [tool.gnnbench]")
     today = today or date.today()  # noqa: DTZ011 - of the user's calendar
     defaults = {key: value for key, value in table.items() if key != RULES}
-    rules = table.get(RULES, [])
-    if not isinstance(rules, list) or not all(isinstance(one, dict) for one in rules):
+    tables = table.get(RULES, [])
+    if not isinstance(tables, list) or not all(isinstance(row, dict) for row in tables):
         raise UsageError(f"{file}: {RULES} must be a list of tables, as in [[tool.gnnbench.{RULES}]]")
-    found = [_rule(file, *one) for one in enumerate(rules, 1)]
-    expired = tuple(one for one in found if one.until and one.until < today)
-    return Settings(file, file.name, defaults, tuple(one for one in found if one not in expired), expired)
+    rules = [_rule(file, number, row) for number, row in enumerate(tables, 1)]
+    expired = tuple(rule for rule in rules if rule.until and rule.until < today)
+    return Settings(file, file.name, defaults, tuple(rule for rule in rules if rule not in expired), expired)
 
 
 def _rule(file: Path, number: int, table: Mapping[str, Any]) -> Rule:
-    place = f"{file}: rule {number}"
-    check_keys(place, table, _READERS)
-    if _REQUIRED not in table:
-        raise UsageError(f'{place} has no key {_REQUIRED}; add the ids it is about, as in "*spmm*cora*"')
-    if not table.keys() - {_REQUIRED, "until"}:
-        known = ", ".join(key for key in _READERS if key not in (_REQUIRED, "until"))
-        raise UsageError(f"{place} sets nothing; add one of {known}")
-    values: dict[str, Any] = {}
-    for key, given in table.items():
-        field_name, read, form = _READERS[key]
-        values[field_name] = read(given)
-        if values[field_name] is None:
-            raise UsageError(f"{place}: {key} = {shown(given)} must be {form}")
-    return Rule(number, **values)
+    typed = as_typed(file, f"rule {number}", table, options_of(Rule).values())
+    if "benchmarks" not in typed:
+        raise UsageError(f'{file}: rule {number} has no key benchmarks; add their ids, as in "*spmm*cora*"')
+    return replace(Rule.parse(**typed), number=number)
 
 
-def shown(value: Any) -> str:
-    """Write a value of a file for a message, shortened."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    text = value.isoformat() if isinstance(value, date) else repr(value).replace("'", '"')
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+def as_typed(
+    file: Path, part: str, table: Mapping[str, Any], options: Iterable[Option], others: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return a table of a file with its values as they would be typed, checked as far as they can be here.
+
+    `others`: keys that are known besides those of the options.
+    """
+    place = f"{file}: {part}" if part else f"{file}"
+    known, typed = {option.key: option for option in options}, {}
+    of_one_run = [key for key, option in known.items() if option.one_run]
+    if key := next((key for key in of_one_run if key in table), None):
+        raise UsageError(f"{place}: {key} belongs to one run: give it on the command line, not here")
+    check_keys(place, table, [*(known.keys() - of_one_run), *others])
+    for key, value in table.items():
+        option, shown = known[key], clipped(json.dumps(value, default=str, ensure_ascii=False))
+        typed[key] = option.typed(value, file.parent)
+        if typed[key] is None:
+            form = "true or false" if option.is_flag else "a text, a number or a list of them"
+            raise UsageError(f"{place}: {key} = {shown} must be {form}")
+        try:
+            if not option.of_machine:
+                option.value(typed[key])
+        except UsageError as error:
+            raise UsageError(f"{place}: {key} = {shown}: {error}") from None
+    return typed
 
 
 def check_keys(place: str, table: Mapping[str, Any], known: Collection[str]) -> None:
     """Refuse a table of a file with a key that is not known."""
     if unknown := next((key for key in table if key not in known), None):
         raise UsageError(f"{place}: {unknown_name('key', clipped(unknown), known)}")
-
-
-def _of_text(read: Callable[[str], Any]) -> Callable[[Any], Any]:
-    """Return a reader that takes texts only."""
-    return lambda given: read(given) if isinstance(given, str) else None
-
-
-def _fraction(given: Any) -> float | None:
-    if isinstance(given, str):
-        return units.read_fraction(given)
-    return float(given) if isinstance(given, float) and 0 < given < 1 else None
-
-
-def _day(given: Any) -> date | None:
-    return given if isinstance(given, date) and not isinstance(given, datetime) else None
-
-
-_text = _of_text(lambda given: given.strip() or None)
-_READERS: Mapping[str, tuple[str, Callable[[Any], Any], str]] = {
-    _REQUIRED: (_REQUIRED, _text, 'a pattern of ids, as in "*spmm*cora*"'),
-    "max_time": ("max_time_seconds", _of_text(units.read_seconds), 'a time with its unit, as in "5 ms"'),
-    "effect": ("effect", _fraction, 'between 0 and 1, as in "3%" or 0.03'),
-    "more_memory": ("more_memory", _fraction, 'between 0 and 1, as in "5%" or 0.05'),
-    "more_memory_size": (
-        "more_memory_bytes",
-        _of_text(units.read_size),
-        'a size with its unit, as in "64 MiB"',
-    ),
-    "ignore": ("ignore", _text, 'the reason, as in "known slow until the new driver"'),
-    "until": ("until", _day, "a day without quotation marks, as in 2027-01-31"),
-}
-"""By key of a rule: the field of `Rule`, the function that reads a value, and what the value must be. The
-function returns None for what it cannot read."""

@@ -9,10 +9,10 @@ import pytest
 
 from ..ground.errors import UsageError
 from ..ground.files import above
-from ..ground.options import OPTIONS
 from ..process.variants import variant
 from ..process.variants.collected import FIXED_INPUTS, IN_PLACE, WHOLE_CALL
 from ..store import baseline, suite
+from ..store.option_defaults import every
 from . import histogram, pace
 from .limits import GATE, LimitCheck
 from .rootdir import is_settled
@@ -36,11 +36,11 @@ _MARKERS = {
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    """Declare the options, those of the suite first."""
+    """Declare the options, and register the suite's plugin."""
     if plugin := suite.installed().plugin():
         pluginmanager.register(plugin, _SUITE)
     group = parser.getgroup("gnnbench", "graph neural network benchmarks")
-    for option in OPTIONS.values():
+    for option in every().values():
         option.declare(group.addoption, "gnn-")
 
 
@@ -88,11 +88,9 @@ def _compare(config: pytest.Config) -> None:
     config.option.benchmark_compare = None  # pytest-benchmark does not compare
     from .gate import Gate
 
-    base, what = None, "is no variant, such as git:main; without a value, the newest record is compared with"
-    if wanted is not True and not _is_variant(wanted):
-        raise usage_error(f"--benchmark-compare: {wanted} {what}")
+    base = None  # the newest record
     try:
-        if _is_variant(wanted):
+        if wanted is not True:
             base = variant.parse(wanted)
             base.check(config.rootpath)
     except UsageError as error:

@@ -26,11 +26,11 @@ from ..process.variants.collected import declares
 from ..process.variants.variant import Variant
 from ..show import causes, console, verdicts, wording
 from ..show.lines import Note, wrapped
+from ..show.progress import Progress
 from ..store import accepted
-from ..store.option_defaults import passed_on
+from ..store.option_defaults import from_settings
 from ..store.suite import installed
 from . import records, terminal, writing
-from .progress import Progress
 from .session import arguments_without, options_of, settings_of, stop
 from .timing import timing_of
 from .withheld import Withheld
@@ -140,6 +140,12 @@ class Gate:
             for report in reports:
                 progress.pytest_runtest_logreport(report)
 
+    def _write(self, line: str) -> None:
+        """Write a line on the progress of what is timed in turns."""
+        if reporter := self._config.pluginmanager.get_plugin("terminalreporter"):
+            reporter.ensure_newline()
+            reporter.write_line(line)
+
     def _name_file(self, item: pytest.Item) -> None:
         """Let pytest print the file's name before the letters of its tests."""
         if reporter := self._config.pluginmanager.get_plugin("terminalreporter"):
@@ -197,7 +203,7 @@ class Gate:
             if name in asked or (labels := untimed[name]) is None or installed().selects(config, labels)
         ]
         head = records.live(config, timed)
-        return Judging(head, base, thresholds, chosen.confirm, chosen.turns, chosen.build or "", missing)
+        return Judging(head, base, thresholds, chosen.confirm, chosen.turns, chosen.build, missing)
 
     def _judge(self, judged: Judging, failed: set[str]) -> None:
         """Judge the session's benchmarks, all but the tests that failed."""
@@ -207,6 +213,7 @@ class Gate:
         effect = () if is_usual or by_rules else ("--effect", f"{chosen.effect:g}")
         plan = Plan(
             arguments=arguments_without(config, "time", "shard"),
+            defaults=from_settings(settings),
             folder=config.invocation_params.dir,
             timeout_seconds=TIMEOUT_SECONDS,
             seed=secrets.randbits(32),
@@ -219,12 +226,9 @@ class Gate:
             build=judged.build,
             options=(*effect, *(("--build", judged.build) if judged.build else ())),
         )
-        layouts = f"--gnn-layouts={chosen.layouts or 'sample'}"
-        again = [*arguments_without(config, "time", "shard", "layouts"), layouts]
         passed = {item.nodeid for item in self._withheld.tests}
-        progress = Progress(config.pluginmanager.get_plugin("terminalreporter"))
-        with passed_on(settings, plan.arguments):
-            judged.run(plan, config.rootpath, progress, again, passed)
+        with Progress(write=self._write) as progress:
+            judged.run(plan, config.rootpath, progress, passed)
         self._lines.extend(map(Note, judged.lines))
         if judged.result:
             self._lines.extend(self._in_turns(judged, judged.result))

@@ -2,7 +2,6 @@
 
 import argparse
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -12,8 +11,7 @@ from ..ground import environment, json_io, settings
 from ..ground.errors import UsageError
 from ..ground.options import Option, Options
 from ..ground.settings import Settings
-from ..store import option_defaults
-from ..store.option_defaults import every
+from ..store.option_defaults import every, from_settings
 
 OUT_OF_MEMORY = pytest.StashKey[str]()
 """In a test's stash: its result, `OOM at N GiB`."""
@@ -24,28 +22,28 @@ _SETTINGS = pytest.StashKey[Settings]()
 def given(config: pytest.Config) -> dict[str, Any]:
     """Return the values of gnnbench's options as they were typed, by key; without those that were not."""
     values = {one.key: config.getoption(f"gnn_{one.key}") for one in every().values()}
-    return {key: value for key, value in values.items() if value not in (None, [])}
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def take_settings(config: pytest.Config) -> None:
     """Read the project's settings, and give options that were not typed their defaults.
 
-    In a process that gnnbench started, these are the defaults that it passed on, and there are no rules.
+    In a process that gnnbench started, these are those that it got, and there are no rules.
     """
-    passed = os.environ.get(option_defaults.DEFAULTS_VARIABLE)
-    found = settings.find(config.rootpath) if passed is None else settings.NONE
-    typed = given(config)
-    usual = option_defaults.from_settings(found, typed) if passed is None else option_defaults.passed(passed)
+    usual, found, typed = getattr(config.option, "gnn_defaults", None), settings.NONE, given(config)
+    if usual is None:
+        found = settings.find(config.rootpath)
+        usual = from_settings(found)
     for name, value in usual.items():
-        if name not in typed:
+        if name not in typed and hasattr(config.option, f"gnn_{name}"):  # another gnnbench may know others
             setattr(config.option, f"gnn_{name}", value)
     config.stash[_SETTINGS] = found.without_effects() if "effect" in typed else found
 
 
-def arguments_without(config: pytest.Config, *names: str, words: Sequence[str] = ()) -> list[str]:
+def arguments_without(config: pytest.Config, *names: str) -> list[str]:
     """Return pytest's arguments without options that compare, write results, or let nothing be timed.
 
-    Nor does it have gnnbench's options of these `names`, or these `words`.
+    Nor does it have gnnbench's options of these `names`.
     """
     own = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     for option in every().values():
@@ -55,8 +53,7 @@ def arguments_without(config: pytest.Config, *names: str, words: Sequence[str] =
     own.add_argument("--benchmark-compare-fail", nargs="+")
     for written in (("--benchmark-json",), ("--junitxml", "--junit-xml"), ("-n", "--numprocesses")):
         own.add_argument(*written)
-    left = own.parse_known_args(list(map(str, config.invocation_params.args)))[1]
-    return [word for word in left if word not in words]
+    return own.parse_known_args(list(map(str, config.invocation_params.args)))[1]
 
 
 def settings_of(config: pytest.Config) -> Settings:

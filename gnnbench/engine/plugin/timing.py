@@ -1,5 +1,6 @@
 """Decides which benchmarks of a session gnnbench times, and adds its part to the run file."""
 
+import json
 import sys
 from collections.abc import Generator
 from contextlib import ExitStack
@@ -8,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pytest_benchmark.utils import safe_dumps
 
-from ..ground import codec, units
+from ..ground import codec, json_io, units
 from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
+from ..ground.files import check_writable
 from ..interfaces import Instrument
 from ..measure.clock import ClockError
 from ..measure.instruments import TimeInstrument
@@ -23,7 +26,6 @@ from ..process.variants.import_roots import LEFT, left
 from ..store import left_out, suite
 from ..store.parts import FORMAT_VERSION
 from . import selection, writing
-from .saving import Saving
 from .session import OUT_OF_MEMORY, here, options_of, settings_of, stop
 
 if TYPE_CHECKING:
@@ -41,7 +43,6 @@ class Timing:
         self._instrument: Instrument | None = None
         """That of the running test; None: pytest-benchmark times it."""
         self._replaced = ExitStack()
-        self._saving = Saving()
         self._all_benchmarks = all_benchmarks
         """Whether gnnbench also times other suites' benchmarks by default."""
         self._definitions: dict[str, str] = {}
@@ -111,15 +112,15 @@ class Timing:
             self._budget = TimeBudget(seconds, runnable)
         try:
             check_pytest_benchmark()
+            if isinstance(file := self._config.getoption("benchmark_json", None), Path):
+                check_writable(file)
             self.kept.begin()
         except UsageError as error:
             stop(error, self._config)
         self._replaced.enter_context(replaced(self._choose))
-        self._saving.install()
 
     def pytest_unconfigure(self) -> None:
         """Restore pytest-benchmark's methods."""
-        self._saving.remove()
         self._replaced.close()
 
     @pytest.hookimpl(wrapper=True)
@@ -168,8 +169,6 @@ class Timing:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Save a run file without benchmarks if all were interrupted or belong to other shards."""
         config = self._config
-        if self._saving.failures and session.exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
         theirs = getattr(config, "_benchmarksession", None)
         fine = session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
         wanted = self.kept.incomplete or (config.getoption("gnn_shard") and fine)
@@ -188,30 +187,32 @@ class Timing:
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Write how long it took, which benchmarks do not count, and which files could not be saved."""
+        """Write how long it took, and which benchmarks do not count."""
         timing_seconds = self.kept.timing_seconds
         if terminalreporter.verbosity > 0 and 0 < timing_seconds < self._seconds:
             took, share = units.duration(self._seconds), units.fraction(timing_seconds / self._seconds)
             writing.say(terminalreporter, f"the benchmarks took {took}, {share} of it for timing")
         for line in left_out.several(self.kept.repeated):
             writing.say(terminalreporter, line)
-        for failure in self._saving.failures:
-            writing.say(terminalreporter, f"failed: {failure}", red=True)
 
-    def pytest_benchmark_update_json(self, config: pytest.Config, output_json: dict[str, Any]) -> None:
-        """Add the environment, and the interrupted benchmarks, which pytest-benchmark leaves out."""
-        if not (self.kept.used or config.getoption("gnn_shard")):
-            return
-        shard, not_default = options_of(config).shard, selection.left_out(config)
-        output_json["gnnbench"] = {
-            **self.part(),
-            "incomplete": self.kept.incomplete,
-            "settings": codec.encode(settings_of(config)),
-            "benchmarks_seconds": self._seconds,
-            "timing_seconds": self.kept.timing_seconds,
-            **({"not_default": sorted(not_default)} if not_default else {}),
-            **({"shard": str(shard)} if shard else {}),
-        }
+    @pytest.hookimpl(wrapper=True)
+    def pytest_benchmark_update_json(
+        self, config: pytest.Config, output_json: dict[str, Any]
+    ) -> Generator[None]:
+        """Add the environment and the interrupted benchmarks; write numbers that JSON lacks as texts."""
+        if self.kept.used or config.getoption("gnn_shard"):
+            shard, not_default = options_of(config).shard, selection.left_out(config)
+            output_json["gnnbench"] = {
+                **self.part(),
+                "incomplete": self.kept.incomplete,
+                "settings": codec.encode(settings_of(config)),
+                "benchmarks_seconds": self._seconds,
+                "timing_seconds": self.kept.timing_seconds,
+                **({"not_default": sorted(not_default)} if not_default else {}),
+                **({"shard": str(shard)} if shard else {}),
+            }
+        yield
+        output_json |= json.loads(safe_dumps(output_json), parse_constant=json_io.NAMES.__getitem__)
 
 
 def timing_of(config: pytest.Config) -> Timing:

@@ -4,31 +4,23 @@ import random
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from typing import Protocol
 
 from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
 from ..ground.files import scratch
-from ..judge.schedule import Decision, PairPlan
+from ..interfaces import Listener
+from ..judge.schedule import PairPlan
 from ..judge.trial import Trial
 from ..judge.visit import NotTimed, PairTimes, Visit
 from .pair import Pair
 from .parents import PAIRS_OF_BOTH, PAIRS_OF_PARENTS, Shared
 from .plan import Plan
 from .processes import Terms
-from .variants.command import Listener
 
 _STARTS = 2
 """A pair is given up after this many failed starts."""
 _FAILURES = ("died", "failed", "incomparable")
 """Kinds of failures that processes of their own may not have."""
-
-
-class Watcher(Listener, Protocol):
-    """Receives the progress of a run."""
-
-    def update(self, decisions: Mapping[str, Decision], spent_seconds: float, left_seconds: float) -> None:
-        """Receive the state of each benchmark."""
 
 
 class NotStartedError(UsageError):

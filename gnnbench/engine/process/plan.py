@@ -1,9 +1,10 @@
 """What a run compares, and how: a driver fills it, and everything below reads it."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ..ground.options import EFFECT
 from ..ground.shard import Shard
@@ -16,6 +17,8 @@ class Plan:
 
     arguments: Sequence[str]
     """Pytest's."""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """Of gnnbench's options of pytest that the arguments do not have, as they would be typed, by key."""
     folder: Path
     """Pytest's working directory: the caller's tree, whose benchmarks both sides run."""
     timeout_seconds: float

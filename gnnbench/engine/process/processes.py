@@ -159,7 +159,7 @@ class Processes:
             side=side,
             under=watched.under,
             apart=bool(self.terms.counter) and why_no_cuda() is not None,  # CUDA does not work in a fork
-            terms={"recorded": self.terms.untimed, "forks": self._forks},
+            terms={"recorded": self.terms.untimed, "forks": self._forks, "defaults": plan.defaults},
         )
         return child
 

@@ -106,15 +106,14 @@ class Worker(Overrides, Instrument):
 
         Args:
             terms: what `Child` was given: `pair` and `side`, which is 1 for the head, seed a simulated clock;
-                with `all`, all of gnnbench's benchmarks can run; with `apart`, each test runs in a fork of
-                this process, and so none depends on those before; with `recorded`, it notes what it uses;
-                with `forks`, the processes of pairs are forked from this one.
+                `defaults` are those of gnnbench's options; with `apart`, each test runs in a fork of this
+                process, and so none depends on those before; with `recorded`, it notes what it uses; with
+                `forks`, the processes of pairs are forked from this one.
             together: the process's sessions, if it has one of each side.
         """
         self._pair, self._side, self._apart = terms["pair"], terms["side"], terms["apart"]
         self._number_of_session = terms.get("session", 0)
-        seeded = {"randomly_seed": self._pair, **({"gnn_all": True} if terms["all"] else {})}
-        super().__init__({**_OPTIONS, **seeded})
+        super().__init__({**_OPTIONS, "randomly_seed": self._pair}, terms.get("defaults"))
         self._is_parent = terms.get("forks", False)
         self._forking = socket(fileno=terms["forking"]) if self._is_parent else None
         """Brings the pipes of forks."""

@@ -1,1 +1,11 @@
-"""Profiles of a benchmark: where its time goes."""
+"""Profiles of single benchmarks: where their time goes."""
+
+KINDS = {
+    "phases": "forward, loss, backward and optimizer.step",
+    "layers": "the parts of each convolution",
+    "functions": "Python functions, measured by cProfile",
+    "kernels": "GPU kernels, and host-device synchronisations",
+    "trace": "a trace for Perfetto and TensorBoard, and where the time goes",
+    "ranges": "layers and phases as ranges of record_function and NVTX",
+}
+"""Description by kind."""

@@ -39,7 +39,8 @@ class Profiler(Overrides, Instrument):
 
     def __init__(self, terms: Mapping[str, Any], link: Link) -> None:
         storage = f"file://{tempfile.gettempdir()}"  # or pytest-benchmark would make a folder here
-        super().__init__({"benchmark_json": None, "benchmark_storage": storage, "gnn_all": True})
+        further = {"benchmark_json": None, "benchmark_storage": storage, "gnn_all": True}
+        super().__init__(further, terms.get("defaults"))
         self._terms, self._link = terms, link
         self._root, self._folder = Path(), ""
         """Where the benchmark that runs is profiled; empty if it is not yet."""

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..ground import units
-from ..ground.options import PROFILE_KINDS
-from ..profile import functions, trace
+from ..profile import KINDS, functions, trace
 from ..profile.record import FILE
 from ..store.suite import installed
 from .document import Column, Document, Heading, Table
@@ -60,7 +59,7 @@ def documents(profiles: Sequence[Profile]) -> Iterator[Document]:
 def _document(folder: Path, content: Section, without: Sequence[str]) -> Iterator[Heading | Table | Note]:
     yield Heading(content["id"])
     for kind, section in content["sections"].items():
-        if kind in PROFILE_KINDS and kind not in without:
+        if kind in KINDS and kind not in without:
             yield from shown(kind, section)
     yield Heading("findings" if content["findings"] else "findings: none")
     for finding in content["findings"]:
@@ -73,7 +72,7 @@ def _document(folder: Path, content: Section, without: Sequence[str]) -> Iterato
 def shown(kind: str, section: Section) -> Iterator[Table | Note]:
     """Yield the tables of a kind, and notes."""
     show = {"functions": _functions, "kernels": _kernels, "trace": _trace}.get(kind, _tree)
-    yield from show(f"{kind}: {PROFILE_KINDS[kind]}", section)
+    yield from show(f"{kind}: {KINDS[kind]}", section)
     if "cold_ns" in section:
         yield Note(f"The first call, {_time(section['cold_ns'])}, was not profiled.")
     if kind == "ranges":
@@ -96,7 +95,7 @@ def side_by_side(kind: str, sections: Sequence[tuple[str, Section]]) -> Document
     colds = [f"{name} {_time(section['rows'][0]['cold_ns'])}" for name, section in sections]
     titles = ("Event", platform, *chain(*((name, "") for name, _ in further)))
     return [
-        _table(f"{kind}: {PROFILE_KINDS[kind]}", titles, rows),
+        _table(f"{kind}: {KINDS[kind]}", titles, rows),
         Note(f"Medians; ratios to {platform}. Indented: inside a phase, perhaps inside one another."),
         *([Note(f"{_LAYER}: {', '.join(layers)}.")] if layers else []),
         Note(f"First calls, not included: {', '.join(colds)}."),

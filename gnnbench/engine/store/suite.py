@@ -86,7 +86,7 @@ class Suite:
         return []
 
     def commands(self) -> Mapping[str, ModuleType]:
-        """Return its subcommands: modules with HELP and `add_arguments(parser)`, as in `cli/`."""
+        """Return its subcommands: modules as in `cli/`, with `add_arguments(parser)`."""
         return {}
 
     def diagnoses(self, options: Mapping[str, Any]) -> Iterator[Diagnosis]:

@@ -17,7 +17,6 @@ from ...engine.process.variants.collected import declares
 from ...engine.process.variants.outcome import FIXTURES
 from .. import cells as selection
 from .. import platforms
-from ..options import OPTIONS
 from ..platforms import PLATFORMS
 from . import choice, fixtures, progress
 from .choice import Choice, choice_of
@@ -30,13 +29,6 @@ _MARKERS = {
     choice.DEFAULT: "the benchmarks that run unless a test id, -m or --gnn-all selects others: the core "
     "kernels and an example of each group; more with a file's name or -k. gnnbench sets it.",
 }
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the options."""
-    group = parser.getgroup("gnnbench", "graph neural network benchmarks")
-    for option in OPTIONS.values():
-        option.declare(group.addoption, "gnn-")
 
 
 @pytest.hookimpl(trylast=True)

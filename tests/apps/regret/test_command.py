@@ -134,7 +134,7 @@ def test_maps_of_a_saved_result(tmp_path, call):
         ("--degree ²", "must be a whole number"),
         ("--scale 31", "the scale must be a whole number from 4 to 30"),
         ("--threads 99999", "--threads: '99999' must be a whole number of at most 4 digits"),
-        ("--hidden 0", "hidden width '0' must be"),
+        ("--hidden 0", "hidden '0' must be"),
         ("--dtype int8", "int8"),
         ("--dataset coar", "did you mean cora?"),
         ("--effect 0", "effect '0' must lie"),

@@ -241,20 +241,19 @@ class Choice:
         self.left_out = {item.nodeid: item for item in items if item.name in left_out}
         items[:] = [item for item in items if item.nodeid not in self.left_out]
 
-if "LEFT_OUT" in os.environ:  # an older gnnbench leaves none out, and does not know the option
-    def pytest_addoption(parser):
-        parser.addoption("--gnn-all", action="store_true")
+def pytest_addoption(parser):
+    parser.addoption("--gnn-all", action="store_true")
 
-    def pytest_configure(config):
-        config.pluginmanager.register(Choice(), "gnnbench-choice")
+def pytest_configure(config):
+    config.pluginmanager.register(Choice(), "gnnbench-choice")
 """
 
 
 @pytest.mark.parametrize(
     ("base", "options", "names"),
     [
-        ({"LEFT_OUT": "test_a test_of_base"}, (), ["test_a"]),
-        ({}, ("--gnn-all",), ["test_a", "test_b", "test_of_base"]),
+        ("test_a test_of_base", (), ["test_a"]),
+        ("", ("--gnn-all",), ["test_a", "test_b", "test_of_base"]),
     ],
 )
 def test_the_newer_side_says_which_benchmarks_are_default(tmp_path, base, options, names):
@@ -262,7 +261,7 @@ def test_the_newer_side_says_which_benchmarks_are_default(tmp_path, base, option
     only = "import os\nif os.environ['SIDE'] == 'base':\n    test_of_base = test_a\n"
     folder = write(tmp_path, tests + only)
     (folder / "conftest.py").write_text(CHOICE)
-    sides = prepared("base", SIDE="base", **base), prepared("head", SIDE="head", LEFT_OUT="test_b")
+    sides = prepared("base", SIDE="base", LEFT_OUT=base), prepared("head", SIDE="head", LEFT_OUT="test_b")
     with workers(folder, *sides, arguments=("test_suite.py", *options)) as pair:
         assert pair.suite.benchmarks == [name(one) for one in names]
         assert len(pair.suite.notes()) == (not options)

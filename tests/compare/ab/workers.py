@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
+from gnnbench.engine.interfaces import Listener
 from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.process.pair import Pair
 from gnnbench.engine.process.parents import Shared
@@ -19,7 +20,7 @@ from gnnbench.engine.process.worker import Worker
 from tests.suite import environment
 
 
-class Watcher:
+class Watcher(Listener):
     """Keeps the progress that a run tells."""
 
     def __init__(self):
@@ -93,7 +94,7 @@ def process(folder, *arguments, trees=(), **variables):
     )
 
 
-TERMS = {"pair": 0, "side": 0, "all": False, "apart": False}
+TERMS = {"pair": 0, "side": 0, "apart": False}
 NEXT, BLOCK = {"command": "next"}, {"command": "block", "rounds": 2, "iterations": 3}
 
 

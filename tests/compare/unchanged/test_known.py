@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gnnbench.engine.drive import affected
+from gnnbench.engine.drive import affected, coordinator
 from gnnbench.engine.process.plan import Plan
 from gnnbench.engine.process.unchanged import known
 from gnnbench.engine.process.unchanged.known import Unchanged
@@ -59,9 +59,12 @@ class Recorded:
         sides = prepared("path:base", self.base), prepared("path:head", self.head, **variables)
         return [replace(side, has_code=True) for side in sides]
 
+    def plan(self, **defaults):
+        usual = {"timeout_seconds": 60, "cache": self.cache, "defaults": defaults}
+        return Plan(arguments=self.arguments, folder=self.folder, **usual)
+
     def inspected(self):
-        setting = Plan(arguments=self.arguments, folder=self.folder, timeout_seconds=60, cache=self.cache)
-        found = affected.run(*self.sides(), setting, Watcher()).benchmarks
+        found = affected.run(*self.sides(), self.plan(), Watcher()).benchmarks
         return {name: one.status for name, one in found.items()}
 
     @staticmethod
@@ -230,6 +233,12 @@ SUITE_FILES = {
 def test_a_change_of_the_suite_is_seen(package, files):
     changed(package, files, package.folder)
     assert not package.known()
+
+
+def test_other_defaults_of_options_are_seen(package):
+    defaults = ({}, {"layouts": "one"})
+    plans = [coordinator.planned(*package.sides(), package.plan(**own), Watcher()) for own in defaults]
+    assert [bool(plan.known) for plan in plans] == [True, False]
 
 
 def test_variables_and_arguments_are_seen(package, monkeypatch):

@@ -15,13 +15,14 @@ from ...ground import codec, units
 from ...ground.cpu import RealTime
 from ...ground.errors import UsageError
 from ...ground.files import save
+from ...interfaces import Listener
 from ...judge.comparison import Work
 from ...judge.posterior import PAIR_VARIANCE, Interval, Observation
 from ...judge.schedule import PairPlan
 from ...judge.search import ERROR, Search, least_change, next_position
 from ...judge.trial import Trial
 from ...judge.visit import Inspections, Visit, sample
-from ...process.pairs import Pairs, Watcher
+from ...process.pairs import Pairs
 from ...process.plan import Plan
 from ...process.processes import Terms
 from ...process.variants import variant
@@ -100,7 +101,7 @@ class Saved:
     measured: list[Measured] = field(default_factory=list)
 
 
-def preparing(line: Line, plan: Plan, watcher: Watcher, stack: ExitStack) -> Ready:
+def preparing(line: Line, plan: Plan, watcher: Listener, stack: ExitStack) -> Ready:
     """Return what checks out, installs or builds a candidate, which stays until the stack is closed."""
     variants = [variant.parse(candidate.variant) for candidate in line.candidates]
     requirements = [[part.text for part in side.of(Requirement)] for side in variants]
@@ -110,7 +111,7 @@ def preparing(line: Line, plan: Plan, watcher: Watcher, stack: ExitStack) -> Rea
     return cache(lambda at: stack.enter_context(prepare(variants[at], plan.folder, watcher)))
 
 
-def run(good: str, bad: str, plan: Plan, watcher: Watcher) -> Bisected:
+def run(good: str, bad: str, plan: Plan, watcher: Listener) -> Bisected:
     """Find what changed the benchmarks between two ends."""
     made = line(good, bad, plan.folder)
     with ExitStack() as stack:
@@ -135,7 +136,7 @@ def _key(line: Line, plan: Plan) -> str:
 class _Bisection:
     """The state of a bisection between its steps."""
 
-    def __init__(self, line: Line, ready: Ready, plan: Plan, watcher: Watcher) -> None:
+    def __init__(self, line: Line, ready: Ready, plan: Plan, watcher: Listener) -> None:
         self._line, self._ready, self._plan, self._watcher = line, ready, plan, watcher
         assert plan.cache
         self._begin = RealTime.seconds()

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from ...ground.cpu import RealTime
 from ...ground.errors import UsageError
+from ...interfaces import Listener
 from ...judge.comparison import Agreement, not_compared
-from ...process.pairs import Watcher
 from ...process.plan import Plan
 from .. import affected
 from .bisection import preparing
@@ -36,7 +36,7 @@ class BisectedOutputs:
     version: int = 1
 
 
-def run(good: str, bad: str, plan: Plan, watcher: Watcher) -> BisectedOutputs:
+def run(good: str, bad: str, plan: Plan, watcher: Listener) -> BisectedOutputs:
     """Find what changed outputs between two ends."""
     start, made = RealTime.seconds(), line(good, bad, plan.folder)
     plan = replace(plan, results=True)

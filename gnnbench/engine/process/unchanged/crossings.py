@@ -124,7 +124,8 @@ def why_incomparable(crossed: Mapping[str, Mapping[str, Any]], differing: Collec
         if paths := [path for path in files["foreign"] if path in differing]:
             return f"{side}: it uses {_named(paths)} of the caller's tree, which differs between the sides"
         if paths := [*files["withheld"], *files["built"]]:
-            advice = f"{build} does not make it" if build else "give --build CMD, or path:DIR of a build"
+            how = "give --build CMD (pytest: --gnn-build), or path:DIR of a build"
+            advice = f"{build} does not make it" if build else how
             return f"{side}: {_named(paths)} is not known to be built from this side's files: {advice}"
         if files["unreached"]:
             return f"{side}: not compared: starts a process without its side's imports: {files['unreached']}"

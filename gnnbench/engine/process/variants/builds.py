@@ -25,8 +25,9 @@ from ...ground import git, units
 from ...ground.cpu import RealTime
 from ...ground.errors import one_line
 from ...ground.files import hold, locked
+from ...interfaces import Listener
 from ...measure.fingerprint.libraries import BUILDS
-from .command import Listener, UnbuildableError, call
+from .command import UnbuildableError, call
 from .preparation import import_roots
 from .worktree import Repository
 

@@ -22,7 +22,6 @@ from .import_roots import Trees
 from .pipe import ClosedError, GarbledError, Link
 
 SIDES = ("base", "head")
-_ALL = "--gnn-all"
 _TOGETHER = "engine.process.together"
 """The module that a process with both sides runs."""
 _DOING = {
@@ -242,8 +241,6 @@ class Child(Process):
             "sessions": [(place, file) for (place, _), file in zip(sessions, files, strict=False)],
             "pair": pair,
             "side": int(side == SIDES[1]),
-            # A variant may have an older gnnbench, which does not know the option.
-            "all": _ALL in arguments,
             "apart": apart,
             **(terms or {}),
         }
@@ -252,7 +249,7 @@ class Child(Process):
                 each.save(file)
             with log.open("wb") as output:
                 self._process = subprocess.Popen(  # noqa: S603
-                    [*python, json.dumps(given), *(word for word in arguments if word != _ALL)],
+                    [*python, json.dumps(given), *arguments],
                     cwd=folder,
                     env=_environment(environment),
                     stdin=subprocess.DEVNULL,

@@ -47,8 +47,11 @@ _FLAGS = {
 class Overrides:
     """A pytest plugin that replaces what the suite and the user gave, for the plugins that are installed."""
 
-    def __init__(self, further: Mapping[str, Any] | None = None) -> None:
-        self._further = further or {}
+    def __init__(
+        self, further: Mapping[str, Any] | None = None, defaults: Mapping[str, Any] | None = None
+    ) -> None:
+        """Replace further ones; `defaults` are those of gnnbench's options, instead of the settings'."""
+        self._further, self._defaults = further or {}, defaults
         self._given: list[str] = []
         self.excluded = Excluded()
 
@@ -64,6 +67,7 @@ class Overrides:
         """Override them before other plugins look at them."""
         self._given = _replace(config.option, _ALONE)
         _replace(config.option, {**_SILENT, **self._further})
+        config.option.gnn_defaults = self._defaults
         return (yield)
 
     def lines(self) -> list[str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from packaging.requirements import Requirement
 
@@ -27,16 +27,6 @@ _PIP_OPTIONS = ("--no-input", "--disable-pip-version-check", "--no-user", "--qui
 
 class UnbuildableError(UsageError):
     """This version of the code cannot be built or installed; the message is one line. Others may be."""
-
-
-class Listener(Protocol):
-    """Receives the progress of what takes long."""
-
-    def say(self, text: str) -> None:
-        """Receive a note, or a problem from which the run recovered."""
-
-    def step(self, text: str, at_most_seconds: float | None = None) -> None:
-        """Receive the step that begins, and the longest time that it can take, if known."""
 
 
 @contextmanager

@@ -37,7 +37,7 @@ def advice(home: Path) -> str:
     if not _COMPILES.search(text):
         return ""
     isolated = ("--no-build-isolation",) if _NOT_ISOLATED.search(text) else ()
-    return f"--build {shlex.quote(' '.join(('pip install', *isolated, '.')))}"
+    return f"--build {shlex.quote(' '.join(('pip install', *isolated, '.')))} (pytest: --gnn-build)"
 
 
 def in_use(home: Path) -> frozenset[str]:

@@ -6,11 +6,14 @@ import shlex
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from ...ground.codec import as_text
 from ...ground.errors import UsageError, one_line
 from ...ground.files import project, scratch
+from ...interfaces import Listener
 from ...measure import simulated_clock
 from .command import running
 from .outcome import Ending
@@ -23,22 +26,24 @@ def run(
     output: Path,
     folder: Path,
     number: int,
-    progress: Callable[[str], None],
+    listener: Listener,
     only: Collection[str] | None = None,
+    defaults: Mapping[str, Any] | None = None,
 ) -> list[str]:
     """Time a suite in a new process; it never outlives this call.
 
     Args:
         number: the process's number, from 1; it seeds the simulated clock.
         only: ids of the tests to run, if not all.
+        defaults: of gnnbench's options, as they would be typed, by key; None for the settings'.
 
     Returns:
         Lines on what was done otherwise than the suite says, and on an exit status other than 0.
     """
     title = f"process {number}"
-    words = [*arguments, f"--benchmark-json={output}"]
+    words, message = [*arguments, f"--benchmark-json={output}"], {"only": only, "defaults": defaults}
     variables = simulated_clock.reseeded(number)
-    ending, last = _ended(words, output.parent, folder, variables, title, progress, only=only)
+    ending, last = _ended(words, output.parent, folder, variables, title, listener, message)
     if ending.failure:
         raise UsageError(f"{title} failed: {ending.failure}", *last)
     if not output.exists():
@@ -54,8 +59,9 @@ def collect(arguments: Sequence[str], folder: Path, modules: Collection[Path] | 
     `modules`: of the files in folders that are named, these alone are read.
     """
     words = ["--collect-only", *arguments]
+    message = {"modules": None if modules is None else list(map(str, modules))}
     with scratch() as files:
-        return _ended(words, files, folder, {}, "collecting", lambda _: None, modules=modules)[0]
+        return _ended(words, files, folder, {}, "collecting", Listener(), message)[0]
 
 
 def typed(arguments: Sequence[str], folder: Path) -> str:
@@ -71,19 +77,13 @@ def _ended(
     folder: Path,
     variables: Mapping[str, str],
     title: str,
-    progress: Callable[[str], None],
-    only: Collection[str] | None = None,
-    modules: Collection[Path] | None = None,
+    listener: Listener,
+    message: Mapping[str, Any],
 ) -> tuple[Ending, Sequence[str]]:
     """Run pytest in a new process, with its plugin; return how it ended, and its last lines."""
-    file, message = files / "ending.json", files / "message.json"
-    asked = {
-        "ending": str(file),
-        "only": only and sorted(only),
-        "modules": None if modules is None else list(map(str, modules)),
-    }
-    message.write_text(json.dumps(asked), encoding="utf-8")
-    plugin = ["-p", f"{__package__}.fresh_plugin", f"--gnn-message={message}"]
+    file, asked = files / "ending.json", files / "message.json"
+    asked.write_text(as_text({"ending": str(file), **message}), encoding="utf-8")
+    plugin = ["-p", f"{__package__}.fresh_plugin", f"--gnn-message={asked}"]
     command = [sys.executable, "-m", "pytest", *plugin, *arguments]
     last: deque[str] = deque(maxlen=_TAIL_LINES)
     environment = {**os.environ, **variables}
@@ -93,7 +93,7 @@ def _ended(
         assert process.stdout
         for line in process.stdout:
             last.append(one_line(line.rstrip()))
-            progress(last[-1])
+            listener.detail(last[-1])
         process.wait()
     if not file.exists():
         raise UsageError(f"{title} failed: pytest ended with {process.returncode}", *last)

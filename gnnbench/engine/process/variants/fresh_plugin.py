@@ -49,7 +49,7 @@ class _Writing(Overrides):
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, object, object]:
-        self._config = config
+        self._config, self._defaults = config, config.option.gnn_message.get("defaults")
         try:
             status: Any = yield from super().pytest_cmdline_main(config)
         except Exception:
@@ -62,7 +62,7 @@ class _Writing(Overrides):
     @pytest.hookimpl(tryfirst=True)
     def pytest_ignore_collect(self, collection_path: Path, config: pytest.Config) -> bool | None:
         """Leave out the files that are not to be read, and folders that have no others."""
-        modules = config.option.gnn_message["modules"]
+        modules = config.option.gnn_message.get("modules")
         is_asked = modules is None or any(Path(one).is_relative_to(collection_path) for one in modules)
         return None if is_asked else True
 
@@ -74,7 +74,7 @@ class _Writing(Overrides):
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None]:
         """Leave the tests that the message names, after -k and others."""
         yield
-        if (only := self._config.option.gnn_message["only"]) is not None:
+        if (only := self._config.option.gnn_message.get("only")) is not None:
             items[:] = [item for item in items if item.nodeid in only]
 
     @pytest.hookimpl(trylast=True)

@@ -18,8 +18,9 @@ from ...ground import units
 from ...ground.cpu import RealTime
 from ...ground.errors import UsageError, one_line
 from ...ground.files import UNFINISHED, hold, locked
+from ...interfaces import Listener
 from . import torch_release
-from .command import Listener, UnbuildableError, is_local, is_pinned, pip_install
+from .command import UnbuildableError, is_local, is_pinned, pip_install
 
 FOLDER = "overlays"
 SIZE_VARIABLE = "GNNBENCH_OVERLAYS"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ...ground.errors import UsageError
 from ...ground.files import CACHE_VARIABLE
-from .command import Listener
+from ...interfaces import Listener
 from .import_roots import Place
 from .overlay import local_path
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ...ground.files import cache_folder, real_path
 from ...ground.git import state
+from ...interfaces import Listener
 from . import places
-from .command import Listener
 from .commit import Commit
 from .import_roots import HIDDEN, Place
 from .preparation import Preparation

@@ -16,8 +16,9 @@ from packaging.utils import canonicalize_name
 from ...ground import units
 from ...ground.errors import UsageError, one_line
 from ...ground.packages import version
+from ...interfaces import Listener
 from ...measure.fingerprint.libraries import NATIVE
-from .command import Listener, is_local, pip_install
+from .command import is_local, pip_install
 
 _TORCH = "torch"
 _LINKED = b"libc10."

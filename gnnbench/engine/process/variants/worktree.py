@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 from ...ground import git, units
 from ...ground.errors import UsageError
 from ...ground.files import hold, locked
-from .command import Listener, call
+from ...interfaces import Listener
+from .command import call
 
 if TYPE_CHECKING:
     import subprocess

@@ -1,0 +1,127 @@
+"""Progress, printed: on standard error of a command, or among pytest's lines."""
+
+import math
+import threading
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from rich.live import Live
+from rich.spinner import Spinner
+from rich.text import Text
+
+from ..ground.cpu import RealTime
+from ..interfaces import Listener
+from .console import Console
+from .lines import wrapped
+
+if TYPE_CHECKING:
+    from ..judge.schedule import Decision
+
+QUIET_SECONDS = 10.0
+"""Where there is no terminal, the step is printed if no line was printed for this long."""
+
+
+class ErrorConsole(Console):
+    """Standard error. If its reader has closed it, nothing more is printed, and the command goes on."""
+
+    def __init__(self) -> None:
+        super().__init__(stderr=True)
+
+    def on_broken_pipe(self) -> None:
+        """Print nothing from now on."""
+        self.quiet = True
+
+
+class Progress(Listener):
+    """Prints notes and verdicts as lines; a terminal has the step below them, all the time.
+
+    Elsewhere the step is a line too, as soon as no line was printed for QUIET_SECONDS.
+    """
+
+    def __init__(
+        self,
+        console: Console | None = None,
+        clock: Callable[[], float] = RealTime.seconds,
+        write: Callable[[str], object] | None = None,
+    ) -> None:
+        """Print on a console, that of standard error if none is given; or let a function write each line."""
+        self._console, self._clock, self._write = console or ErrorConsole(), clock, write
+        self._spinner = Spinner("dots")
+        self._live: Live | None = None
+        self._text, self._detail = "", ""
+        self._line_seconds = -math.inf
+        """When a line was printed last."""
+        self._begin_seconds, self._at_most_seconds = clock(), 0.0
+        self._printed: set[str] = set()
+        self._decided, self._end_seconds = "", 0.0
+        self._ended = threading.Event()
+        self._ticks = threading.Thread(target=self._tick, daemon=True)
+        if not write and self._console.is_terminal:
+            self._live = Live(console=self._console, transient=True, get_renderable=self._shown)
+
+    def __enter__(self) -> Self:
+        (self._live or self._ticks).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ended.set()
+        if self._live:
+            self._live.stop()
+
+    def print(self, line: str) -> None:
+        """Print a line."""
+        self._line_seconds = self._clock()
+        text = wrapped(line, self._console.width if self._live else None)
+        if self._write:
+            self._write(text)
+        else:
+            self._console.print(text, markup=False, soft_wrap=True)
+
+    def say(self, text: str) -> None:
+        """Print a note."""
+        self.print(f"gnnbench: {text}")
+
+    def step(self, text: str, at_most_seconds: float | None = None) -> None:
+        """Show the step that begins."""
+        self._at_most_seconds, self._begin_seconds = at_most_seconds or 0.0, self._clock()
+        self._text, self._detail = text, ""
+        self.remind()
+
+    def remind(self) -> None:
+        """Print the step where there is no terminal, unless a line was printed a short time ago."""
+        if self._text and not self._live and self._clock() - self._line_seconds >= QUIET_SECONDS:
+            self.say(self._line())
+
+    def detail(self, text: str) -> None:
+        """Show what is done within the step, in a terminal only."""
+        self._detail = text
+
+    def update(self, decisions: "Mapping[str, Decision]", spent_seconds: float, left_seconds: float) -> None:
+        """Print each new verdict, and show how many there are."""
+        from .verdicts import newly_decided  # which imports numpy
+
+        for line in newly_decided(decisions, self._printed):
+            self.print(f"{spent_seconds:.0f} s: {line}")
+        self._decided = f"{len(self._printed)} of {len(decisions)} decided, " if decisions else ""
+        self._end_seconds = self._clock() + left_seconds
+
+    def _tick(self) -> None:
+        while not self._ended.wait(1.0):
+            self.remind()
+
+    def _line(self) -> str:
+        """Return the step, how long it takes so far, and how long it or the run may take."""
+        now = self._clock()
+        taken, left_seconds = f"{now - self._begin_seconds:.0f} s", self._end_seconds - now
+        if self._at_most_seconds:
+            taken += f" of at most {self._at_most_seconds:.0f} s"
+        elif left_seconds > 0:
+            taken += f"; the run: {self._decided}at most {left_seconds:.0f} s more"
+        return f"{self._text} ({taken})"
+
+    def _shown(self) -> Spinner:
+        self._spinner.update(text=Text("\n  ".join(filter(None, (self._line(), self._detail)))))
+        return self._spinner
