@@ -9,7 +9,7 @@ import pytest
 from gnnbench.engine.drive.affected import AffectedResult
 from gnnbench.engine.drive.result import Side
 from gnnbench.engine.ground.settings import Rule, Settings
-from gnnbench.engine.judge.comparison import Work, not_compared
+from gnnbench.engine.judge.comparison import Agreement, Work, not_compared
 from gnnbench.engine.judge.memory import MemoryChange
 from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.judge.visit import Inspections
@@ -141,7 +141,7 @@ def test_more_memory_fails_unless_the_settings_allow_it(rules):
     sides = Side("git:base"), Side("git:head")
     found = AffectedResult(*sides, {name: Inspections(memory=memory)}, 1.0)
     assert found.worse(Thresholds(0.03, rules=Settings(rules=rules))) == [name] * (not rules)
-    assert "a.py::test_it: more memory" in str(report.document(found))
+    assert "in the base (1.25x): test_it" in str(report.document(found))
 
 
 @pytest.mark.parametrize(
@@ -180,15 +180,15 @@ def test_all_that_differs_is_explained(one, lines):
     assert text.splitlines() == ["a", *lines]
 
 
-def test_where_the_sides_part_is_named_beside_what_changed(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "100")
+def test_where_the_sides_part_is_named_beside_what_changed():
     dot = "scipy.sparse._coo:_coo_base.dot"
     gone = tuple(f"scipy.sparse._compressed:_cs_matrix.part_{number}" for number in range(21))
     functions = (*gone, dot, "torch_geometric.transforms:AddLaplacianEigenvectorPE.forward")
     work = Work(Difference(functions, base_only=gone, head_only=(dot,)))
     found = AffectedResult(None, None, {"test_a.py::test_lap": Inspections(work)}, 1.0)
     printed = " ".join(Terminal(None).write(report.document(found)).split())
-    assert "AddLaplacianEigenvectorPE.forward, _coo_base.dot (run only by head) and 21 more" in printed
+    assert "AddLaplacianEigenvectorPE.forward, _coo_base.dot (run only by head), " in printed
+    assert "(run only by base) and 20 more" in printed
 
 
 def test_what_cannot_be_compared_counts_as_affected():
@@ -201,12 +201,17 @@ def test_what_cannot_be_compared_counts_as_affected():
     )
 
 
-def test_outputs_that_were_not_compared_are_named_together():
-    work, nothing = Work(Difference(("first",))), not_compared("it returns nothing")
+def test_outputs_and_memory_have_columns_and_of_many_notes_the_first_is_printed():
+    work, nothing = Work(Difference(("a:first",))), not_compared("it returns nothing")
     rows = {f"test_a.py::test_{number}": Inspections(work, results=nothing) for number in range(5)}
-    printed = Terminal(None).write(report.document(AffectedResult(None, None, rows, 1.0)))
-    names = ", ".join(list(rows)[:3])
-    assert f"{names} and 2 more: outputs not compared: it returns nothing" in " ".join(printed.split())
+    rows["test_a.py::test_it"] = Inspections(
+        work, memory=MemoryChange("more memory", 2**20, 2**21), results=Agreement("differ", "a sign")
+    )
+    found = AffectedResult(None, None, dict(reversed(rows.items())), 1.0)
+    everything, short = (Terminal(None).write(report.document(found, verbose=one)) for one in (True, False))
+    assert "test_it first +1.0 MiB differ" in " ".join(short.split())
+    assert short.endswith("\na different output: a sign: test_it; 2 more notes: -v prints them\n")
+    assert "outputs not compared: it returns nothing: 5 benchmarks" in everything
 
 
 def test_what_costs_something_else_counts_as_changed():

@@ -1,75 +1,42 @@
 """What a change affects, as text: `gnnbench affected`."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping
 
 from ..drive.affected import AffectedResult
 from ..ground import units
 from ..judge.visit import Inspections
 from ..measure.fingerprint.difference import Difference
-from .document import Column, Document, Note, Table, table
-from .lines import line_width
-from .names import groups, labels_in
+from .document import Column, Document, Note, tables
+from .names import brief, grouped, labels_in, short
+from .verdicts import named
 from .wording import memory_notes, result_notes
 
-_FEWEST_CHARACTERS = 24
-"""Width of the column of functions, at least."""
 
-
-def document(found: AffectedResult) -> Document:
-    """Return a table of the affected benchmarks for each heading, and a line for each different output."""
+def document(found: AffectedResult, *, verbose: bool = True) -> Document:
+    """Return a table of the affected benchmarks for each heading, and notes: those on outputs first."""
     shown = {name: one for name, one in found.benchmarks.items() if one.status != "same"}
-    blocks: list[Table | Note] = []
-    for names in groups(labels_in(shown)):
-        widths = [max(map(len, column)) for column in zip(names.columns, *names.cells.values(), strict=True)]
-        left = max(line_width() - sum(widths) - len(widths), _FEWEST_CHARACTERS)
-        blocks.append(table(names, [Column("changed", "text", partial(_changed, width=left))], shown))
-    notes = (*_other_results(found), *_memory(found), *_partly_compared(found))
-    return [*blocks, Note(""), *map(Note, notes)] if blocks else []
+    labels = labels_in(shown)
+    names = short(labels)
+    remarks = grouped((names[name], _remarks(one)) for name, one in shown.items())
+    notes = brief([*remarks, *found.notes], verbose=verbose)
+    columns = (Column("changed", "text", _changed), *named("memory", "outputs"))
+    return [*tables(labels, columns, shown), *map(Note, ["", *notes] if shown else notes)]
 
 
-def _other_results(found: AffectedResult) -> list[str]:
-    """Return a line for each benchmark with a different output."""
-    return [
-        f"a different output: {name}: {results.reason}"
-        for name, one in found.benchmarks.items()
-        if (results := one.results) and results.is_other
-    ]
+def _remarks(one: Inspections) -> list[str]:
+    if one.results and one.results.is_other:
+        return [f"a different output: {one.results.reason}", *memory_notes(one.memory)]
+    return [*result_notes(one.results), *memory_notes(one.memory)]
 
 
-def _memory(found: AffectedResult) -> list[str]:
-    """Return a line for each benchmark whose memory changed."""
-    return [f"{name}: {note}" for name, one in found.benchmarks.items() for note in memory_notes(one.memory)]
-
-
-def _partly_compared(found: AffectedResult) -> list[str]:
-    """Return a line for each reason for which outputs were not compared, or only in part."""
-    names: dict[str, list[str]] = {}
-    for name, one in found.benchmarks.items():
-        for note in result_notes(one.results) if one.results and not one.results.is_other else ():
-            names.setdefault(note, []).append(name)
-    return [f"{units.listed(of_note, 3)}: {note}" for note, of_note in names.items()]
-
-
-def _changed(one: Inspections, width: int) -> str:
-    difference = one.work.changed
-    if difference:
-        return _fitted(*difference.main(), width)
+def _changed(one: Inspections) -> str:
+    if one.work.changed:
+        return one.work.changed.sentence()
     return _other_cost(one) if one.work.cost else f"not compared: {one.unknown}"
 
 
 def _other_cost(one: Inspections) -> str:
     return f"{one.work.cost_sentence}: time it"
-
-
-def _fitted(sentence: str, names: Sequence[str], width: int) -> str:
-    """Return a sentence with as many names as fit in a line, at least two, and the number of the others."""
-    for shown in range(len(names), min(len(names), 2) - 1, -1):
-        more = f" and {len(names) - shown} more" if shown < len(names) else ""
-        text = sentence.format(f"{', '.join(names[:shown])}{more}")
-        if len(text) <= width:
-            break
-    return text
 
 
 def summary(found: AffectedResult) -> str:
@@ -81,7 +48,7 @@ def summary(found: AffectedResult) -> str:
         text += f", {unknown} could not be compared and count{'s' if unknown == 1 else ''} as affected"
     if costly := sum(one.work.cost is not None for one in found.benchmarks.values()):
         text += f"; {costly} of the changed run the same code at another cost"
-    others = len(_other_results(found))
+    others = sum(one.results is not None and one.results.is_other for one in found.benchmarks.values())
     return f"{text}; {units.count(others, 'different output')}" if others else text
 
 

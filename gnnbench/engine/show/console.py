@@ -128,7 +128,5 @@ def _drawn(table: Table) -> RichTable:
 def _cell(column: Column, value: Any) -> Text | Folded:
     found = column.shown(value)
     return (
-        Folded(found.text)
-        if column.kind in ("name", "text")
-        else Text(found.text, _STYLES.get(found.style, ""))
+        Folded(found.text) if column.kind == "name" else Text(clean(found.text), _STYLES.get(found.style, ""))
     )

@@ -71,24 +71,16 @@ class Difference:
             changed.reverse()
         return (*changed, *(one for one in names if one in head), *(one for one in names if one in base))
 
-    def main(self) -> tuple[str, tuple[str, ...]]:
-        """Return a sentence with `{}` in place of names, and the names of the first kind that differs.
+    def sentence(self) -> str:
+        """Return the first kind that differs in a line; something must differ.
 
-        Something must differ.
+        `GCNConv.forward, gcn_norm, propagate and 3 more`, or `same functions, other settings (threads)`.
         """
         kind = next(kind for kind in FRAMES if getattr(self, kind))
         names = self.names(kind)
         if kind == "functions":
-            return "{}", tuple(map(run_by, short_names(names), map(self.side_of, names)))
-        return f"same functions, {FRAMES[kind]}", names
-
-    def sentence(self) -> str:
-        """Return what differs in a line.
-
-        `GCNConv.forward, gcn_norm, propagate and 3 more`, or `same functions, other settings (threads)`.
-        """
-        text, names = self.main()
-        return text.format(units.listed(names, _SHOWN))
+            return units.listed(tuple(map(run_by, short_names(names), map(self.side_of, names))), _SHOWN)
+        return f"same functions, {FRAMES[kind].format(units.listed(names, _SHOWN))}"
 
 
 def run_by(name: str, side: str) -> str:
