@@ -29,8 +29,8 @@ _EMPTY = '""'
 _LETTERS = 26
 """Letters per line of a label."""
 _OURS = (
-    f"Dot: the time in the table. Thick line: its {units.level(estimate.SHOWN_LEVEL)} interval within this "
-    "run. Thin line: the middle 80% of the measurements."
+    f"Dot: the time in the table. Thick line: its {units.level(estimate.SHOWN_LEVEL)} interval. "
+    "Thin line: the middle 80% of the measurements."
 )
 _NO_INTERVAL = "Without a thick line: too few measurements for an interval."
 _THEIRS = (
