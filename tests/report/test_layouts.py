@@ -11,7 +11,7 @@ from gnnbench.engine.store.benchmark import Benchmark
 
 
 def benchmark(*counts, seconds=2e-3):
-    """Return a benchmark with so many rounds in each process; the last process is the newer side."""
+    """Return a benchmark with so many rounds in each process; the last process is the head."""
     random = np.random.default_rng(1)
     *before, timed = (
         Benchmark("a", (), rounds_seconds=tuple(random.lognormal(np.log(seconds), 0.1, count).tolist()))
@@ -26,9 +26,9 @@ def test_layouts_keep_their_order():
     assert scale_of(one) == (1e6, "ms")
     for process, band in zip(one.processes, found, strict=True):
         assert np.allclose(band.times, np.array(process.blocks_ns) / 1e6)
-    assert (older.label, older.is_newer) == ("older 1", False)
+    assert (older.label, older.is_newer) == ("base 1", False)
     assert (newer.label, newer.is_newer) == ("this run", True)
-    assert [band.label for band in of_sides(found)] == ["older side, 1 process", "newer side, 1 process"]
+    assert [band.label for band in of_sides(found)] == ["base, 1 process", "head, 1 process"]
     low, time, high = (interval(one)[name] for name in ("low", "time", "high"))
     assert low < time < high
     assert time == pytest.approx(1e3 * one.seconds)

@@ -120,7 +120,7 @@ class Result:
         return replace(self, comparison=found, notes=(*self.notes, *lines))
 
     def all_notes(self) -> tuple[str, ...]:
-        """Return how busy the machine was, the notes, and what the run could see."""
+        """Return how busy the machine was, the notes, and what the run could detect."""
         return tuple(filter(None, (*self.first_notes(), self._power())))
 
     def first_notes(self) -> tuple[str, ...]:
@@ -128,12 +128,12 @@ class Result:
         return tuple(filter(None, (self._busy(), *self.notes)))
 
     def last_notes(self) -> list[tuple[str, str]]:
-        """Return what the run could see, and what tells more with its command; a terminal always has them."""
+        """Return what the run could detect, and what tells more; a terminal always has them."""
         power = self._power()
         return [*([(power, "")] if power else []), *filter(None, (self.counting(),))]
 
     def _power(self) -> str:
-        """Return which slowdowns the run could see, and what the base is against itself; empty if unknown."""
+        """Return the slowdowns that the run could detect, and the control; empty if unknown."""
         if self.command != "ab":
             return ""
         effects = [
@@ -142,9 +142,9 @@ class Result:
         if not effects:
             return ""
         median, worst = units.fraction(statistics.median(effects)), units.fraction(max(effects))
-        of_all = f"{median} (median of {len(effects)}), {worst} at worst" if len(effects) > 1 else median
+        of_all = f"{median} in the median, {worst} at worst" if len(effects) > 1 else median
         control = f"; {self.control.text}" if self.control else ""
-        return f"this run could see a slowdown of {of_all}{control}"
+        return f"this run could detect a slowdown of {of_all} (MDE, power 90%){control}"
 
     def counting(self) -> tuple[str, str] | None:
         """Return what tells more of undecided benchmarks whatever the load, and its command.

@@ -18,6 +18,7 @@ Side = Literal["base", "head"]
 NO_INTERVAL = "no interval ('?'), too few measurements: raise --benchmark-max-time or --gnn-time"
 _DISTURBED = f"other programs used more than {CONTENDED:.0%} of the CPU time: stop them and run again"
 _CLOCK_SET = "measurements without a positive time were left out, as if the clock was set: run again"
+_IN_PLACE = "inputs are not copied between blocks, so another run may differ by more than the interval"
 _TO_DO = (_DISTURBED, NO_INTERVAL, _CLOCK_SET)
 """Notes about which a reader can do something; they come first."""
 
@@ -63,7 +64,9 @@ def time_of(one: Benchmark) -> Measured | None:
     ]
     if (growth := one.part.resident_growth_bytes) is not None:
         facts.append(("resident set", f"grows by {units.size(growth)} in a call"))
-    return Measured(*times(measured), estimate.NAME, tuple(facts), tuple(remarks(measured)))
+    return Measured(
+        *times(measured), "10% quantile of the block medians", tuple(facts), tuple(remarks(measured))
+    )
 
 
 def _plain(one: Benchmark) -> Measured | None:
@@ -72,7 +75,7 @@ def _plain(one: Benchmark) -> Measured | None:
         found = estimate.estimate(np.array(rounds))
         facts = (("rounds", f"{len(rounds):,}"),)
         remarks = (NO_INTERVAL,) if None in (found.low, found.high) else ()
-        name = "first decile of the rounds"
+        name = "10% quantile of the rounds"
         return Measured(found.location, found.low, found.high, name, facts, remarks)
     if one.median_seconds is None:
         return None
@@ -122,10 +125,8 @@ def remarks(measured: Measurement) -> list[str]:
         NO_INTERVAL: None in (measured.low_ns, measured.high_ns),
         _CLOCK_SET: measured.rejected_rounds,
         f"only timed, so ops, peak and sync are empty: {whole}": whole,
-        f"timed in one place of memory, others may differ: {measured.in_place}": (
-            measured.in_place and not whole
-        ),
+        f"{_IN_PLACE}: {measured.in_place}": measured.in_place and not whole,
         "changes its inputs, so each call sees other values": measured.changes_inputs,
     }
-    not_copied = [f"inputs of this type stay in one place of memory: {name}" for name in measured.not_copied]
+    not_copied = [f"inputs of this type are not copied: {name}" for name in measured.not_copied]
     return [*not_copied, *(remark for remark, holds in found.items() if holds)]

@@ -14,7 +14,7 @@ from .document import effect
 from .names import LONGEST, clean
 from .style import PAGE
 from .view import BenchmarkView
-from .wording import memory_sentence, reasons, sees
+from .wording import detectable, memory_sentence, reasons
 
 _POINTS = 60_000
 """Most layouts of all benchmarks together; each takes about seven bytes of the page."""
@@ -24,7 +24,7 @@ _FEWEST = 5
 """At least this many layouts per process and operators per benchmark."""
 MOST_POINTS = 600
 """Most layouts of one benchmark that are drawn."""
-_WORDS = {"base": "older", "head": "this"}
+_WORDS = {"base": "base", "head": "this"}
 
 
 class Numbers:
@@ -69,13 +69,13 @@ def facts(one: BenchmarkView) -> list[tuple[str, str]]:
     """Return name and value of the facts shown in an opened row."""
     found = []
     if judged := one.row and one.row.judgement:
-        found.append(("verdict", f"{judged.verdict}: {judged.reason}"))
+        found.append(("verdict", f"{one.verdict}: {judged.reason}"))
         if judged.own_low is not None:
             found.append(("per-benchmark interval", units.interval(judged.own_low, judged.own_high, 3)))
-        if (detectable := sees(judged)) is not None:
-            found.append(("minimum detectable effect", effect(detectable)))
+        if (least := detectable(judged)) is not None:
+            found.append(("minimum detectable effect", effect(least)))
         if judged.base_processes or judged.head_processes:
-            found.append(("processes", f"{judged.base_processes} older, {judged.head_processes} newer"))
+            found.append(("processes", f"base {judged.base_processes}, head {judged.head_processes}"))
     if one.row and one.row.memory:
         found.append(("verdict on memory", memory_sentence(one.row.memory)))
     if measured := one.time:
@@ -157,7 +157,7 @@ def bands(one: BenchmarkView, most: int) -> list[Band]:
 def of_sides(found: Sequence[Band]) -> list[Band]:
     """Return a band of dots for each side, of those of its processes."""
     sides = []
-    for name, is_newer in (("older side", False), ("newer side", True)):
+    for name, is_newer in (("base", False), ("head", True)):
         if of_side := [band for band in found if band.is_newer == is_newer]:
             label = f"{name}, {units.count(len(of_side), 'process')}"
             sides.append(Band(label, is_newer, [time for band in of_side for time in band.times]))

@@ -79,7 +79,7 @@ def _forest(view: View, judged: Verdicts, benchmarks: Sequence[BenchmarkView]) -
 
     def draw(style: Style) -> dict[str, Any]:
         shown = [*view.moved, *others][: style.most_rows]
-        rows = [(one.label, one.row.judgement, one.row.memory) for one in shown if one.row]
+        rows = [(one.label, one.row) for one in shown if one.row]
         return forest.chart(rows, known.effect if known else None, style)
 
     same_code = f" {view.same_code}." if view.same_code else ""
@@ -94,12 +94,12 @@ def _distribution(benchmark: BenchmarkView) -> Picture:
         unit = numbers.scale_of(benchmark)[1]
         return layouts.svg(numbers.of_sides(found), numbers.interval(benchmark), unit, style)
 
-    note = "Each dot: the median of a layout. Dashed: the newer side's time, grey: its interval."
+    note = "Each dot: the median of a layout. Dashed: the head's time, grey: its interval."
     sides = [process.side for process in benchmark.processes]
     text = (
         f"Times by layout of {benchmark.label}: "
-        f"{units.count(sides.count('base'), 'process')} of the older side, "
-        f"{sides.count('head')} of the newer."
+        f"{units.count(sides.count('base'), 'process')} of the base, "
+        f"{sides.count('head')} of the head."
     )
     return Picture("benchmark", benchmark.change, note, text, draw)
 

@@ -54,7 +54,7 @@ class BenchmarkView:
     @property
     def verdict(self) -> str:
         """Empty: it has none."""
-        return self.row.judgement.verdict if self.row else ""
+        return wording.verdict(self.row) if self.row else ""
 
     @property
     def ratio(self) -> float:

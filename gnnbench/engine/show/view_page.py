@@ -79,7 +79,7 @@ def _of_row(column: Column, one: BenchmarkView) -> Any:
 _COLUMNS = (
     Column("time", "time", lambda one: one.seconds),
     Column("±", "fraction", _spread, aside=True),
-    *(replace(one, of=partial(_of_row, one)) for one in COLUMNS[1:] if one.title != "sees"),
+    *(replace(one, of=partial(_of_row, one)) for one in COLUMNS[1:] if one.title != "MDE"),
     Column("limit", "fraction", lambda one: one.limit and one.limit.fraction, aside=True),
     Column("peak", "size", _peak, aside=True),
     Column("operators", "count", lambda one: one.counters and one.counters.operators, aside=True),
@@ -125,7 +125,7 @@ def _moved_columns(view: View) -> list[Column]:
         return f"{units.seconds(now / one.ratio)} → {units.seconds(now)}" if now else ""
 
     return [
-        Column("change", "shown", lambda one: Shown(change(one.row.judgement), style=one.verdict)),
+        Column("change", "shown", lambda one: Shown(change(one.row), style=one.verdict)),
         Column(f"{level}interval", "text", _interval),
         Column("time", "number", time),
         Column("what else changed", "text", _what_else),
@@ -165,8 +165,7 @@ def _figures(pictures: Iterable[Picture]) -> dict[str, list[Picture]]:
 
 
 def _counts(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, int]]:
-    judged = (one.row.judgement for one in benchmarks if one.row)
-    counts: Counter[str] = Counter(found.verdict for found in judged if not found.same_code)
+    counts = Counter(one.verdict for one in benchmarks if one.row and not one.row.judgement.same_code)
     return [(verdict, counts[verdict]) for verdict in ORDER if verdict in counts]
 
 
