@@ -78,7 +78,7 @@ def _forest(view: View, judged: Verdicts, benchmarks: Sequence[BenchmarkView]) -
         band = f"; grey: changes of less than {units.fraction(known.effect)}"
 
     def draw(style: Style) -> dict[str, Any]:
-        shown = [*view.moved, *others][: style.most_rows]
+        shown = sorted([*view.moved, *others], key=lambda one: not one.failed)[: style.most_rows]
         rows = [(one.label, one.row) for one in shown if one.row]
         return forest.chart(rows, known.effect if known else None, style)
 

@@ -95,8 +95,10 @@ def times(word: str, factor: float) -> str:
 def change(row: Compared) -> str:
     """Write the ratio of a benchmark that has one, and its verdict: `1.22x slower`, `0.80x faster`."""
     found = row.judgement
+    if row.has_other_result:
+        return _OTHER
     less = "" if found.verdict == "faster" else "faster"
-    return f"{units.ratio(found.ratio, less, changed=found.changed)} {verdict(row)}"
+    return f"{units.ratio(found.ratio, less, changed=found.changed)} {found.verdict}"
 
 
 def shrunk(judgements: Iterable[Judgement], noun: str) -> list[str]:

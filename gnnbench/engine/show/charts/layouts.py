@@ -60,7 +60,8 @@ def svg(bands: Sequence[Band], interval: Mapping[str, float] | None, unit: str, 
     for number, band in enumerate(bands):
         top = number * (label + dots)
         fill = 0.8 if band.is_newer else 0
-        parts.append(f'<text x="0" y="{top + size:.4g}" {text}>{band.label}</text>')
+        halo = f'stroke="{style.paper}" stroke-width="{size / 4:g}" paint-order="stroke"'
+        parts.append(f'<text x="0" y="{top + size:.4g}" {halo} {text}>{band.label}</text>')
         parts.append(f'<g stroke="{style.mark}" fill="{style.mark}" fill-opacity="{fill}">')
         step = (dots - 2 * radius) / max(len(band.times) - 1, 1)
         parts += [
