@@ -37,7 +37,7 @@ PUBLIC = {
     "show.names": "clean labels_in LONGEST short",
     "show.pictures": "Picture",
     "show.style": "Style",
-    "show.wording": "memory_notes result_notes",
+    "show.wording": "memory_notes result_notes verdict",
     "store.option_defaults": "every passed_on",
 }
 """What applications may import, by module; `make lint` checks it. All else may change."""
