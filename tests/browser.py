@@ -2,6 +2,8 @@
 
 import os
 import shutil
+from itertools import product
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +22,9 @@ def chromium():
         browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+_FAULTS = (Path(__file__).parent / "faults.js").read_text("utf-8")
 
 
 class Visit:
@@ -46,6 +51,15 @@ class Visit:
         """Open the row with this name by its button."""
         self.page.locator("#all > tbody > tr > th button", has_text=name).first.click()
         self.page.locator("#all tr.detail").first.wait_for()
+
+    def faults(self):
+        """Return what cannot be read, on a phone and on a desktop, light or dark."""
+        found = []
+        for width, scheme in product((390, 1280), ("light", "dark")):
+            self.page.emulate_media(color_scheme=scheme)
+            self.page.set_viewport_size({"width": width, "height": 900})
+            found += [f"{width} {scheme}: {fault}" for fault in self.page.evaluate(_FAULTS)]
+        return found
 
     def clean(self):
         """See that nothing went wrong and nothing was asked for."""

@@ -4,9 +4,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 LEGIBLE = 24
-"""Least height of letters in a chart, in pixels of a slide, to be read from the back of a room."""
-CAPTION = 20
-"""Least height of letters around the chart."""
+"""Least height of letters, in pixels of a slide, to be read from the back of a room."""
 
 
 def text(file: Path) -> str:
@@ -14,12 +12,11 @@ def text(file: Path) -> str:
 
 
 def smallest(file: Path) -> float:
-    """Return the least height of letters in the chart of a slide, in pixels; those around it are checked."""
+    """Return the least height of letters of a slide, in pixels."""
     root = ET.parse(file).getroot()
-    assert min(_sizes(root.findall("{*}text"))) >= CAPTION
     chart = root.find("{*}svg")
     scale = float(chart.get("width")) / float(chart.get("viewBox").split()[2])
-    return min(_sizes(chart.iter())) * scale
+    return min(*_sizes(root.findall("{*}text")), *(scale * size for size in _sizes(chart.iter())))
 
 
 def _sizes(elements):

@@ -39,7 +39,7 @@ PUBLIC = {
     "show.pictures": "Picture",
     "show.progress": "Progress",
     "show.style": "Style",
-    "show.wording": "memory_notes result_notes",
+    "show.wording": "memory_notes result_notes verdict",
     "store.option_defaults": "every",
 }
 """What applications may import, by module; `make lint` checks it. All else may change."""

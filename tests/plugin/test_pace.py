@@ -94,5 +94,5 @@ def test_where_torch_was_imported_before_the_headlines_say_that_times_are_distur
     )
     assert f"gnnbench: {why}" in shown
     if layouts == "sample":
-        headline = "gnnbench: time (first decile of block medians) with its 95% interval"
+        headline = "gnnbench: time of a call with its 95% interval"
         assert f"{headline}; {why}" in shown

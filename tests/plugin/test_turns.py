@@ -208,7 +208,7 @@ def test_a_commit_is_the_base_and_an_accepted_slowdown_fails_no_test(project):
     assert (found["test_first"]["against"], found["test_first"]["base"]) == ("git:HEAD~1", base)
     assert found["test_second"]["same_code"]
     lines = result.stdout.splitlines()
-    cause = lines.index("1 slower through other values (library.VERSION): test_first")
+    cause = lines.index("1 slower with other values (library.VERSION): test_first")
     assert lines[cause + 1].startswith("  find the commit: gnnbench bisect 'git:HEAD~1' git:HEAD -- ")
     done = gnnbench("accept", str(project.saved), "--reason", "checks its input", cwd=project.folder)
     assert done.returncode == 0, done.stderr

@@ -9,8 +9,8 @@ SHORT = [one.cause.short for one in LINE.candidates[1:]]
 NAMED = [f"commit {one.short} (2026-01-31): {one.title}" for one in LINE.place(0, 14).causes]
 
 
-def printed(found):
-    return Terminal(None).write(bisect.document(found)).splitlines()
+def printed(found, **options):
+    return Terminal(None).write(bisect.document(found, **options)).splitlines()
 
 
 def test_a_range_names_its_first_ten_candidates_and_counts_the_others():
@@ -29,12 +29,7 @@ def test_below_a_finding_stands_what_differs_and_the_command_and_last_what_could
     one = finding(LINE, 3, 4, counted, a=1.5, b=1.2)
     found = result(LINE, "slower", "slower", findings=[one], unmeasured=reasons, notes=("a note",))
     command = f"gnnbench ab {one.before.variant} {one.after.variant} -- -x test_a.py::a test_a.py::b"
-    assert printed(found)[7:] == [
-        "counters: +2 aten::mm",
-        f"repeat: {command}",
-        "",
-        *(f"{number} cannot be measured: no compiler" for number in range(5)),
-        "and 2 more",
-        "a note",
-        "2 slower; 14 candidates, 4 pairs of processes; 60.0 s",
-    ]
+    last = "2 slower; 14 candidates, 4 pairs of processes; 60.0 s"
+    why = [f"{number} cannot be measured: no compiler" for number in range(7)]
+    assert printed(found)[7:] == ["counters: +2 aten::mm", f"repeat: {command}", "", *why, "a note", last]
+    assert printed(found, verbose=False)[10:] == [f"{why[0]}; 7 more notes: -v prints them", last]

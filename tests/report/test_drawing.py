@@ -1,5 +1,6 @@
 import pytest
 
+from gnnbench.engine.judge.comparison import Compared
 from gnnbench.engine.judge.memory import MemoryChange
 from gnnbench.engine.judge.verdict import Judgement
 from gnnbench.engine.show import drawing
@@ -18,7 +19,10 @@ def judged(ratio, verdict="slower"):
 def test_a_page_has_a_chart_in_two_widths_in_which_a_hostile_name_is_text():
     more = MemoryChange("more memory", 2**20, 2**22)
     verdicts = (judged(1.2), more), (judged(0.8, "faster"), None), (judged(1.0, "same"), None)
-    rows = [(name, *one) for name, one in zip((NAME, NAME, "other"), verdicts, strict=True)]
+    rows = [
+        (name, Compared(name, found, memory=memory))
+        for name, (found, memory) in zip((NAME, NAME, "other"), verdicts, strict=True)
+    ]
     text = drawing.for_page(lambda style: forest.chart(rows, 0.03, style), NAME)
     assert "<script" not in text
     assert text.count('aria-label="&lt;script&gt;alert(1)&lt;/script&gt; &quot;') == 2

@@ -12,7 +12,7 @@ from gnnbench.engine.store.benchmark import Benchmark
 
 
 def benchmark(*counts, seconds=2e-3):
-    """Return a benchmark with so many rounds in each process; the last process is the newer side."""
+    """Return a benchmark with so many rounds in each process; the last process is the head."""
     random = np.random.default_rng(1)
     *before, timed = (
         Benchmark("a", (), rounds_seconds=tuple(random.lognormal(np.log(seconds), 0.1, count).tolist()))
@@ -28,12 +28,9 @@ def test_layouts_keep_their_order():
     assert found.unit == "ms"
     for (times,), band in zip(map(block_medians, (*one.before, one.timed)), found.bands, strict=True):
         assert np.allclose(band.times, np.array(times) * 1e3)
-    assert (older.label, older.is_newer) == ("older 1", False)
+    assert (older.label, older.is_newer) == ("base 1", False)
     assert (newer.label, newer.is_newer) == ("this run", True)
-    assert [band.label for band in found.of_sides().bands] == [
-        "older side, 1 process",
-        "newer side, 1 process",
-    ]
+    assert [band.label for band in found.of_sides().bands] == ["base, 1 process", "head, 1 process"]
     low, time, high = found.interval
     assert low < time < high
     assert time == pytest.approx(1e3 * one.seconds)

@@ -61,7 +61,7 @@ def test_the_verdict_comes_first_then_what_moved_then_the_rest_folded():
     assert ", on `AMD EPYC`: `test_a.py::`\n" in top
     assert len(render(folded.partition("</summary>")[2]).rows) == 43
     assert len(page.rows) == 46
-    assert {len(row) for row in page.rows} == {5, 6}, "of decided ones none sees anything"
+    assert {len(row) for row in page.rows} == {5, 6}, "decided ones have no MDE"
     assert "git:main (1a2b3c4d)" in page.codes
 
 
@@ -96,10 +96,10 @@ def test_what_slower_benchmarks_share_is_one_entry_with_its_commands():
     top = text.partition("<details>")[0]
     selection = "-- test_a.py::c test_a.py::a"
     assert [line for line in top.splitlines() if line.lstrip().startswith("- ")] == [
-        "- 2 slower through `scale_all`: `c`, `a`",
+        "- 2 slower with a change in `scale_all`: `c`, `a`",
         f"  - repeat: `gnnbench ab git:main . {selection}`",
         f"  - find the commit: `gnnbench bisect git:main git:HEAD {selection}`",
-        "- 1 slower through `other`: `b`",
+        "- 1 slower with a change in `other`: `b`",
         "  - repeat: `gnnbench ab git:main . -- test_a.py::b`",
         "  - find the commit: `gnnbench bisect git:main git:HEAD -- test_a.py::b`",
         "- `c`: code: more, `scale_all`; share of slow memory layouts changed",

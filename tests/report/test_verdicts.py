@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from gnnbench.engine.judge.comparison import Compared, Comparison, PairCounts
+from gnnbench.engine.judge.comparison import Agreement, Compared, Comparison, PairCounts
 from gnnbench.engine.judge.schedule import Decision
 from gnnbench.engine.judge.verdict import Judgement
 from gnnbench.engine.show import drawing
@@ -8,7 +8,7 @@ from gnnbench.engine.show.charts import forest
 from gnnbench.engine.show.console import Terminal
 from gnnbench.engine.show.lines import Note
 from gnnbench.engine.show.verdicts import document, named, standing
-from gnnbench.engine.show.wording import sentence
+from gnnbench.engine.show.wording import change, count, sentence
 from gnnbench.suite.spec import Spec
 
 SLOWER = Judgement(
@@ -95,5 +95,16 @@ def test_a_ratio_without_an_interval_ends_in_a_question_mark_everywhere():
     (column,) = named("ratio")
     assert column.shown(column.of(few)).text == "1.22x?"
     assert standing(Decision(few.judgement, PairCounts(1, 0, 1, 5, 0.5)))[0] == "1.220x?"
-    chart = drawing.for_page(lambda style: forest.chart([("b", few.judgement, None)], 0.03, style), "b")
+    chart = drawing.for_page(lambda style: forest.chart([("b", few)], 0.03, style), "b")
     assert chart.count("1.22x? undecided") == chart.count("1.22x") > 0
+
+
+def test_a_different_output_is_said_instead_of_incomparable_unless_it_is_accepted():
+    why = Judgement("incomparable", "a different output: by 2", 10.7)
+    other = row(why, results=Agreement("differ", "by 2"))
+    assert "different output" in shown(other)
+    assert change(other) == "different output"
+    assert count([other]) == "0 slower, 1 different output, 0 faster, 0 same, 0 undecided, 0 incomparable"
+    assert sentence(other) == "a different output: by 2"
+    accepted = replace(other, judgement=SLOWER, results=Agreement("differ", "by 2", excused="accepted"))
+    assert count([accepted]).startswith("1 slower, 0 faster")

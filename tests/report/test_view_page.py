@@ -79,7 +79,7 @@ def a_row_opens_and_shows_what_is_inside(view):
     text = inside.inner_text()
     for words in (
         "slower: the simultaneous 99% interval",
-        "5 older, 1 newer",
+        "base 5, head 1",
         "25%",
         "2.0 KiB",
         "aten::add",

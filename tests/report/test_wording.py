@@ -105,7 +105,7 @@ def test_more_memory_comes_first_as_it_fails():
         "1 of 2 benchmarks is slower, 1 needs more memory"
     )
     excused = replace(second, memory=replace(MORE, excused="ignored: known"))
-    assert headline([excused]).whole == "No slowdown found in 1 benchmark: 1 same, 1 more memory, excused"
+    assert headline([excused]).whole == "No slowdown found in 1 benchmark: 1 same, 1 more memory (excused)"
 
 
 def test_what_is_undecided_on_a_busy_machine_and_what_is_accepted_is_said():
@@ -114,7 +114,7 @@ def test_what_is_undecided_on_a_busy_machine_and_what_is_accepted_is_said():
     assert "busy" not in headline([second], busy=True).whole
     other = Agreement("differ", "by 2", excused="accepted: on purpose")
     found = headline([replace(first, results=other), second], 0.03)
-    assert found.others == "1 same within 3.0%, 1 different output, excused"
+    assert found.others == "1 same within 3.0%, 1 different output (excused)"
 
 
 F = "library:Thing.f"
@@ -128,19 +128,19 @@ def changed(name, **kinds):
 @pytest.mark.parametrize(
     ("kinds", "sentence"),
     [
-        ({"functions": (F,)}, "`Thing.f`"),
-        ({"functions": (F,), "head_only": (F,)}, "`Thing.f` (run only by head)"),
+        ({"functions": (F,)}, "a change in `Thing.f`"),
+        ({"functions": (F,), "head_only": (F,)}, "a change in `Thing.f` (run only by head)"),
         ({"libraries": ("libm.so",), "settings": ("threads",)}, "other libraries (`libm.so`)"),
         ({"values": ("library.{N}",)}, "other values (`library.{N}`)"),
     ],
 )
 def test_a_cause_is_named_by_its_kind(kinds, sentence):
     (one,) = explained([changed("a", **kinds), changed("b", **kinds)], lambda _: None)
-    assert one.sentence("`{}`".format) == f"2 slower through {sentence}"
+    assert one.sentence("`{}`".format) == f"2 slower with {sentence}"
 
 
 def test_a_function_that_both_sides_run_in_some_benchmark_is_not_marked():
     (one,) = explained(
         [changed("a", functions=(F,)), changed("b", functions=(F,), base_only=(F,))], lambda _: None
     )
-    assert one.sentence() == "2 slower through Thing.f"
+    assert one.sentence() == "2 slower with a change in Thing.f"

@@ -22,10 +22,7 @@ from ...suite.graphs.catalog import DatasetName
 from .result import Regret, Regrets
 from .shown import random_graph
 
-_NOTE = (
-    "Letter and colour: the fastest of all ways; ?: not known for sure. Number and intensity: time of the "
-    "call / time of the fastest way. Pale: 1x; full: 4x or more."
-)
+_NOTE = "In each cell: the fastest way (?: not known for sure), and the call's time divided by that way's."
 _THREADS = "threads"
 """The fact on the session's threads; a map says those of its points."""
 _LONGEST_NAME = 150
@@ -70,13 +67,13 @@ def pictures(found: Regrets) -> Iterator[tuple[str, Picture]]:
         what = ", ".join(compress(key, differs))
         regrets = [row.judgement.ratio or 1.0 for row in rows]
         median = units.ratio(statistics.median(regrets))
-        message = f"{what}: {median} the time of the fastest way in the median"
+        message = f"{what}: {median} the fastest way's time in the median"
         if (low := rows[0].judgement.low) is not None:  # the worst point comes first
-            message += f", at least {units.ratio(low)} at the worst point"
+            message += f", at least {units.ratio(low)} at worst"
         cells = list(map(_cell, sorted(rows, key=lambda row: places.index(row.point.place))))
         draw = partial(chart, cells, ways)
         file = re.sub(r"[^a-z0-9]+", "-", what.lower())[:_LONGEST_NAME]
-        note = f"{', '.join(key[3:])}. {_NOTE}"
+        note = f"{_NOTE} {', '.join(key[3:])}."
         yield file, Picture("platforms", message, note, f"{message}. {note}", draw)
 
 
@@ -106,7 +103,7 @@ def chart(cells: Sequence[Row], ways: Sequence[str], style: Style) -> Spec:
         {
             **cell,
             "legend": f"{letter}  {cell['way']}",
-            "text": f"{letter}{' ' if cell['is_decided'] else '?'}{_ratio(cell['regret'])}",
+            "text": f"{letter}{'' if cell['is_decided'] else '?'}\n{_ratio(cell['regret'])}",
             "opacity": _PALE
             + (_STRONG - _PALE) * min(math.log(max(cell["regret"], 1.0)) / math.log(_FULL), 1.0),
         }
@@ -116,31 +113,27 @@ def chart(cells: Sequence[Row], ways: Sequence[str], style: Style) -> Spec:
     ]
     legends = [f"{letter}  {way}" for letter, way in zip(LETTERS, ways, strict=False)]
     kinds = list(dict.fromkeys(cell["kind"] for cell in shown))
-    size = style.whole / max(len(kinds), 1) - 4 * style.font_size
-    small = round(0.7 * style.font_size)
+    size = (style.whole - 4 * style.font_size) / max(len(kinds), 1) - style.font_size
+    widths = sorted({cell["hidden"] for cell in shown}, key=float, reverse=True)
     parts = []
     for kind in kinds:
         own = [cell for cell in shown if cell["kind"] == kind]
-        orders = {
-            axis: sorted({cell[axis] for cell in own}, key=float, reverse=axis == "hidden")
-            for axis in ("degree", "hidden")
-        }
+        degrees = sorted({cell["degree"] for cell in own}, key=float)
+        axis = alt.Axis(title="width") if kind == kinds[0] else None
         base = rows_of(own).encode(
-            x=alt.X("degree:O", sort=orders["degree"], title="mean degree", axis=alt.Axis(labelAngle=0)),
-            y=alt.Y("hidden:O", sort=orders["hidden"], title="width" if kind == kinds[0] else None),
+            x=alt.X("degree:O", sort=degrees, title=f"{kind}, mean degree", axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("hidden:O", scale=alt.Scale(domain=widths), axis=axis),
         )
-        legend = alt.Legend(title=None, columns=2, labelLimit=0, orient="top", labelFontSize=small)
+        legend = alt.Legend(title=None, columns=2, labelLimit=0, orient="top")
         tiles = base.mark_rect(stroke=style.paper).encode(
             color=alt.Color("legend:N", scale=scale(legends, COLOURS[: len(legends)]), legend=legend),
             opacity=alt.Opacity("opacity:Q", scale=None, legend=None),
         )
-        texts = base.mark_text(fontSize=small, color="#111111").encode(text="text:N")
-        title = alt.TitleParams(kind, fontSize=small)
-        parts.append(
-            alt.layer(tiles, texts).properties(
-                title=title, width=size, height={"step": 2.2 * style.font_size}
-            )
-        )
+        texts = base.mark_text(
+            color="#111111", baseline="middle", dy=-style.line_height / 2, lineBreak="\n"
+        ).encode(text="text:N")
+        height = {"step": 2 * style.line_height}
+        parts.append(alt.layer(tiles, texts).properties(width=size, height=height))
     spec: Spec = alt.hconcat(*parts).to_dict()
     return {**spec, "config": config(style)}
 

@@ -12,7 +12,7 @@ from ...engine.show import bisect, verdicts
 from ...engine.show.document import Column, Document, Heading, tables
 from ...engine.show.lines import Note
 from ...engine.show.names import LONGEST, clean, labels_in, short
-from ...engine.show.wording import memory_notes, result_notes
+from ...engine.show.wording import memory_notes, result_notes, verdict
 from .state import FORMAT_VERSION, TIMES, Change, State, Step, kinds
 
 _ATOM = "http://www.w3.org/2005/Atom"
@@ -36,7 +36,7 @@ def agreement(row: Compared) -> str:
 def counts(step: Step) -> str:
     """Return the number of benchmarks with each verdict: `1 slower, 48 same code`; or why there are none."""
     rows = step.first.rows if step.first else ()
-    found = Counter("same code" if row.judgement.same_code else row.judgement.verdict for row in rows)
+    found = Counter("same code" if row.judgement.same_code else verdict(row) for row in rows)
     said = ", ".join(f"{number} {word}" for word, number in sorted(found.items()))
     return "the same files" if step.same_files else said or step.failed.get("first", "no benchmark")
 

@@ -14,6 +14,7 @@ from .common import (
     RESULTS,
     SLOWER,
     add_variants,
+    add_verbose,
     both_sides,
     declare,
     plan_of,
@@ -36,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="show everything that differs for one benchmark: its test id, or a part that no other id has",
     )
     declare(parser, (*PROCESSES, _FAIL), (RESULTS, BUILD))
+    add_verbose(parser)
     parser.set_defaults(run=run, effect=EFFECT)
 
 
@@ -55,9 +57,7 @@ def run(options: argparse.Namespace) -> int:
             for name, one in found.benchmarks.items():
                 print("\n".join(shown.explanation(name, one)))
         else:
-            streams.show(shown.document(found))
-        for note in found.notes:
-            streams.say(note)
+            streams.show(shown.document(found, verbose=options.verbose))
         if not found.benchmarks:
             streams.say("no benchmark was inspected")
         elif not options.explain:

@@ -2,6 +2,7 @@
 
 import argparse
 import secrets
+from functools import partial
 
 from ..ground.codec import as_text
 from ..ground.files import check_writable
@@ -26,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("bad", metavar="BAD", help="the newer end, of the same kind")
     common.declare(parser, _OWN, (common.EFFECT, common.BUILD))
     common.add_json(parser)
+    common.add_verbose(parser)
     text = "find what changed outputs, and time nothing"
     parser.add_argument("--outputs", action="store_true", help=text)
     common.add_markdown(parser)
@@ -55,17 +57,17 @@ def run(options: argparse.Namespace) -> int:
     with Progress() as progress:
         if options.outputs:
             of_outputs = outputs.run(*ends, progress)
-            text, document = as_text(of_outputs), shown.of_outputs(of_outputs)
+            text, document = as_text(of_outputs), partial(shown.of_outputs, of_outputs)
             known = any(one.status != "not compared" for one in of_outputs.results.values())
             code = SLOWER if of_outputs.changes else NOTHING_SLOWER if known else NOT_JUDGED
         else:
             found = bisection.run(*ends, progress)
-            text, document, counts = as_text(found), shown.document(found), found.verdicts
+            text, document, counts = as_text(found), partial(shown.document, found), found.verdicts
             unsure = not counts["faster"] and (counts["undecided"] or counts["incomparable"] or not counts)
             code = SLOWER if counts["slower"] else NOT_JUDGED if unsure else NOTHING_SLOWER
             if found.unfinished:
                 streams.say(f"{found.unfinished}; the same command continues")
                 code = INTERRUPTED if found.unfinished == bisection.INTERRUPTED else code
-    with common.saving({options.json: text, options.markdown: Markdown().write(document)}):
-        streams.show(document)
+    with common.saving({options.json: text, options.markdown: Markdown().write(document())}):
+        streams.show(document(verbose=options.verbose))
     return code

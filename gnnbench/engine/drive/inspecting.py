@@ -144,7 +144,7 @@ class Inspecting:
         if not self.known:
             return []
         what = units.count(len(self.trials) - len(self.remaining), "benchmark")
-        return [f"known from the files that an earlier run used, without a process: {self.known} of {what}"]
+        return [f"compared by their files alone, which an earlier run noted: {self.known} of {what}"]
 
 
 def counted(result: Result, base: Prepared, head: Prepared, plan: Plan, listener: Listener) -> Result:

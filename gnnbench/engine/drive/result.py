@@ -116,7 +116,7 @@ class Result:
         return replace(self, comparison=comparison, notes=(*self.notes, *lines))
 
     def all_notes(self) -> tuple[str, ...]:
-        """Return what is missing, how busy the machine was, the notes, and what the run could see."""
+        """Return what is missing, how busy the machine was, the notes, and what the run could detect."""
         part = f"only a part of the benchmarks: shard {self.shard}" if self.shard else ""
         end = "interrupted: benchmarks without a verdict by then are undecided" if self.interrupted else ""
         return tuple(filter(None, (part, end, *self.first_notes(), self.power())))
@@ -126,15 +126,15 @@ class Result:
         return tuple(filter(None, (self._busy(), *self.notes)))
 
     def power(self) -> str:
-        """Return which slowdowns the run could see, and what the base is against itself; empty if unknown."""
+        """Return the slowdowns that the run could detect, and the control; empty if unknown."""
         found = (row.judgement.minimum_detectable_effect for row in self.rows if self.command == "ab")
         effects = [effect for effect in found if effect is not None]
         if not effects:
             return ""
         median, worst = units.fraction(statistics.median(effects)), units.fraction(max(effects))
-        of_all = f"{median} (median of {len(effects)}), {worst} at worst" if len(effects) > 1 else median
+        of_all = f"{median} in the median, {worst} at worst" if len(effects) > 1 else median
         control = f"; {self.control.text}" if self.control else ""
-        return f"this run could see a slowdown of {of_all}{control}"
+        return f"this run could detect a slowdown of {of_all} (MDE, power 90%){control}"
 
     def _busy(self) -> str:
         """Return that other programs used much CPU time, if benchmarks are undecided; empty otherwise."""

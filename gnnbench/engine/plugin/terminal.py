@@ -40,7 +40,7 @@ def summarize(reporter: Any, records: Mapping[str, dict[str, Any]]) -> None:
     """Write a line for each benchmark, and notes about them."""
     from ..measure import estimate
 
-    headline = f"time ({estimate.NAME}) with its {estimate.SHOWN_LEVEL:.0%} interval"
+    headline = f"time of a call with its {estimate.SHOWN_LEVEL:.0%} interval"
     writing.say(reporter, "; ".join(filter(None, (headline, pace.disturbance()))))
     for name, entry in records.items():
         time = entry["time"]

@@ -8,35 +8,32 @@ from ..judge.visit import Inspections
 from ..measure.fingerprint.difference import Difference
 from .document import Column, Document, tables
 from .lines import Note
-from .names import grouped, labels_in, short
+from .names import brief, grouped, labels_in, short
 from .verdicts import named
 from .wording import memory_notes, result_notes
 
 
-def document(found: AffectedResult) -> Document:
-    """Return a table of the affected benchmarks for each heading, and notes on outputs and memory."""
+def document(found: AffectedResult, *, verbose: bool = True) -> Document:
+    """Return a table of the affected benchmarks for each heading, and notes: those on outputs first."""
     shown = {name: one for name, one in found.benchmarks.items() if one.status != "same"}
-    names = short(labels_in(found.benchmarks))
-    other = [(names[name], _different(one)) for name, one in found.benchmarks.items()]
-    further = [(names[name], _further(one)) for name, one in found.benchmarks.items()]
-    lines = [*grouped(other, hint=None), *grouped(further)]
-    columns = [Column("changed", "text", _changed), *named("memory", "outputs")]
-    return [*tables(labels_in(shown), columns, shown), Note(""), *map(Note, lines)] if shown else []
+    labels = labels_in(shown)
+    names = short(labels)
+    remarks = grouped((names[name], _remarks(one)) for name, one in shown.items())
+    notes = brief([*remarks, *found.notes], verbose=verbose)
+    columns = (Column("changed", "text", _changed), *named("memory", "outputs"))
+    return [*tables(labels, columns, shown), *map(Note, ["", *notes] if shown else notes)]
+
+
+def _remarks(one: Inspections) -> list[str]:
+    if one.results and one.results.is_other:
+        return [f"a different output: {one.results.reason}", *memory_notes(one.memory)]
+    return [*result_notes(one.results), *memory_notes(one.memory)]
 
 
 def _changed(one: Inspections) -> str:
     if one.work.changed:
         return one.work.changed.sentence()
     return _other_cost(one) if one.work.cost else f"not compared: {one.unknown}"
-
-
-def _different(one: Inspections) -> list[str]:
-    return [f"a different output: {one.results.reason}"] if one.results and one.results.is_other else []
-
-
-def _further(one: Inspections) -> list[str]:
-    """Return the notes on memory, and on outputs that were not compared or only in part."""
-    return [*memory_notes(one.memory), *(() if _different(one) else result_notes(one.results))]
 
 
 def _other_cost(one: Inspections) -> str:
@@ -52,7 +49,7 @@ def summary(found: AffectedResult) -> str:
         text += f", {unknown} could not be compared and count{'s' if unknown == 1 else ''} as affected"
     if costly := sum(one.work.cost is not None for one in found.benchmarks.values()):
         text += f"; {costly} of the changed run the same code at another cost"
-    others = sum(len(_different(one)) for one in found.benchmarks.values())
+    others = sum(one.results is not None and one.results.is_other for one in found.benchmarks.values())
     return f"{text}; {units.count(others, 'different output')}" if others else text
 
 

@@ -8,9 +8,9 @@ from ..drive.bisect.outputs import BisectedOutputs
 from ..ground import units
 from .document import Column, Document, Heading, Table, tables
 from .lines import Note
-from .names import labels_in
+from .names import brief, labels_in
 
-_MOST_CAUSES, _MOST_UNMEASURED = 10, 5
+_MOST_CAUSES = 10
 _UNSURE = ("undecided", "incomparable")
 _COLUMNS = (
     Column("ratio", "ratio", lambda change: (change.ratio, True)),
@@ -18,7 +18,7 @@ _COLUMNS = (
 )
 
 
-def document(found: Bisected) -> Document:
+def document(found: Bisected, *, verbose: bool = True) -> Document:
     """Return what changed the benchmarks: each cause with its benchmarks, and notes."""
     blocks: list[Heading | Table | Note] = []
     for finding in found.findings:
@@ -28,24 +28,24 @@ def document(found: Bisected) -> Document:
     reasons = [f"{name} cannot be measured: {reason}" for name, reason in found.unmeasured.items()]
     judged = ((row.fullname, row.judgement) for row in found.ends.rows)
     reasons += [f"{name}: {why.verdict}: {why.reason}" for name, why in judged if why.verdict in _UNSURE]
-    more = [f"and {len(reasons) - _MOST_UNMEASURED} more"] if len(reasons) > _MOST_UNMEASURED else []
-    notes = [*reasons[:_MOST_UNMEASURED], *more, *found.notes]
+    notes = brief([*reasons, *found.notes], verbose=verbose)
     return [*blocks, *map(Note, ["", *notes] if blocks else notes), Note(summary(found))]
 
 
-def of_outputs(found: BisectedOutputs) -> Document:
+def of_outputs(found: BisectedOutputs, *, verbose: bool = True) -> Document:
     """Return what changed outputs: each cause with its benchmarks, and notes."""
     blocks: list[Heading | Table | Note] = []
     for change in found.changes:
         blocks += heading(change)
         blocks += [Note(f"{name}: {agreement.reason}") for name, agreement in change.benchmarks.items()]
     others = {name: each.reason for name, each in found.results.items() if each.status == "not compared"}
-    blocks += [Note(f"{name}: outputs not compared: {reason}") for name, reason in others.items()]
-    blocks += [Note(f"{name} cannot be compared: {reason}") for name, reason in found.unmeasured.items()]
+    notes = [f"{name}: outputs not compared: {reason}" for name, reason in others.items()]
+    notes += [f"{name} cannot be compared: {reason}" for name, reason in found.unmeasured.items()]
     count = sum(len(change.benchmarks) for change in found.changes)
     total = units.count(count, "other output") if count else "no other output"
     whole = units.count(len(found.results), "benchmark")
     done = f"{found.compared} of {units.count(found.candidates, 'candidate')} compared"
+    blocks += map(Note, brief(notes, verbose=verbose))
     return [*blocks, Note(f"{total} of {whole}; {done}; {units.seconds(found.seconds)}")]
 
 

@@ -32,7 +32,7 @@ class Explained:
     commands: tuple[Note, ...]
 
     def sentence(self, write: Callable[[str], str] = str) -> str:
-        """Return the cause, its names as `write` makes them: `6 slower through add_remaining_self_loops`."""
+        """Return the cause, its names as `write` makes them: `6 slower with a change in gcn_norm`."""
         cause, count = self.cause, len(self.cause.rows)
         counters = units.listed([write(one) for one in cause.counters], _PARTS)
         if cause.kind == "counters":
@@ -41,10 +41,10 @@ class Explained:
         parts = [write(one) for one in names]
         if cause.kind == "functions":
             parts = [run_by(*one) for one in zip(parts, map(cause.side_of, cause.names), strict=True)]
-        through = FRAMES[cause.kind].format(units.listed(parts, _PARTS))
-        text = f"{count} slower through {through}"
+        what = FRAMES[cause.kind].format(units.listed(parts, _PARTS))
+        text = f"{count} slower with {'a change in ' if cause.kind == 'functions' else ''}{what}"
         if counters:
-            text += f", {'each ' if count > 1 else ''}with {counters}"
+            text += f"{', each with' if count > 1 else ' and'} {counters}"
         if cause.not_slower:
             text += f"; also changed in {units.count(cause.not_slower, 'benchmark')} not slower"
         return text

@@ -23,6 +23,7 @@ from .names import clean
 _STYLES = {
     "heading": "bold",
     "slower": "red",
+    "different output": "red",
     "accepted": "cyan",
     "faster": "green",
     "undecided": "yellow",

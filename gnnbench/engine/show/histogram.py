@@ -29,8 +29,8 @@ _MOST_ROWS = 9
 _EMPTY = '""'
 """Label of a parameter whose id is empty."""
 _OURS = (
-    f"Dot: the time in the table. Thick line: its {units.level(estimate.SHOWN_LEVEL)} interval within this "
-    "run. Thin line: the middle 80% of the measurements."
+    f"Dot: the time in the table. Thick line: its {units.level(estimate.SHOWN_LEVEL)} interval. "
+    "Thin line: the middle 80% of the measurements."
 )
 _NO_INTERVAL = "Hollow: too few measurements for an interval."
 _THEIRS = (

@@ -158,9 +158,9 @@ def _key(result: Result) -> list[str]:
     family, own = units.level(thresholds.family_level), units.level(thresholds.own_level)
     effect = prose(wording.effects(thresholds, (row.fullname for row in result.rows)))
     return [
-        f"- ratio: the second side's time divided by the first's; interval: simultaneous {family} interval",
+        f"- time: of the head; ratio: to that of the base; interval: simultaneous {family} interval",
         f"- slower, faster: the simultaneous interval excludes 1, and the change is at least {effect}",
         f"- same: the per-benchmark {own} interval lies within {effect}; undecided: neither",
-        "- time: of the second side; sees: minimum detectable effect of an undecided one (power 90%)",
+        "- MDE: minimum detectable effect of an undecided one (power 90%)",
         "- more memory, less memory: the peak of a call beside its inputs differs by at least 1% and 64 KiB",
     ]

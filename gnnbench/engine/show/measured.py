@@ -16,6 +16,7 @@ from .names import brief, grouped
 NO_INTERVAL = "no interval ('?'), too few measurements: raise --benchmark-max-time or --gnn-time"
 _DISTURBED = f"other programs used more than {CONTENDED:.0%} of the CPU time: stop them and run again"
 _CLOCK_SET = "measurements without a positive time were left out, as if the clock was set: run again"
+_IN_PLACE = "inputs are not copied between blocks, so another run may differ by more than the interval"
 _TO_DO = (_DISTURBED, NO_INTERVAL, _CLOCK_SET)
 """Notes about which a reader can do something; they come first."""
 
@@ -52,7 +53,8 @@ def time_of(one: Benchmark) -> Measured | None:
     if (growth := one.part.resident_growth_bytes) is not None:
         facts.append(("resident set", f"grows by {units.size(growth)} in a call"))
     seconds, *bounds = times(measured)
-    return Measured(seconds, _interval(*bounds), estimate.NAME, tuple(facts), tuple(remarks(measured)))
+    name = "10% quantile of the block medians"
+    return Measured(seconds, _interval(*bounds), name, tuple(facts), tuple(remarks(measured)))
 
 
 def _interval(low: float | None, high: float | None) -> tuple[float, float] | None:
@@ -65,7 +67,7 @@ def _plain(one: Benchmark) -> Measured | None:
         found = estimate.estimate(np.array(rounds))
         interval, facts = _interval(found.low, found.high), (("rounds", f"{len(rounds):,}"),)
         remarks = () if interval else (NO_INTERVAL,)
-        return Measured(found.location, interval, "first decile of the rounds", facts, remarks)
+        return Measured(found.location, interval, "10% quantile of the rounds", facts, remarks)
     if one.median_seconds is None:
         return None
     return Measured(one.median_seconds, None, "median of pytest-benchmark")
@@ -113,10 +115,8 @@ def remarks(measured: Measurement) -> list[str]:
         NO_INTERVAL: None in (measured.low_ns, measured.high_ns),
         _CLOCK_SET: measured.rejected_rounds,
         f"only timed, so ops, peak and sync are empty: {whole}": whole,
-        f"timed in one place of memory, others may differ: {measured.in_place}": (
-            measured.in_place and not whole
-        ),
+        f"{_IN_PLACE}: {measured.in_place}": measured.in_place and not whole,
         "changes its inputs, so each call sees other values": measured.changes_inputs,
     }
-    not_copied = [f"inputs of this type stay in one place of memory: {name}" for name in measured.not_copied]
+    not_copied = [f"inputs of this type are not copied: {name}" for name in measured.not_copied]
     return [*not_copied, *(remark for remark, holds in found.items() if holds)]

@@ -14,7 +14,7 @@ from .names import LONGEST, cleaned
 from .style import PAGE
 from .verdicts import remarks
 from .view import BenchmarkView
-from .wording import is_changed, memory_sentence, sees
+from .wording import detectable, is_changed, memory_sentence
 
 _POINTS = 60_000
 """Most layouts of all benchmarks together; each takes about seven bytes of the page."""
@@ -54,13 +54,13 @@ def facts(one: BenchmarkView) -> list[tuple[str, str]]:
     """Return name and value of the facts shown in an opened row."""
     found, part = [], one.timed.part
     if judged := one.row and one.row.judgement:
-        found.append(("verdict", f"{judged.verdict}: {judged.reason}"))
+        found.append(("verdict", f"{one.verdict}: {judged.reason}"))
         if judged.own_low is not None:
             found.append(("per-benchmark interval", units.interval(judged.own_low, judged.own_high, 3)))
-        if (detectable := sees(judged)) is not None:
-            found.append(("minimum detectable effect", effect(detectable)))
+        if (smallest := detectable(judged)) is not None:
+            found.append(("minimum detectable effect", effect(smallest)))
         if judged.base_processes or judged.head_processes:
-            found.append(("processes", f"{judged.base_processes} older, {judged.head_processes} newer"))
+            found.append(("processes", f"base {judged.base_processes}, head {judged.head_processes}"))
     if one.row and one.row.memory:
         found.append(("verdict on memory", memory_sentence(one.row.memory)))
     if measured := one.time:

@@ -62,8 +62,10 @@ def _forest(view: View, thresholds: Thresholds, benchmarks: Sequence[BenchmarkVi
     level, effect = thresholds.family_level, thresholds.effect
 
     def draw(style: Style) -> dict[str, Any]:
-        shown = [*view.moved, *others][: style.most_rows]
-        rows = [(one.label, one.row.judgement, one.row.memory) for one in shown if one.row]
+        shown = sorted([*view.moved, *others], key=lambda one: not (one.row and one.row.is_worse))[
+            : style.most_rows
+        ]
+        rows = [(one.label, one.row) for one in shown if one.row]
         return forest.chart(rows, effect, style)
 
     same_code = f" {view.same_code}." if view.same_code else ""
@@ -83,10 +85,10 @@ def _distribution(benchmark: BenchmarkView) -> Picture:
     def draw(style: Style) -> str:
         return layouts.svg(found.thinned(MOST_POINTS // count).of_sides(), style)
 
-    note = "Each dot: the median of a layout. Dashed: the newer side's time, grey: its interval."
+    note = "Each dot: the median of a layout. Dashed: the head's time, grey: its interval."
     text = (
         f"Times by layout of {benchmark.label}: "
-        f"{units.count(count - newer, 'process')} of the older side, {newer} of the newer."
+        f"{units.count(count - newer, 'process')} of the base, {newer} of the head."
     )
     return Picture("benchmark", benchmark.change, note, text, draw)
 

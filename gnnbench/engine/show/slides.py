@@ -14,7 +14,7 @@ from .names import LONGEST, clean, in_lines
 from .pictures import Picture
 from .style import SLIDE
 
-_LARGE, _SMALL = 34, 20
+_LARGE, _SMALL = 34, 24
 """Font sizes of the title, and of caption and footer."""
 _WIDTH_OF_LETTER = 0.52
 """Of a title, in font sizes."""
@@ -28,7 +28,7 @@ _SVG = "http://www.w3.org/2000/svg"
 _SPEAKING = ("processor", "GPU", "system", "libraries")
 """Facts that need no name."""
 _LONGEST_NAME = 60
-_LONGEST_END = 110
+_LONGEST_END = 92
 """Characters of the last line."""
 _WIDTH, _HEIGHT = 1280, 720
 

@@ -11,7 +11,7 @@ from .causes import Explained, counting, notes_of
 from .document import Column, Document, Shown, tables
 from .lines import Note
 from .names import brief, grouped, labels_of, short
-from .wording import memory_notes, reasons, result_notes, sees, shrunk
+from .wording import detectable, memory_notes, reasons, result_notes, shrunk, verdict
 
 _Judged = TypeVar("_Judged", Compared, Decision)
 
@@ -79,8 +79,8 @@ COLUMNS = (
     Column("time", "time", lambda row: row.seconds),
     Column("ratio", "ratio", _ratio),
     Column("interval", "interval", _interval, aside=True),
-    Column("verdict", "verdict", lambda row: row.judgement.verdict),
-    Column("sees", "effect", lambda row: sees(row.judgement), seldom=True),
+    Column("verdict", "verdict", verdict),
+    Column("MDE", "effect", lambda row: detectable(row.judgement), seldom=True),
     Column("memory", "memory", lambda row: row.memory, seldom=True),
     Column("outputs", "text", _results, seldom=True),
 )

@@ -49,7 +49,7 @@ class BenchmarkView:
     @property
     def verdict(self) -> str:
         """Empty if it has none."""
-        return self.row.judgement.verdict if self.row else ""
+        return wording.verdict(self.row) if self.row else ""
 
     @property
     def ratio(self) -> float:
@@ -99,7 +99,7 @@ class BenchmarkView:
         if not every:
             return None
         length, unit = units.scale(self.seconds or float(np.median(np.concatenate(every))))
-        names = [f"older {number}" for number in range(1, len(older) + 1)]
+        names = [f"base {number}" for number in range(1, len(older) + 1)]
         names += [f"this {number}" for number in range(1, len(newer) + 1)] if len(newer) > 1 else ["this run"]
         bands = [
             Band(name, number >= len(older), [time / length for time in times])

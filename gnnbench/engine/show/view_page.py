@@ -79,7 +79,7 @@ _COLUMNS = (
 
 
 def _change(one: BenchmarkView) -> Shown:
-    return Shown(change(one.row.judgement) if one.row else "", style=one.verdict)
+    return Shown(change(one.row) if one.row else "", style=one.verdict)
 
 
 def _times(one: BenchmarkView) -> str:
@@ -132,8 +132,7 @@ def _packed(content: Any) -> Markup:
 
 
 def _counts(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, int]]:
-    judged = (one.row.judgement for one in benchmarks if one.row)
-    counts: Counter[str] = Counter(found.verdict for found in judged if not found.same_code)
+    counts = Counter(one.verdict for one in benchmarks if one.row and not one.row.judgement.same_code)
     return [(verdict, counts[verdict]) for verdict in ORDER if verdict in counts]
 
 

@@ -12,11 +12,13 @@ from .document import effect
 
 CHANGED = ("slower", "accepted", "faster")
 """Verdicts on a changed time, in the order in which they are shown."""
-ORDER = ("slower", "accepted", "faster", "same", "undecided", "incomparable", "ignored")
+_OTHER = "different output"
+"""What is said instead of incomparable, if that is why."""
+ORDER = ("slower", _OTHER, "accepted", "faster", "same", "undecided", "incomparable", "ignored")
 _PARTLY = "faster, outputs partly compared"
-_SELDOM = ("accepted", "ignored", _PARTLY)
+_SELDOM = (_OTHER, "accepted", "ignored", _PARTLY)
 """Verdicts that are counted only if there are any."""
-_COUNTED = (*ORDER[:3], _PARTLY, *ORDER[3:])
+_COUNTED = (*ORDER[:4], _PARTLY, *ORDER[4:])
 _UNKNOWN = ("undecided", "incomparable")
 _OTHERS = ("accepted", "faster", _PARTLY, "same", "same code", *_UNKNOWN, "ignored")
 """All verdicts but slower, in the order of a sentence."""
@@ -24,10 +26,15 @@ _ALL = {"same code": ("runs the same code", "run the same code"), "ignored": ("i
 """What is said if nothing else is."""
 
 
+def verdict(row: Compared) -> str:
+    """Return a verdict as it is shown."""
+    return _OTHER if row.has_other_result else row.judgement.verdict
+
+
 def word(row: Compared) -> str:
     """Return a verdict as it is counted: a faster one apart, if its output was only partly compared."""
     is_partly = row.judgement.verdict == "faster" and row.results is not None and row.results.reservation
-    return _PARTLY if is_partly else row.judgement.verdict
+    return _PARTLY if is_partly else verdict(row)
 
 
 def is_changed(row: Compared) -> bool:
@@ -91,8 +98,11 @@ def times(word: str, factor: float) -> str:
     return f"{units.ratio(1 / factor, '', changed=True)} faster"
 
 
-def change(found: Judgement) -> str:
-    """Write the ratio of a judgement and its verdict: `1.22x slower`, `0.80x faster`."""
+def change(row: Compared) -> str:
+    """Write the ratio of a benchmark and its verdict: `1.22x slower`, `0.80x faster`."""
+    found = row.judgement
+    if row.has_other_result:
+        return _OTHER
     less = "" if found.verdict == "faster" else "faster"
     return f"{units.ratio(found.ratio, less, changed=found.changed)} {found.verdict}".strip()
 
@@ -120,9 +130,9 @@ def _excused(rows: Sequence[Compared]) -> list[str]:
     memory = Counter(row.memory.verdict for row in rows if row.memory and row.memory.changed)
     failing = sum(row.needs_more_memory for row in rows)
     found = {
-        "more memory, excused": memory["more memory"] - failing,
+        "more memory (excused)": memory["more memory"] - failing,
         "less memory": memory["less memory"],
-        "different output, excused": sum(
+        "different output (excused)": sum(
             row.results is not None and row.results.is_other and not row.results.fails for row in rows
         ),
     }
@@ -171,7 +181,7 @@ def result_notes(found: Agreement | None) -> tuple[str, ...]:
     return (f"outputs {found.reason}",) if found.reason and not found.is_other else ()
 
 
-def sees(found: Judgement) -> float | None:
+def detectable(found: Judgement) -> float | None:
     """Return the minimum detectable effect of an undecided benchmark; None: it is decided, or not known."""
     return found.minimum_detectable_effect if found.verdict == "undecided" else None
 
@@ -203,9 +213,7 @@ def count(rows: Sequence[Compared]) -> str:
     memory = ", ".join(
         f"{words.count(word)} {word}" for word in ("more memory", "less memory") if word in words
     )
-    other = sum(row.has_other_result for row in rows)
-    results = units.count(other, "different output") if other else ""
-    return "; ".join(filter(None, (times, memory, results)))
+    return "; ".join(filter(None, (times, memory)))
 
 
 def result(found: Comparison, *, busy: bool = False) -> str:
@@ -219,6 +227,8 @@ def result(found: Comparison, *, busy: bool = False) -> str:
 def sentence(row: Compared, *, in_turns: bool = False) -> str:
     """Write a benchmark's verdict and its reason on one line."""
     found = row.judgement
+    if row.has_other_result:
+        return "; ".join((found.reason, *memory_notes(row.memory), *row.notes))
     text = word(row)
     if found.low is not None and found.ratio is not None:
         ratio = units.ratio(found.ratio, "less", 3, changed=found.changed)
@@ -229,8 +239,8 @@ def sentence(row: Compared, *, in_turns: bool = False) -> str:
     pairs = units.count(found.head_processes, "pair")
     processes = f"{found.base_processes} in the baseline, {found.head_processes} now"
     text += f"; {found.reason}; {f'{pairs} of processes' if in_turns else f'processes: {processes}'}"
-    if (detectable := sees(found)) is not None:
-        text += f"; minimum detectable effect: {effect(detectable)}"
+    if (least := detectable(found)) is not None:
+        text += f"; minimum detectable effect: {effect(least)}"
     of_memory = (*memory_notes(row.memory), *result_notes(row.results))
     # The verdict that fails comes first.
     first = (*of_memory, text) if row.needs_more_memory and found.verdict != "slower" else (text, *of_memory)

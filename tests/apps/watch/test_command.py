@@ -247,6 +247,16 @@ def test_each_change_is_said_once_with_its_cause(made_up):
     assert not step.confirmed(), "one run is not enough"
 
 
+def test_the_page_can_be_read_on_a_phone_and_on_a_desktop(made_up, visit, tmp_path):
+    made_up()
+    for file in (tmp_path / "state").rglob("*.json"):
+        long = "::add_remaining_self_loops[forward_backward-torch-float32-int64-ogbn-arxiv-256-cpu"
+        file.write_text(file.read_text().replace("test_a.py::", f"test_a.py{long}-"))
+    page = tmp_path / "page.html"
+    page.write_text(watch_page.html(State(tmp_path / "state"), "p.xml"))
+    assert visit(page).faults() == []
+
+
 def test_nightly_builds_are_versions_and_are_searched_by_day(tmp_path, monkeypatch):
     without_settings(monkeypatch)
     for version in ("1.0.dev20260101", "1.0.dev20260103", "1.0.dev20260104"):

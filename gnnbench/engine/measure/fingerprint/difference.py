@@ -72,7 +72,7 @@ class Difference:
         return (*changed, *(one for one in names if one in head), *(one for one in names if one in base))
 
     def sentence(self) -> str:
-        """Return what differs in a line; something must.
+        """Return the first kind that differs in a line; something must differ.
 
         `GCNConv.forward, gcn_norm, propagate and 3 more`, or `same functions, other settings (threads)`.
         """

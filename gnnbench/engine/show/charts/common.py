@@ -19,6 +19,8 @@ _PALE = 0.4
 """Opacity of the marks of what is not decided."""
 _GAP = 0.5
 """Least space between the texts of two rows, in font sizes."""
+_NAMES = 0.75
+"""Share of a chart's width that names and values may have together."""
 _MARKS = 1.8
 """Height of the marks below a name, in font sizes."""
 
@@ -118,7 +120,7 @@ class Rows:
         """Place the rows."""
         self._style = style
         beside = self._width(values)
-        room = style.whole - beside if style.narrow else style.label_width
+        room = style.whole - beside if style.narrow else min(style.label_width, _NAMES * style.whole - beside)
         lines = [in_lines(name, int(room / style.letter)) for name in names]
         self._left = 0.0 if style.narrow else self._width(line for name in lines for line in name)
         self.width = style.whole - self._left - (0 if style.narrow else beside)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from ...judge.memory import MemoryChange
+from ...judge.comparison import Compared
 from ...judge.verdict import Judgement
 from ..document import Column
 from ..style import Style
@@ -17,14 +17,11 @@ _FARTHEST = math.log(4)
 """Bounds farther than this from their ratio, as log ratio, do not widen the axis."""
 
 
-def chart(
-    judgements: Sequence[tuple[str, Judgement, MemoryChange | None]], effect: float, style: Style
-) -> Spec:
+def chart(named: Sequence[tuple[str, Compared]], effect: float, style: Style) -> Spec:
     """Return the chart: ratios with their intervals, and a band of changes below the effect."""
-    known = [found for _, found, _ in judgements if found.low is not None]
-    low, high = _domain(known or [found for _, found, _ in judgements], effect)
-    values = [_value(found, memory) for _, found, memory in judgements]
-    rows = Rows([label for label, _, _ in judgements], values, style)
+    judgements = [row.judgement for _, row in named]
+    low, high = _domain([found for found in judgements if found.low is not None] or judgements, effect)
+    rows = Rows([label for label, _ in named], [_value(row) for _, row in named], style)
     base = rows_of(
         {
             **rows.row(number),
@@ -35,16 +32,16 @@ def chart(
                 for bound in (getattr(found, name),)
             },
         }
-        for number, (_, found, _) in enumerate(judgements)
+        for number, found in enumerate(judgements)
     ).encode(y=rows.y())
     x = alt.X(
         "ratio:Q",
         scale=alt.Scale(type="log", domain=[low, high], nice=False),
         axis=log_axis([low, high], style),
-        title="time of the newer side / of the older (log scale)",
+        title="time of the head / of the base (log scale)",
     )
     same = {"low": 1 / (1 + effect), "high": 1 + effect, "one": 1.0}
-    band = rows_of({**rows.row(number), **same} for number in range(len(judgements))).encode(
+    band = rows_of({**rows.row(number), **same} for number in range(len(named))).encode(
         y=rows.y("top"), y2="bottom:Q"
     )
     layers = [
@@ -58,10 +55,10 @@ def chart(
     return rows.chart(*layers)
 
 
-def _value(found: Judgement, memory: MemoryChange | None) -> str:
+def _value(row: Compared) -> str:
     """Return what stands beside a row: its ratio and verdict, and how much more memory it needs."""
-    more = MEMORY.shown(memory).text
-    return f"{change(found)}, {more}" if more else change(found)
+    more = MEMORY.shown(row.memory).text
+    return f"{change(row)}, {more}" if more else change(row)
 
 
 def _domain(found: Sequence[Judgement], effect: float) -> tuple[float, float]:

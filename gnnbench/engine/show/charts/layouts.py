@@ -41,7 +41,7 @@ class Layouts:
     def of_sides(self) -> Self:
         """Return a band for each side."""
         sides = []
-        for name, is_newer in (("older side", False), ("newer side", True)):
+        for name, is_newer in (("base", False), ("head", True)):
             if of_side := [band.times for band in self.bands if band.is_newer == is_newer]:
                 label = f"{name}, {units.count(len(of_side), 'process')}"
                 sides.append(Band(label, is_newer, [time for times in of_side for time in times]))
@@ -93,7 +93,8 @@ def svg(chart: Layouts, style: Style) -> str:
     for number, band in enumerate(bands):
         top = number * (label + dots)
         fill = 0.8 if band.is_newer else 0
-        parts.append(f'<text x="0" y="{top + size:.4g}" {text}>{band.label}</text>')
+        halo = f'stroke="{style.paper}" stroke-width="{size / 4:g}" paint-order="stroke"'
+        parts.append(f'<text x="0" y="{top + size:.4g}" {halo} {text}>{band.label}</text>')
         parts.append(f'<g stroke="{style.mark}" fill="{style.mark}" fill-opacity="{fill}">')
         step = (dots - 2 * radius) / max(len(band.times) - 1, 1)
         parts += [

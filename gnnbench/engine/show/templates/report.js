@@ -35,7 +35,7 @@
           role: "img",
           "aria-label": `Times by layout for ${name}; ${row.processes.map((one) => one[0]).join(", ")}; their quantiles are in a table`,
         }, parsed(row.svg)),
-        make("figcaption", {}, "Each dot is the median time of a layout, the first at the top. Hollow: the older side. " +
+        make("figcaption", {}, "Each dot is the median time of a layout, the first at the top. Hollow: the base. " +
           "Dashed: the time, with its interval (grey)."));
 
     const inside = (row, name) => {
