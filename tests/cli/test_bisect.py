@@ -63,9 +63,10 @@ def test_how_the_ends_differ_and_how_to_continue_is_said(
     given = []
     monkeypatch.setattr(bisection, "run", lambda *words, **_options: given.append(words[2]) or found)
     (tmp_path / "test_suite.py").touch()
-    words = ("--total-budget", "30", "--", "test_suite.py")
+    words = ("--total-budget", "30", "--effect", "5%", "--dependencies", "--", "test_suite.py")
     printed = in_process("bisect", "git:good", "git:main", *words)
     assert given[0].total_seconds == 30.0
+    assert given[0].options == ("--effect", "5%", "--dependencies"), "a command that compares again has them"
     assert printed.returncode == code
     assert [line for line in printed.stdout.splitlines() if line.startswith(said)]
 
