@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from ...engine.drive.bisect.bisection import Bisected
 from ...engine.drive.bisect.line import Cause
@@ -169,15 +168,15 @@ class State:
         if self.watched not in (None, watched):
             raise UsageError(f"{self.folder} is the state of a watch of {self.watched}: give another --state")
         self.watched = watched
-        self._write("watch.json", codec.encode(Head(FORMAT_VERSION, watched)))
+        self._write("watch.json", Head(FORMAT_VERSION, watched))
 
     def put(self, step: Step) -> None:
         """Save a step in place of the one with its number and kind."""
-        self._write(f"steps/{step.file}", _lean(codec.encode(step)))
+        self._write(f"steps/{step.file}", step)
         others = [one for one in self.steps if (one.number, one.is_anchor) != (step.number, step.is_anchor)]
         self.steps = sorted([*others, step], key=lambda one: (one.number, one.is_anchor))
 
-    def _write(self, name: str, content: Any) -> None:
+    def _write(self, name: str, content: object) -> None:
         try:
             write_whole(self.folder / name, codec.as_text(content))
         except OSError as error:
@@ -220,10 +219,3 @@ class State:
 def _size(row: Compared) -> float:
     """Sort key: the largest change first."""
     return -abs(math.log(row.judgement.ratio or 1.0))
-
-
-def _lean(value: Any) -> Any:
-    """Return a value without what is null in it: reading adds that again."""
-    if isinstance(value, Mapping):
-        return {key: _lean(one) for key, one in value.items() if one is not None}
-    return list(map(_lean, value)) if isinstance(value, list | tuple) else value

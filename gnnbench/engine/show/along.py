@@ -14,6 +14,7 @@ from .wording import ORDER, shrunk
 _NAMES = {"operation": "operation", "direction": "dir", "platform": "on"}
 """Labels that name a benchmark in a table, and their columns."""
 _NUMBERS = named("time", "ratio", "interval")
+_VERDICT = (Column("verdict", "verdict", lambda row: row.judgement.verdict),)
 _ENOUGH = 3
 """Processes from which on it is known how far the errors of different benchmarks are correlated."""
 MEANS = "geometric mean of the ratios, over the benchmarks that both have"
@@ -35,7 +36,7 @@ def _table(heading: str, groups: list[list[Row]], found: Along) -> Table:
     """Return the table of the benchmarks with the same inputs."""
     place = shared_place([rows[0].pair.function for rows in groups])
     names = (Column(name, once=True) for name in _columns(groups[0][0].pair))
-    shown = [*_NUMBERS, *(named("verdict") if is_judged(found) else ())]
+    shown = [*_NUMBERS, *(_VERDICT if is_judged(found) else ())]
     columns = (*names, Column(found.field), *shown)
     table: list[tuple[object, ...]] = []
     for rows in groups:

@@ -62,10 +62,8 @@ def _forest(view: View, thresholds: Thresholds, benchmarks: Sequence[BenchmarkVi
     level, effect = thresholds.family_level, thresholds.effect
 
     def draw(style: Style) -> dict[str, Any]:
-        shown = sorted([*view.moved, *others], key=lambda one: not (one.row and one.row.is_worse))[
-            : style.most_rows
-        ]
-        rows = [(one.label, one.row) for one in shown if one.row]
+        in_order = sorted([*view.moved, *others], key=lambda one: not (one.row and one.row.is_worse))
+        rows = [(one.label, one.row) for one in in_order[: style.most_rows] if one.row]
         return forest.chart(rows, effect, style)
 
     same_code = f" {view.same_code}." if view.same_code else ""
