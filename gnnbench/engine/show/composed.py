@@ -122,13 +122,15 @@ def environment_facts(environment: Mapping[str, Any]) -> tuple[tuple[str, str], 
     """Return name and value of each known field."""
     commit = environment.get("commit")
     changed = ", with uncommitted changes" if environment.get("dirty") else ""
+    libraries = environment.get("libraries")
+    listed = libraries if isinstance(libraries, list | tuple) else ()
     found = {
         "processor": environment.get("cpu"),
         "threads": environment.get("threads"),
         "GPU": json_io.fields(environment.get("gpu")).get("name"),
         "system": environment.get("system"),
         "Python": environment.get("python"),
-        "libraries": " · ".join(map(" ".join, environment.get("libraries") or ())),
+        "libraries": " · ".join(" ".join(map(str, one)) for one in listed if isinstance(one, list | tuple)),
         "commit": commit and f"{str(commit)[:_SHORT_COMMIT]}{changed}",
     }
     return tuple((name, str(value)) for name, value in found.items() if value)
