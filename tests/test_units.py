@@ -4,7 +4,6 @@ from hypothesis import strategies as st
 
 from gnnbench.engine.ground.units import (
     amount,
-    article,
     duration,
     fraction,
     interval,
@@ -62,7 +61,6 @@ def test_three_significant_digits(value):
                 1e4: "10,000x",
             },
         ),
-        (article, {"run file": "a run file", "ab file": "an ab file"}),
     ],
 )
 def test_what_is_written(written, texts):

@@ -112,10 +112,7 @@ _CHANGED = (
 
 
 def _worst(rows: Sequence[Regret], title: str) -> Table:
-    """Return the table of the calls with the largest regrets, one row for each call and direction.
-
-    A call that is the fastest everywhere has none.
-    """
+    """Return the largest regrets: a row for each call and direction, unless it is the fastest everywhere."""
     calls: dict[tuple[str, str], list[Regret]] = {}
     for row in rows:  # the worst first
         calls.setdefault((row.way.name, row.point.place.direction), []).append(row)
