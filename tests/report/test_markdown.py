@@ -34,10 +34,9 @@ def section(*rows, **changes):
         "path": Path("ab.json"),
         **changes,
     }
-    sides, machine = (Side(parts.pop(name)) for name in ("base", "head")), parts.pop("machine")
-    return Result(
-        "ab", *sides, Comparison(list(rows)), Thresholds(0.03), replace(ENVIRONMENT, cpu=machine), **parts
-    )
+    sides = [Side(parts.pop(name)) for name in ("base", "head")]
+    here = replace(ENVIRONMENT, cpu=parts.pop("machine"))
+    return Result("ab", *sides, Comparison(list(rows)), Thresholds(0.03), here, **parts)
 
 
 def suite(count, name="test_a.py::b[{}]"):
