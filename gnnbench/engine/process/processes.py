@@ -9,7 +9,7 @@ from typing import Any
 from ..ground.cpu import RealTime
 from ..ground.devices import why_no_cuda
 from ..ground.files import project, real_path
-from ..measure.instructions.counting import Watched
+from ..measure.instructions import callgrind, counting
 from .parents import Parents, Shared
 from .variants.child import SIDES, Child, DiedError, Process
 from .variants.import_roots import Place, Trees
@@ -143,23 +143,29 @@ class Processes:
 
     def _launched(self, side: str, given: Prepared, sessions: Sequence[str] = ()) -> Child:
         """Start a side in a process, or one with a session of each of the given sides."""
-        plan, logs, watched = self.shared.plan, self.shared.logs, Watched({}, ())
+        plan, logs, under = self.shared.plan, self.shared.logs, list[str]()
+        environment = {_HASH_SEED: self._hash_seed}
         if self.terms.counter:
             files = logs / f"{side}-{self.number}"
             files.mkdir()
-            watched = Watched.by_callgrind(files)
+            environment |= counting.variables(files)
+            under = callgrind.command(files)
         child = self.children[side] = Child(
             plan.arguments,
-            environment={_HASH_SEED: self._hash_seed, **watched.environment, **given.environment},
+            environment={**environment, **given.environment},
             trees=self._trees(given),
             sessions=[(SIDES.index(name), self._trees(self._given[name])) for name in sessions],
             folder=plan.folder,
             log=logs / f"{side}-{self.number}.log",
             pair=self.number,
             side=side,
-            under=watched.under,
-            apart=bool(self.terms.counter) and why_no_cuda() is not None,  # CUDA does not work in a fork
-            terms={"recorded": self.terms.untimed, "forks": self._forks},
+            under=under,
+            # CUDA does not work in a fork.
+            terms={
+                "recorded": self.terms.untimed,
+                "forks": self._forks,
+                "apart": bool(self.terms.counter) and why_no_cuda() is not None,
+            },
         )
         return child
 
@@ -180,7 +186,6 @@ class Processes:
             raise
 
     def _trees(self, given: Prepared) -> Trees:
-        """Return where the modules of a side are."""
         top = str(real_path(project(self.shared.plan.folder)))
         return Trees(list(map(str, given.trees)), given.places or self._in_place(), top)
 

@@ -23,7 +23,6 @@ class Folder(VariantPart):
     path: str
 
     def __str__(self) -> str:
-        """Return it as it is typed."""
         return f"path:{self.path}"
 
     @property

@@ -26,14 +26,10 @@ def run(
     progress: Callable[[str], None],
     only: Collection[str] | None = None,
 ) -> list[str]:
-    """Time a suite in a new process; it never outlives this call.
+    """Time a suite in a new process, all of its tests or those with some ids.
 
-    Args:
-        number: the process's number, from 1; it seeds the simulated clock.
-        only: ids of the tests to run, if not all.
-
-    Returns:
-        Lines on what was done otherwise than the suite says, and on an exit status other than 0.
+    The number of the process, from 1, seeds the simulated clock. Returns lines on what was done otherwise
+    than the suite says, and on an exit status other than 0.
     """
     title = f"process {number}"
     words = [*arguments, f"--benchmark-json={output}"]

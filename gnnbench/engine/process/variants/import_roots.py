@@ -86,21 +86,15 @@ class TestFiles:
             or any(below(path, one) is not None for one in self._folders)
         )
 
-    def has_in(self, folder: str) -> bool:
-        """Whether a file that pytest collects lies directly in a folder."""
-        return any(os.path.dirname(file) == folder for file in self.collected)
-
 
 class Place:
     """A folder of the caller whose tracked files a side has in another folder.
 
-    Args:
-        tracked: names of the files that git tracks, in the commit of either; without git, those in `tree`.
-        ignored: names of modules that git ignores in the caller's folder, which a build may have made; the
-            names of folders end with a slash.
-        foreign: paths of compiled modules that are not this side's.
-        changed: names of the tracked files that differ between both folders; empty in other processes.
-        borrows: whether ignored files serve the side too: nothing that is compiled differs from the caller's.
+    `tracked`: names of the files that git tracks, in the commit of either; without git, those in `tree`.
+    `ignored`: names of modules that git ignores in the caller's folder, which a build may have made; those of
+    folders end with a slash. `foreign`: paths of compiled modules that are not this side's. `changed`: names
+    of the tracked files that differ between both folders; empty in other processes. `borrows`: whether
+    ignored files serve the side too: nothing that is compiled differs from the caller's.
     """
 
     def __init__(
@@ -137,11 +131,8 @@ class Trees:
     It precedes all other finders: pytest puts the caller's folder first in `sys.path`. What these find in the
     caller's tree, it looks for at the same place of the side's checkout. The finder of an editable
     installation does not get the packages that a tree has: it would add modules that only the installed
-    version has. Modules of the standard library are not replaced.
-
-    Args:
-        roots: folders in which top-level packages are looked for; the first that has a name wins.
-        places: folders of the caller that the side has elsewhere.
+    version has. Modules of the standard library are not replaced. Of the roots, in which top-level packages
+    are looked for, the first that has a name wins.
     """
 
     def __init__(self, roots: Sequence[str], places: Sequence[Place] = (), project: str = "") -> None:
@@ -272,9 +263,8 @@ class Trees:
                     return spec
         spec = PathFinder.find_spec(name, self._searched(folders))
         if spec is None:  # a module beside tests that is new in the caller's tree
-            beside = [
-                source for folder in folders if (source := self._source(folder)) and self.tests.has_in(source)
-            ]
+            tested = {os.path.dirname(file) for file in self.tests.collected}
+            beside = [source for source in filter(None, map(self._source, folders)) if source in tested]
             spec = PathFinder.find_spec(name, beside) if beside else None
         return spec
 

@@ -10,24 +10,8 @@ from ...ground.files import real_path
 from .import_roots import SUFFIXES, Place
 
 COMPILED = (
-    *(
-        ".c",
-        ".cc",
-        ".cpp",
-        ".cxx",
-        ".cu",
-        ".cuh",
-        ".h",
-        ".hh",
-        ".hpp",
-        ".hxx",
-        ".inc",
-        ".i",
-        ".m",
-        ".mm",
-        ".S",
-        ".s",
-    ),
+    *(".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".h", ".hh", ".hpp", ".hxx", ".inc", ".i"),
+    *(".m", ".mm", ".S", ".s"),
     *(".pyx", ".pxd", ".pxi", ".rs", ".go", ".f", ".f90", ".f95", ".for", ".asm", ".proto", ".cmake", ".in"),
 )
 """Endings of files from which a build compiles or generates others."""
@@ -59,11 +43,6 @@ def of_folder(source: Path, tree: Path) -> Place:
     return Place(str(source), str(tree), tracked, changed=_changed(source, tree, tracked), borrows=True)
 
 
-def first_of_each(places: Iterable[Place]) -> tuple[Place, ...]:
-    """Return the places without those of a folder that an earlier one has."""
-    return tuple({place.source: place for place in reversed([*places])}.values())[::-1]
-
-
 def differing(base: Iterable[Place], head: Iterable[Place]) -> frozenset[str]:
     """Return the paths, in the caller's tree, of the tracked files that differ between two sides."""
     sides = [{place.source: place for place in places} for places in (base, head)]
@@ -78,7 +57,6 @@ def differing(base: Iterable[Place], head: Iterable[Place]) -> frozenset[str]:
 
 
 def _submodules(top: Path, commit: str) -> frozenset[str]:
-    """Return the names of the files in the submodules of a commit that are here."""
     names: set[str] = set()
     for path, (repository, at) in git.submodules(top, commit).items():
         names |= {f"{path}/{name}" for name in git.files_of(repository, at)}
