@@ -116,6 +116,17 @@ def test_the_working_tree_is_built_with_what_differs_from_the_commit(prepare, tm
         assert len(kept(prepare)) == 2
 
 
+def test_a_folder_uses_what_was_built_of_the_same_sources(prepare, tmp_path):
+    folder, other = compiled.create(tmp_path / "fastk"), tmp_path / "other"
+    (folder / "fastk" / "_k.so").touch()
+    git(tmp_path, "clone", "-q", str(folder), str(other))
+    for source, serves in ((compiled.SOURCE, False), ((folder / "fastk" / "k.c").read_text(), True)):
+        (other / "fastk" / "k.c").write_text(source)
+        with prepare("path:../other", folder, build="true") as made:
+            assert made.places[0].built(str(folder / "fastk" / "_k.so")) is serves
+    assert "path:../other is used as it is: --build builds commits" in prepare.said
+
+
 def test_what_a_compiler_says_is_in_the_message(prepare, tmp_path):
     folder = compiled.create(tmp_path / "fastk")
     (folder / "fastk" / "k.c").write_text(compiled.SOURCE.replace("0.5", "half"))

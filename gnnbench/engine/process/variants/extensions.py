@@ -4,13 +4,12 @@ import importlib.metadata
 import re
 import shlex
 from contextlib import suppress
-from operator import itemgetter
 from pathlib import Path
 
 from ...ground.files import real_path
 from ...measure.fingerprint.libraries import NATIVE
 from .import_roots import Place
-from .places import COMPILED, is_compiled
+from .places import is_compiled
 
 _SAYS = ("pyproject.toml", "setup.py", "setup.cfg")
 _COMPILES = re.compile(
@@ -52,23 +51,12 @@ def in_use(home: Path) -> frozenset[str]:
 
 
 def note(home: Path, place: Place) -> str:
-    """Return what is amiss with a commit that is not built, and what to type; empty if nothing is.
-
-    If what was built here may be of other files, the commit does not borrow it any more.
-    """
-    build, top = advice(home), Path(place.source)
+    """Return what is amiss with a commit that is not built, and what to type; empty if nothing is."""
+    build = advice(home)
     if not build:
         return ""
     if changed := sorted(filter(is_compiled, place.changed)):
         return f"is not built, and has another {changed[0]}: what is compiled is not compared; add {build}"
-    modules = [name for name in place.ignored if NATIVE.search(name)]
-    if not modules:
+    if not any(NATIVE.search(name) for name in (*place.ignored, *place.foreign)):
         return f"is not built, and the working tree has no compiled modules; add {build}"
-    oldest, built_at = min(((name, _time(top / name)) for name in modules), key=itemgetter(1))
-    newer = [name for name in place.tracked if name.endswith(COMPILED) and _time(top / name) > built_at]
-    place.borrows = not newer
-    return f"is not built, and {oldest} here is older than {min(newer)}; add {build}" if newer else ""
-
-
-def _time(file: Path) -> float:
-    return file.stat().st_mtime if file.is_file() else 0.0
+    return ""
