@@ -37,6 +37,8 @@ class Terms:
     """The sides that need not start."""
     untimed: bool = False
     """Whether nothing is timed; then they note what they use."""
+    trapped: Collection[str] = ()
+    """Libraries in which some functions end the process; each test then runs in a process of its own."""
 
 
 class Processes:
@@ -159,7 +161,8 @@ class Processes:
             pair=self.number,
             side=side,
             under=watched.under,
-            apart=bool(self.terms.counter) and why_no_cuda() is not None,  # CUDA does not work in a fork
+            # CUDA does not work in a fork.
+            apart=bool(self.terms.counter or self.terms.trapped) and why_no_cuda() is not None,
             terms={"recorded": self.terms.untimed, "forks": self._forks},
         )
         return child

@@ -335,7 +335,8 @@ class Worker(Overrides, Instrument):
         if text:
             return dict(json.loads(text))
         failure = outcome.Failure(f"its process ended with exit status {status}", skipped=False)
-        return {"answer": "done", "failure": failure._asdict(), "held": False, "fixture": ""}
+        # The fork has read the number of the last command.
+        return {"answer": "done", "number": None, "failure": failure._asdict(), "held": False, "fixture": ""}
 
     def _ask(self, answer: Mapping[str, Any]) -> dict[str, Any]:
         """Send an answer, and return the next command.

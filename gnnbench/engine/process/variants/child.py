@@ -139,7 +139,7 @@ class Process(ABC):
                 if "answer" not in found:
                     keys = ascii(", ".join(found))[1:-1][:_LONGEST_LINE]
                     raise DiedError(self._side, f"sent an invalid answer while {self._doing}: {keys}")
-                if number in (None, found.get("number")):
+                if number is None or found.get("number") in (None, number):
                     return found
                 self._early[found.get("number")] = found
             if self.status(0.0) is not None:
