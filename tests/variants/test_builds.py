@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from gnnbench.engine.process.variants import builds as module
+from gnnbench.engine.process.variants import extensions
 from tests.variants import compiled
 from tests.variants.repositories import commit, git, version
 
@@ -125,6 +126,15 @@ def test_a_folder_uses_what_was_built_of_the_same_sources(prepare, tmp_path):
         with prepare("path:../other", folder, build="true") as made:
             assert made.places[0].built(str(folder / "fastk" / "_k.so")) is serves
     assert "path:../other is used as it is: --build builds commits" in prepare.said
+
+
+def test_a_module_in_pythonpath_is_the_project_s_if_its_settings_name_it(tmp_path, monkeypatch):
+    folder, site = compiled.create(tmp_path / "fastk"), tmp_path / "site"
+    (site / "fastk").mkdir(parents=True)
+    for name in ("fastk/_k.abi3.so", "_j.abi3.so"):
+        (site / name).touch()
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    assert extensions.in_use(folder) == {str(site / "fastk" / "_k.abi3.so")}
 
 
 def test_what_a_compiler_says_is_in_the_message(prepare, tmp_path):

@@ -1,6 +1,7 @@
 """The compiled modules of a project: whether it has any, and where those are that are in use here."""
 
 import importlib.metadata
+import os
 import re
 import shlex
 from contextlib import suppress
@@ -11,7 +12,7 @@ from ...measure.fingerprint.libraries import NATIVE
 from .import_roots import Place
 from .places import is_compiled
 
-_SAYS = ("pyproject.toml", "setup.py", "setup.cfg")
+_SAYS = ("pyproject.toml", "setup.py", "setup.cfg", "CMakeLists.txt", "meson.build")
 _COMPILES = re.compile(
     r"ext[_-]modules|Extension\(|cythonize|cffi_modules|rust_?extensions|setuptools.rust|maturin|mesonpy"
     r"|scikit.build|skbuild|mypycify|pybind11|nanobind|cpp_extension"
@@ -40,13 +41,18 @@ def advice(home: Path) -> str:
 
 
 def in_use(home: Path) -> frozenset[str]:
-    """Return the compiled modules that are installed here of a project."""
-    modules: set[str] = set()
-    for name in set(_NAME.findall(_settings(home))):
+    """Return the compiled modules of a project that are installed here, or in folders of PYTHONPATH."""
+    text = _settings(home)
+    folders = map(Path, filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)))
+    files = (file for folder in folders for depth in ("*", "*/*") for file in folder.glob(depth))
+    natives = (file for file in files if NATIVE.search(file.name))
+    words = set(re.findall(r"\w+", text))
+    modules = {str(real_path(file)) for file in natives if file.name.partition(".")[0] in words}
+    for name in set(_NAME.findall(text)):
         with suppress(importlib.metadata.PackageNotFoundError, ValueError):
-            files = importlib.metadata.files(name) or ()
-            natives = (file for file in files if NATIVE.search(file.name))
-            modules |= {str(real_path(Path(str(file.locate())))) for file in natives}
+            listed = importlib.metadata.files(name) or ()
+            installed = (Path(str(file.locate())) for file in listed if NATIVE.search(file.name))
+            modules |= {str(real_path(file)) for file in installed}
     return frozenset(modules)
 
 
