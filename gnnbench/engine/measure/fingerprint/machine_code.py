@@ -7,7 +7,7 @@ the folder of the build count.
 
 import re
 import subprocess
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -24,7 +24,7 @@ from .disassembly import HASH, MACHINE, Function, disassembled, plain
 VERSION = 2
 """Of the hashes."""
 CONSTANTS, IMPORTS = "constants", "imports"
-"""Names of what is beside functions: variables, and constants that no function names; imports."""
+"""Names of what is beside functions: variables and constants that no function names alone; imports."""
 _MOST_BYTES = 1 << 26
 """Larger files are not disassembled."""
 _WRITABLE, _ALLOCATED, _EXECUTABLE, _OF_THREADS = 1, 2, 4, 0x400
@@ -117,7 +117,8 @@ class _Library:
             if (match := _RELATIVE.search(line))
         }
         addends = {addend for name, _, addend in self._pointers.values() if not name}
-        self._hashed = self._named | addends
+        self._hashed, self._pointed = self._named | addends, sorted(addends)
+        self._exported = {each["st_value"] for each in self._tables[-1].iter_symbols()}
         places = (*self._named, *addends, *self._variables.addresses, *self._variables.ends)
         self._starts = sorted({*places, *(part["sh_addr"] for part in self._sections)})
         self._handlers = _handlers(elf, [each.address for each in code])
@@ -169,18 +170,25 @@ class _Library:
         return plain(name or (local if start == addend else ""))
 
     def _pieces(self, left_out: Collection[int]) -> Iterator[str]:
-        """Yield variables, but for some, and constants that neither instructions nor pointers lead to."""
+        """Yield variables and constants, but for some and those that belong to functions, and for zeros."""
         for part in self._sections:
-            if _is_zero(part):
-                yield f"{part.name} {part['sh_size']}"
-            elif not part["sh_flags"] & _EXECUTABLE and not _LAID_OUT.match(part.name):
+            if not (_is_zero(part) or part["sh_flags"] & _EXECUTABLE or _LAID_OUT.match(part.name)):
                 at, end = part["sh_addr"], part["sh_addr"] + part["sh_size"]
                 while at < end:
                     # Of variables the place counts, too.
-                    place = self._at(at) if part["sh_flags"] & _WRITABLE else self._name(at)
-                    if at not in (left_out if part["sh_flags"] & _WRITABLE else self._hashed):
-                        yield f"{part.name} {place} {self._content(at, self._end(at))}"
-                    at = self._end(at)
+                    is_variable, following = part["sh_flags"] & _WRITABLE, self._end(at)
+                    content = self._content(at, following)
+                    belongs = at in left_out or self._is_own(at) if is_variable else at in self._hashed
+                    if not belongs and content != _EMPTY:
+                        yield f"{part.name} {self._at(at) if is_variable else self._name(at)} {content}"
+                    at = following
+
+    def _is_own(self, address: int) -> bool:
+        """Whether only instructions lead to the variable at an address."""
+        start, end, _ = self._variables.before(address)
+        at = bisect_left(self._pointed, start)
+        is_pointed = at < len(self._pointed) and self._pointed[at] < end
+        return address < end and not is_pointed and start not in self._exported
 
     def _name(self, address: int) -> str:
         """Return the name of the constant that begins at an address; empty if none does."""
@@ -235,8 +243,10 @@ class _Library:
         start, end, name = self._variables.before(address)
         if part["sh_flags"] & _WRITABLE:
             # Two variables with the same content are two all the same.
+            has_content = self._is_own(address) and not _is_zero(part)
+            content = self._content(start, end) if has_content else ""
             name, start = (HASH.sub("", name), start) if address < end else ("", part["sh_addr"])
-            return f"{part.name} {name}+{address - start}"
+            return f"{part.name} {name}+{address - start} {content}"
         if address >= end:
             start, end, name = address, self._end(address), ""
         return f"{part.name} {plain(name)}+{address - start} {self._content(start, end, deep)}"
