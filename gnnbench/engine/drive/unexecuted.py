@@ -36,9 +36,9 @@ def unexecuted(
     if not functions:
         return
     with ExitStack() as stack:
-        sides = [stack.enter_context(trapped(side, functions)) for side in (terms.base, terms.head)]
-        trees = tuple(str(tree) for side in sides for tree in side.trees)
-        terms = Terms(*sides, about="changed functions: ", spared=SIDES, untimed=True, trapped=functions)
+        base, head = (stack.enter_context(trapped(side, functions)) for side in (terms.base, terms.head))
+        trees = tuple(map(str, (*base.trees, *head.trees)))
+        terms = Terms(base, head, about="changed functions: ", spared=SIDES, untimed=True, trapped=functions)
         pair = stack.enter_context(pairs.started(terms))
         for trial in differing:
             in_time = not pair.broken and RealTime.seconds() < end

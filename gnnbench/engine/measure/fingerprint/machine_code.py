@@ -275,8 +275,9 @@ class _Library:
         part = self._section(start)
         whole = self._data[part["sh_addr"]]
         content = bytearray(whole[start - part["sh_addr"] : end - part["sh_addr"]])
-        if not part["sh_flags"] & _WRITABLE and _TEXT.fullmatch(content):  # it ends as another text does
-            content += _TEXT.match(whole, end - part["sh_addr"])[0]
+        rest = _TEXT.match(whole, end - part["sh_addr"])
+        if rest and not part["sh_flags"] & _WRITABLE and _TEXT.fullmatch(content):
+            content += rest[0]  # it ends as another text does
         written = []
         for address in range(-(-start // _WORD) * _WORD, end, _WORD) if part["sh_flags"] & _WRITABLE else ():
             if address in self._pointers:
@@ -306,7 +307,7 @@ def _handlers(elf: ELFFile, starts: Sequence[int]) -> Mapping[int, list[str]]:
     table = elf.get_section_by_name(_HANDLERS)
     if table:
         content = table.data()
-        entries = elf.get_dwarf_info(follow_links=False).EH_CFI_entries()
+        entries: Sequence[Any] = elf.get_dwarf_info(follow_links=False).EH_CFI_entries()
         handled = {each.lsda_pointer: each for each in entries if getattr(each, "lsda_pointer", None)}
         ends = [*sorted(handled)[1:], table["sh_addr"] + table["sh_size"]]
         for at, end in zip(sorted(handled), ends, strict=True):
