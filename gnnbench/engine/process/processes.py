@@ -11,8 +11,9 @@ from ..ground.devices import why_no_cuda
 from ..ground.files import project, real_path
 from ..measure.instructions import callgrind, counting
 from .parents import Parents, Shared
+from .variants import places
 from .variants.child import SIDES, Child, DiedError, Process
-from .variants.import_roots import Place, Trees
+from .variants.import_roots import Trees
 from .variants.prepare import Prepared
 
 BASE_AGAIN = "a second process of the base"
@@ -36,6 +37,8 @@ class Terms:
     """The sides that need not start."""
     untimed: bool = False
     """Whether nothing is timed; then they note what they use."""
+    trapped: Collection[str] = ()
+    """Libraries in which some functions end the process; each test then runs in a process of its own."""
 
 
 class Processes:
@@ -164,7 +167,7 @@ class Processes:
             terms={
                 "recorded": self.terms.untimed,
                 "forks": self._forks,
-                "apart": bool(self.terms.counter) and why_no_cuda() is not None,
+                "apart": bool(self.terms.counter or self.terms.trapped) and why_no_cuda() is not None,
             },
         )
         return child
@@ -187,12 +190,9 @@ class Processes:
 
     def _trees(self, given: Prepared) -> Trees:
         top = str(real_path(project(self.shared.plan.folder)))
-        return Trees(list(map(str, given.trees)), given.places or self._in_place(), top)
-
-    def _in_place(self) -> list[Place]:
-        """Return places that move nothing: with them, imports take as long as those of the other side."""
-        places = (place for given in self._given.values() for place in given.places)
-        return [Place(place.source, place.source, place.tracked) for place in places]
+        others = (place for other in self._given.values() for place in other.places)
+        used = given.places or [*map(places.of_working_tree, others)]
+        return Trees(list(map(str, given.trees)), used, top)
 
     def send(self, side: str, **command: Any) -> None:
         """Send a command."""

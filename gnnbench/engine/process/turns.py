@@ -177,7 +177,8 @@ class Turns:
                     answers.append(self._take(side, ends=False))
             if self._ended:
                 raise _EndedError
-            found = Inspections.of(answers[0], answers[1], self._processes.differing_variables())
+            terms, variables = self._processes.terms, self._processes.differing_variables()
+            found = Inspections.of(answers[0], answers[1], variables, terms.trapped)
             if found.same_code and not self._shared.plan.time_all:
                 found = self._with_costs(found)
             if self._shared.plan.results and not found.same_code:

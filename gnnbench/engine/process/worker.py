@@ -272,7 +272,8 @@ class Worker(Overrides, Instrument):
         if text:
             return dict(json.loads(text))
         failure = outcome.Failure(f"its process ended with exit status {status}", skipped=False)
-        return {"answer": "done", "failure": failure._asdict(), "held": False, "fixture": ""}
+        # The fork has read the number of the last command.
+        return {"answer": "done", "number": None, "failure": failure._asdict(), "held": False, "fixture": ""}
 
     def _run_here(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Run a test, after what only earlier tests need was torn down."""

@@ -131,7 +131,7 @@ class Process(ABC):
             except ClosedError:
                 raise self._died() from None
             if found is not None:
-                if number in (None, found.get("number")):
+                if number is None or found.get("number") in (None, number):
                     return found
                 self._early[found.get("number")] = found
             if self.status(0.0) is not None:
