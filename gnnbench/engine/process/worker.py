@@ -255,19 +255,18 @@ class Worker(Overrides, Instrument):
         """Run the test that a command names, here or in a fork, and return how it ended."""
         if not self._apart:
             return self._run_here(command)
-        read, write = os.pipe()
-        sys.stdout.flush()
-        child = os.fork()
-        if not child:
-            try:
-                ended = self._run_here(command)
-                os.write(write, json.dumps({**ended, "number": self._number}).encode())
-            finally:
-                os._exit(0)
-        os.close(write)
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        os.set_blocking(read, False)  # what the test started may still have the other end
-        with os.fdopen(read, "rb") as answer:
+        with tempfile.TemporaryFile() as answer:
+            sys.stdout.flush()
+            child = os.fork()
+            if not child:
+                try:
+                    ended = self._run_here(command)
+                    answer.write(json.dumps({**ended, "number": self._number}).encode())
+                    answer.flush()
+                finally:
+                    os._exit(0)
+            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            answer.seek(0)
             text = answer.read()
         if text:
             return dict(json.loads(text))
