@@ -194,7 +194,7 @@ def test_shards_are_timed_apart_and_merged_into_the_whole(suite):
 def test_instructions_are_counted_where_the_code_differs(in_process, tmp_path, monkeypatch):
     valgrind(monkeypatch, tmp_path)
     (tmp_path / "test_a.py").touch()
-    more = {"answer": "counted", "totals": [2000, 2000], "capability": "avx2"}
+    more = {"answer": "counted", "totals": [2000, 2000]}
     both = {"inspect test_a.py::test_kept": inspected(work="1")}
     names = ["test_a.py::test_kept", "test_a.py::test_changed"]
     answering(monkeypatch, tmp_path, names, base=both, head={**both, "count": more})

@@ -44,6 +44,7 @@ def test_a_comment_changes_nothing_and_a_function_that_differs_is_named(folder):
     assert "0 of 2 benchmarks run changed code, 2 run the same code" in result.stdout
     result, changed = affected(folder, "git:v2", "git:v3")
     assert changed["test_work"]["libraries"] == ["work in _k.so"]
+    assert "1 of 2 benchmarks runs changed code, 1 runs the same code" in result.stdout
     assert "built git:v2" not in result.stderr, "it is kept"
 
 

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from gnnbench.engine.process.variants import builds as module
+from gnnbench.engine.process.variants import extensions
 from tests.variants import compiled
 from tests.variants.repositories import commit, git, version
 
@@ -114,6 +115,26 @@ def test_the_working_tree_is_built_with_what_differs_from_the_commit(prepare, tm
     with prepare(".", folder, **build) as made, prepare("git:HEAD", folder, **build) as committed:
         assert made.trees == committed.trees, "what has the same content is built once"
         assert len(kept(prepare)) == 2
+
+
+def test_a_folder_uses_what_was_built_of_the_same_sources(prepare, tmp_path):
+    folder, other = compiled.create(tmp_path / "fastk"), tmp_path / "other"
+    (folder / "fastk" / "_k.so").touch()
+    git(tmp_path, "clone", "-q", str(folder), str(other))
+    for source, serves in ((compiled.SOURCE, False), ((folder / "fastk" / "k.c").read_text(), True)):
+        (other / "fastk" / "k.c").write_text(source)
+        with prepare("path:../other", folder, build="true") as made:
+            assert made.places[0].built(str(folder / "fastk" / "_k.so")) is serves
+    assert "path:../other is used as it is: --build builds commits" in prepare.said
+
+
+def test_a_module_in_pythonpath_is_the_project_s_if_its_settings_name_it(tmp_path, monkeypatch):
+    folder, site = compiled.create(tmp_path / "fastk"), tmp_path / "site"
+    (site / "fastk").mkdir(parents=True)
+    for name in ("fastk/_k.abi3.so", "_j.abi3.so"):
+        (site / name).touch()
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    assert extensions.in_use(folder) == {str(site / "fastk" / "_k.abi3.so")}
 
 
 def test_what_a_compiler_says_is_in_the_message(prepare, tmp_path):

@@ -1,11 +1,12 @@
 import importlib.metadata
+import os
 import sys
 from importlib.machinery import PathFinder
 
 import pytest
 from _pytest.assertion.rewrite import AssertionRewritingHook
 
-from gnnbench.engine.process.variants.import_roots import Trees
+from gnnbench.engine.process.variants.import_roots import Place, Trees
 
 
 def write(folder, *names):
@@ -95,3 +96,35 @@ def test_versions(trees):
     assert [one.version for one in trees.find_distributions(context(name="thing"))] == ["1.5"]
     assert not list(trees.find_distributions(context(path=["elsewhere"])))
     assert not list(Trees([]).find_distributions())
+
+
+@pytest.mark.parametrize(
+    ("tree", "borrows", "module", "age", "serves"),
+    [
+        ("commit", True, "caller/pkg/_k.so", 0, True),
+        ("commit", True, "caller/pkg/_k.so", 1, False),
+        ("commit", False, "caller/pkg/_k.so", 0, False),
+        ("commit", True, "caller/pkg/_version.py", 1, True),
+        ("commit", False, "caller/build/lib/_k.so", 0, False),
+        ("commit", True, "installed/_k.so", 1, False),
+        ("commit", False, "installed/_k.so", 0, False),
+        ("commit", False, "commit/pkg/_k.so", 0, True),
+        ("commit", True, "commit/pkg/_k.so", 1, False),
+        ("caller", True, "caller/build/lib/_k.so", 0, True),
+        ("caller", True, "caller/pkg/_k.so", 1, False),
+        ("caller", True, "caller/pkg/k.c", 1, None),
+        ("commit", False, "installed/other.so", 1, None),
+    ],
+)
+def test_whether_what_a_build_made_serves_a_side(tmp_path, tree, borrows, module, age, serves):
+    """`age`: by how much it is older than a source of the folder in which it was built."""
+    for folder in ("caller", "commit"):
+        write(tmp_path, f"{folder}/pkg/k.c")
+        os.utime(tmp_path / folder / "pkg/k.c", (100, 100))
+    write(tmp_path, module)
+    os.utime(tmp_path / module, (100 - age, 100 - age))
+    caller, installed = str(tmp_path / "caller"), [str(tmp_path / "installed/_k.so")]
+    ignored = ["pkg/_k.so", "pkg/_version.py", "build/"]
+    terms = {"borrows": borrows, "sources": ["pkg/k.c", "pkg/gone.c"]}
+    place = Place(caller, str(tmp_path / tree), ["pkg/k.c", "pkg/gone.c"], ignored, installed, **terms)
+    assert place.built(str(tmp_path / module)) is serves

@@ -24,6 +24,7 @@ from ..process.variants.collected import Suite
 from ..process.variants.prepare import Prepared
 from . import confirm
 from .result import Result
+from .unexecuted import unexecuted
 
 ANSWER_SECONDS = 1800.0
 """Under callgrind, an import of torch and PyG takes half a minute of processor time."""
@@ -77,6 +78,9 @@ class Inspecting:
             broken = pair.broken is not None and self._pairs.shared.left_seconds() > 0
             if self.trials:
                 pair.check_trees()
+        if not self._pairs.shared.plan.time_all:
+            for trial, found in unexecuted(self.trials.values(), self._terms, self._pairs, end):
+                trial.inspections = found
         confirm.failures(self._terms, self._pairs.shared, self._listener, self.trials.values())
 
     def _take(self, suite: Suite) -> None:

@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import geometric_mean
 from typing import Any, Literal, NamedTuple, Self
@@ -168,9 +168,16 @@ class Inspections:
 
     @classmethod
     def of(
-        cls, base: Mapping[str, Any], head: Mapping[str, Any], variables: Iterable[str] = ()
+        cls,
+        base: Mapping[str, Any],
+        head: Mapping[str, Any],
+        variables: Iterable[str] = (),
+        trapped: Collection[str] = (),
     ) -> "Inspections":
-        """Compare what both workers answered to `inspect`; `variables` of the environment differ."""
+        """Compare what both workers answered to `inspect`; `variables` of the environment differ.
+
+        `trapped`: libraries that do not count, as no function that differs was executed.
+        """
         counts = base["counts"], head["counts"]
         unseen = base["unseen"] or head["unseen"]
         if base["unseen"] != head["unseen"]:
@@ -180,7 +187,9 @@ class Inspections:
             prints = (codec.decode(side["fingerprint"], Fingerprint) for side in (base, head))
             difference = Difference.between(*prints)
             settings = (*difference.settings, *(f"${name}" for name in variables))
-            difference = replace(difference, settings=tuple(dict.fromkeys(settings)))
+            libraries = tuple(name for name in difference.libraries if name not in trapped)
+            settings = tuple(dict.fromkeys(settings))
+            difference = replace(difference, libraries=libraries, settings=settings)
         memory = MemoryChange.between(*(Peaks.of(side.get("memory")) for side in (base, head)))
         if difference is not None and not difference:
             memory = None

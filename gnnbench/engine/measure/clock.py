@@ -133,14 +133,10 @@ def wanted_seconds(clock: Clock, least_seconds: float, usual_seconds: float = RO
 def calibrated_iterations(
     time_round: Callable[[int], float], iterations: int, wanted: float, clock: Clock
 ) -> int:
-    """Find how many iterations make a round of about the wanted length.
+    """Find how many iterations make a round of about the wanted seconds; half of that is accepted.
 
-    Args:
-        time_round: times one round of some iterations; returns its seconds.
-        wanted: seconds. A round of half this length is accepted.
-
-    Raises:
-        ClockError: the clock shows no time for the largest number of iterations.
+    `time_round` times one round of some iterations. Raises ClockError if the clock shows no time for the
+    largest number of them.
     """
     while True:
         iterations = min(iterations, _MAX_ITERATIONS)

@@ -91,7 +91,6 @@ def _copy_sparse(value: Any, copies: Copies) -> Any:
 
 
 def _why_not(value: Any) -> str | None:
-    """Return why a tensor cannot be copied; None if it can."""
     torch = _torch()
     reasons = {
         "a non-leaf tensor of an autograd graph": not value.is_leaf,

@@ -111,8 +111,7 @@ _PEAK = "5"
 def growth_bytes(run: Callable[[], object]) -> int | None:
     """Call a function, in any case, and return by how much the resident set grew at most.
 
-    The system knows the peak of the resident set since it was last reset. Memory that the allocator of C
-    keeps for later would hide a call's growth, so it is given back before. Not exact: pages count when they
+    The system knows the peak of the resident set since it was last reset. Not exact: pages count when they
     are first written to, and what Python keeps of earlier calls serves again.
 
     Worker processes that live before and after the call count too, each with its own peak. Memory that
@@ -122,7 +121,8 @@ def growth_bytes(run: Callable[[], object]) -> int | None:
         Bytes beyond what was resident before the call; None: only Linux can tell.
     """
     with collector_paused():
-        _trim()
+        # Memory that the allocator of C keeps for later would hide growth: it is given back.
+        getattr(ctypes.CDLL(None), "malloc_trim", lambda _: None)(0)
         before = {}
         for process in (os.getpid(), *(worker.pid for worker in multiprocessing.active_children())):
             with suppress(OSError):
@@ -132,11 +132,6 @@ def growth_bytes(run: Callable[[], object]) -> int | None:
         if os.getpid() not in before:
             return None
         return sum(max(_peak_bytes(process) - peak, 0) for process, peak in before.items())
-
-
-def _trim() -> None:
-    """Give memory that the allocator of C keeps for later back to the system, where the C library can."""
-    getattr(ctypes.CDLL(None), "malloc_trim", lambda _: None)(0)
 
 
 def _peak_bytes(process: int | None) -> int:

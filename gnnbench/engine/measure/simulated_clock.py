@@ -81,7 +81,6 @@ class FakeMachine:
     """True times that differ in the older side of a comparison in turns."""
 
     def __post_init__(self) -> None:
-        """Draw the phase of the drift."""
         self._phase = np.random.default_rng(self.seed).uniform(0, 2 * math.pi)
 
     @classmethod

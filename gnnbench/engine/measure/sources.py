@@ -89,7 +89,8 @@ def collect(root: Path, suite: Collection[str] = ()) -> Sources:
     `suite`: the top-level names, and the first folders below `root`, that contain the benchmarks.
     """
     root = root.resolve()
-    distributions, tools, tracked = metadata.packages_distributions(), _tools(), cache(git.tracked)
+    places = tuple(place for place in sys.path if any(Path(place).glob("*-info")))
+    distributions, tools, tracked = _distributions(places), _tools(), cache(git.tracked)
     trees: dict[Path, set[str]] = {root: set()}
     packages: dict[str, Package] = {}
     for name, path in _imported():
@@ -111,6 +112,12 @@ def collect(root: Path, suite: Collection[str] = ()) -> Sources:
         tuple(sorted(described, key=lambda tree: tree.path)),
         dict(sorted(packages.items())),
     )
+
+
+@cache
+def _distributions(_places: tuple[str, ...]) -> Mapping[str, list[str]]:
+    """Return the distributions of each top-level name; to look them up takes most of a second."""
+    return metadata.packages_distributions()
 
 
 def installed(name: str) -> Package | None:

@@ -97,18 +97,10 @@ class Held:
         tested: Collection[str] = (),
         noting: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> bool:
-        """Answer the coordinator's commands until the benchmark may go on.
+        """Answer the coordinator's commands until the benchmark may go on; raise what it raises.
 
-        Args:
-            ask: sends an answer and returns the next command.
-            fixed: whether the inputs must keep their values when results are compared.
-
-        Returns:
-            Whether the test is to end here, because the call need not run.
-
-        Raises:
-            ClockError: the clock cannot time the call.
-            Exception: what the benchmark raises.
+        `fixed`: whether the inputs must keep their values when outputs are compared. Returns whether the test
+        is to end here, because the call need not run.
         """
         self._obey = {
             "inspect": lambda _command: self._inspect(noting),
@@ -165,7 +157,6 @@ class Held:
         return seconds
 
     def _inspect(self, noting: Callable[[], AbstractContextManager[None]]) -> dict[str, Any]:
-        """Take counters and fingerprint of one call."""
         with noting():
             found = self.inspect()
         self.codes = found.codes if found.fingerprint else ()
@@ -201,7 +192,6 @@ class Held:
     def _return(
         self, command: Mapping[str, Any], scope: Mapping[str, Any], tested: Collection[str], *, fixed: bool
     ) -> dict[str, Any]:
-        """Make calls whose outputs are compared."""
         if self.no_calls:
             return {"answer": "nothing returned", "reason": self.no_calls}
         from ..ground.outputs import TooMuchError
@@ -227,7 +217,6 @@ class Held:
         return {"answer": "saved", "files": self._compared.save(command["wanted"], Path(command["folder"]))}
 
     def _count(self, answer: str, take: Callable[[Pedantic, Callgrind], dict[str, Any]]) -> dict[str, Any]:
-        """Count the instructions of a call, or divide them among the Python functions."""
         if self.no_calls:
             return {"answer": "not counted", "reason": self.no_calls}
         counter = counting.here()

@@ -73,22 +73,15 @@ class Pair(Processes):
         self.stop(_QUIT_SECONDS if kind is None and self.broken is None else 0.0)
 
     def visit(self, trial: Trial, seconds: float, at_most_seconds: float = math.inf) -> Visit | NotTimed:
-        """Time a benchmark in turns, or return why it cannot be timed.
+        """Time a benchmark in turns, or return why it cannot be timed; then `broken` says whether others can.
 
-        After a failure, `broken` says whether more can be visited.
-
-        Args:
-            seconds: for the turns, of which there are at least five, without set-up and calibration. If a
-                process can time it only once, it gets one turn, in the first visit of a pair.
-            at_most_seconds: with set-up and calibration; fewer turns are enough if five do not end in it.
+        There are at least five turns, or fewer if five do not end in `at_most_seconds`, which include set-up
+        and calibration. If a process can time it only once, it gets one turn, in the first visit of a pair.
         """
         return self._with_turns(trial, lambda turns: turns.visit(seconds, at_most_seconds))
 
     def inspect(self, trial: Trial) -> Inspections | NotTimed:
-        """Inspect a call of a benchmark on both sides, or return why it cannot be inspected.
-
-        After a failure, `broken` says whether more can be inspected.
-        """
+        """Inspect a call of a benchmark on both sides, or return why it cannot be inspected."""
         found = self._with_turns(trial, Turns.inspect)
         collected = {side: answer["used"] for side, answer in self.collected.items() if "used" in answer}
         crossed = {side: used["crossed"] for side, used in (collected | self.used).items() if used}
@@ -109,10 +102,7 @@ class Pair(Processes):
         return found
 
     def count(self, trial: Trial) -> list[Instructions] | NotTimed:
-        """Count the instructions of a call on both sides, or return why they cannot be counted.
-
-        After a failure, `broken` says whether more can be counted.
-        """
+        """Count the instructions of a call on both sides, or return why they cannot be counted."""
         return self._with_turns(trial, Turns.count)
 
     def _with_turns(self, trial: Trial, do: Callable[[Turns], _Found | NotTimed]) -> _Found | NotTimed:

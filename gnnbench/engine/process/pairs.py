@@ -19,7 +19,7 @@ from .processes import Terms
 
 _STARTS = 2
 """A pair is given up after this many failed starts."""
-_FAILURES = ("died", "failed", "incomparable")
+_FAILURES = ("died", "failed")
 """Kinds of failures that processes of their own may not have."""
 
 
@@ -67,13 +67,9 @@ class Pairs(ExitStack):
     ) -> tuple[Pair, PairTimes]:
         """Time benchmarks in a new pair, as far as the time of its plan allows.
 
-        Args:
-            trials: the benchmarks of the run, by name.
-            take: called with each result; returns whether the benchmark needs no timing.
-
-        Returns:
-            The processes, which have ended, and what they measured. The price of the pair is all time
-            outside its visits, the end of its processes included.
+        `take` is called with each result, and returns whether the benchmark needs no timing. Returns the
+        processes, which have ended, and what they measured. The price of the pair is all time outside of its
+        visits, the end of its processes included.
         """
         visits: dict[str, Visit] = {}
         failures: dict[str, NotTimed] = {}

@@ -9,10 +9,11 @@ from typing import Any
 from ..ground.cpu import RealTime
 from ..ground.devices import why_no_cuda
 from ..ground.files import project, real_path
-from ..measure.instructions.counting import Watched
+from ..measure.instructions import callgrind, counting
 from .parents import Parents, Shared
+from .variants import places
 from .variants.child import SIDES, Child, DiedError, Process
-from .variants.import_roots import Place, Trees
+from .variants.import_roots import Trees
 from .variants.prepare import Prepared
 
 BASE_AGAIN = "a second process of the base"
@@ -36,6 +37,8 @@ class Terms:
     """The sides that need not start."""
     untimed: bool = False
     """Whether nothing is timed; then they note what they use."""
+    trapped: Collection[str] = ()
+    """Libraries in which some functions end the process; each test then runs in a process of its own."""
 
 
 class Processes:
@@ -143,23 +146,30 @@ class Processes:
 
     def _launched(self, side: str, given: Prepared, sessions: Sequence[str] = ()) -> Child:
         """Start a side in a process, or one with a session of each of the given sides."""
-        plan, logs, watched = self.shared.plan, self.shared.logs, Watched({}, ())
+        plan, logs, under = self.shared.plan, self.shared.logs, list[str]()
+        environment = {_HASH_SEED: self._hash_seed}
         if self.terms.counter:
             files = logs / f"{side}-{self.number}"
             files.mkdir()
-            watched = Watched.by_callgrind(files)
+            environment |= counting.variables(files)
+            under = callgrind.command(files)
         child = self.children[side] = Child(
             plan.arguments,
-            environment={_HASH_SEED: self._hash_seed, **watched.environment, **given.environment},
+            environment={**environment, **given.environment},
             trees=self._trees(given),
             sessions=[(SIDES.index(name), self._trees(self._given[name])) for name in sessions],
             folder=plan.folder,
             log=logs / f"{side}-{self.number}.log",
             pair=self.number,
             side=side,
-            under=watched.under,
-            apart=bool(self.terms.counter) and why_no_cuda() is not None,  # CUDA does not work in a fork
-            terms={"recorded": self.terms.untimed, "forks": self._forks, "defaults": plan.defaults},
+            under=under,
+            # CUDA does not work in a fork.
+            terms={
+                "recorded": self.terms.untimed,
+                "forks": self._forks,
+                "defaults": plan.defaults,
+                "apart": bool(self.terms.counter or self.terms.trapped) and why_no_cuda() is not None,
+            },
         )
         return child
 
@@ -180,14 +190,10 @@ class Processes:
             raise
 
     def _trees(self, given: Prepared) -> Trees:
-        """Return where the modules of a side are."""
         top = str(real_path(project(self.shared.plan.folder)))
-        return Trees(list(map(str, given.trees)), given.places or self._in_place(), top)
-
-    def _in_place(self) -> list[Place]:
-        """Return places that move nothing: with them, imports take as long as those of the other side."""
-        places = (place for given in self._given.values() for place in given.places)
-        return [Place(place.source, place.source, place.tracked) for place in places]
+        others = (place for other in self._given.values() for place in other.places)
+        used = given.places or [*map(places.of_working_tree, others)]
+        return Trees(list(map(str, given.trees)), used, top)
 
     def send(self, side: str, **command: Any) -> None:
         """Send a command."""

@@ -37,7 +37,7 @@ _TIE = "{} changes when the inputs move by units in the last place"
 _KEEPS = "the head keeps {} more with each call"
 _ATTRIBUTE = re.compile(r"^output.*\.\w+$| after the calls$")
 _PRIVATE = "._"
-"""In the place of an attribute whose name begins with an underscore: it may be another without any harm."""
+"""In the place of an attribute whose name begins with an underscore: it may differ without harm."""
 
 
 class _DifferError(Exception):
@@ -97,18 +97,16 @@ def _typed(kind: str, shape: Sequence[int]) -> str:
 
 
 class _Comparing:
-    """The comparison of one benchmark."""
-
-    def __init__(self, sides: tuple[Mapping[str, Any], Mapping[str, Any]], fetch: Fetch, left: str) -> None:
+    def __init__(self, sides: tuple[Mapping[str, Any], Mapping[str, Any]], fetch: Fetch, note: str) -> None:
         self._sides, self._fetch = sides, fetch
         self._inputs, self._calls = ([side[name] for side in sides] for name in ("inputs", "calls"))
         self._elements = sides[_BASE]["elements"]
         self._writable = [set(side["writable"]) for side in sides]
         self._get_the_same = self._writable[_BASE] == self._writable[_HEAD]
         """Whether the same inputs of both sides get new values."""
-        self._left = [left] if left else []
+        self._reservations = [note] if note else []
         """What could not be compared."""
-        self._others: list[str] = []
+        self._lacking: list[str] = []
         """Inputs that only one side has, and whose parts the base has."""
         self._compared = 0
         self._worst = 0.0
@@ -121,15 +119,15 @@ class _Comparing:
         except _DifferError as error:
             return Agreement("differ", str(error))
         repeated = self._get_the_same and self._sides[_HEAD]["kept"] and not self._sides[_BASE]["kept"]
-        if self._others:
-            return not_compared(_OTHERS.format(self._others[0]))
-        left = "; ".join(dict.fromkeys(self._left))
+        if self._lacking:
+            return not_compared(_OTHERS.format(self._lacking[0]))
+        reservation = "; ".join(dict.fromkeys(self._reservations))
         if not self._compared:
-            return not_compared(left or _NOTHING)
+            return not_compared(reservation or _NOTHING)
         too_long = any(side["is_too_long"] for side in self._sides)
         reason, worst = _REPEATED if repeated else _TOO_LONG * too_long, self._worst or None
         return Agreement(
-            "close" if worst else "equal", reason, worst, only_repeated=repeated, reservation=left
+            "close" if worst else "equal", reason, worst, only_repeated=repeated, reservation=reservation
         )
 
     def _compare_all(self) -> None:
@@ -147,7 +145,7 @@ class _Comparing:
             self._compare_overwritten()
         for side, other in ((_BASE, _HEAD), (_HEAD, _BASE)):
             only = sorted(self._writable[side] - self._writable[other])
-            self._others += [f"{SIDES[side]} has {place}" for place in only]
+            self._lacking += [f"{SIDES[side]} has {place}" for place in only]
         if not self._repeats(_HEAD):
             raise _DifferError(self._how_not_repeated())
         kept = head["kept_bytes"] - base["kept_bytes"]
@@ -158,7 +156,9 @@ class _Comparing:
         for what, number in (("shared", GIVEN), ("reused", NEW), ("reused", AGAIN)):
             other = "an input" if what == "shared" else "an earlier output"
             for place in self._of_head_only(number, what):
-                self._left.append(f"output{place} shares memory with {other}, and that of the base does not")
+                self._reservations.append(
+                    f"output{place} shares memory with {other}, and that of the base does not"
+                )
 
     def _of_head_only(self, number: int, what: str) -> list[str]:
         base, head = (calls[number][what] for calls in self._calls)
@@ -192,12 +192,11 @@ class _Comparing:
         return "the head does not repeat itself, and the base does"
 
     def _compare(self, number: int) -> None:
-        """Compare the parts of a call."""
         base, head = (calls[number] for calls in self._calls)
         if head["failure"]:
             raise _DifferError(f"{HEAD_RAISES}{head['failure']}, the base does not")
         left = {**base["left"], **head["left"]}
-        self._left += [f"output{place} is a {kind}" for place, kind in left.items()]
+        self._reservations += [f"output{place} is a {kind}" for place, kind in left.items()]
         for place in dict.fromkeys((*base["parts"], *head["parts"])):
             there, here = base["parts"].get(place), head["parts"].get(place)
             if place.endswith(" by the output") and not base["differentiable"]:
@@ -209,7 +208,7 @@ class _Comparing:
                 if not self._may_lack(lacking, number, place):
                     raise _DifferError(self._only(number, place, 1 - lacking))
             elif harmless := _harmless(place):
-                self._left.append(harmless)
+                self._reservations.append(harmless)
             elif there[:2] != here[:2]:
                 raise _DifferError(f"{place} is {_typed(*here[:2])} instead of {_typed(*there[:2])}")
             else:
@@ -222,7 +221,7 @@ class _Comparing:
         """
         call = self._calls[side][number]
         if harmless := _harmless(part, is_new=side == _BASE or part.endswith(" after the calls")):
-            self._left.append(harmless)
+            self._reservations.append(harmless)
             return True
         if part.startswith("output"):
             return side == _BASE and any(part.startswith(f"output{one}") for one in call["left"])
@@ -230,7 +229,7 @@ class _Comparing:
             return False
         place = input_of(part)
         if place in self._inputs[1 - side] and place not in self._inputs[side]:
-            self._others += [f"base has {place}"] if side == _HEAD else []
+            self._lacking += [f"base has {place}"] if side == _HEAD else []
             return True
         return part.endswith(" by the output") and not call["differentiable"]
 
@@ -266,7 +265,7 @@ class _Comparing:
             how = _how(place, compare(base, np.asarray(np.where(moves, base, head)), kind))
         if not is_tie:
             raise _DifferError(self._known(number, place) or how)
-        self._left.append(_TIE.format(place))
+        self._reservations.append(_TIE.format(place))
 
     def _compare_real(self, number: int, place: str, kind: str, base: Values, head: Values) -> float:
         """Return the largest error in floating-point numbers that are close, see `Closeness`."""
@@ -304,13 +303,11 @@ class _Comparing:
 
 
 def _harmless(part: str, *, is_new: bool = False) -> str:
-    """Return what is said of a part that may be another without harm; empty: it may not."""
+    """Return what is noted of a part that may differ without harm; empty: it may not."""
     place, _, what = part.rpartition(" ")
     if what in ("type", "order"):
-        return f"the {what if what == 'type' else 'order of the keys'} of {place} is another"
-    if _PRIVATE in part or (is_new and _ATTRIBUTE.search(part)):
-        return f"{part} is another"
-    return ""
+        return f"the {what if what == 'type' else 'order of the keys'} of {place} differs"
+    return f"{part} differs" if _PRIVATE in part or (is_new and _ATTRIBUTE.search(part)) else ""
 
 
 def _how(place: str, found: Closeness, errors: Sequence[Any] = (None,)) -> str:

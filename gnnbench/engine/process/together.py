@@ -86,8 +86,6 @@ def _registries() -> list[dict[str, partial[Any]]]:
 
 
 class _Session(NamedTuple):
-    """A session of pytest."""
-
     worker: Worker
     imports: Imports
     collected: Mapping[str, Any]

@@ -20,7 +20,6 @@ from ..judge.trial import Trial
 from ..judge.visit import Inspections, Kind, NotTimed, Size, Visit, lower
 from ..measure.clock import alternate
 from ..measure.instructions.counting import Instructions, read_frames
-from .forks import RETURN
 from .processes import BASE_AGAIN, Processes
 from .returned import agreement, depends_on_process, head_refuses
 from .unsteady import unsteady_places
@@ -116,7 +115,6 @@ class Turns:
         return no_benchmark("") if found is None else found
 
     def _end(self, sides: Sequence[str]) -> None:
-        """Let sides run the test to its end."""
         while going := [side for side in sides if side not in self._ended]:
             answers = self._untimed(going, command="next", leave=self._leaves)
             self._trial.has_several_calls |= any(answer.get("again") for answer in answers)
@@ -179,7 +177,8 @@ class Turns:
                     answers.append(self._take(side, ends=False))
             if self._ended:
                 raise _EndedError
-            found = Inspections.of(answers[0], answers[1], self._processes.differing_variables())
+            terms, variables = self._processes.terms, self._processes.differing_variables()
+            found = Inspections.of(answers[0], answers[1], variables, terms.trapped)
             if found.same_code and not self._shared.plan.time_all:
                 found = self._with_costs(found)
             if self._shared.plan.results and not found.same_code:
@@ -220,7 +219,6 @@ class Turns:
         return [answers[side] for side in SIDES]
 
     def _agreement(self) -> Agreement:
-        """Compare what calls on both sides return."""
         answers = self._returned(SIDES)
         if any(call["failure"] for call in answers[1].get("calls", ())):
             answers[1:] = self._returned(SIDES[1:])  # both sides may use one place at once, as a port
@@ -306,9 +304,7 @@ class Turns:
         self.used[side] = answer.get("used", {})
         if (failure := answer["failure"]) and not (self._leaves and failure["skipped"]):
             kind: Kind = "skipped" if failure["skipped"] else "failed"
-            self._ended[side] = NotTimed(
-                "incomparable" if failure["text"] == RETURN else kind, failure["text"]
-            )
+            self._ended[side] = NotTimed(kind, failure["text"])
         elif not answer["held"]:
             self._ended[side] = no_benchmark(answer["fixture"])
         else:
@@ -343,7 +339,5 @@ def joined(found: Mapping[str, NotTimed]) -> NotTimed:
         texts = {" and ".join(texts): next(iter(texts.values()))}
     text = "; ".join(f"{sides}: {text}" for sides, text in texts.items())
     kind: Kind = "skipped" if kinds == {"skipped"} and len(found) == len(SIDES) else "failed"
-    if "incomparable" in kinds:
-        kind = "incomparable"
     fails = [len(found) == 1 and side in found and found[side].kind == "failed" for side in SIDES]
     return NotTimed(kind, text, tuple(side for side in SIDES if side in found), *reversed(fails))

@@ -29,7 +29,6 @@ import zlib
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from socket import socket
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
@@ -42,7 +41,6 @@ from ..measure.clock import Call, Clock
 from ..measure.layouts import Layouts, clock_for
 from ..measure.seam import Pedantic
 from . import slowdown
-from .forks import RETURN, Forks
 from .held import Held, Once, Repeated, Whole
 from .unchanged.used import Used
 from .variants import forking, outcome
@@ -104,19 +102,15 @@ class Worker(Overrides, Instrument):
     ) -> None:
         """Take the connection and what this process is started for.
 
-        Args:
-            terms: what `Child` was given: `pair` and `side`, which is 1 for the head, seed a simulated clock;
-                `defaults` are those of gnnbench's options; with `apart`, each test runs in a fork of this
-                process, and so none depends on those before; with `recorded`, it notes what it uses; with
-                `forks`, the processes of pairs are forked from this one.
-            together: the process's sessions, if it has one of each side.
+        Of the terms that `Child` was given, `pair` and `side` (1 for the head) seed a simulated clock, and
+        `defaults` are those of gnnbench's options. With `recorded`, it notes what it uses; with `forks`, the
+        processes of pairs are forked from this one; with `apart`, each test runs in a fork: none depends on
+        those before.
         """
-        self._pair, self._side, self._apart = terms["pair"], terms["side"], terms["apart"]
+        self._pair, self._side = terms["pair"], terms["side"]
         self._number_of_session = terms.get("session", 0)
         super().__init__({**_OPTIONS, "randomly_seed": self._pair}, terms.get("defaults"))
-        self._is_parent = terms.get("forks", False)
-        self._forking = socket(fileno=terms["forking"]) if self._is_parent else None
-        """Brings the pipes of forks."""
+        self._is_parent, self._apart = terms.get("forks", False), terms.get("apart", False)
         self._link, self._trees = link, trees
         self._used = Used(trees) if terms.get("recorded") else None
         self._codes: Sequence[Sequence[CodeType]] = ()
@@ -130,7 +124,6 @@ class Worker(Overrides, Instrument):
         self._held = False
         self._refused: dict[str, str] = {}
         self._is_whole = True
-        self._forks, self._splits = Forks(), False
         self._seed = self._pair
         self._keeps = False
         """Whether outputs may be compared, for which the inputs are kept."""
@@ -179,16 +172,13 @@ class Worker(Overrides, Instrument):
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run the tests that the coordinator names."""
         config = session.config
-        # Benchmarks that are default on the other side only run on both. An older gnnbench leaves none out.
+        # Benchmarks that are default on the other side only run on both.
         left_out = getattr(config.pluginmanager.get_plugin(_CHOICE), "left_out", {})
         items = {**{item.nodeid: item for item in session.items}, **left_out}
         declared = [name for name, item in items.items() if declares(item)]
-        older = "" if config.pluginmanager.has_plugin(outcome.FIXTURES) else outcome.fixtures(config)
-        if self._apart or self._is_parent:
-            # Each fork would import them again, and an import of one changes what others execute.
-            suite = config.pluginmanager.get_plugin(_SUITE)  # of this side's gnnbench
-            name = "load_libraries" if self._apart else "load_used_libraries"
-            getattr(suite, name, lambda _items: None)(session.items)
+        suite = config.pluginmanager.get_plugin(_SUITE)  # of this side's gnnbench
+        if (self._is_parent or self._apart) and suite:  # each fork would import them again
+            suite.load_used_libraries(session.items)
         self._session, self._items = session, items
         collected = {
             "answer": "collected",
@@ -198,7 +188,7 @@ class Worker(Overrides, Instrument):
             "left_out": list(left_out),
             "notes": self.lines(),
             "excluded": self.excluded.lines([*items.values()]),
-            "refused": {place: f"{reason}{older}" for place, reason in self._refused.items()},
+            "refused": self._refused,
             "places": list(map(str, config.args)),
             "folders": whole_folders(config) if self._is_whole else None,
             "rootdir": os.path.relpath(config.rootpath, config.invocation_params.dir),
@@ -208,25 +198,16 @@ class Worker(Overrides, Instrument):
                 first: Mapping[str, Any] | None = {**collected, **self._taken()}
                 if self._together:
                     first = self._together.goes_on(collected, str(config.rootpath))
-                if first:
-                    self._serve(first)
+                command = self._serve_forks(self._ask(first)) if first else {"command": "quit"}
+                while command["command"] == "run":
+                    command = self._ask(self._run(command))
             finally:
                 config.pluginmanager.unregister(name="terminalreporter")  # its summary may take a second
         return True
 
-    def _serve(self, collected: Mapping[str, Any]) -> None:
-        """Run the tests that commands name, until one tells it to quit."""
-        command = self._serve_forks(self._ask(collected))
-        while command["command"] == "run":
-            command = self._ask(self._run(command))
-
     def obey(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Obey a command while a test of another session waits for its next one; return the answer."""
-        follows, self._forks.follows = self._forks.follows, self._current is not None
-        try:
-            return self._current.obey(command) if self._current else self._run(command)
-        finally:
-            self._forks.follows = follows
+        return self._current.obey(command) if self._current else self._run(command)
 
     def reply(self, command: Mapping[str, Any], obey: Callable[[], dict[str, Any]]) -> None:
         """Send the answer to a command; an exception ends the comparison in this process."""
@@ -253,8 +234,7 @@ class Worker(Overrides, Instrument):
                 status = forking.reap(command["pid"], command["seconds"])
                 command = self._ask({"answer": "reaped", "status": status})
                 continue
-            assert self._forking
-            pid, link = forking.fork(self._forking, command["token"])
+            pid, link = forking.fork(self._link.descriptors.pop(), command["token"])
             if link:
                 self._link.close()
                 (self._together or self).begin(command["pair"], command["place"], link)
@@ -265,7 +245,6 @@ class Worker(Overrides, Instrument):
     def begin(self, pair: int, place: int | None, link: Link) -> None:
         """Begin in a fork as a fresh process would; it is at a place of the pair, or has both sides."""
         config, self._link = self._session.config, link
-        self._forks.stay()
         self._pair = self._seed = pair
         conditions.seed(pair)
         if hasattr(config.option, "randomly_seed"):
@@ -274,35 +253,48 @@ class Worker(Overrides, Instrument):
         self._machine = _fake_machine(pair, self._side, self._slowdown, place)
 
     def _run(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Run the test that a command names, and return how it ended."""
+        """Run the test that a command names, here or in a fork, and return how it ended."""
+        if not self._apart:
+            return self._run_here(command)
+        with tempfile.TemporaryFile() as answer:
+            sys.stdout.flush()
+            child = os.fork()
+            if not child:
+                try:
+                    ended = self._run_here(command)
+                    answer.write(json.dumps({**ended, "number": self._number}).encode())
+                    answer.flush()
+                finally:
+                    os._exit(0)
+            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            answer.seek(0)
+            text = answer.read()
+        if text:
+            return dict(json.loads(text))
+        failure = outcome.Failure(f"its process ended with exit status {status}", skipped=False)
+        # The fork has read the number of the last command.
+        return {"answer": "done", "number": None, "failure": failure._asdict(), "held": False, "fixture": ""}
+
+    def _run_here(self, command: Mapping[str, Any]) -> dict[str, Any]:
+        """Run a test, after what only earlier tests need was torn down."""
         item = self._items[command["name"]]
-        # With the parent as the next item, only the function-scoped fixtures are torn down: with None all
-        # fixtures would be, with the test itself none.
-        then = self._items.get(command["then"]) if "then" in command else item.parent
         setattr(item.config.option, CHECKED, command.get("checked", False))
         self._keeps = command.get("compared", False)
-        run_it = self._run_apart if self._apart else self._run_here
-        return run_it(self._session, item, then, command["seed"])
-
-    def _run_here(self, session: pytest.Session, item: pytest.Item, then: Any, seed: int) -> dict[str, Any]:
-        """Run a test, and return how it ended; tear down what the next item does not need."""
         try:
-            session._setupstate.teardown_exact(item)  # noqa: SLF001 - tear down what only earlier tests need
+            self._session._setupstate.teardown_exact(item)  # noqa: SLF001
         except Exception:  # noqa: BLE001 - fixtures of earlier tests may raise anything
             traceback.print_exc()
-        conditions.seed(seed)
-        self._seed = seed
+        self._seed = command["seed"]
+        conditions.seed(self._seed)
         self._reports, self._held, self._item, self._codes = {}, False, item, ()
-        self._splits, self._forks.follows = False, True
-        item.config.hook.pytest_runtest_protocol(item=item, nextitem=then)
-        self._item, self._forks.follows = None, False
-        self._forks.leave()
+        # With the parent as the next item, only the function-scoped fixtures are torn down: with None all
+        # fixtures would be, with the test itself none.
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=item.parent)
+        self._item = None
         theirs = getattr(item.config, "_benchmarksession", None)
         if theirs is not None:
             theirs.benchmarks.clear()  # the list would grow with each visit
         failure = outcome.failure(self._reports)
-        if self._forks.have_returned() or self._splits:
-            failure = outcome.Failure(RETURN, skipped=False)
         setup = self._reports.get("setup")
         if failure and setup is not None and setup.failed and item.get_closest_marker(_OPERATIONS):
             failure = failure._replace(text=f"{failure.text}{outcome.fixtures(item.config)}")
@@ -313,38 +305,11 @@ class Worker(Overrides, Instrument):
         """Return what was used since the last time, if it is noted."""
         return {"used": self._used.take(codes)} if self._used else {}
 
-    def _run_apart(self, session: pytest.Session, item: pytest.Item, then: Any, seed: int) -> dict[str, Any]:
-        """Run a test in a fork, which takes the commands until the test has ended."""
-        read, write = os.pipe()
-        sys.stdout.flush()
-        child = os.fork()
-        if not child:
-            self._forks.stay()
-            try:
-                ended = self._run_here(session, item, then, seed)
-                os.write(write, json.dumps({**ended, "number": self._number}).encode())
-            finally:
-                os.close(write)
-                os._exit(0)
-        os.close(write)
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        os.set_blocking(read, False)  # what the test started may still have the other end
-        with os.fdopen(read, "rb") as answer:
-            text = answer.read()
-        if text:
-            return dict(json.loads(text))
-        failure = outcome.Failure(f"its process ended with exit status {status}", skipped=False)
-        return {"answer": "done", "failure": failure._asdict(), "held": False, "fixture": ""}
-
     def _ask(self, answer: Mapping[str, Any]) -> dict[str, Any]:
         """Send an answer, and return the next command.
 
         The time of the simulated machine is passed along, because both sides run on one machine.
         """
-        self._forks.leave()
-        if answer["answer"] != "done" and self._forks.have_returned():
-            self._splits = True
-            pytest.skip(RETURN)
         self._send(answer)
         try:
             command = self._link.receive()
@@ -421,7 +386,6 @@ class Worker(Overrides, Instrument):
             return held.result()
         finally:
             self._current = before
-            self._forks.leave()
 
 
 def main(terms: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:
@@ -438,14 +402,10 @@ def _fake_machine(pair: int, side: int, slower: float, number: int | None = None
     text = os.environ.get(_FAKE_CLOCK)
     if not text:
         return None
-    from ..ground.errors import UsageError
     from ..measure.simulated_clock import FakeMachine
 
     seed, colon, file = text.partition(":")
-    try:
-        machine = FakeMachine.parse(f"{int(seed) + pair}{colon}{file}" if seed.isdecimal() else text)
-    except UsageError as error:
-        raise pytest.UsageError(str(error)) from None
+    machine = FakeMachine.parse(f"{int(seed) + pair}{colon}{file}")
     machine.seed = 2 * machine.seed + (side if number is None else number)
     truths = {**machine.truths, **machine.of_base} if side == 0 else machine.truths
     machine.truths = {

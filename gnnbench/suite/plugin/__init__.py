@@ -17,7 +17,6 @@ from ...engine.process.variants.collected import declares
 from ...engine.process.variants.outcome import FIXTURES
 from .. import cells as selection
 from .. import platforms
-from ..platforms import PLATFORMS
 from . import choice, fixtures, progress
 from .choice import Choice, choice_of
 from .session import MARKER, owns, run_of, spec_of
@@ -79,20 +78,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("device", [run.device], scope="session")
 
 
-def load_libraries(items: Iterable[pytest.Item]) -> None:
-    """Import the libraries that any of the suite's benchmarks may import when it runs."""
-    if any(map(owns, items)):
-        _load(PLATFORMS)
-
-
 def load_used_libraries(items: Iterable[pytest.Item]) -> None:
     """Import the libraries that these benchmarks of the suite import when they run."""
     owned = (item for item in items if owns(item) and hasattr(item, "callspec"))
-    _load(sorted({item.callspec.params["platform"] for item in owned}))
-
-
-def _load(names: Iterable[str]) -> None:
-    for name in names:
+    for name in sorted({item.callspec.params["platform"] for item in owned}):
         with suppress(Exception):  # it is not installed, or does not work; the test says so
             platforms.load(name)
 

@@ -23,7 +23,7 @@ if roots and os.path.exists(roots[0] + "/SIDE"):
         side = file.read()
 with open(__file__.removesuffix("py") + "json") as file:
     answers = json.load(file)[side]
-commands, token = os.fdopen(terms["read"]), terms["token"]
+commands, token = os.fdopen(terms["link"]), terms["token"]
 command, name = {"command": "collected", "now": 0.0}, ""
 while command["command"] != "quit":
     name = command.get("name", name)
@@ -40,7 +40,7 @@ while command["command"] != "quit":
         for file, number in zip(answer["files"], numbers):
             with open(file, "w") as opened:
                 opened.write(f"totals: {number}\\n")
-    os.write(terms["write"], f"\\n{token}{json.dumps(answer)}\\n".encode())
+    os.write(terms["link"], f"\\n{token}{json.dumps(answer)}\\n".encode())
     line = next((line for line in commands if line.startswith(token)), None)
     command = json.loads(line.removeprefix(token)) if line else {"command": "quit"}
 """
@@ -119,7 +119,7 @@ def answering(patch: pytest.MonkeyPatch, folder: Path, names: list[str], **sides
         "calibrate": {"answer": "calibrated", "iterations": 1, "round_seconds": 1e-3, "cores": []},
         "block": [block(1.0 + change) for change in (0.0, 1e-3, 2e-3, 1e-3)],
         "cost": costing(100),
-        "count": {"answer": "counted", "totals": [1000, 1000], "capability": "avx2"},
+        "count": {"answer": "counted", "totals": [1000, 1000]},
         "frames": {"answer": "frames", "names": [], "files": []},
         "next": done(),
     }

@@ -19,7 +19,7 @@ from tests.compare.ab.answers import answering, done, valgrind
 from tests.compare.ab.workers import Watcher, is_gone, plan, prepared
 
 FRAMES = {"answer": "frames", "names": ["a:f", None], "numbers": [100, 900]}
-COUNTED = {"answer": "counted", "totals": [2000, 2000], "capability": "avx2"}
+COUNTED = {"answer": "counted", "totals": [2000, 2000]}
 
 
 @pytest.fixture

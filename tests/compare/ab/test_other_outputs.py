@@ -300,25 +300,25 @@ RESERVED = {
         lambda: 40,
     ),
     "an attribute that only the base sets": (
-        "argument 1.fitted after the calls is another",
+        "argument 1.fitted after the calls differs",
         lambda tree: vars(tree).setdefault("fitted", 2),
         lambda _: 2,
         lambda: Tree([1]),
     ),
     "a tuple for a list": (
-        "the type of output is another",
+        "the type of output differs",
         lambda x: [x * 2, 1],
         lambda x: (x * 2, 1),
         normal(3),
     ),
     "another order of keys": (
-        "the order of the keys of output is another",
+        "the order of the keys of output differs",
         lambda x: {"a": x * 2, "b": 1},
         lambda x: {"b": 1, "a": x * 2},
         normal(3),
     ),
     "a new attribute": (
-        "output._kept is another",
+        "output._kept differs",
         lambda x: (1, Tree(x * 2)),
         lambda x: (1, Tree(x * 2, kept={})),
         normal(3),
@@ -349,7 +349,7 @@ def test_what_was_not_compared_is_neither_accused_nor_equal(tmp_path, kind):
 
 def test_order_of_a_dictionary_of_another_type(tmp_path):
     found = rewritten(tmp_path, lambda x: {"a": x * 2}, lambda x: OrderedDict(a=x * 2), normal(3))
-    assert (found.status, found.reservation) == ("equal", "the type of output is another")
+    assert (found.status, found.reservation) == ("equal", "the type of output differs")
 
 
 def test_what_is_kept_within_a_line_is_seen(tmp_path):

@@ -8,10 +8,12 @@ from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.visit import Size, Visit
 from gnnbench.engine.measure.clock import Call
 from gnnbench.engine.measure.simulated_clock import VARIABLE
+from gnnbench.engine.process.pair import Pair
+from gnnbench.engine.process.processes import Terms
 from gnnbench.engine.process.turns import no_benchmark
 from gnnbench.engine.process.variants.child import Process
 from gnnbench.engine.process.worker import _fake_machine
-from tests.compare.ab.workers import is_gone, machine, prepared, workers, write
+from tests.compare.ab.workers import common, is_gone, machine, prepared, workers, write
 
 SUITE = """
 import os
@@ -71,6 +73,18 @@ def test_meets(benchmark, meeting):
     benchmark(sum, [1])
 """
 
+TRAPPED = """
+import os
+import signal
+
+def test_ends(benchmark):
+    benchmark(os.kill, os.getpid(), signal.SIGTRAP)
+
+def test_reads(benchmark, tmp_path):
+    for number in range(2000):
+        (tmp_path / f"{number:0100}").touch()
+    benchmark(sum, [1])
+"""
 BASE, HEAD = prepared("base", SIDE="base"), prepared("head", SIDE="head")
 
 
@@ -99,10 +113,10 @@ def test_turns_of_drawn_order_on_one_core_each(folder, monkeypatch):
     good, slow, drawn = (Trial(name(f"test_{test}")) for test in ("good", "slow", "random"))
     send = Process.send
 
-    def noted(process, command):
+    def noted(process, command, *descriptors):
         if command["command"] == "block":
             told.append(command["core"])
-        send(process, command)
+        send(process, command, *descriptors)
 
     monkeypatch.setattr(Process, "send", noted)
     with workers(folder, BASE, HEAD, rng=rng) as pair:
@@ -160,6 +174,16 @@ def test_failures_that_leave_both_healthy(folder):
     assert (folder / "first").read_text().splitlines() == [
         *("set-up True", "set-up False", "tear-down True", "tear-down False")
     ]
+
+
+def test_a_trap_ends_the_process_of_its_benchmark_alone(tmp_path):
+    write(tmp_path, TRAPPED)
+    terms = Terms(prepared("base"), prepared("head"), untimed=True, trapped=["lib.so"])
+    with Pair(terms, common(tmp_path)) as pair:
+        found = pair.inspect(Trial(name("test_ends")))
+        assert found.text == "base and head: its process ended with exit status -5"
+        assert pair.inspect(Trial(name("test_reads"))).same_code
+        assert len(pair.used["head"]["written"]) >= 2000
 
 
 def test_a_file_that_one_side_cannot_collect(tmp_path):
@@ -237,7 +261,7 @@ class Choice:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items, config):
-        left_out = [] if config.getoption("gnn_all") else os.environ["LEFT_OUT"].split()
+        left_out = [] if config.getoption("gnn_all") else os.environ.get("LEFT_OUT", "").split()
         self.left_out = {item.nodeid: item for item in items if item.name in left_out}
         items[:] = [item for item in items if item.nodeid not in self.left_out]
 

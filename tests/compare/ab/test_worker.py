@@ -2,7 +2,6 @@
 
 import pytest
 
-from gnnbench.suite import platforms
 from tests.compare.ab.workers import clean, here, process, visits, write
 from tests.suite import ROOT, SMALL
 
@@ -186,20 +185,11 @@ def test_wrong(case, measure):
     measure(lambda x: x + 1, case.features(), reference=lambda graph, x: x)
 """
 
-LOADS = """
-from types import SimpleNamespace
-from gnnbench.suite.plugin import load_libraries
-
-def pytest_configure(config):
-    config.pluginmanager.register(SimpleNamespace(load_libraries=load_libraries), "gnnbench-suite")
-"""
 APART = """
 import os
-import pytest
 
 CALLS = []
 
-@pytest.mark.operations
 def test_counts(benchmark):
     CALLS.append(1)
     benchmark(sum, [1])
@@ -364,17 +354,8 @@ def test_a_result_is_checked_unless_an_earlier_process_has_done_so(pytester):
     assert last == first
 
 
-def test_each_test_may_run_in_a_fork_of_what_has_imported_all_libraries(pytester, monkeypatch):
-    loaded = []
-
-    def load(name):
-        loaded.append(name)
-        raise ImportError(name)
-
-    monkeypatch.setattr(platforms, "load", load)
+def test_each_test_may_run_in_a_fork(pytester):
     once, twice, exits = (visits(name) for name in ("test_counts", "test_counts", "test_exits"))
-    pytester.makeconftest(LOADS)
     answers = here(pytester, APART, [*once, *twice, *exits[:1]], apart=True)
     assert failures(answers) == [None, None, "its process ended with exit status 3"]
     assert [one["held"] for one in answers if one["answer"] == "done"] == [True, True, False]
-    assert loaded == list(platforms.PLATFORMS)

@@ -5,6 +5,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from socket import socketpair
 
 from gnnbench.engine.interfaces import Listener
 from gnnbench.engine.judge.verdict import Thresholds
@@ -94,7 +95,7 @@ def process(folder, *arguments, trees=(), **variables):
     )
 
 
-TERMS = {"pair": 0, "side": 0, "apart": False}
+TERMS = {"pair": 0, "side": 0}
 NEXT, BLOCK = {"command": "next"}, {"command": "block", "rounds": 2, "iterations": 3}
 
 
@@ -113,8 +114,7 @@ def here(pytester, suite, commands, *arguments, **options):
     `options` are among the worker's terms.
     """
     pytester.makepyfile(test_suite=suite)
-    (theirs_read, write), (read, theirs_write) = os.pipe(), os.pipe()
-    ours, theirs = Link(read, write, "token "), Link(theirs_read, theirs_write, "token ")
+    ours, theirs = (Link(end.detach(), "token ") for end in socketpair())
     answers = []
 
     def coordinate():

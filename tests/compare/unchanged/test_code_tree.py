@@ -1,4 +1,4 @@
-"""Which file has a module, and what a side's files contain."""
+"""Which modules a package has, and what a side's files contain."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from gnnbench.engine.process.variants.prepare import Prepared
 def tree(tmp_path):
     """Return the tree of a side with these files, in its first or its second root."""
 
-    def made(*files, suite=()):
+    def made(*files):
         roots = tmp_path / "src", tmp_path / "flat"
         for root in roots:
             root.mkdir(exist_ok=True)
@@ -19,27 +19,38 @@ def tree(tmp_path):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(file)
         given = Prepared("path:", roots, {}, None, dirty=False, versions={}, has_code=True)
-        return CodeTree(given, tmp_path, suite)
+        return CodeTree(given, tmp_path, ())
 
     return made
 
 
 @pytest.mark.parametrize(
-    ("files", "module", "found"),
+    ("file", "is_seen"),
     [
-        (["src/a.py"], "a", "a.py"),
-        (["src/a.py", "src/a/__init__.py"], "a", "a/__init__.py"),
-        (["flat/a.py", "src/a.py"], "a", "a.py"),
-        (["src/a/__init__.py"], "a.b", ABSENT),
-        (["src/a/__init__.py", "src/a/b.py"], "a.b", "a/b.py"),
-        (["src/a/__init__.py", "src/a/b/c.py"], "a.b", "a/b/"),
-        (["src/a/x.py"], "a", "a/"),
-        (["src/a.abi3.so", "src/a.py"], "a", "a.abi3.so"),
-        (["src/tests/x.py"], "tests.x", ABSENT),
+        ("src/a/c.py", True),
+        ("src/a/b/c.py", True),
+        ("src/a/lib.so", True),
+        ("src/a.py", False),
+        ("flat/a.py", False),
+        ("flat/a/c.py", False),
+        ("src/a/data.txt", False),
+        ("src/a/tests/c.py", False),
+        ("src/a/.checkpoints/c.py", False),
+        ("src/c.py", False),
     ],
 )
-def test_the_file_of_a_module_is_that_which_python_loads(tree, files, module, found):
-    assert tree(*files).resolved(module) == found
+def test_the_modules_of_a_package_are_those_of_the_first_root_that_has_it(tree, file, is_seen):
+    before = tree("src/a/__init__.py", "src/a/b.py").package("a")
+    assert before != ABSENT
+    assert (tree(file).package("a") != before) == is_seen
+
+
+def test_a_module_a_namespace_and_a_package_are_told_apart(tree):
+    states = [
+        tree(file).package("a") for file in ("flat/b.py", "src/a/x.py", "src/a.py", "src/a/__init__.py")
+    ]
+    assert states[0] == ABSENT == tree("src/tests/x.py").package("tests")
+    assert len({*states}) == len(states)
 
 
 def test_a_file_has_the_name_below_the_first_root_that_has_it(tree, tmp_path):
@@ -49,15 +60,3 @@ def test_a_file_has_the_name_below_the_first_root_that_has_it(tree, tmp_path):
     assert found.name(str(tmp_path / "flat")) == "."
     assert found.content("a.py") == b"src/a.py"
     assert found.digest("a.py") != found.digest("b.py") != found.digest("c.py") == ABSENT
-
-
-@pytest.mark.parametrize(("link", "target"), [("src/a/b.py", "{}.py"), ("src/a", "{}")])
-def test_a_link_that_leads_elsewhere_is_another_file(tree, tmp_path, link, target):
-    path = tmp_path / link
-    path.parent.mkdir(parents=True)
-    found = []
-    for number in "12":
-        path.unlink(missing_ok=True)
-        path.symlink_to(target.format(number))
-        found.append(tree(f"src/{number}/b.py", f"src/a/{number}.py").resolved("a.b"))
-    assert found[0] != found[1]

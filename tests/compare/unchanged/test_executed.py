@@ -8,7 +8,7 @@ import pytest
 from gnnbench.engine.process.unchanged import executed
 
 BEGIN = """
-import sys, threading
+import sys
 from importlib import util
 spec = util.spec_from_file_location("executed", sys.argv[1])
 module = util.module_from_spec(spec)
@@ -35,27 +35,6 @@ CASES = {
     "a function that raises": ("try: around(None)\nexcept TypeError: pass\nprint(names())", "{'around'}"),
     "a function that has not ended": ("around(lambda: print(names()))", "{'around'}"),
     "a generator that goes on": ("g = yields(); next(g); names(); next(g); print(names())", "{'yields'}"),
-    "a function of a thread that goes on": (
-        (
-            "event, ran = threading.Event(), threading.Event()\n"
-            "def wait(): one(); ran.set(); event.wait()\n"
-            "thread = threading.Thread(target=around, args=(wait,)); thread.start(); ran.wait()\n"
-            "print(sorted(names())); event.set(); thread.join()"
-        ),
-        "['around', 'one']",
-    ),
-    "in threads, each with a profiler that is dropped after its end": (
-        (
-            "def run():\n"
-            "    threads = [threading.Thread(target=around, args=(one,)) for _ in range(3)]\n"
-            "    for thread in threads: thread.start()\n"
-            "    for thread in threads: thread.join()\n"
-            "run(); made = len(getattr(noted, '_threads', range(3)))\n"
-            "print(made, sorted(names()), names(), len(getattr(noted, '_threads', ())),\n"
-            "two() or names())"
-        ),
-        "3 ['around', 'one'] set() 0 {'two'}",
-    ),
     "where a profiler is paused, as pytest-benchmark does": (
         (
             "def pause():\n"

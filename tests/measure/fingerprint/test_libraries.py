@@ -28,12 +28,12 @@ print(json.dumps(dict(libraries(["native"]))))
 """
 
 
-def built(folder, own, linked):
+def built(folder, own, linked, names=("native",)):
     """Return the libraries of a module that links to another library, imported in a process of its own."""
-    folder.mkdir()
+    folder.mkdir(parents=True)
     (folder / "native.c").write_text(NATIVE)
     (folder / "linked.c").write_text("long linked(long value) { return value + OWN; }")
-    (folder / "script.py").write_text(SCRIPT)
+    (folder / "script.py").write_text(SCRIPT.replace('["native"]', str([*names])))
     links = [f"-I{sysconfig.get_paths()['include']}", "-L.", "-llinked", "-Wl,-rpath,$ORIGIN"]
     for words in (
         ["liblinked.so", f"-DOWN={linked}", "linked.c"],
@@ -51,6 +51,12 @@ def test_a_swapped_library_differs(tmp_path):
     assert same == base
     assert {name for name in base if own[name] != base[name]} == {"native.so"}
     assert {name for name in base if linked[name] != base[name]} == {"liblinked.so"}
+
+
+def test_what_gnnbench_has_built_counts_whichever_module_its_types_name(tmp_path, monkeypatch):
+    monkeypatch.setenv("GNNBENCH_CACHE", str(tmp_path))
+    assert "native.so" in built(tmp_path / "builds" / "own", 1, 1, names=())
+    assert "native.so" not in built(tmp_path / "other", 1, 1, names=())
 
 
 def test_a_byte_more_is_seen(tmp_path, monkeypatch):

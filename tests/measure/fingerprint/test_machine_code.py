@@ -1,10 +1,15 @@
 """Libraries that a C compiler makes of a source and of changed ones."""
 
+import signal
 import subprocess
+import sys
+import sysconfig
 
 import pytest
 
+from gnnbench.engine.measure.fingerprint.disassembly import set_traps
 from gnnbench.engine.measure.fingerprint.machine_code import differing, functions
+from tests.variants import compiled as extension
 
 SOURCE = """
 #include <math.h>
@@ -53,6 +58,18 @@ HELPERS = """
 ONE, TWO = f"{HELPERS}HELPER(one, 3, 1)", f"{HELPERS}HELPER(two, 5, 2)"
 WORK = SOURCE[SOURCE.index("double work") : SOURCE.index("double more")]
 
+CATCHING = """
+void tried(int);
+int first(int x) { try { tried(x); } catch (int) { return 1; } return 0; }
+int other(int x) { try { tried(x); } catch (signed) { return 1; } catch (long) { return 2; } return 0; }
+"""
+ENDINGS = 'const char *one(void) { return "foobar"; } const char *two(void) { return "bar"; }'
+IN_CODE = """
+__asm__(".pushsection .text; table: .long 5; .popsection");
+extern const int table[] __attribute__((visibility("hidden")));
+int reads(void) { return table[0]; }
+"""
+
 
 @pytest.fixture
 def compiled(tmp_path):
@@ -98,17 +115,17 @@ def test_what_compiles_to_the_same_is_the_same(compiled, change, flags):
         (
             "{1.5, 2.5, 3.5, 0.0}, second[] = {4.5,",
             "{4.5, 2.5, 3.5, 0.0}, second[] = {1.5,",
-            ["again", "weigh", "constants"],
+            ["again", "weigh"],
         ),
-        ("2.5, 3.5, 0.0}", "2.5, 3.5, 0.25}", ["weigh", "constants"]),
-        ("+ first[", "+ second[", ["weigh", "constants"]),
-        ("counter = 3", "counter = 4", ["constants"]),
+        ("2.5, 3.5, 0.0}", "2.5, 3.5, 0.25}", ["weigh"]),
+        ("+ first[", "+ second[", ["weigh"]),
+        ("counter = 3", "counter = 4", ["work"]),
         ("counter++", "limit++", ["work"]),
-        ("weigh(value, steps) +", "again(value, steps) +", ["weigh", "work", "constants"]),
+        ("weigh(value, steps) +", "again(value, steps) +", ["weigh", "work"]),
         ("++hits", "++calls", ["more"]),
         ("shared[] = {1, 2}, other[] = {3, 4}", "shared[] = {3, 4}, other[] = {1, 2}", ["constants"]),
         ('{"low", "high"}', '{"high", "low"}', ["constants"]),
-        ('"%s one"', '"%s won"', ["say", "constants"]),
+        ('"%s one"', '"%s won"', ["say"]),
         ("names[0]", "names[1]", ["say"]),
         ("puts(text)", "(int)strlen(text)", ["say"]),
         ("cos(text", "sin(text", ["say", "imports"]),
@@ -140,6 +157,35 @@ def test_functions_of_one_name_are_told_apart(compiled):
 def test_flags_count_where_they_change_code(compiled, flags):
     texts = [str(compiled(SOURCE)), str(compiled(SOURCE, flags=flags))]
     assert (texts[0] == texts[1]) == flags.endswith("-fno-inline")
+
+
+def test_a_function_with_a_trap_ends_the_process(compiled, tmp_path):
+    compiled(SOURCE)
+    library = tmp_path / "builds" / ("a" * 24) / "lib.so"
+    call = f"import ctypes; print(ctypes.CDLL('{library}').say(b'a', 6))"
+    for names, status in ((["weigh", "more"], 0), (["say"], -signal.SIGTRAP)):
+        set_traps(library, names)
+        assert subprocess.run([sys.executable, "-c", call], check=False).returncode == status
+
+
+@pytest.mark.parametrize(
+    ("source", "old", "new", "names"),
+    [
+        (extension.SOURCE, "other, METH_O", 'other, METH_O, "what it does"', ["other"]),
+        (extension.SOURCE, '{"work", work, METH_O}, ', "", ["work"]),
+        (extension.SOURCE, "methods[] = {", 'methods[] = {{"as", work, METH_O}, ', ["work"]),
+        (extension.SOURCE, '"_k", NULL, -1', '"_k", NULL, 0', ["PyInit__k"]),
+        (CATCHING, "catch (int)", "catch (long)", ["_Z5firsti"]),
+        (ENDINGS, "bar", "baz", ["one", "two"]),
+        (IN_CODE, "long 5", "long 6", ["constants", "table"]),
+    ],
+)
+def test_what_belongs_to_a_function_differs_with_it(compiled, source, old, new, names):
+    flags = f"-O2 -I{sysconfig.get_path('include')}{' -x c++' * (source == CATCHING)}"
+    before, after = compiled(source, flags=flags), compiled(source.replace(old, new), flags=flags)
+    found = differing(before, after)
+    assert names[0] in found
+    assert {*found} <= {*names, "imports"}
 
 
 def test_what_is_no_library_has_no_functions(tmp_path, monkeypatch):

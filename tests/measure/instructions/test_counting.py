@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from gnnbench.engine.measure.instructions import counting
+from gnnbench.engine.measure.instructions import callgrind, counting
 from gnnbench.engine.measure.instructions.counter import OUTSIDE, Taken
-from gnnbench.engine.measure.instructions.counting import FOLDER_VARIABLE, Instructions, Watched
+from gnnbench.engine.measure.instructions.counting import FOLDER_VARIABLE, Instructions
 from gnnbench.engine.measure.seam import Pedantic
 
 
@@ -49,7 +49,7 @@ def take(tmp_path):
 def test_calls_until_two_agree(take):
     totals, found = take(2000, 1500, 1000, 1000, 7)
     assert totals == [2000, 1500, 1000, 1000]
-    assert (found.total, found.varying) == (1000, ())
+    assert found.total == 1000
 
 
 def test_calls_that_never_agree(take):
@@ -72,17 +72,15 @@ def test_set_up_and_tear_down_of_each_call(take):
     assert seen == ["set up", "call 1", "tear down 1"] * 22
 
 
-def test_small_functions_are_left_out_and_those_that_vary_are_named(tmp_path):
-    def file(number, **costs):
-        lines = [f"fn=({place}) {name}\n0 {cost}\n" for place, (name, cost) in enumerate(costs.items())]
-        path = tmp_path / f"out.{number}"
-        path.write_text("ob=(1) /usr/lib/libc.so.6\n" + "\n".join(lines) + "totals: 1\n")
-        return str(path)
-
-    files = [file(1, a=5000, b=100_000, c=1), file(2, a=9000, b=99_900, c=1)]
-    found = Instructions.read({"totals": [105_001, 108_901], "files": files})
+def test_small_functions_are_left_out(tmp_path):
+    lines = [
+        f"fn=({place}) {name}\n0 {cost}\n"
+        for place, name, cost in ((1, "a", 9000), (2, "b", 99_900), (3, "c", 1))
+    ]
+    file = tmp_path / "out.1"
+    file.write_text("ob=(1) /usr/lib/libc.so.6\n" + "\n".join(lines) + "totals: 1\n")
+    found = Instructions.read({"totals": [105_001, 108_901], "files": [str(file)]})
     assert found.functions == {"libc:b": 99_900, "libc:a": 9000}
-    assert found.varying == ("libc:a", "libc:b")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -97,10 +95,9 @@ def test_instructions_belong_to_the_innermost_function(tmp_path):
 
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="needs valgrind")
 def test_callgrind_writes_into_the_folder(tmp_path):
-    watched = Watched.by_callgrind(tmp_path)
-    assert watched.environment[FOLDER_VARIABLE] == str(tmp_path)
-    assert watched.environment["OMP_NUM_THREADS"] == "1"
-    subprocess.run(
-        [*watched.under, sys.executable, "-S", "-c", ""], env=dict(watched.environment), check=True
-    )
+    environment = counting.variables(tmp_path)
+    assert environment[FOLDER_VARIABLE] == str(tmp_path)
+    assert environment["OMP_NUM_THREADS"] == "1"
+    command = [*callgrind.command(tmp_path), sys.executable, "-S", "-c", ""]
+    subprocess.run(command, env=environment, check=True)
     assert (tmp_path / "valgrind.log").exists()

@@ -49,7 +49,6 @@ class Difference:
         return cls(**names, base_only=base_only, head_only=head_only)
 
     def __bool__(self) -> bool:
-        """Tell whether anything differs."""
         return any(getattr(self, kind) for kind in FRAMES)
 
     def side_of(self, name: str) -> str:

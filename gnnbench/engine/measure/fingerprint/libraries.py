@@ -36,14 +36,16 @@ def libraries(packages: Iterable[str]) -> Mapping[str, str]:
     """Return the hashes of libraries by file name, for some top-level packages and modules that are imported.
 
     All native files in a package's folder count, and what they link to, as far as it is loaded. So does
-    loaded code in files that have another ending. `python` is the version text and the interpreter's file.
+    loaded code that gnnbench has built, as types may name another module, and in files with another ending.
+    `python` is the version text and the interpreter's file.
     """
     interpreter, _ = _examined(Path(sys.executable).resolve())
     found = {"python": digest.short(sys.version, interpreter)}
     linked = {path.name: path for path in loaded(len(sys.modules))}
-    unnamed = (path for path in linked.values() if not NATIVE.search(path.name))
+    builds = cache_folder() / BUILDS
+    others = (path for path in linked.values() if path.is_relative_to(builds) or not NATIVE.search(path.name))
     of_packages = (file for package in packages for file in (*_files(package), *_elsewhere(package)))
-    waiting = sorted({*unnamed, *of_packages})
+    waiting = sorted({*others, *of_packages})
     seen = set(waiting)
     while waiting:
         file = waiting.pop()
@@ -96,7 +98,7 @@ def _files(package: str) -> tuple[Path, ...]:
 def _elsewhere(package: str) -> Iterator[Path]:
     """Yield the files of a package's extension modules, which may be outside of its folder."""
     for module, file in _extensions(len(sys.modules)):
-        if module.partition(".")[0] == package:
+        if package in (module.partition(".")[0], module.rpartition(".")[2]):
             yield file
 
 

@@ -5,14 +5,12 @@ content of a constant. So neither the place of a function, nor build ids, times,
 the folder of the build count.
 """
 
-import os
 import re
 import subprocess
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,27 +19,21 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
 from . import digest
+from .disassembly import HASH, MACHINE, Function, disassembled, plain
 
-VERSION = 1
+VERSION = 2
 """Of the hashes."""
 CONSTANTS, IMPORTS = "constants", "imports"
-"""Names of what is beside functions."""
+"""Names of what is beside functions: variables and constants that no function names alone; imports."""
 _MOST_BYTES = 1 << 26
 """Larger files are not disassembled."""
 _WRITABLE, _ALLOCATED, _EXECUTABLE, _OF_THREADS = 1, 2, 4, 0x400
 """Flags of sections."""
-_WORD, _JUMP = 8, 4
-"""Bytes of a pointer, and of an entry in a table of jumps."""
-_LABEL = re.compile(r"([0-9a-f]+) <(.+)>:$")
-_LINE = re.compile(r" *[0-9a-f]+:\t(.*)$")
+_WORD, _JUMP, _METHOD = 8, 4, 32
+"""Bytes of a pointer, and of an entry in a table of jumps and in one of methods."""
+_EMPTY = digest.short(digest.of_bytes(b""))
 _RELATIVE = re.compile(r"-?(?:0x)?[0-9a-f]+(\(%[re]ip\).*?) *# ([0-9a-f]+)(?: <.*>)?$")
 _TARGET = re.compile(r"\b([0-9a-f]+) <([^>+]+)(?:\+0x([0-9a-f]+))?>")
-_PADDING = re.compile(r"(data16 |cs )*(nop\w?|xchg +%ax,%ax|int3)\b")
-_STUBS = "Disassembly of section .plt"
-_HASH = re.compile(r"(?<=17h)[0-9a-f]{16}(?=E)")
-"""Part of Rust's symbols that depends on the folder."""
-_NUMBER = re.compile(r"\.(llvm\.)?\d+")
-"""Part of symbols that depends on the order of functions."""
 _FOLDERS = re.compile(rb"((?<=/builds/)[0-9a-f]{24}|(?<=/pip-build-env-)\w{8}|(?<=/tmp/tmp)\w{8})(?=/)")
 """Random parts of the names of folders in which libraries are built."""
 _AT_IMPORT = re.compile(r"^PyInit_|pymod_exec|pyx_pymod|^_GLOBAL__sub_I")
@@ -50,20 +42,19 @@ _OF_COMPILER = frozenset(
     {"_init", "_fini", "frame_dummy", "register_tm_clones", "deregister_tm_clones", "__do_global_dtors_aux"}
 )
 """Functions that are in each library, and are executed when it is loaded and unloaded."""
-_UNLIKELY = ".cold"
-"""End of the name of a part of a function that is seldom executed."""
-_LAID_OUT = re.compile(r"\.(plt|got|rela|note|eh_frame|gnu\.hash|gnu\.version|hash|dyn)")
-"""Sections that follow from the others."""
+_LAID_OUT = re.compile(r"\.(plt|got|rela|note|eh_frame|gcc_except|gnu\.hash|gnu\.version|hash|dyn)")
+"""Sections that follow from the others, or belong to functions."""
+_HANDLERS = ".gcc_except_table"
+"""The section that says where exceptions are caught."""
+_TEXT = re.compile(rb"[\t\n\r -~]*")
 
 
 def functions(file: Path) -> Mapping[str, str]:
     """Return the hash of each function, of CONSTANTS and of IMPORTS; empty if the file has other code."""
-    command = ["objdump", "-d", "-w", "--no-show-raw-insn", str(file)]
     with suppress(OSError, ELFError, subprocess.CalledProcessError), file.open("rb") as opened:
-        if file.stat().st_size <= _MOST_BYTES:
-            given = {**os.environ, "LC_ALL": "C"}
-            answer = subprocess.run(command, check=True, capture_output=True, text=True, env=given)  # noqa: S603
-            return _Library(ELFFile(opened), [*_functions(answer.stdout)]).hashes()
+        elf = ELFFile(opened)
+        if elf["e_machine"] == MACHINE and file.stat().st_size <= _MOST_BYTES:
+            return _Library(elf, disassembled(file)).hashes()
     return {}
 
 
@@ -81,35 +72,6 @@ def differing(base: Mapping[str, str], head: Mapping[str, str]) -> list[str]:
     return sorted(names, key=rank)
 
 
-@dataclass(frozen=True)
-class _Function:
-    address: int
-    name: str
-    lines: Sequence[str]
-    """Its instructions, without those that fill the space to the next function."""
-
-
-def _functions(listing: str) -> Iterator[_Function]:
-    """Yield the functions of a disassembly, but for the stubs that call other libraries."""
-    address, name, lines, is_stub = 0, "", list[str](), False
-    for line in (*listing.splitlines(), _STUBS):
-        if instruction := _LINE.match(line):
-            lines.append(instruction[1].rstrip())
-            continue
-        label = _LABEL.match(line)
-        if not (label or line.startswith("Disassembly")):
-            continue
-        while len(lines) > 1 and _PADDING.match(lines[-1]):
-            lines.pop()
-        if lines and not is_stub:
-            yield _Function(address, name, lines)
-        lines = []
-        if label:
-            address, name = int(label[1], 16), label[2]
-        else:
-            is_stub = line.startswith(_STUBS)
-
-
 class _Symbols:
     """The functions, or the variables, of a file."""
 
@@ -121,6 +83,7 @@ class _Symbols:
         self.addresses = sorted(defined)
         self.ends = [address + defined[address]["st_size"] for address in self.addresses]
         self._names = [defined[address].name for address in self.addresses]
+        self.every = {each.name for each in symbols}
 
     def before(self, address: int) -> tuple[int, int, str]:
         """Return start, end and name of the last symbol up to an address; nothing if there is none."""
@@ -131,7 +94,7 @@ class _Symbols:
 class _Library:
     """The sections, symbols and code of a file."""
 
-    def __init__(self, elf: ELFFile, code: Sequence[_Function]) -> None:
+    def __init__(self, elf: ELFFile, code: Sequence[Function]) -> None:
         allocated = [part for part in elf.iter_sections() if part["sh_flags"] & _ALLOCATED]
         # Those of threads that begin with zeros have no addresses of their own.
         self._sections = [
@@ -146,44 +109,91 @@ class _Library:
         self._data = {part["sh_addr"]: part.data() for part in self._sections if not _is_zero(part)}
         self._pointers = dict(self._relocations())
         self._code = [each for each in code if each.name not in _OF_COMPILER]
-        self._shared = Counter(_plain(each.name) for each in code)
-        named = (
-            int(match[2], 16) for each in code for line in each.lines if (match := _RELATIVE.search(line))
-        )
-        addends = (addend for name, _, addend in self._pointers.values() if not name)
-        places = (*named, *addends, *self._variables.addresses, *self._variables.ends)
+        self._shared = Counter(plain(each.name) for each in code)
+        self._named = {
+            int(match[2], 16)
+            for each in self._code
+            for line in each.lines
+            if (match := _RELATIVE.search(line))
+        }
+        addends = {addend for name, _, addend in self._pointers.values() if not name}
+        self._hashed, self._pointed = self._named | addends, sorted(addends)
+        self._exported = {each["st_value"] for each in self._tables[-1].iter_symbols()}
+        places = (*self._named, *addends, *self._variables.addresses, *self._variables.ends)
         self._starts = sorted({*places, *(part["sh_addr"] for part in self._sections)})
+        self._handlers = _handlers(elf, [each.address for each in code])
         self._bodies = {each.address: digest.short(*map(self._shallow, each.lines)) for each in code}
 
     def hashes(self) -> dict[str, str]:
         """Return the hashes of functions, constants and imports."""
         bodies = defaultdict(list)
         for each in self._code:
-            bodies[_plain(each.name).removesuffix(_UNLIKELY)].append(
-                digest.short(*map(self._deep, each.lines))
+            bodies[each.plain].append(
+                digest.short(*map(self._deep, each.lines), *self._handlers[each.address])
             )
+        tables = set()
+        for table, name, text in self._methods():
+            tables.add(table)
+            bodies[name].append(text)
         hashes = {name: digest.combined(texts) for name, texts in bodies.items()}
+        functions = {*map(plain, self._functions.every)}
+        tables_in_code = (hashes[name] for name in hashes.keys() - functions)
         symbols = [each for table in self._tables for each in table.iter_symbols()]
         imports = {each.name for each in symbols if each["st_shndx"] == "SHN_UNDEF"}
-        return {**hashes, CONSTANTS: digest.combined(self._pieces()), IMPORTS: digest.combined(imports)}
+        return {
+            **hashes,
+            CONSTANTS: digest.combined((*self._pieces(tables), *tables_in_code)),
+            IMPORTS: digest.combined(imports),
+        }
 
-    def _pieces(self) -> Iterator[str]:
-        """Yield all constants and variables."""
+    def _methods(self) -> Iterator[tuple[int, str, str]]:
+        """Yield the methods in tables for Python (`PyMethodDef`): the table, the function, and the content.
+
+        A table that an instruction names may be another one, which is searched.
+        """
+        names = {each.plain for each in self._code}
+        for start, end in zip(self._variables.addresses, self._variables.ends, strict=True):
+            places = range(start, end - _METHOD, _METHOD)
+            functions = [self._method(at) for at in places]
+            is_table = start not in self._named and names.issuperset(functions) and functions
+            if is_table and (end - start) % _METHOD == 0 and self._content(end - _METHOD, end) == _EMPTY:
+                for at, name in zip(places, functions, strict=True):
+                    yield start, name, self._content(at, at + _METHOD)
+
+    def _method(self, address: int) -> str:
+        """Return the name of the function of a method at an address; empty if there is something else."""
+        pointers = [self._pointers.get(address + number * _WORD) for number in range(_METHOD // _WORD)]
+        if not pointers[0] or not pointers[1] or pointers[2]:
+            return ""
+        name, _, addend = pointers[1]
+        start, _, local = self._functions.before(addend)
+        return plain(name or (local if start == addend else ""))
+
+    def _pieces(self, left_out: Collection[int]) -> Iterator[str]:
+        """Yield variables and constants, but for some and those that belong to functions, and for zeros."""
         for part in self._sections:
-            if _is_zero(part):
-                yield f"{part.name} {part['sh_size']}"
-            elif not part["sh_flags"] & _EXECUTABLE and not _LAID_OUT.match(part.name):
+            if not (_is_zero(part) or part["sh_flags"] & _EXECUTABLE or _LAID_OUT.match(part.name)):
                 at, end = part["sh_addr"], part["sh_addr"] + part["sh_size"]
                 while at < end:
                     # Of variables the place counts, too.
-                    place = self._at(at) if part["sh_flags"] & _WRITABLE else self._name(at)
-                    yield f"{part.name} {place} {self._content(at, self._end(at))}"
-                    at = self._end(at)
+                    is_variable, following = part["sh_flags"] & _WRITABLE, self._end(at)
+                    content = self._content(at, following)
+                    belongs = at in left_out or self._is_own(at) if is_variable else at in self._hashed
+                    if not belongs and content != _EMPTY:
+                        yield f"{part.name} {self._at(at) if is_variable else self._name(at)} {content}"
+                    at = following
+
+    def _is_own(self, address: int) -> bool:
+        """Whether only instructions lead to the variable at an address."""
+        start, end, _ = self._variables.before(address)
+        at = bisect_left(self._pointed, start)
+        is_pointed = at < len(self._pointed) and self._pointed[at] < end
+        return address < end and not is_pointed and start not in self._exported
 
     def _name(self, address: int) -> str:
         """Return the name of the constant that begins at an address; empty if none does."""
         start, _, name = self._variables.before(address)
-        return _plain(name) if start == address else ""
+        return plain(name) if start == address else ""
 
     def _relocations(self) -> Iterator[tuple[int, tuple[str, int, int]]]:
         """Yield the addresses that the loader writes: a symbol or nothing, the kind, and what is added."""
@@ -196,13 +206,13 @@ class _Library:
 
     def _function(self, address: int, name: str) -> str:
         """Return a function's name; with its code, where several have that name."""
-        plain = _plain(name)
-        return f"{plain} {self._bodies.get(address)}" if self._shared[plain] > 1 else plain
+        name = plain(name)
+        return f"{name} {self._bodies.get(address)}" if self._shared[name] > 1 else name
 
     def _shallow(self, line: str) -> str:
         """Return an instruction with the bytes at each address, and the names of functions."""
         line = _RELATIVE.sub(lambda match: match[1] + self._bytes(int(match[2], 16)), line)
-        return _TARGET.sub(lambda match: f"{_plain(match[2])}+{match[3]}", line)
+        return _TARGET.sub(lambda match: f"{plain(match[2])}+{match[3]}", line)
 
     def _bytes(self, address: int) -> str:
         part = self._section(address)
@@ -233,17 +243,19 @@ class _Library:
         start, end, name = self._variables.before(address)
         if part["sh_flags"] & _WRITABLE:
             # Two variables with the same content are two all the same.
-            name, start = (_HASH.sub("", name), start) if address < end else ("", part["sh_addr"])
-            return f"{part.name} {name}+{address - start}"
+            has_content = self._is_own(address) and not _is_zero(part)
+            content = self._content(start, end) if has_content else ""
+            name, start = (HASH.sub("", name), start) if address < end else ("", part["sh_addr"])
+            return f"{part.name} {name}+{address - start} {content}"
         if address >= end:
             start, end, name = address, self._end(address), ""
-        return f"{part.name} {_plain(name)}+{address - start} {self._content(start, end, deep)}"
+        return f"{part.name} {plain(name)}+{address - start} {self._content(start, end, deep)}"
 
     def _pointer(self, address: int, *, deep: bool) -> str:
         """Return what the loader writes at an address."""
         name, kind, addend = self._pointers.get(address, ("", 0, 0))
         if name:
-            return f"{kind} {_plain(name)}+{addend}"
+            return f"{kind} {plain(name)}+{addend}"
         part = self._section(addend)
         leads = deep or (part is not None and part["sh_flags"] & _EXECUTABLE)
         return f"{kind} {self._at(addend, False) if leads else ''}"
@@ -261,7 +273,11 @@ class _Library:
     def _content(self, start: int, end: int, deep: bool = True) -> str:
         """Return a hash of bytes, with what the loader writes there."""
         part = self._section(start)
-        content = bytearray(self._data[part["sh_addr"]][start - part["sh_addr"] : end - part["sh_addr"]])
+        whole = self._data[part["sh_addr"]]
+        content = bytearray(whole[start - part["sh_addr"] : end - part["sh_addr"]])
+        rest = _TEXT.match(whole, end - part["sh_addr"])
+        if rest and not part["sh_flags"] & _WRITABLE and _TEXT.fullmatch(content):
+            content += rest[0]  # it ends as another text does
         written = []
         for address in range(-(-start // _WORD) * _WORD, end, _WORD) if part["sh_flags"] & _WRITABLE else ():
             if address in self._pointers:
@@ -285,8 +301,20 @@ class _Library:
         return targets
 
 
-def _plain(name: str) -> str:
-    return _NUMBER.sub("", _HASH.sub("", name))
+def _handlers(elf: ELFFile, starts: Sequence[int]) -> Mapping[int, list[str]]:
+    """Return what exceptions lead to in each function, by its address."""
+    found = defaultdict[int, list[str]](list)
+    table = elf.get_section_by_name(_HANDLERS)
+    if table:
+        content = table.data()
+        entries: Sequence[Any] = elf.get_dwarf_info(follow_links=False).EH_CFI_entries()
+        handled = {each.lsda_pointer: each for each in entries if getattr(each, "lsda_pointer", None)}
+        ends = [*sorted(handled)[1:], table["sh_addr"] + table["sh_size"]]
+        for at, end in zip(sorted(handled), ends, strict=True):
+            function = starts[bisect_right(starts, handled[at]["initial_location"]) - 1]
+            inside = content[at - table["sh_addr"] : end - table["sh_addr"]]
+            found[function].append(digest.of_bytes(inside.rstrip(b"\0")))
+    return found
 
 
 def _is_zero(part: Any) -> bool:

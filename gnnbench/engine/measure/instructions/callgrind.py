@@ -152,7 +152,6 @@ class Callgrind:
         self._prepared(STOP)()
 
     def _dumps(self) -> list[Path]:
-        """Return the files that callgrind wrote, in order."""
         return sorted(self._folder.glob(f"{_OUT}.*"), key=lambda file: int(file.suffix[1:]))
 
 

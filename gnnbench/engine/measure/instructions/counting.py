@@ -5,17 +5,15 @@ import os
 import shutil
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from ...ground.codec import Count, NotNegative
 from ...ground.cpu import RealTime
-from ...ground.environment import read
 from ...ground.errors import UsageError
 from ..conditions import collector_paused, cpu_threads
 from ..seam import Pedantic
@@ -30,7 +28,6 @@ _AGREE = 0.0005
 """Two calls agree if they differ by at most this fraction."""
 _KEPT = 0.0005
 """Functions with a smaller fraction of the instructions are not kept."""
-_MOST_NAMED = 3
 
 FOLDER_VARIABLE = "GNNBENCH_CALLGRIND"
 """Folder into which the callgrind around this process writes."""
@@ -58,11 +55,7 @@ def take(calls: Pedantic, counter: Callgrind) -> dict[str, Any]:
         found = [_once(calls, counter.count) for _ in range(2)]
         while _spread([one.total for one in found]) > _AGREE and len(found) < _MOST_CALLS:
             found.append(_once(calls, counter.count))
-    return {
-        "totals": [one.total for one in found],
-        "files": [one.file for one in found[-2:]],
-        "capability": capability(),
-    }
+    return {"totals": [one.total for one in found], "files": [found[-1].file]}
 
 
 def take_by_frame(calls: Pedantic, counter: Callgrind) -> dict[str, Any]:
@@ -73,16 +66,8 @@ def take_by_frame(calls: Pedantic, counter: Callgrind) -> dict[str, Any]:
         return _once(calls, lambda run: counter.by_frame(run, events))._asdict()
 
 
-def capability() -> str:
-    """Return the vector extensions that libraries use here; valgrind's emulated processor has no AVX-512."""
-    if torch := sys.modules.get("torch"):
-        return str(torch.backends.cpu.get_cpu_capability()).lower().replace(" ", "-")
-    return "avx2" if "avx2" in (read("proc/cpuinfo") or "").split() else "default"
-
-
 @contextmanager
 def _ready() -> Iterator[None]:
-    """Use one thread, and do not collect garbage."""
     with cpu_threads(1 if "torch" in sys.modules else None), collector_paused():
         yield
 
@@ -103,8 +88,6 @@ class Instructions:
     total: Count
     spread: NotNegative = 0.0
     """Difference between the last two calls, as a fraction."""
-    varying: tuple[str, ...] = ()
-    """Functions that execute more instructions in some calls than in others, if calls do not agree."""
     functions: Mapping[str, Count] = field(default_factory=dict)
     """Instructions of each function itself, by `package:function`, the most first, without small ones."""
     frames: Mapping[str, Count] | None = None
@@ -115,10 +98,9 @@ class Instructions:
         """Read what `take` returned, and remove its files."""
         totals = answer["totals"]
         files = [Path(file) for file in answer["files"]]
-        before, last = map(callgrind.functions, files)
+        functions = callgrind.functions(files[-1])
         _remove_all(files)
-        spread = _spread(totals)
-        return cls(totals[-1], spread, _varying(before, last) if spread > _AGREE else (), _kept(last))
+        return cls(totals[-1], _spread(totals), _kept(functions))
 
 
 def read_frames(answer: Mapping[str, Any]) -> dict[str, int] | None:
@@ -158,27 +140,9 @@ def _kept(numbers: Mapping[str, int]) -> dict[str, int]:
     return {name: number for name, number in ranked if number >= least}
 
 
-def _varying(before: Mapping[str, int], last: Mapping[str, int]) -> tuple[str, ...]:
-    """Return the functions that differ most between two calls."""
-    changes = Counter(last)
-    changes.subtract(before)
-    ranked = sorted((name for name in changes if changes[name]), key=lambda name: (-abs(changes[name]), name))
-    return tuple(ranked[:_MOST_NAMED])
-
-
-class Watched(NamedTuple):
-    """What a process is started with, so that it can count its instructions."""
-
-    environment: Mapping[str, str]
-    under: tuple[str, ...]
-    """The command that runs Python, with its arguments; empty: none."""
-
-    @classmethod
-    def by_callgrind(cls, folder: Path) -> "Watched":
-        """Let callgrind count, and write into a folder."""
-        return cls(
-            {**_SAME_EACH_TIME, **_FAST, FOLDER_VARIABLE: str(folder)}, tuple(callgrind.command(folder))
-        )
+def variables(folder: Path) -> dict[str, str]:
+    """Return the variables of a process under callgrind, which writes into a folder."""
+    return {**_SAME_EACH_TIME, **_FAST, FOLDER_VARIABLE: str(folder)}
 
 
 def counter_name() -> str:

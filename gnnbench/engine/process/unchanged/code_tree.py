@@ -2,8 +2,9 @@
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 from ...ground.files import cache_folder, project, real_path
@@ -17,19 +18,18 @@ ABSENT = ""
 """In place of a hash: there is no such file."""
 _METADATA = (".dist-info", ".egg-info", ".pth")
 _MADE = "__pycache__"
+_CODE = (*SUFFIXES, ".dylib", ".dll")
 _LARGE = 1 << 26
-"""Of larger files outside the tree, size and time count instead of the content."""
+"""Of larger files outside of the tree, size and time count instead of the content."""
 
 
 class CodeTree:
     """The folders from which a side imports the code that is compared.
 
-    Names of files are relative to the first of these folders that has them.
-
-    Args:
-        folder: pytest's working directory. Its project is the last root of a side without code of its own.
-        suite: the folders and files of the suite, which is not part of the code that is compared.
-        sources: folders of the caller of which one of the sides has a checkout.
+    Names of files are relative to the first of these folders that has them; other files have whole paths.
+    The project of `folder`, pytest's working directory, is the last root of a side without code of its own.
+    The `suite` is not part of the code that is compared. Of `sources`, folders of the caller, one of the
+    sides has a checkout.
     """
 
     def __init__(
@@ -48,8 +48,7 @@ class CodeTree:
         for place in suite:
             self._tests.add(str(real_path(place)))
         self._hashes: dict[str, str] = {}
-        self._folders: dict[str, frozenset[str]] = {}
-        self._natives: dict[str, str] = {}
+        PathFinder.invalidate_caches()
 
     def name(self, path: str) -> str | None:
         """Return the name of a file or folder; None: it is in none of the roots, or part of the suite."""
@@ -88,63 +87,39 @@ class CodeTree:
     def digest(self, name: str) -> str:
         """Return a hash of what a file contains, or ABSENT."""
         if name not in self._hashes:
+            path = self.path(name)
+            if path and os.path.isabs(name) and os.path.getsize(path) > _LARGE:
+                return f"{os.path.getsize(path)} {os.path.getmtime(path)}"
             content = self.content(name)
             self._hashes[name] = ABSENT if content is None else hashlib.sha256(content).hexdigest()
         return self._hashes[name]
 
     def names_in(self, name: str) -> str:
         """Return a hash of the names in a folder, without hidden ones, or ABSENT."""
-        path = self.path(name)
-        return ABSENT if path is None else names_in(path)
-
-    def resolved(self, module: str, folders: Sequence[str] = ()) -> str:
-        """Return the name of the file that an import of a module loads first.
-
-        A folder without `__init__` ends with a separator. Where a link leads follows. ABSENT: no root has it.
-        """
-        *parents, last = module.split(".")
-        if (parents or [last])[0] in LEFT:
+        try:
+            names = sorted({*os.listdir(self.path(name) or name)} - {_MADE})
+        except OSError:
             return ABSENT
-        names = (self._first(parents, last, folder) for folder in ("", *folders))
-        name = next(filter(None, names), ABSENT)
-        path = self.path(name.rstrip(os.sep)) if name else None
-        if path is None or (real := os.path.realpath(path)) == path:
-            return name
-        return f"{name} {os.path.relpath(real, self._roots[0])}"
+        shown = (name for name in names if not name.startswith("."))
+        return hashlib.sha256("\0".join(shown).encode("utf-8", "surrogateescape")).hexdigest()
 
-    def _first(self, parents: Sequence[str], last: str, folder: str) -> str:
-        place = os.path.join(folder, *parents, last)
-        for root in self._roots:
-            path = os.path.join(root, place)
-            for suffix in SUFFIXES:
-                if f"__init__{suffix}" in self._listed(path):
-                    return os.path.join(place, f"__init__{suffix}")
-            for suffix in SUFFIXES:
-                if f"{last}{suffix}" in self._listed(os.path.dirname(path)):
-                    return f"{place}{suffix}"
-        is_folder = any(os.path.isdir(os.path.join(root, place)) for root in self._roots)
-        return f"{place}{os.sep}" if is_folder else ABSENT
+    def package(self, name: str, folders: Sequence[str] = ()) -> str:
+        """Return a hash of the names of a top-level package's modules and of its native libraries, or ABSENT.
 
-    def _listed(self, path: str) -> frozenset[str]:
-        if path not in self._folders:
-            try:
-                self._folders[path] = frozenset(os.listdir(path))
-            except OSError:
-                self._folders[path] = frozenset()
-        return self._folders[path]
-
-    def native(self, package: str) -> str:
-        """Return a hash of all native libraries in a top-level package, which count as parts of its code."""
-        if package in self._natives:
-            return self._natives[package]
-        found = hashlib.sha256()
-        for root in self._roots:
-            for parent, folders, names in os.walk(os.path.join(root, package)):
-                folders.sort()
-                for name in sorted(filter(NATIVE.search, names)):
-                    path = Path(parent, name)
-                    found.update(f"{path.relative_to(root)}\0{identity(path)}\0".encode())
-        return self._natives.setdefault(package, found.hexdigest())
+        `folders`: names of those in which packages are looked for, besides the roots.
+        """
+        places = [str(root / folder) for folder in ("", *folders) for root in self._roots]
+        spec = None if name in LEFT else PathFinder.find_spec(name, places)
+        if spec is None:
+            return ABSENT
+        found = hashlib.sha256(os.path.basename(spec.origin or "").encode())
+        for place in spec.submodule_search_locations or ():
+            for parent, inner, names in os.walk(place):
+                inner[:] = sorted(filter(str.isidentifier, {*inner} - {*LEFT, _MADE}))
+                for file in (Path(parent, name) for name in sorted(names) if name.endswith(_CODE)):
+                    content = identity(file) if NATIVE.search(file.name) else ""
+                    found.update(f"{os.path.relpath(file, place)}\0{content}\0".encode())
+        return found.hexdigest()
 
     @cached_property
     def metadata(self) -> str:
@@ -159,30 +134,10 @@ class CodeTree:
         return found.hexdigest()
 
 
-def names_in(path: str) -> str:
-    """Return a hash of the names in a folder, without hidden ones, or ABSENT."""
-    try:
-        names = sorted(name for name in os.listdir(path) if not name.startswith(".") and name != _MADE)
-    except OSError:
-        return ABSENT
-    return hashlib.sha256("\0".join(names).encode("utf-8", "surrogateescape")).hexdigest()
-
-
-def state_of(path: str) -> str:
-    """Return a hash of a file's content, or of size and time of a large one, or ABSENT."""
-    try:
-        stat = os.stat(path)
-        if stat.st_size > _LARGE:
-            return f"{stat.st_size} {stat.st_mtime_ns}"
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
-    except OSError:
-        return ABSENT
-
-
-def searched(path: str, modules: Iterable[str]) -> list[str]:
-    """Return the names in a folder that are the first part of a module's name."""
+def searched(path: str, packages: Collection[str]) -> str:
+    """Return which packages and modules are in a folder."""
     try:
         names = {name.partition(".")[0] for name in os.listdir(path)}
     except OSError:
-        return []
-    return sorted(names & {name.partition(".")[0] for name in modules})
+        return ABSENT
+    return " ".join(sorted(names.intersection(packages)))

@@ -77,64 +77,47 @@ else:
             self._others.clear()
 
     class Executed:
-        """The code of the functions that run from now on, in all threads; there is one in a process."""
+        """The code of the functions that run from now on in this thread; there is one in a process."""
 
         disturbing = ("sys.setprofile",)
         """Audit events after which something is missed."""
 
         def __init__(self) -> None:
-            self._main = _Profile()
-            self._threads: list[tuple[threading.Thread, _Profile]] = []
-            self._is_replaced = False
-            set_profile = threading.setprofile
-            set_profile(self._began)
+            self._profile = _Profile()
+            self._has_threads = False
+            threading.setprofile(self._began)
+            self._profile.enable()
+            atexit.register(self._profile.disable)
 
-            def replaced(function: Any) -> None:
-                self._is_replaced = True
-                set_profile(function)
-
-            vars(threading)["setprofile"] = replaced  # which causes no audit event
-            self._main.enable()
-            atexit.register(self._main.disable)
+        def _began(self, _frame: FrameType, _event: str, _argument: Any) -> None:
+            """Note that a thread runs."""
+            sys.setprofile(None)
+            self._has_threads = True
 
         @property
         def unseen(self) -> str:
             """Why something may be missed."""
-            if self._is_replaced:
-                return "another function profiles threads"
+            if self._has_threads or threading.getprofile() != self._began:
+                return "a thread was started, whose functions Python 3.11 does not report"
             return "greenlets switch between functions" if "greenlet" in sys.modules else ""
 
-        def _began(self, frame: FrameType, _event: str, _argument: Any) -> None:
-            """Take the first event of a new thread, and leave the others to a profiler."""
-            profile = _Profile()
-            self._threads.append((threading.current_thread(), profile))
-            profile.note(frame.f_code)
-            profile.enable()
-
         def take(self) -> list[CodeType]:
-            """Return the code of what ran since the last time; in threads that go on, since they began."""
-            self._main.disable()  # counts what has not ended
-            threads, self._threads = self._threads, []
-            found = [*self._main.codes(), *(code for _, profile in threads for code in profile.codes())]
-            for thread, profile in threads:
-                if thread.is_alive():
-                    self._threads.append((thread, profile))
-                else:
-                    profile.disable()  # here, or it would end that of this thread when it is dropped
-            for frame in sys._current_frames().values():  # noqa: SLF001 - documented, as those below
-                inner: FrameType | None = frame
-                while inner:
-                    found.append(inner.f_code)
-                    inner = inner.f_back
-            self._main.clear()
-            self._main.enable()
+            """Return the code of what ran since the last time."""
+            self._profile.disable()  # counts what has not ended
+            found = self._profile.codes()
+            inner: FrameType | None = sys._getframe()  # noqa: SLF001 - there is no public way to the frames
+            while inner:
+                found.append(inner.f_code)
+                inner = inner.f_back
+            self._profile.clear()
+            self._profile.enable()
             return found
 
         @contextmanager
         def resumed(self) -> Iterator[None]:
             """Go on where pytest-benchmark pauses profilers."""
             before = sys.getprofile()
-            sys.setprofile(self._main)
+            sys.setprofile(self._profile)
             try:
                 yield
             finally:

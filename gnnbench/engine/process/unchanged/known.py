@@ -5,9 +5,10 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache as cache_calls
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -27,20 +28,8 @@ _FOLDER = "used"
 _MOST = 24
 """Manifests that are kept of one suite in one environment; the last used ones."""
 _PASSING = (
-    *(
-        "_",
-        "OLDPWD",
-        "SHLVL",
-        "TERM",
-        "TERM_PROGRAM",
-        "COLUMNS",
-        "LINES",
-        "DISPLAY",
-        "WINDOWID",
-        "TMUX",
-        "STY",
-    ),
-    *("XDG_RUNTIME_DIR", "XDG_SEAT", "XDG_VTNR"),
+    *("_", "OLDPWD", "SHLVL", "TERM", "TERM_PROGRAM", "COLUMNS", "LINES", "DISPLAY", "WINDOWID"),
+    *("TMUX", "STY", "XDG_RUNTIME_DIR", "XDG_SEAT", "XDG_VTNR"),
     *("INVOCATION_ID", "JOURNAL_STREAM", "PYTEST_CURRENT_TEST", "PYTEST_VERSION"),
 )
 _PASSING_PREFIXES = ("ACTIONS_", "DBUS_", "GITHUB_", "RUNNER_", "SSH_", "VSCODE_", "XDG_SESSION_")
@@ -71,12 +60,16 @@ class Unchanged:
     ) -> None:
         self._sides, self._folder = (base, head), folder
         self._start, self._file_time = RealTime.seconds(), _file_time()
-        self._stores: tuple[Path, ...] = ()
-        self._has_two_torches = len({side.versions.get("torch") for side in self._sides}) > 1
-        if cache is not None:
-            keys = digests(self._sides, arguments, folder, VERSION)
-            self._stores = tuple(cache / _FOLDER / key for key in keys)
-        self._trees: dict[tuple[int, tuple[str, ...]], CodeTree] = {}
+        self._why_not = ""
+        if len({side.versions.get("torch") for side in self._sides}) > 1:
+            # Nothing that uses it is the same, and to find that out takes long.
+            self._why_not = "the sides have other releases of torch"
+        elif _variables(base) != _variables(head):
+            self._why_not = "the sides have other environment variables"
+        self._store: Path | None = None
+        if cache is not None and not self._why_not:
+            self._store = cache / _FOLDER / digest(base, arguments, folder, VERSION)
+        self._tree = cache_calls(self._new_tree)
         self._records: dict[str, ManifestBuilder] = {}
 
     def known(self) -> Known:
@@ -89,19 +82,16 @@ class Unchanged:
     def _known(self) -> Known:
         collected: Mapping[str, Any] = {}
         skipped: dict[str, str] = {}
-        if not self._stores:
-            return Known(collected, skipped)
-        if len({*self._stores}) != 1:
-            return Known(collected, skipped, ("the sides have other environment variables",))
-        if self._has_two_torches:  # nothing that uses it is the same, and to find that out takes long
-            return Known(collected, skipped, ("the sides have other releases of torch",))
+        if self._store is None:
+            return Known(collected, skipped, (self._why_not,) if self._why_not else ())
         why: Sequence[str] = ("no earlier run used the files of one side",)
         seconds: float | None = None
-        for file, manifest in _read(self._stores[0]):
-            if (collected and manifest.collected != collected) or not manifest.has_same_suite():
+        for file, manifest in _read(self._store):
+            if collected and manifest.collected != collected:
                 continue
             for one, other in permutations(range(len(SIDES))):
-                here, there = (self._tree(side, manifest.collected["places"]) for side in (one, other))
+                places = tuple(manifest.collected["places"])
+                here, there = (self._tree(side, places) for side in (one, other))
                 if not manifest.fits(here):
                     continue
                 differing = manifest.difference(here, there)
@@ -114,14 +104,14 @@ class Unchanged:
                 with suppress(OSError):
                     os.utime(file)
                 if found.known and found != manifest:
-                    _keep(self._stores[other], found)
+                    _keep(self._store, found)
                 break
         return Known(collected, skipped, why, seconds)
 
     def begin(self, collected: Mapping[str, Mapping[str, Any]]) -> None:
         """Take what the processes of both sides have collected, and used for it, if they note that."""
         for number, side in enumerate(SIDES):
-            if not self._stores or "used" not in collected[side] or self._has_two_torches:
+            if self._store is None or "used" not in collected[side]:
                 continue
             tree = self._new_tree(number, collected[side]["places"])
             root, seconds = project(self._folder), RealTime.seconds() - self._start
@@ -134,16 +124,10 @@ class Unchanged:
 
     def keep(self) -> None:
         """Save what both sides used."""
-        for side, record in self._records.items():
-            if manifest := record.manifest():
-                _keep(self._stores[SIDES.index(side)], manifest)
+        for record in self._records.values():
+            if self._store and (manifest := record.manifest()):
+                _keep(self._store, manifest)
         self._records.clear()
-
-    def _tree(self, side: int, places: Sequence[str]) -> CodeTree:
-        key = side, tuple(places)
-        if key not in self._trees:
-            self._trees[key] = self._new_tree(side, places)
-        return self._trees[key]
 
     def _new_tree(self, side: int, places: Sequence[str]) -> CodeTree:
         found = (self._folder / place.partition("::")[0] for place in places)
@@ -183,8 +167,17 @@ def _file_time() -> float:
         return os.fstat(file.fileno()).st_mtime
 
 
-def digests(sides: Iterable[Prepared], arguments: Sequence[str], folder: Path, version: int) -> list[str]:
-    """Return for each side a hash of all that is not code under test, and that code may depend on.
+def _variables(given: Prepared) -> list[tuple[str, str]]:
+    """Return the environment variables of a side's processes on which code may depend."""
+    return sorted(
+        (name, value)
+        for name, value in {**os.environ, **given.environment}.items()
+        if name not in _PASSING and not name.startswith(_PASSING_PREFIXES)
+    )
+
+
+def digest(given: Prepared, arguments: Sequence[str], folder: Path, version: int) -> str:
+    """Return a hash of all that is not code under test, and that a side's code may depend on.
 
     Of installed packages, the place, size and time of each file count; of Python, its executable's.
     """
@@ -197,17 +190,8 @@ def digests(sides: Iterable[Prepared], arguments: Sequence[str], folder: Path, v
         if Path(place).name in _INSTALLED:
             for line in _files(place):
                 found.update(line.encode("utf-8", "surrogateescape"))
-    whole = []
-    for given in sides:
-        own = found.copy()
-        variables = sorted(
-            (name, value)
-            for name, value in {**os.environ, **given.environment}.items()
-            if name not in _PASSING and not name.startswith(_PASSING_PREFIXES)
-        )
-        own.update(repr(variables).encode("utf-8", "surrogateescape"))
-        whole.append(own.hexdigest()[:32])
-    return whole
+    found.update(repr(_variables(given)).encode("utf-8", "surrogateescape"))
+    return found.hexdigest()[:32]
 
 
 def _files(folder: str) -> Iterator[str]:

@@ -3,16 +3,16 @@
 import ast
 import hashlib
 import inspect
-import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Any, Self
 
 from ...measure.fingerprint.bytecode import Bytecodes, nested
-from .code_tree import CodeTree, names_in, searched, state_of
+from .code_tree import CodeTree, searched
 
-VERSION = 2
+VERSION = 3
+METADATA = "metadata"
 
 Names = Mapping[str, Sequence[str]]
 """Qualified names of functions, by name of the file."""
@@ -30,89 +30,61 @@ class UsedStep:
     """Functions that did not run in every call; what they made may be kept, and used by later benchmarks."""
     every: Names = field(default_factory=dict)
     """Functions that ran in every call of the benchmark."""
-    asked: Sequence[str] = ()
-    """Modules that were looked for."""
-    read: Sequence[str] = ()
-    """Other files that were read or loaded."""
-    listed: Sequence[str] = ()
-    """Folders that were listed."""
+    parts: Sequence[str] = ()
+    """Parts of the side's code that count as a whole, see `Manifest.parts`."""
     seconds: float = 0.0
     """How long it took on both sides; of the first, until both had started and collected the suite."""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What one side used, and what these files contained. Names are those of `CodeTree`."""
+    """What one side used, and what that was. Names are those of `CodeTree`."""
 
     collected: Mapping[str, Any]
     """What its process said of the suite."""
-    files: Mapping[str, str]
-    """Hash of each file of the side's code."""
-    modules: Mapping[str, str]
-    """File of each module that was looked for, see `CodeTree.resolved`."""
-    folders: Mapping[str, str]
-    """Hash of the names in each folder that was listed."""
-    metadata: str
-    native: Mapping[str, str]
-    """Hash of the native libraries of each top-level package."""
-    suite_files: Mapping[str, str]
-    """Hash of each file that is not part of that code: tests, settings of pytest, data; by path."""
-    suite_folders: Mapping[str, str]
-    searched: Mapping[str, Sequence[str]]
-    """Folders in which Python searches for modules, with those names in them that were looked for."""
-    steps: Sequence[UsedStep] = ()
     path: Sequence[str] = ()
     """Folders of the side's code in which top-level modules are looked for."""
+    steps: Sequence[UsedStep] = ()
+    parts: Mapping[str, str] = field(default_factory=dict)
+    """What `state` returned for each part: `file NAME`, `names NAME` of a folder, `package NAME`, whether it
+    is there or not, `search NAME` of a folder in which Python looks for packages, `metadata`."""
+
+    def state(self, tree: CodeTree, part: str) -> str:
+        """Return what a part is on a side: mostly a hash."""
+        kind, _, name = part.partition(" ")
+        match kind:
+            case "file":
+                return tree.digest(name)
+            case "names":
+                return tree.names_in(name)
+            case "package":
+                return tree.package(name, self.path)
+            case "search":
+                parts = (part.partition(" ") for step in self.steps for part in step.parts)
+                return searched(name, {name for kind, _, name in parts if kind == "package"})
+        return tree.metadata
 
     def fits(self, tree: CodeTree) -> bool:
-        """Whether a side has the same files as the one that was recorded."""
-        return (
-            all(tree.digest(name) == found for name, found in self.files.items())
-            and all(tree.resolved(name, self.path) == found for name, found in self.modules.items())
-            and all(tree.names_in(name) == found for name, found in self.folders.items())
-            and self._has_same_packages(tree)
-        )
-
-    def _has_same_packages(self, tree: CodeTree) -> bool:
-        native = all(tree.native(name) == found for name, found in self.native.items())
-        return native and tree.metadata == self.metadata
-
-    def has_same_suite(self) -> bool:
-        """Whether tests, settings and data are what they were."""
-        return (
-            all(state_of(path) == found for path, found in self.suite_files.items())
-            and all(names_in(path) == found for path, found in self.suite_folders.items())
-            and all(searched(path, self.modules) == list(found) for path, found in self.searched.items())
-        )
+        """Whether all is on a side as on the one that was recorded."""
+        return all(self.state(tree, part) == state for part, state in self.parts.items())
 
     def difference(self, tree: CodeTree, other: CodeTree) -> "Differing":
         """Return what another side has otherwise than a side that this manifest fits."""
-        changed = {
-            name: _changed(name, tree.content(name), other.content(name))
-            for name, found in self.files.items()
-            if other.digest(name) != found
-        }
+        parts = {part for part, state in self.parts.items() if self.state(other, part) != state}
+        files = (part.removeprefix("file ") for part in parts if part.startswith("file "))
         return Differing(
-            changed,
-            {name for name, found in self.modules.items() if other.resolved(name, self.path) != found},
-            {name for name, found in self.folders.items() if other.names_in(name) != found},
-            self._has_same_packages(other),
+            parts, {name: _changed(name, tree.content(name), other.content(name)) for name in files}
         )
 
     def of_other(self, other: CodeTree, differing: "Differing") -> "Manifest":
         """Return the manifest of another side, in which benchmarks that run other code have no name."""
-        steps, known = [], differing.has_same_packages
+        steps, known = [], True
         for step in self.steps:
             known = known and not differing.concerns_later(step)
             is_same = known and not differing.concerns(step.every)
             steps.append(step if is_same else replace(step, name="", every={}))
-        return replace(
-            self,
-            files={name: other.digest(name) for name in self.files},
-            modules={name: other.resolved(name, self.path) for name in self.modules},
-            folders={name: other.names_in(name) for name in self.folders},
-            steps=steps,
-        )
+        parts = {part: self.state(other, part) for part in self.parts}
+        return replace(self, parts=parts, steps=steps)
 
     def seconds(self, names: Collection[str]) -> float:
         """Return how long the inspection of some benchmarks took, with the start of processes."""
@@ -130,23 +102,13 @@ class Manifest:
 class Differing:
     """What another side has otherwise than one that a manifest fits."""
 
+    parts: Collection[str]
     changed: Mapping[str, set[str] | None]
     """By file: the functions that differ; None: the whole file, or what its import runs."""
-    modules: Collection[str]
-    """Modules that are in another file."""
-    folders: Collection[str]
-    """Folders with other names in them."""
-    has_same_packages: bool
-    """Whether native libraries and metadata are the same."""
 
     def concerns_later(self, step: UsedStep) -> bool:
         """Whether it concerns a step, and with it all later ones."""
-        return (
-            self.concerns(step.once)
-            or not self.changed.keys().isdisjoint(step.read)
-            or not set(self.modules).isdisjoint(step.asked)
-            or not set(self.folders).isdisjoint(step.listed)
-        )
+        return self.concerns(step.once) or not set(self.parts).isdisjoint(step.parts)
 
     def concerns(self, used: Names) -> bool:
         """Whether some of these functions are among what differs."""
@@ -159,20 +121,17 @@ class Differing:
     def lines(self, steps: Iterable[UsedStep]) -> Iterator[str]:
         """Yield a line on each part that differs and is used in some steps."""
         used: dict[str, set[str]] = {}
-        read: set[str] = set()
+        parts: set[str] = set()
         for step in steps:
-            read |= {*step.read, *step.listed, *step.asked}
+            parts.update(step.parts)
             for file, names in (*step.once.items(), *step.every.items()):
                 used.setdefault(file, set()).update(names)
         for file, functions in sorted(self.changed.items()):
-            if functions is None or file in read:
-                yield f"{file}: what its import runs" if file in used else file
-            elif both := sorted(functions & used.get(file, set())):
+            if functions is None and file in used:
+                yield f"{file}: what its import runs"
+            elif both := sorted((functions or set()) & used.get(file, set())):
                 yield f"{file}: {', '.join(both)}"
-        yield from (f"module {name} is in another file" for name in sorted(read.intersection(self.modules)))
-        yield from (f"{name}{os.sep}: other names" for name in sorted(read.intersection(self.folders)))
-        if not self.has_same_packages:
-            yield "native libraries or metadata of packages"
+        yield from sorted(parts.intersection(self.parts))
 
 
 def _changed(name: str, before: bytes | None, after: bytes | None) -> set[str] | None:

@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..variants.collected import SETTINGS
-from .code_tree import CodeTree, names_in, searched, state_of
-from .manifest import Manifest, UsedStep
+from .code_tree import CodeTree
+from .manifest import METADATA, Manifest, UsedStep
 
 SUITE = ("names", "declared", "left_out", "notes", "excluded", "refused", "places", "folders", "rootdir")
 """What a process says of its suite."""
@@ -31,7 +32,6 @@ class ManifestBuilder:
         self._steps: list[UsedStep] = []
         self._unseen = ""
         self._written: set[str] = set()
-        self._ran: set[str] = set()
         self._path: Sequence[str] = used["path"]
         self._folders: dict[str, None] = {}
         """Names of the folders of the side's code in which top-level modules are looked for."""
@@ -55,21 +55,20 @@ class ManifestBuilder:
             {own: names for path, names in used[kind].items() if (own := tree.name(path))}
             for kind in ("once", "every")
         )
-        self._ran |= {*once, *every}
         folders = [name for name in self._own(used["path"]) if name != "."]
         self._folders |= dict.fromkeys(folders)
-        # Without running, as where an import fails.
-        resolved = (tree.resolved(name, [*self._folders]) for name in used["asked"])
-        unrun = {name for name in resolved if name and not name.endswith(os.sep) and name not in self._ran}
+        parts = {
+            "file": sorted({*self._own(used["read"]), *self._own(used["native"])}),
+            "names": [*self._own(used["listed"]), *folders],
+            "package": used["asked"],
+        }
         self._steps.append(
             UsedStep(
                 "" if self._unseen else name,
                 skipped,
                 once,
                 every,
-                used["asked"],
-                sorted({*self._own(used["read"]), *self._own(used["native"]), *unrun}),
-                [*self._own(used["listed"]), *folders],
+                [f"{kind} {name}" for kind, names in parts.items() for name in names],
                 round(seconds, 3),
             )
         )
@@ -82,10 +81,12 @@ class ManifestBuilder:
         """Return what is known; None: of no benchmark."""
         if not any(step.name for step in self._steps) or self._collected["refused"]:
             return None
-        files = {name for step in self._steps for name in (*step.once, *step.every, *step.read)}
-        modules = sorted({name for step in self._steps for name in step.asked})
+        tree, (first, *others) = self._tree, self._steps
+        files = {name for step in self._steps for name in (*step.once, *step.every)}
+        used = {f"file {name}" for name in files}.union(*(step.parts for step in self._steps))
+        files |= {part.removeprefix("file ") for part in used if part.startswith("file ")}
         suite = self._suite - self._written
-        if any(map(self._is_new, (*suite, *filter(None, map(self._tree.path, files))))):
+        if any(map(self._is_new, (*suite, *filter(None, map(tree.path, files))))):
             return None  # it may have been changed since it was used
         folders = {os.path.dirname(path) for path in suite if path.endswith(".py")}
         settings = {
@@ -95,20 +96,12 @@ class ManifestBuilder:
             if parent.is_relative_to(self._folder)
             for name in SETTINGS
         }
-        tree = self._tree
-        return Manifest(
-            self._collected,
-            {name: tree.digest(name) for name in sorted(files)},
-            {name: tree.resolved(name, [*self._folders]) for name in modules},
-            {name: tree.names_in(name) for step in self._steps for name in step.listed},
-            tree.metadata,
-            {name: tree.native(name) for name in sorted({file.partition(os.sep)[0] for file in files})},
-            {path: state_of(path) for path in sorted(suite | settings)},
-            {path: names_in(path) for path in sorted(folders | self._suite_folders)},
-            {path: searched(path, modules) for path in self._path},
-            self._steps,
-            [*self._folders],
-        )
+        first = replace(first, parts=[*first.parts, METADATA])
+        used |= {METADATA, *(f"search {path}" for path in self._path)}
+        used |= {f"file {path}" for path in suite | settings}
+        used |= {f"names {path}" for path in folders | self._suite_folders}
+        manifest = Manifest(self._collected, [*self._folders], [first, *others])
+        return replace(manifest, parts={part: manifest.state(tree, part) for part in sorted(used)})
 
     def _is_new(self, path: str) -> bool:
         """Whether a file was written or moved here since the process began."""

@@ -3,7 +3,6 @@
 It is noted in processes that time nothing: a hook for audit events cannot be removed again.
 """
 
-import _frozen_importlib  # the functions that import
 import importlib.metadata
 import importlib.util
 import itertools
@@ -67,6 +66,10 @@ class Used:
         self._shared: list[CodeType] = []
         """Of those that ran while something was set up that several benchmarks share."""
         self._asked: set[str] = set()
+        self._reported = {*sys.stdlib_module_names}
+        """Packages of which it was told that they are looked for."""
+        self._imported: set[str] = set()
+        """Source files that were opened by an import."""
         self._read: set[str] = set()
         self._written: set[str] = set()
         self._listed: set[str] = set()
@@ -85,25 +88,19 @@ class Used:
         self._executed = Executed()
 
     def _note_searches(self) -> None:
-        """Note from now on which modules are looked for, and whose source is read from Python's cache."""
-        find, lines = importlib.util._find_spec, linecache.getlines  # type: ignore[attr-defined]  # noqa: SLF001
-
-        def finds(name: str, *more: Any) -> Any:
-            self._asked.add(name)
-            return find(name, *more)
+        """Note from now on which packages are looked for, and whose source is read from Python's cache."""
+        lines = linecache.getlines
 
         def reads(filename: str, module_globals: dict[str, Any] | None = None) -> list[str]:
             self._read.add(os.path.abspath(filename))
             return lines(filename, module_globals)
 
-        for module in (_frozen_importlib, importlib.util):
-            vars(module)["_find_spec"] = finds
-        sys.meta_path.insert(0, self)  # for what asks the finders itself
+        sys.meta_path.insert(0, self)
         vars(linecache)["getlines"] = reads
 
     def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> None:
         """Note that a module is looked for; it is left to the other finders."""
-        self._asked.add(name)
+        self._asked.add(name.partition(".")[0])
 
     def _audited(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event in self._noting:
@@ -121,8 +118,8 @@ class Used:
             how = os.O_RDWR if "r+" in mode.replace("b", "") else writes
         if how != os.O_RDONLY:
             self._written.add(name)
-        if how != os.O_WRONLY and not (_CACHED in name or (name.endswith(".py") and _is_loaded())):
-            self._read.add(name)
+        if how != os.O_WRONLY and _CACHED not in name:
+            (self._imported if name.endswith(".py") and _is_loaded() else self._read).add(name)
 
     def _loaded(self, _event: str, arguments: tuple[Any, ...]) -> None:
         """Note a file that a library written in C opens, as far as it says so."""
@@ -170,14 +167,12 @@ class Used:
     def take(self, calls: Sequence[Sequence[CodeType]] = ()) -> dict[str, Any]:
         """Return what was noted since the last time, as JSON.
 
-        Returns:
-            `every` and `once`: qualified names of functions by file: of those that ran in each of the calls,
-            and of the others; `<module>` is a file that was imported.
-            `asked`: names of modules that were looked for. `read`, `written`, `listed`, `native`: files that
-            were read or written, folders that were listed, and native libraries that were loaded, without
-            those of Python and of installed packages. `path`: the folders in which top-level modules are
-            searched or were found, without these. `crossed`: see `Crossings.take`. `unseen`: why something
-            was not noted; empty: nothing.
+        `every` and `once`: qualified names of functions by file: of those that ran in each of the calls, and
+        of the others; `<module>` is a file that was imported. `asked`: packages that were first looked for.
+        `read`, `written`, `listed`, `native`: files that were read or written, folders that were listed, and
+        native libraries that were loaded, without those of Python and of installed packages. `path`: the
+        folders in which packages are searched or were found, without these. `crossed`: see `Crossings.take`.
+        `unseen`: why something was not noted; empty: nothing.
         """
         once: dict[str, set[str]] = {}
         often: dict[str, set[str]] = {}
@@ -196,12 +191,15 @@ class Used:
         if "numba" in sys.modules:
             self._unseen = self._unseen or "numba compiles functions from their bytecode"
         native = map(str, libraries.loaded.__wrapped__(0))  # which may be loaded without an import
+        unrun = self._imported - {*once, *often}  # as where an import fails
+        asked = self._asked.union(name.partition(".")[0] for name in list(sys.modules)) - self._reported
+        self._reported |= asked
         taken = {
             "once": {file: sorted(names) for file, names in once.items()},
             "every": {file: sorted(names) for file, names in often.items()},
-            "asked": sorted(self._modules()),
+            "asked": sorted(asked),
             "written": sorted(filter(self._counts, list(self._written))),
-            "read": sorted(filter(self._counts, list(self._read))),
+            "read": sorted(filter(self._counts, {*self._read, *unrun})),
             "listed": sorted(filter(self._counts, list(self._listed))),
             "native": sorted(filter(self._counts, native)),
             "path": sorted(filter(self._counts, self._import_folders())),
@@ -209,7 +207,8 @@ class Used:
             "unseen": self._unseen,
         }
         self._codes, self._shared = [], []
-        self._asked, self._read, self._written, self._listed = set(), set(), set(), set()
+        self._asked, self._imported = set(), set()
+        self._read, self._written, self._listed = set(), set(), set()
         return taken
 
     def _import_folders(self) -> set[str]:
@@ -225,14 +224,6 @@ class Used:
         if not file.startswith(os.sep) or f"{file}{os.sep}".startswith(self._left):
             return False
         return not f"{os.path.realpath(file)}{os.sep}".startswith(self._left)
-
-    def _modules(self) -> Iterator[str]:
-        """Yield the names that were looked for; of what is installed, only the first part."""
-        for name in list(self._asked):
-            top = name.partition(".")[0]
-            if top not in sys.stdlib_module_names:
-                file = getattr(sys.modules.get(top), "__file__", None)
-                yield top if file and not self._counts(os.path.abspath(file)) else name
 
 
 def _is_loaded() -> bool:

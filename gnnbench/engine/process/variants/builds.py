@@ -14,6 +14,7 @@ import shlex
 import shutil
 import sys
 import sysconfig
+import tempfile
 import venv
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -114,6 +115,19 @@ def built(
         with hold(builds / ".lock", cache):
             _clear(builds, listener)
         yield folder / _TREE, _roots(folder / _ENVIRONMENT)
+
+
+@contextmanager
+def copied(build: Path) -> Iterator[Path]:
+    """Return a copy of a kept build that is in use; it shares the files."""
+    builds = build.parent
+    with ExitStack() as use:
+        with hold(builds / ".lock", builds.parent):
+            folder = Path(use.enter_context(tempfile.TemporaryDirectory(dir=builds)))
+            use.enter_context(locked(folder, fcntl.LOCK_SH))  # else another run removes it
+        for name in (_TREE, _ENVIRONMENT):
+            shutil.copytree(build / name, folder / name, symlinks=True, copy_function=os.link)
+        yield folder
 
 
 def _make(folder: Path, source: Source, command: str) -> None:

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from socket import send_fds, socketpair
+from socket import socketpair
 from types import TracebackType
 from typing import Any, Self
 
@@ -19,7 +19,7 @@ from ...ground.cpu import RealTime
 from ...ground.errors import one_line
 from .command import END_SECONDS, kill_group, wait
 from .import_roots import Trees
-from .pipe import ClosedError, GarbledError, Link
+from .pipe import ClosedError, Link
 
 SIDES = ("base", "head")
 _TOGETHER = "engine.process.together"
@@ -78,6 +78,9 @@ class DiedError(Exception):
 class Process(ABC):
     """A process of one side that takes commands, and leads its own process group."""
 
+    pid: int
+    """The process id, which is also the id of the process group."""
+
     def __init__(self, side: str, log: Path, link: Link) -> None:
         self._side, self._log, self._link = side, log, link
         self._seen_bytes = 0
@@ -85,11 +88,6 @@ class Process(ABC):
         """Answers that came before they were asked for, by the number of the command."""
         self._doing = "starting"
         self._open = True
-
-    @property
-    @abstractmethod
-    def pid(self) -> int:
-        """The process id, which is also the id of the process group."""
 
     @abstractmethod
     def status(self, wait_seconds: float = END_SECONDS) -> int | None:
@@ -108,12 +106,12 @@ class Process(ABC):
             self._link.close()
             self._open = False
 
-    def send(self, command: Mapping[str, Any]) -> None:
-        """Send a command without waiting for the answer."""
+    def send(self, command: Mapping[str, Any], descriptors: Sequence[int] = ()) -> None:
+        """Send a command, and file descriptors with it, without waiting for the answer."""
         self._doing = _DOING[command["command"]]
         printed_bytes = self._log.stat().st_size
         try:
-            self._link.send(command)
+            self._link.send(command, descriptors)
         except ClosedError:
             raise self._died() from None
         self._seen_bytes = printed_bytes
@@ -132,13 +130,8 @@ class Process(ABC):
                 found = self._link.receive(min(_TICK_SECONDS, max(0.0, left)))
             except ClosedError:
                 raise self._died() from None
-            except GarbledError as error:
-                raise DiedError(self._side, f"sent an invalid answer while {self._doing}: {error}") from None
             if found is not None:
-                if "answer" not in found:
-                    keys = ascii(", ".join(found))[1:-1][:_LONGEST_LINE]
-                    raise DiedError(self._side, f"sent an invalid answer while {self._doing}: {keys}")
-                if number in (None, found.get("number")):
+                if number is None or found.get("number") in (None, number):
                     return found
                 self._early[found.get("number")] = found
             if self.status(0.0) is not None:
@@ -159,7 +152,6 @@ class Process(ABC):
     def __exit__(
         self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
     ) -> None:
-        """Let it tear down, unless there was an error; then end it."""
         if kind is None:
             self.quit()
         self.stop(_QUIT_SECONDS if kind is None else 0.0)
@@ -208,21 +200,15 @@ class Child(Process):
         pair: int = 0,
         side: str = "",
         under: Sequence[str] = (),
-        apart: bool = False,
         module: str = "engine.process.worker",
         terms: Mapping[str, Any] | None = None,
     ) -> None:
-        """Start the process. The calling thread must live as long as the process.
+        """Start the process, `under` a command if one is given; the calling thread must live as long.
 
-        Args:
-            trees: where its modules are.
-            sessions: if there are several, the side of each, 0 or 1, and where its modules are.
-            under: the command that runs Python, with its arguments; empty: none.
-            apart: whether each test runs in a fork of the process that has collected them.
+        `trees`: where its modules are. `sessions`: if there are several, also the side of each, 0 or 1.
         """
-        (theirs_read, theirs_write), link = _pipes()
+        theirs, link = _link()
         super().__init__(side, log, link)
-        self._forking, theirs_forking = socketpair()
         files = [str(log.with_suffix(f".trees{number or ''}")) for number in range(max(len(sessions), 1))]
         python = [
             *under,
@@ -232,16 +218,13 @@ class Child(Process):
             os.path.join(_PACKAGE.parent, ".", _PACKAGE.name, "__init__.py"),  # noqa: PTH118 - which keeps "."
         ]
         given = {
-            "read": theirs_read,
-            "write": theirs_write,
+            "link": theirs,
             "token": link.token,
-            "forking": theirs_forking.fileno(),
             "coordinator": os.getpid(),
             "trees": files[0],
             "sessions": [(place, file) for (place, _), file in zip(sessions, files, strict=False)],
             "pair": pair,
             "side": int(side == SIDES[1]),
-            "apart": apart,
             **(terms or {}),
         }
         try:
@@ -255,21 +238,15 @@ class Child(Process):
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,
-                    pass_fds=(theirs_read, theirs_write, theirs_forking.fileno()),
+                    pass_fds=(theirs,),
                     start_new_session=True,
                 )
         except BaseException:
             self._link.close()
             raise
         finally:
-            os.close(theirs_read)
-            os.close(theirs_write)
-            theirs_forking.close()
-
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        return self._process.pid
+            os.close(theirs)
+        self.pid = self._process.pid
 
     def status(self, wait_seconds: float = END_SECONDS) -> int | None:
         """Return its exit status."""
@@ -280,21 +257,18 @@ class Child(Process):
         """End it, and forget its process id."""
         super().stop(wait_seconds)
         self._process.wait()
-        self._forking.close()
 
     def fork(self, pair: int, place: int | None, timeout_seconds: float) -> "Forked":
         """Return a new fork of it, at the place 0 or 1 of a pair, or for both; it first answers `forked`."""
-        theirs, link = _pipes()
+        theirs, link = _link()
         try:
-            self.send({"command": "fork", "pair": pair, "place": place, "token": link.token})
-            send_fds(self._forking, [b"f"], theirs)
+            self.send({"command": "fork", "pair": pair, "place": place, "token": link.token}, [theirs])
             return Forked(self, self.answer(timeout_seconds)["pid"], self._side, self._log, link)
         except BaseException:
             link.close()
             raise
         finally:
-            for descriptor in theirs:
-                os.close(descriptor)
+            os.close(theirs)
 
 
 class Forked(Process):
@@ -302,30 +276,24 @@ class Forked(Process):
 
     def __init__(self, parent: Child, pid: int, side: str, log: Path, link: Link) -> None:
         super().__init__(side, log, link)
-        self._parent, self._pid = parent, pid
+        self._parent, self.pid = parent, pid
         self._status: int | None = None
-
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        return self._pid
 
     def status(self, wait_seconds: float = END_SECONDS) -> int | None:
         """Return its exit status, which its parent knows."""
         if self._status is None:
             try:
-                self._parent.send({"command": "reap", "pid": self._pid, "seconds": wait_seconds})
+                self._parent.send({"command": "reap", "pid": self.pid, "seconds": wait_seconds})
                 self._status = self._parent.answer(wait_seconds + END_SECONDS)["status"]
             except DiedError:  # it ends with its parent
                 self._status = -signal.SIGKILL
         return self._status
 
 
-def _pipes() -> tuple[tuple[int, int], Link]:
-    """Return what a process reads from and writes to, and this process's end."""
-    theirs_read, write = os.pipe()
-    read, theirs_write = os.pipe()
-    return (theirs_read, theirs_write), Link(read, write, secrets.token_hex(8) + " ")
+def _link() -> tuple[int, Link]:
+    """Return the file descriptor of a process's end of a link, and this process's end."""
+    theirs, ours = socketpair()
+    return theirs.detach(), Link(ours.detach(), secrets.token_hex(8) + " ")
 
 
 def signal_name(number: int) -> str:

@@ -182,7 +182,6 @@ class Suite:
         return found
 
     def _refusals(self) -> Iterable[str]:
-        """Yield a line for each file that a side cannot collect."""
         for side, one in self._sides.items():
             for file, reason in one["refused"].items():
                 yield f"{side}: {file} cannot be collected: {reason}"

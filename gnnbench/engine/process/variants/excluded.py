@@ -164,7 +164,6 @@ def _has(words: Iterable[object], flag: str) -> bool:
 
 
 def _ignoring(path: Path, config: pytest.Config) -> str:
-    """Return what makes pytest ignore a file or a folder."""
     option, folder = config.option, config.invocation_params.dir
     if any(path == folder / one for one in option.ignore or ()):
         return "--ignore"

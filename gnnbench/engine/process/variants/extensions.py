@@ -1,18 +1,18 @@
 """The compiled modules of a project: whether it has any, and where those are that are in use here."""
 
 import importlib.metadata
+import os
 import re
 import shlex
 from contextlib import suppress
-from operator import itemgetter
 from pathlib import Path
 
 from ...ground.files import real_path
 from ...measure.fingerprint.libraries import NATIVE
 from .import_roots import Place
-from .places import COMPILED, is_compiled
+from .places import is_compiled
 
-_SAYS = ("pyproject.toml", "setup.py", "setup.cfg")
+_SAYS = ("pyproject.toml", "setup.py", "setup.cfg", "CMakeLists.txt", "meson.build")
 _COMPILES = re.compile(
     r"ext[_-]modules|Extension\(|cythonize|cffi_modules|rust_?extensions|setuptools.rust|maturin|mesonpy"
     r"|scikit.build|skbuild|mypycify|pybind11|nanobind|cpp_extension"
@@ -41,34 +41,28 @@ def advice(home: Path) -> str:
 
 
 def in_use(home: Path) -> frozenset[str]:
-    """Return the compiled modules that are installed here of a project."""
-    modules: set[str] = set()
-    for name in set(_NAME.findall(_settings(home))):
+    """Return the compiled modules of a project that are installed here, or in folders of PYTHONPATH."""
+    text = _settings(home)
+    folders = map(Path, filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)))
+    files = (file for folder in folders for depth in ("*", "*/*") for file in folder.glob(depth))
+    natives = (file for file in files if NATIVE.search(file.name))
+    words = set(re.findall(r"\w+", text))
+    modules = {str(real_path(file)) for file in natives if file.name.partition(".")[0] in words}
+    for name in set(_NAME.findall(text)):
         with suppress(importlib.metadata.PackageNotFoundError, ValueError):
-            files = importlib.metadata.files(name) or ()
-            natives = (file for file in files if NATIVE.search(file.name))
-            modules |= {str(real_path(Path(str(file.locate())))) for file in natives}
+            listed = importlib.metadata.files(name) or ()
+            installed = (Path(str(file.locate())) for file in listed if NATIVE.search(file.name))
+            modules |= {str(real_path(file)) for file in installed}
     return frozenset(modules)
 
 
 def note(home: Path, place: Place) -> str:
-    """Return what is amiss with a commit that is not built, and what to type; empty if nothing is.
-
-    If what was built here may be of other files, the commit does not borrow it any more.
-    """
-    build, top = advice(home), Path(place.source)
+    """Return what is amiss with a commit that is not built, and what to type; empty if nothing is."""
+    build = advice(home)
     if not build:
         return ""
     if changed := sorted(filter(is_compiled, place.changed)):
         return f"is not built, and has another {changed[0]}: what is compiled is not compared; add {build}"
-    modules = [name for name in place.ignored if NATIVE.search(name)]
-    if not modules:
+    if not any(NATIVE.search(name) for name in (*place.ignored, *place.foreign)):
         return f"is not built, and the working tree has no compiled modules; add {build}"
-    oldest, built_at = min(((name, _time(top / name)) for name in modules), key=itemgetter(1))
-    newer = [name for name in place.tracked if name.endswith(COMPILED) and _time(top / name) > built_at]
-    place.borrows = not newer
-    return f"is not built, and {oldest} here is older than {min(newer)}; add {build}" if newer else ""
-
-
-def _time(file: Path) -> float:
-    return file.stat().st_mtime if file.is_file() else 0.0
+    return ""

@@ -9,7 +9,7 @@ from ...ground.errors import one_line
 from ...ground.files import project, real_path
 from ...ground.git import state, tracked
 from ...interfaces import VariantPart
-from . import places
+from . import extensions, places
 from .preparation import Preparation, existing_folder, import_roots
 
 
@@ -23,7 +23,6 @@ class Folder(VariantPart):
     path: str
 
     def __str__(self) -> str:
-        """Return it as it is typed."""
         return f"path:{self.path}"
 
     @property
@@ -46,7 +45,10 @@ class Folder(VariantPart):
         for part in parts:
             folder, home = part._found(preparation.root), project(preparation.root)  # noqa: SLF001
             preparation.trees += import_roots(folder)
-            preparation.places.append(places.of_folder(real_path(home), real_path(folder)))
+            if preparation.build:
+                preparation.listener.say(f"{one_line(str(part))} is used as it is: --build builds commits")
+            in_use = extensions.in_use(home)
+            preparation.places.append(places.of_folder(real_path(home), real_path(folder), in_use))
             preparation.state = state(folder) if tracked(folder) else (None, False)
 
     def _found(self, root: Path) -> Path:

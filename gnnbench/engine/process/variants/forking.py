@@ -4,7 +4,6 @@ import os
 import sys
 import threading
 from pathlib import Path
-from socket import recv_fds, socket
 
 from ...ground.cpu import RealTime
 from . import startup
@@ -43,29 +42,26 @@ def why_not() -> str:
 
 
 def _module(thread: threading.Thread) -> str:
-    """Return the module of what a thread runs."""
     return getattr(getattr(thread, "_target", None), "__module__", "")
 
 
-def fork(forking: socket, token: str) -> tuple[int, Link | None]:
+def fork(descriptor: int, token: str) -> tuple[int, Link | None]:
     """Fork this process; the fork leads a group of its own.
 
-    `forking`: brings the two ends of the pipes that the fork reads from and writes to.
+    `descriptor`: the fork's end of its link.
 
     Returns:
         In this process, the process id of the fork, and None; in the fork, 0 and its link to the coordinator.
     """
     parent = os.getpid()
-    _, (read, write), *_ = recv_fds(forking, 1, 2)
     sys.stdout.flush()
     sys.stderr.flush()
     pid = os.fork()
     if not pid:
         os.setpgid(0, 0)
         startup.die_with(parent)
-        return pid, Link(read, write, token)
-    os.close(read)
-    os.close(write)
+        return pid, Link(descriptor, token)
+    os.close(descriptor)
     return pid, None
 
 

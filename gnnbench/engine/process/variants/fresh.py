@@ -30,15 +30,11 @@ def run(
     only: Collection[str] | None = None,
     defaults: Mapping[str, Any] | None = None,
 ) -> list[str]:
-    """Time a suite in a new process; it never outlives this call.
+    """Time a suite in a new process, all of its tests or those with some ids.
 
-    Args:
-        number: the process's number, from 1; it seeds the simulated clock.
-        only: ids of the tests to run, if not all.
-        defaults: of gnnbench's options, as they would be typed, by key; None for the settings'.
-
-    Returns:
-        Lines on what was done otherwise than the suite says, and on an exit status other than 0.
+    The number of the process, from 1, seeds the simulated clock. `defaults` are those of gnnbench's options,
+    as they would be typed, by key; None for the settings'. Returns lines on what was done otherwise than the
+    suite says, and on an exit status other than 0.
     """
     title = f"process {number}"
     words, message = [*arguments, f"--benchmark-json={output}"], {"only": only, "defaults": defaults}

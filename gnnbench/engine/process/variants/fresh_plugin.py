@@ -109,7 +109,6 @@ class _Writing(Overrides):
         )
 
     def _skipped(self) -> Iterator[str]:
-        """Yield why each benchmark was, or would be, skipped."""
         if not self._reports:
             yield from skipped_by_marker(self._benchmarks)
         for item in self._benchmarks:

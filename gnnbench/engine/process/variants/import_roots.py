@@ -32,6 +32,8 @@ SITE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "site")
 """Folder that these processes have first in their path; its `sitecustomize` installs the trees."""
 SUFFIXES = (*extension_suffixes(), *SOURCE_SUFFIXES, *BYTECODE_SUFFIXES)
 """Of modules, in the order in which Python looks for them."""
+_COMPILED = len(extension_suffixes())
+"""How many of these are of compiled modules."""
 _SOURCES = ("src", "lib", "python")
 """Folders of code: what is named as the place of tests is not a folder of tests if it has such a name."""
 
@@ -86,21 +88,16 @@ class TestFiles:
             or any(below(path, one) is not None for one in self._folders)
         )
 
-    def has_in(self, folder: str) -> bool:
-        """Whether a file that pytest collects lies directly in a folder."""
-        return any(os.path.dirname(file) == folder for file in self.collected)
-
 
 class Place:
     """A folder of the caller whose tracked files a side has in another folder.
 
-    Args:
-        tracked: names of the files that git tracks, in the commit of either; without git, those in `tree`.
-        ignored: names of modules that git ignores in the caller's folder, which a build may have made; the
-            names of folders end with a slash.
-        foreign: paths of compiled modules that are not this side's.
-        changed: names of the tracked files that differ between both folders; empty in other processes.
-        borrows: whether ignored files serve the side too: nothing that is compiled differs from the caller's.
+    `tracked`: names of the files that git tracks, in the commit of either; without git, those in `tree`.
+    `ignored`: names of modules that git ignores in the caller's folder, which a build may have made; those of
+    folders end with a slash. `foreign`: paths of the caller's compiled modules, beside those in the folder.
+    `changed`: names of the tracked files that differ between both folders; empty in other processes.
+    `borrows`: whether ignored files serve the side too: nothing that is compiled differs from the caller's.
+    `sources`: names of tracked files, in the folder that has been built, than which no module is older.
     """
 
     def __init__(
@@ -113,11 +110,12 @@ class Place:
         *,
         changed: Iterable[str] = (),
         borrows: bool = False,
+        sources: Iterable[str] = (),
     ) -> None:
         self.source, self.tree, self.borrows = source, tree, borrows
         self.changed = frozenset(changed)
         self.tracked, self.ignored = frozenset(tracked), frozenset(ignored)
-        self.foreign = frozenset(foreign)
+        self.foreign, self.sources = frozenset(foreign), tuple(sources)
         self._folders = {""}
         for name in self.tracked:
             folder = os.path.dirname(name)
@@ -130,6 +128,25 @@ class Place:
         name = below(path, self.source)
         return name if name in self.tracked or name in self._folders else None
 
+    def built(self, path: str) -> bool | None:
+        """Whether a file that a build has made serves this side; None: no build of these folders has."""
+        is_module = path.endswith(SUFFIXES[:_COMPILED])
+        inside = below(path, self.tree)
+        if inside and self.tree != self.source:
+            return self._is_new(path, self.tree) if is_module and inside not in self.tracked else None
+        name = below(path, self.source) or ""
+        folders = (name[: end + 1] for end, letter in enumerate(name) if letter == os.sep)
+        is_made = "site-packages" not in path and below(path, sys.prefix) is None
+        if path in self.foreign or (is_made and not self.ignored.isdisjoint((name, *folders))):
+            return self.borrows and (not is_module or self._is_new(path, self.source))
+        return None
+
+    def _is_new(self, module: str, folder: str) -> bool:
+        """Whether a module is not older than any source."""
+        built_at = os.stat(module).st_mtime
+        files = (os.path.join(folder, name) for name in self.sources)
+        return all(os.stat(file).st_mtime <= built_at for file in files if os.path.isfile(file))
+
 
 class Trees:
     """An import finder that looks for modules in a side's trees first.
@@ -137,11 +154,8 @@ class Trees:
     It precedes all other finders: pytest puts the caller's folder first in `sys.path`. What these find in the
     caller's tree, it looks for at the same place of the side's checkout. The finder of an editable
     installation does not get the packages that a tree has: it would add modules that only the installed
-    version has. Modules of the standard library are not replaced.
-
-    Args:
-        roots: folders in which top-level packages are looked for; the first that has a name wins.
-        places: folders of the caller that the side has elsewhere.
+    version has. Modules of the standard library are not replaced. Of the roots, in which top-level packages
+    are looked for, the first that has a name wins.
     """
 
     def __init__(self, roots: Sequence[str], places: Sequence[Place] = (), project: str = "") -> None:
@@ -171,7 +185,8 @@ class Trees:
         """Return what `save` has written."""
         with open(file, "rb") as opened:
             roots, project, places, tests = marshal.load(opened)  # noqa: S302 - our own file, just written
-        trees = cls(roots, [Place(*terms, borrows=borrows) for *terms, borrows in places], project)
+        known = [Place(*terms, sources=sources, borrows=borrows) for *terms, sources, borrows in places]
+        trees = cls(roots, known, project)
         trees._left |= tests[0]
         trees.tests._folders |= tests[1]  # noqa: SLF001
         trees.tests.collected |= tests[2]
@@ -181,7 +196,8 @@ class Trees:
     def save(self, file: str) -> None:
         """Write all that another process needs to import the same."""
         places = [
-            (one.source, one.tree, one.tracked, one.ignored, one.foreign, one.borrows) for one in self._places
+            (one.source, one.tree, one.tracked, one.ignored, one.foreign, one.sources, one.borrows)
+            for one in self._places
         ]
         tests = self._left, self.tests._folders, self.tests.collected  # noqa: SLF001
         temporary = f"{file}.new"
@@ -272,9 +288,8 @@ class Trees:
                     return spec
         spec = PathFinder.find_spec(name, self._searched(folders))
         if spec is None:  # a module beside tests that is new in the caller's tree
-            beside = [
-                source for folder in folders if (source := self._source(folder)) and self.tests.has_in(source)
-            ]
+            tested = {os.path.dirname(file) for file in self.tests.collected}
+            beside = [source for source in filter(None, map(self._source, folders)) if source in tested]
             spec = PathFinder.find_spec(name, beside) if beside else None
         return spec
 
@@ -342,19 +357,9 @@ class Trees:
         return None
 
     def built(self, path: str) -> str | None:
-        """Return the caller's file that a path is, if a build made it and this side cannot borrow it."""
+        """Return the file that a path is, if a build made it that may not be of this side's sources."""
         real = self._real(path)
-        for place in self._places:
-            if real in place.foreign:
-                return real
-            name = below(real, place.source)
-            if not name or place.borrows or "site-packages" in real:
-                continue
-            parts = name.split(os.sep)
-            folders = (f"{os.sep.join(parts[:number])}/" for number in range(1, len(parts)))
-            if below(real, sys.prefix) is None and not place.ignored.isdisjoint((name, *folders)):
-                return real
-        return None
+        return real if any(place.built(real) is False for place in self._places) else None
 
     def _is_own(self, folder: str) -> bool:
         return any(below(folder, place.tree) is not None for place in self._places)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pytest
 
 FIXTURES = "gnnbench-fixtures"
-"""The name under which the plugin registers its fixtures. An older gnnbench has none of that name."""
+"""The name under which the plugin registers its fixtures."""
 _LONGEST = 300
 _MOST_REASONS = 2
 _SKIPPED = re.compile(r"base and head: |\bskipped: ")
@@ -59,12 +59,9 @@ def skips(reasons: Iterable[str], how: str = "skipped") -> list[str]:
 
 def fixtures(config: "pytest.Config") -> str:
     """Say which gnnbench a session has its fixtures of, to be added to a failure; empty without gnnbench."""
-    if not config.pluginmanager.has_plugin("gnnbench"):
+    if not config.pluginmanager.has_plugin(FIXTURES):
         return ""
-    folder = Path(str(sys.modules["gnnbench"].__file__)).parents[1]
-    if config.pluginmanager.has_plugin(FIXTURES):
-        return f" (fixtures of gnnbench in {folder})"
-    return f" (gnnbench in {folder} is older and brings no fixtures)"
+    return f" (fixtures of gnnbench in {Path(str(sys.modules['gnnbench'].__file__)).parents[1]})"
 
 
 def line(report: "pytest.TestReport | pytest.CollectReport") -> str:

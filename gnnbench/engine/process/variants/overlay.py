@@ -4,14 +4,13 @@ import fcntl
 import hashlib
 import importlib.metadata
 import os
-import re
 import shutil
 import sys
 import sysconfig
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 from ...ground import units
@@ -26,8 +25,6 @@ FOLDER = "overlays"
 SIZE_VARIABLE = "GNNBENCH_OVERLAYS"
 """Environment variable: the size of all overlays, at most."""
 _SIZE = "20 GiB"
-_KEPT_DAYS = 2
-"""Days; a run that began yesterday may still use yesterday's overlay."""
 
 
 def overlay(
@@ -59,12 +56,11 @@ def overlay(
         if release != requirements[0]:
             listener.say(f"{one_line(requirements[0])} resolved to {release}")
             return overlay([release], root, cache, listener, dependencies=dependencies)
-    key = _key(requirements, paths, dependencies)
-    folder = overlays / (key if lasting else f"{today}-{key}")
+    folder = overlays / _key(requirements, paths, dependencies, None if lasting else today)
     asked = one_line(" ".join(requirements))
     if not folder.is_dir():
         with hold(overlays / ".lock", cache):
-            _clear(overlays, today)
+            _clear(overlays)
             if not folder.is_dir():
                 more: tuple[str, ...] = ()
                 if is_torch:
@@ -119,13 +115,13 @@ def local_path(text: str, root: Path) -> Path:
     return root / text
 
 
-def _key(requirements: Iterable[str], paths: Mapping[str, Path], dependencies: bool) -> str:
-    """Return a hash of all that decides what pip installs, except the package index's content and the day."""
+def _key(requirements: Iterable[str], paths: Mapping[str, Path], dependencies: bool, day: date | None) -> str:
+    """Return a hash of all that decides what pip installs; in place of what the index has stands the day."""
     what = [(text, _stamp(paths[text]) if text in paths else "") for text in sorted(requirements)]
     # They may choose another index, or allow pre-releases.
     settings = sorted(item for item in os.environ.items() if item[0].startswith("PIP_"))
     python = (sys.version, sysconfig.get_platform(), sys.prefix)
-    return hashlib.sha256(repr((what, dependencies, settings, python)).encode()).hexdigest()[:24]
+    return hashlib.sha256(repr((what, dependencies, day, settings, python)).encode()).hexdigest()[:24]
 
 
 def _stamp(path: Path) -> str:
@@ -170,13 +166,10 @@ def _install(
         raise UnbuildableError(f"{named} installs nothing in this environment: check its environment markers")
 
 
-def _clear(overlays: Path, today: date) -> None:
-    """Remove unfinished and outdated overlays, and old ones beyond the size; the caller holds the lock."""
-    oldest = (today - timedelta(days=_KEPT_DAYS)).isoformat()
-    for folder in overlays.iterdir():
-        dated = re.match(r"\d{4}-\d\d-\d\d(?=-)", folder.name)
-        if folder.name.startswith(UNFINISHED) or (dated and dated[0] < oldest):
-            shutil.rmtree(folder, ignore_errors=True)
+def _clear(overlays: Path) -> None:
+    """Remove unfinished overlays, and the least recently used beyond the size; the caller holds the lock."""
+    for folder in overlays.glob(f"{UNFINISHED}*"):
+        shutil.rmtree(folder, ignore_errors=True)
     text = os.environ.get(SIZE_VARIABLE, _SIZE)
     if (most_bytes := units.read_size(text)) is None:
         raise UsageError(f"{SIZE_VARIABLE}={text!r} must be a size with its unit, as in '{_SIZE}'")

@@ -1,101 +1,72 @@
-"""Messages between the coordinator and a worker, over two pipes."""
+"""Messages between the coordinator and a worker, over a pair of sockets."""
 
 import json
 import math
 import os
-import select
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from socket import recv_fds, send_fds, socket
 from typing import Any
 
 from ...ground.cpu import RealTime
 
 _CHUNK_BYTES = 1 << 16
-_MOST_BYTES = 1 << 26
-"""Largest message: hundreds of thousands of test names."""
 
 
 class ClosedError(Exception):
     """The other end is closed."""
 
 
-class GarbledError(Exception):
-    """The received bytes are not a message; the text shows their beginning."""
-
-
 class Link:
-    """One end of the two pipes.
+    """One end of the pair.
 
     A message is a line: a token, then a JSON object. Lines without the token are ignored, and each message
     begins with a line break. So a suite that writes to all file descriptors does not corrupt messages.
     """
 
-    def __init__(self, read: int, write: int, token: str) -> None:
-        """Take over two file descriptors."""
-        for descriptor in (read, write):
-            os.set_inheritable(descriptor, False)  # the suite's child processes must not keep the pipes open
-        self._read, self._write = read, write
-        self.token, self._token = token, token.encode()
+    def __init__(self, descriptor: int, token: str) -> None:
+        """Take over a file descriptor."""
+        os.set_inheritable(descriptor, False)  # the suite's child processes must not keep the pair open
+        self._socket, self.token = socket(fileno=descriptor), token
         self._buffer = b""
+        self.descriptors: list[int] = []
+        """File descriptors that came with messages."""
 
-    def send(self, message: Mapping[str, Any]) -> None:
-        """Send a message."""
-        data = b"\n%s%s\n" % (self._token, json.dumps(message).encode())
+    def send(self, message: Mapping[str, Any], descriptors: Sequence[int] = ()) -> None:
+        """Send a message, and file descriptors with it."""
         try:
-            while data:
-                data = data[os.write(self._write, data) :]
+            self._socket.settimeout(None)
+            send_fds(self._socket, [b"\n"], descriptors)
+            self._socket.sendall(f"{self.token}{json.dumps(message)}\n".encode())
         except OSError as error:
             raise ClosedError(str(error)) from None
 
-    def receive(self, timeout_seconds: float | None = None) -> dict[str, Any] | None:
-        """Wait for a message without using CPU; None: none came before the timeout.
+    def receive(self, timeout_seconds: float = math.inf) -> dict[str, Any] | None:
+        """Wait for a message without using CPU. Returns None if none came in time.
 
         Raises:
             ClosedError: the other end is closed.
-            GarbledError: the message is not a JSON object, or too long.
         """
-        deadline = math.inf if timeout_seconds is None else RealTime.seconds() + timeout_seconds
-        looked = False
+        deadline = RealTime.seconds() + timeout_seconds
         while True:
             line, end, rest = self._buffer.partition(b"\n")
-            if end:
-                self._buffer = rest
-                if line.startswith(self._token):
-                    return self._parse(line[len(self._token) :])
-            elif len(self._buffer) > _MOST_BYTES:
-                raise GarbledError(f"over {_MOST_BYTES >> 20} MiB without an end")
-            elif (looked and RealTime.seconds() >= deadline) or not self._has_more(deadline):
-                return None
-            else:
-                self._buffer += self._more()
-                looked = True
+            if not end:
+                left = max(deadline - RealTime.seconds(), 0.0)
+                try:
+                    self._socket.settimeout(left if left < math.inf else None)
+                    content, descriptors, *_ = recv_fds(self._socket, _CHUNK_BYTES, 1)
+                except (TimeoutError, BlockingIOError):
+                    return None
+                except OSError as error:
+                    raise ClosedError(str(error)) from None
+                if not content:
+                    raise ClosedError("the other end is closed")
+                self._buffer += content
+                self.descriptors += descriptors
+                continue
+            self._buffer = rest
+            if line.startswith(self.token.encode()):
+                return dict(json.loads(line[len(self.token) :]))
 
     def close(self) -> None:
-        """Close this end's two file descriptors."""
-        os.close(self._read)
-        os.close(self._write)
-
-    def _has_more(self, deadline: float) -> bool:
-        if deadline == math.inf:
-            return True
-        poll = select.poll()
-        poll.register(self._read, select.POLLIN)
-        return bool(poll.poll(max(0.0, deadline - RealTime.seconds()) * 1e3))
-
-    def _more(self) -> bytes:
-        try:
-            found = os.read(self._read, _CHUNK_BYTES)
-        except OSError as error:
-            raise ClosedError(str(error)) from None
-        if not found:
-            raise ClosedError("the other end is closed")
-        return found
-
-    @staticmethod
-    def _parse(data: bytes) -> dict[str, Any]:
-        try:
-            found = json.loads(data)
-        except ValueError:
-            found = None
-        if not isinstance(found, dict):
-            raise GarbledError(ascii(data[:60].decode(errors="replace").strip())[1:-1])
-        return found
+        """Close this end."""
+        self._socket.close()

@@ -9,25 +9,9 @@ from ...ground import git
 from ...ground.files import real_path
 from .import_roots import SUFFIXES, Place
 
-COMPILED = (
-    *(
-        ".c",
-        ".cc",
-        ".cpp",
-        ".cxx",
-        ".cu",
-        ".cuh",
-        ".h",
-        ".hh",
-        ".hpp",
-        ".hxx",
-        ".inc",
-        ".i",
-        ".m",
-        ".mm",
-        ".S",
-        ".s",
-    ),
+_COMPILED = (
+    *(".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".h", ".hh", ".hpp", ".hxx", ".inc", ".i"),
+    *(".m", ".mm", ".S", ".s"),
     *(".pyx", ".pxd", ".pxi", ".rs", ".go", ".f", ".f90", ".f95", ".for", ".asm", ".proto", ".cmake", ".in"),
 )
 """Endings of files from which a build compiles or generates others."""
@@ -41,27 +25,38 @@ _SKIPPED = ("build", "dist", "node_modules", "__pycache__")
 
 
 def of_commit(folder: Path, commit: str, tree: Path, *, is_built: bool, in_use: Iterable[str]) -> Place:
-    """Return the place of a repository whose commit is checked out; if that was built, it borrows nothing."""
+    """Return the place of a repository whose commit is checked out; if that was built, it borrows nothing.
+
+    `in_use`: compiled modules of the caller's that are installed.
+    """
     top = real_path(git.top(folder))
     tracked = git.tracked_files(top) | git.files_of(top, commit) | _submodules(top, commit)
     changed = frozenset(_changed(top, tree, tracked))
-    borrows = not is_built and not any(map(is_compiled, changed))
-    ignored = [name for name in git.ignored(top) if name.endswith((*SUFFIXES, "/"))]
-    foreign = () if borrows else (*in_use, *(str(top / name) for name in ignored if is_built))
-    return Place(
-        str(top), str(tree), tracked, () if is_built else ignored, foreign, changed=changed, borrows=borrows
-    )
+    if is_built:  # what is ignored is not looked for, and none of the caller's if it is found
+        foreign = (*in_use, *(str(top / name) for name in git.ignored(top) if name.endswith(SUFFIXES)))
+        return Place(str(top), str(tree), tracked, (), foreign, changed=changed)
+    return _unbuilt(top, tree, tracked, changed, in_use)
 
 
-def of_folder(source: Path, tree: Path) -> Place:
+def of_folder(source: Path, tree: Path, in_use: Iterable[str]) -> Place:
     """Return the place of a project for which another folder is used, whose files all count."""
     tracked = git.tracked_files(tree) or frozenset(_files(tree))
-    return Place(str(source), str(tree), tracked, changed=_changed(source, tree, tracked), borrows=True)
+    return _unbuilt(source, tree, tracked, frozenset(_changed(source, tree, tracked)), in_use)
 
 
-def first_of_each(places: Iterable[Place]) -> tuple[Place, ...]:
-    """Return the places without those of a folder that an earlier one has."""
-    return tuple({place.source: place for place in reversed([*places])}.values())[::-1]
+def _unbuilt(
+    source: Path, tree: Path, tracked: frozenset[str], changed: frozenset[str], in_use: Iterable[str]
+) -> Place:
+    ignored = [name for name in git.ignored(source) if name.endswith((*SUFFIXES, "/"))]
+    terms = str(source), str(tree), tracked, ignored, in_use
+    borrows, sources = not any(map(is_compiled, changed)), filter(_is_source, tracked)
+    return Place(*terms, changed=changed, borrows=borrows, sources=sources)
+
+
+def of_working_tree(place: Place) -> Place:
+    """Return one of the caller's folder itself: with it, imports take as long as those of the other side."""
+    terms = place.source, place.source, place.tracked, place.ignored, place.foreign
+    return Place(*terms, borrows=True, sources=place.sources)
 
 
 def differing(base: Iterable[Place], head: Iterable[Place]) -> frozenset[str]:
@@ -78,7 +73,6 @@ def differing(base: Iterable[Place], head: Iterable[Place]) -> frozenset[str]:
 
 
 def _submodules(top: Path, commit: str) -> frozenset[str]:
-    """Return the names of the files in the submodules of a commit that are here."""
     names: set[str] = set()
     for path, (repository, at) in git.submodules(top, commit).items():
         names |= {f"{path}/{name}" for name in git.files_of(repository, at)}
@@ -94,9 +88,13 @@ def _changed(source: Path, tree: Path, names: Iterable[str]) -> Iterator[str]:
             yield name
 
 
+def _is_source(name: str) -> bool:
+    return name.endswith(_COMPILED)
+
+
 def is_compiled(name: str) -> bool:
     """Whether a build may depend on a file."""
-    return os.path.basename(name) in _BUILD or name.endswith(COMPILED)
+    return os.path.basename(name) in _BUILD or _is_source(name)
 
 
 def _files(folder: Path) -> Iterator[str]:

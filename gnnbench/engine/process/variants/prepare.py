@@ -9,7 +9,6 @@ from pathlib import Path
 from ...ground.files import cache_folder, real_path
 from ...ground.git import state
 from ...interfaces import Listener
-from . import places
 from .commit import Commit
 from .import_roots import HIDDEN, Place
 from .preparation import Preparation
@@ -61,10 +60,8 @@ def prepared(
     In a commit, it is the folder that the project of `root`, or DIR, is in the repository; after it comes
     `root` itself. What pip installs comes last.
 
-    Args:
-        apart: whether each requirement gets an overlay of its own, which other variants may share.
-        is_built: whether the caller's tree is built, too, if the variant has it.
-        hidden: installed packages that cannot be imported, see `not_usable`.
+    `is_built`: whether the caller's tree is built, too, if the variant has it. `hidden`: installed packages
+    that cannot be imported, see `not_usable`.
     """
     root, cache = root.resolve(), real_path(cache)
     with ExitStack() as stack:
@@ -74,6 +71,7 @@ def prepared(
         if is_built and preparation.state is None:
             Commit.prepare_working_tree(preparation)
         commit, dirty = preparation.state or state(root)
+        places = {place.source: place for place in reversed(preparation.places)}  # the first of each folder
         yield Prepared(
             variant.text,
             tuple(preparation.trees),
@@ -83,7 +81,7 @@ def prepared(
             preparation.versions,
             preparation.checkouts,
             preparation.state is not None,
-            places.first_of_each(preparation.places),
+            tuple(reversed(places.values())),
         )
 
 

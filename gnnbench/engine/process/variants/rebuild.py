@@ -69,7 +69,6 @@ def _text(package: Package) -> str:
 
 
 def _trees(saved: Sources, here: Sources, is_built: bool) -> Iterator[str]:
-    """Yield the variant's parts for trees."""
     today = {tree.path: tree for tree in here.trees}
     for tree in filter(lambda tree: tree.packages, saved.trees):
         now = today.get(tree.path)
@@ -86,7 +85,6 @@ def _trees(saved: Sources, here: Sources, is_built: bool) -> Iterator[str]:
 
 
 def _packages(saved: Sources, here: Sources) -> Iterator[str]:
-    """Yield the variant's parts for installed distributions."""
     before, torch = saved.packages.get("torch"), _today("torch", here)
     with_torch = before is not None and (torch is None or torch.version != before.version)
     for name, package in saved.packages.items():

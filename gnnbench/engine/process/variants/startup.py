@@ -20,7 +20,7 @@ def begin() -> tuple[dict[str, Any], Link, Trees]:
     """Return what `Child` was given: the terms, the link to that process, and the trees, installed."""
     terms = json.loads(sys.argv.pop(1))
     die_with(terms["coordinator"])
-    link = Link(terms["read"], terms["write"], terms["token"])
+    link = Link(terms["link"], terms["token"])
     if sys.path and not sys.path[0]:
         # As `python -m pytest` does where the project is.
         sys.path[:1] = dict.fromkeys([os.getcwd(), str(project(Path()))])  # noqa: PTH109
