@@ -1,5 +1,6 @@
 """Replaces the two methods with which pytest-benchmark writes run files, so that no partial file remains."""
 
+import functools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -32,6 +33,7 @@ class Saving:
         self._replaced.undo()
 
     def _noting_failures(self, save: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(save)  # a session inside of this one checks the parameters
         def saved(theirs: Any, *arguments: Any) -> None:
             try:
                 save(theirs, *arguments)
