@@ -57,8 +57,6 @@ class _Excerpt:
     """Changed benchmarks first."""
     names: Names
     causes: Sequence[Told]
-    same_code: str
-    """Line on the benchmarks that run the same code and have no row; empty: there are none."""
     remarks: list[str]
 
     @property
@@ -71,12 +69,12 @@ class _Excerpt:
 
 
 def _excerpt(result: Result) -> _Excerpt:
-    found, same_code = verdicts.divided(result.rows)
+    found, _ = verdicts.divided(result.rows)
     told = causes.of_result(result)
     place = {row.fullname: number for number, one in enumerate(told) for row in one.cause.rows}
     rows = sorted(found, key=lambda row: _rank(row, place.get(row.fullname, len(place))))
     names = Names.of(labels_of(rows))
-    return _Excerpt(result, rows, names, told, same_code, _remarks(result, rows, names, told))
+    return _Excerpt(result, rows, names, told, _remarks(result, rows, names, told))
 
 
 def _size(text: str) -> int:
@@ -133,7 +131,6 @@ def _section(part: _Excerpt, details_url: str, most: int, *, name_machine: bool)
         [f"{prose(result.base.title)} → {prose(result.head.title)}{place}{shared}"],
         _table(shown, part.names),
         why,
-        [f"{part.same_code}."] if part.same_code else [],
         [f"Left out for length: {left_out}{where and f'; see {where}'}."] if left_out else [],
         ["<details>", f"<summary>{what} and how to read this</summary>"],
         _table(folded, part.names),
@@ -193,8 +190,8 @@ def _remarks(result: Result, rows: Sequence[Compared], names: Names, told: Seque
         reasons = [reason] if unsure else wording.reasons(row.judgement)
         # Those of changed ones are below the table.
         above = _notes(row, told) if wording.is_changed(row) else ()
-        others = (note for note in notes_of(row, told) if note not in above)
-        by_row.append((_name(names, row), [prose(note) for note in (*reasons, *others) if note]))
+        others = (note for note in (*reasons, *notes_of(row, told)) if note and note not in above)
+        by_row.append((_name(names, row), list(map(prose, others))))
     first = [f"only a part of the benchmarks: shard {result.shard}"] if result.shard else []
     first += ["interrupted: benchmarks without a verdict by then are undecided"] if result.interrupted else []
     of_all = wording.shrunk((row.judgement for row in result.rows), "benchmark")
