@@ -87,7 +87,8 @@ garbage several times at the end, which takes seconds with torch."""
 class _Sessions(Protocol):
     """What `together.Together` is to each of its workers."""
 
-    active: int
+    @property
+    def current(self) -> "Worker": ...
 
     def goes_on(self, collected: Mapping[str, Any], root: str) -> Mapping[str, Any] | None: ...
 

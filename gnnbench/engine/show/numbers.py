@@ -72,8 +72,8 @@ def facts(one: BenchmarkView) -> list[tuple[str, str]]:
         found.append(("verdict", f"{one.verdict}: {judged.reason}"))
         if judged.own_low is not None:
             found.append(("per-benchmark interval", units.interval(judged.own_low, judged.own_high, 3)))
-        if (least := detectable(judged)) is not None:
-            found.append(("minimum detectable effect", effect(least)))
+        if (smallest := detectable(judged)) is not None:
+            found.append(("minimum detectable effect", effect(smallest)))
         if judged.base_processes or judged.head_processes:
             found.append(("processes", f"base {judged.base_processes}, head {judged.head_processes}"))
     if one.row and one.row.memory:
