@@ -5,6 +5,7 @@ import re
 import sys
 
 import pytest
+from gnnbench.engine.plugin.saving import Saving
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from gnnbench.engine.ground import codec
@@ -254,6 +255,15 @@ def test_a_pytest_benchmark_with_other_parts_is_refused_loudly(monkeypatch, part
     monkeypatch.delattr(BenchmarkFixture, part)
     with pytest.raises(UsageError, match=f"BenchmarkFixture.{part} does not exist"):
         check_pytest_benchmark()
+
+
+def test_a_session_inside_of_another_one_finds_the_parts_that_this_one_replaced():
+    saving = Saving()
+    saving.install()
+    try:
+        check_pytest_benchmark()
+    finally:
+        saving.remove()
 
 
 ONE = "def test_one(benchmark):\n    assert benchmark(sum, range(100)) == 4950\n"

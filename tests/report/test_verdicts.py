@@ -105,6 +105,7 @@ def test_a_different_output_is_said_instead_of_incomparable_unless_it_is_accepte
     assert "different output" in shown(other)
     assert change(other) == "different output"
     assert count([other]) == "0 slower, 1 different output, 0 faster, 0 same, 0 undecided, 0 incomparable"
+    assert count([other, other]).startswith("0 slower, 2 different outputs, ")
     assert sentence(other) == "a different output: by 2"
     accepted = replace(other, judgement=SLOWER, results=Agreement("differ", "by 2", excused="accepted"))
     assert count([accepted]).startswith("1 slower, 0 faster")

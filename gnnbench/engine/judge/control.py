@@ -34,8 +34,8 @@ class Control:
 
     @property
     def text(self) -> str:
-        """`control 1.00 (0.99-1.01)`."""
-        return f"control {units.ratio(self.ratio)} ({units.interval(self.low, self.high)})"
+        """`base against itself 1.00x (0.99-1.01)`."""
+        return f"base against itself {units.ratio(self.ratio)} ({units.interval(self.low, self.high)})"
 
 
 def control(visits: Sequence[Visit]) -> Control | None:

@@ -32,7 +32,7 @@ def record(item: pytest.Item) -> dict[str, Any] | None:
     if not measured:
         return None
     seconds = times(measured)
-    time = f"{units.seconds(seconds[0]):>9} {half_width(*seconds).text:>6} "
+    time = f"{units.seconds(seconds[0]):>9} ±{half_width(*seconds).text:>5} "
     return {"time": time, "remarks": remarks(measured)}
 
 

@@ -105,6 +105,11 @@ class Together:
         """The number of the session whose modules are there."""
         self.worker = self._new_worker(trees)
 
+    @property
+    def current(self) -> Worker:
+        """The worker of the active session."""
+        return self._begun[self.active].worker if self.active < len(self._begun) else self.worker
+
     def _new_worker(self, trees: Trees) -> Worker:
         side, _ = self._terms["sessions"][self.active]
         return Worker({**self._terms, "side": side, "session": self.active}, self._link, trees, self)

@@ -85,7 +85,8 @@ garbage several times at the end, which takes seconds with torch."""
 class _Sessions(Protocol):
     """What `together.Together` is to each of its workers."""
 
-    active: int
+    @property
+    def current(self) -> "Worker": ...
 
     def goes_on(self, collected: Mapping[str, Any], root: str) -> Mapping[str, Any] | None: ...
 
@@ -334,8 +335,9 @@ class Worker(Overrides, Instrument):
             end_group()
 
     def _choose(self, fixture: Any) -> Instrument | None:
-        is_others = self._together and self._together.active != self._number_of_session
-        return None if fixture.disabled or self._item is None or is_others else self
+        """Return the worker of the active session, as another session's is asked, too, and its plugins."""
+        worker = self._together.current if self._together else self
+        return None if fixture.disabled or worker._item is None else worker  # noqa: SLF001
 
     def measure(self, fixture: Any, call: Call) -> Any:
         """Hold `benchmark(function, ...)`."""

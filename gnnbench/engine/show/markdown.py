@@ -80,7 +80,6 @@ class _Comment:
     def render(self, most: int) -> str:
         """Write at most `most` rows and `most` notes, with blank lines between blocks."""
         result, rows, url = self.result, self.rows, self.details_url
-        same_code = verdicts.divided(result.rows)[1]
         kept = rows[:most]
         changed = [row for row in kept if wording.is_changed(row)]
         shown = kept if len(rows) <= _FEW else changed
@@ -100,7 +99,6 @@ class _Comment:
             [f"{prose(result.base.title)} → {prose(result.head.title)}{_machine(result)}{shared}"],
             _table(shown, self.names),
             why,
-            [f"{same_code}."] if same_code else [],
             [f"Left out for length: {left_out}{where and f'; see {where}'}."] if left_out else [],
             ["<details>", f"<summary>{what} and how to read this</summary>"],
             _table(folded, self.names),

@@ -13,7 +13,7 @@ from typing import Any
 from ..interfaces import Writer
 from .document import Column, Document, Heading, Table
 from .lines import Note, folded
-from .wording import CHANGED
+from .wording import CHANGED, OTHER
 
 NAME_CHARACTERS = 200
 NOTE_CHARACTERS = 400
@@ -81,7 +81,7 @@ def _cell(column: Column, value: Any) -> str:
         return cell(text) if column.kind == "name" else prose(text).replace("|", "\\|")
     if column.is_number:
         text = text.translate(_UNBREAKABLE) if len(text) <= _WIDEST else "?"
-    return f"**{text}**" if shown.style in CHANGED else text
+    return f"**{text}**" if shown.style in (*CHANGED, OTHER) else text
 
 
 def code(text: str, *, in_table: bool = False, most: int = NAME_CHARACTERS) -> str:

@@ -12,11 +12,11 @@ from .document import effect
 
 CHANGED = ("slower", "accepted", "faster")
 """Verdicts on a changed time, in the order in which they are shown."""
-_OTHER = "different output"
+OTHER = "different output"
 """What is said instead of incomparable, if that is why."""
-ORDER = ("slower", _OTHER, "accepted", "faster", "same", "undecided", "incomparable", "ignored")
+ORDER = ("slower", OTHER, "accepted", "faster", "same", "undecided", "incomparable", "ignored")
 _PARTLY = "faster, outputs partly compared"
-_SELDOM = (_OTHER, "accepted", "ignored", _PARTLY)
+_SELDOM = (OTHER, "accepted", "ignored", _PARTLY)
 """Verdicts that are counted only if there are any."""
 _COUNTED = (*ORDER[:4], _PARTLY, *ORDER[4:])
 _UNKNOWN = ("undecided", "incomparable")
@@ -28,13 +28,18 @@ _ALL = {"same code": ("runs the same code", "run the same code"), "ignored": ("i
 
 def verdict(row: Compared) -> str:
     """Return a verdict as it is shown."""
-    return _OTHER if row.has_other_result else row.judgement.verdict
+    return OTHER if row.has_other_result else row.judgement.verdict
 
 
 def word(row: Compared) -> str:
     """Return a verdict as it is counted: a faster one apart, if its output was only partly compared."""
     is_partly = row.judgement.verdict == "faster" and row.results is not None and row.results.reservation
     return _PARTLY if is_partly else verdict(row)
+
+
+def plural(count: int, verdict: str) -> str:
+    """Return what stands after a number of verdicts: `different outputs` is a noun."""
+    return f"{verdict}s" if verdict == OTHER and count > 1 else verdict
 
 
 def is_changed(row: Compared) -> bool:
@@ -102,7 +107,7 @@ def change(row: Compared) -> str:
     """Write the ratio of a benchmark and its verdict: `1.22x slower`, `0.80x faster`."""
     found = row.judgement
     if row.has_other_result:
-        return _OTHER
+        return OTHER
     less = "" if found.verdict == "faster" else "faster"
     return f"{units.ratio(found.ratio, less, changed=found.changed)} {found.verdict}".strip()
 
@@ -207,7 +212,9 @@ def count(rows: Sequence[Compared]) -> str:
     """Count the verdicts: `1 slower, 0 faster, 40 same, 3 undecided, 0 incomparable; 2 more memory`."""
     found = Counter(map(word, rows))
     times = ", ".join(
-        f"{found[verdict]} {verdict}" for verdict in _COUNTED if found[verdict] or verdict not in _SELDOM
+        f"{found[verdict]} {plural(found[verdict], verdict)}"
+        for verdict in _COUNTED
+        if found[verdict] or verdict not in _SELDOM
     )
     words = [row.memory.verdict for row in rows if row.memory and not row.memory.excused]
     memory = ", ".join(

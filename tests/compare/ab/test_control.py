@@ -25,7 +25,7 @@ def test_identical_code_seldom_fails_and_a_difference_does():
     assert all(control(visits(6, 1.2, seed)).fails for seed in range(20))
     found = control(visits(40, 1.0))
     assert found.ratio == pytest.approx(1, abs=0.02)
-    assert found.text.startswith("control 1.0")
+    assert found.text.startswith("base against itself 1.0")
     assert control(visits(2, 1.0)) is None
 
 
