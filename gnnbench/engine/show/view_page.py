@@ -22,7 +22,7 @@ from .pictures import Picture
 from .style import PAGE
 from .verdicts import named, remarks
 from .view import BenchmarkView, View, ordered
-from .wording import CHANGED, ORDER, change, effects, is_changed
+from .wording import CHANGED, ORDER, change, effects, is_changed, plural
 
 _MOST_CHANGED = 100
 """Most rows in the table of changed benchmarks; the table of all benchmarks has the others."""
@@ -39,6 +39,7 @@ def html(view: View, pictures: Sequence[Picture]) -> str:
         thresholds=view.result and view.result.thresholds,
         effect=view.result and effects(view.result.thresholds, (one.fullname for one in view.benchmarks)),
         counts=_counts(view.benchmarks),
+        plural=plural,
         causes=_causes(view),
         rows=rows,
         most=_MOST_CHANGED,
