@@ -94,8 +94,8 @@ def judge(
                 judgement = judge_ratio(
                     log_ratio, float(error), degrees_of_freedom, thresholds, family, least
                 )
-                logs = (side.logs[np.isfinite(side.logs[:, column]), column] for side in (base, head))
-                judgement = doubted(judgement, log_ratio, *logs, least)
+                old, new = (side.logs[np.isfinite(side.logs[:, column]), column] for side in (base, head))
+                judgement = doubted(judgement, log_ratio, old, new, least)
                 if n_head < most[column]:
                     least = least_believed(variance.farthest, min(int(n_base), int(most[column])))
                     pair = float(error), float(confirmed_errors[column])

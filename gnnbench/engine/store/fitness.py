@@ -53,8 +53,8 @@ def _unlike(run: RunFile, first: RunFile) -> str | None:
     """Return how a process differs from the first one of its record. None if it does not."""
     assert first.environment
     assert run.environment
-    fields = (*environment.WHERE, *environment.WHAT)
-    if fields := environment.differences(first.environment, run.environment, fields):
+    names = (*environment.WHERE, *environment.WHAT)
+    if fields := environment.differences(first.environment, run.environment, names):
         return f"the environment changed during the recording: {', '.join(name for name, *_ in fields)}"
     both = [side.sources for side in (run, first) if side.sources]
     commits, before = ({tree.path: tree.commit for tree in sources.trees} for sources in both)
