@@ -163,7 +163,7 @@ def test_describes_the_gpu_that_cuda_takes_first(monkeypatch, visible):
 def test_a_driver_without_an_answer_leaves_none(monkeypatch):
     nvml.install(monkeypatch, MigMode=None, PowerManagementLimit=None, ClockInfo=None)
     gpu = environment.collect().gpu
-    assert gpu == Gpu("NVIDIA H100 80GB HBM3", "570.1", "13.0", None, None, None, None)
+    assert gpu == Gpu("NVIDIA H100 80GB HBM3", "570.1", "13.0")
     for changes in ({"MigMode": [1, 1]}, {"MigMode": None, "Name": "NVIDIA A100 MIG 1g.5gb"}):
         nvml.install(monkeypatch, **changes)
         assert environment.collect().gpu.mig is True

@@ -23,7 +23,7 @@ def result(*, gpu=None, benchmarks=None, base="a" * 40, head=None, **changes):
     rows = [Compared(test, one, None, counts=COUNTS) for test, one in found.items()]
     work = Work(counters=(CounterChange("aten::mm", 1, 2),))
     rows[0] = replace(rows[0], work=work, notes=work.notes())
-    here = replace(ENVIRONMENT, gpu=gpu and Gpu(gpu, "570.1", None, None, None, None, None))
+    here = replace(ENVIRONMENT, gpu=gpu and Gpu(gpu, "570.1"))
     return Result("ab", *sides, Comparison(rows), Thresholds(0.03), here, 20.0, **changes)
 
 

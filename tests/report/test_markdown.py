@@ -13,6 +13,7 @@ from gnnbench.engine.judge.verdict import Judgement, Thresholds
 from gnnbench.engine.measure.fingerprint.difference import Difference
 from gnnbench.engine.show.markdown import MOST_CHARACTERS, write
 from tests.gfm import hostile, render
+from tests.run_files import ENVIRONMENT
 
 SAME = Judgement("same", "the 95% interval lies within 3.0%", 1.001, 0.99, 1.01, 0.995, 1.005, 0.02)
 SLOWER = replace(SAME, verdict="slower", reason="it is", ratio=1.31, low=1.2, high=1.42)
@@ -34,8 +35,9 @@ def section(*rows, **changes):
         "path": Path("ab.json"),
         **changes,
     }
-    sides, machine = (Side(parts.pop(name)) for name in ("base", "head")), parts.pop("machine")
-    return Result("ab", *sides, Comparison(list(rows)), Thresholds(0.03), {"cpu": machine}, **parts)
+    sides = [Side(parts.pop(name)) for name in ("base", "head")]
+    here = replace(ENVIRONMENT, cpu=parts.pop("machine"))
+    return Result("ab", *sides, Comparison(list(rows)), Thresholds(0.03), here, **parts)
 
 
 def suite(count, name="test_a.py::b[{}]"):

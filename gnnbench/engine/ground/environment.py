@@ -54,17 +54,17 @@ class Gpu:
     name: str
     """A MIG slice has its profile in the name: `NVIDIA H100 80GB HBM3 MIG 1g.10gb`."""
     driver: str
-    cuda: str | None
+    cuda: str | None = None
     """The CUDA version that torch was built with."""
-    graphics_clock_mhz: int | None
+    graphics_clock_mhz: int | None = None
     """At the time of the query, like the memory clock."""
-    memory_clock_mhz: int | None
-    power_cap_watts: float | None
-    mig: bool | None
+    memory_clock_mhz: int | None = None
+    power_cap_watts: float | None = None
+    mig: bool | None = None
     """Whether Multi-Instance GPU divides it into slices."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Environment:
     """What a timing depends on; an empty text or None: unknown on this machine."""
 
@@ -72,7 +72,7 @@ class Environment:
     architecture: str
     cores: int
     """The cores that this process may run on."""
-    quota_cores: float | None
+    quota_cores: float | None = None
     """CPU time limit of the control group (a container's limit), in cores; None: no limit."""
     memory_bytes: int
     threads: int
@@ -82,7 +82,7 @@ class Environment:
     thread_settings: tuple[tuple[str, str], ...]
     """The variables of THREAD_SETTINGS that are set."""
     governor: str
-    boost: bool | None
+    boost: bool | None = None
     """Whether the processor may exceed its nominal clock."""
     huge_pages: str
     allocator: str
@@ -90,13 +90,13 @@ class Environment:
     openmp: str
     """File that LD_PRELOAD loads in place of torch's OpenMP."""
     system: str
-    gpu: Gpu | None
+    gpu: Gpu | None = None
     python: str
     libraries: tuple[tuple[str, str], ...]
     """Names and versions of the installed ones of LIBRARIES."""
-    commit: str | None
+    commit: str | None = None
     """Commit of the measured project; None without git or a repository."""
-    dirty: bool | None
+    dirty: bool | None = None
     """Whether tracked files differ from the commit."""
 
 
