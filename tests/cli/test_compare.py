@@ -69,7 +69,7 @@ def test_what_a_file_says_does_not_control_the_terminal(tmp_path, base, compare)
     status, out, err = compare(base, [folder])
     (line,) = err.splitlines()
     assert (status, out, line.isprintable()) == (2, "", True)
-    assert "it is a folder" in line
+    assert "(Is a directory)" in line
 
 
 def test_where_nothing_can_be_compared_the_status_is_3(call, tmp_path):

@@ -104,7 +104,8 @@ def test_a_reason_in_a_file_is_text_that_shows(tmp_path, page, call):
     found["comparison"]["rows"][1]["judgement"] |= wrong
     file.write_text(json.dumps(found))
     base, head = suite(1), suite(2)
-    head["benchmarks"][0]["extra_info"]["gnnbench"]["definition_hash"] = hostile
+    for whole, definition in ((base, "a"), (head, hostile)):
+        whole["benchmarks"][0]["extra_info"]["gnnbench"]["definition_hash"] = definition
     for files, times in (([file], 1), (save(tmp_path, head, base), 1)):
         assert call("report", *files, "-o", page)[0] == 0
         text = page.read_text()
