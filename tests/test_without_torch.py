@@ -84,13 +84,13 @@ LONG = {
         3,
         "undecided",
     ),
-    f"affected {VARIANTS} --json a.json --explain order[1] --results --build true --no-fail -- bench": (
+    f"affected {VARIANTS} --json a.json --explain order[1] --results --build true --no-fail -v -- bench": (
         0,
         "order",
     ),
     f"bisect git:HEAD~2 git:HEAD {VARIANTS.removeprefix('git:HEAD~1 .')} --json b.json --budget 3 "
     "--total-budget 5 --effect 5% --build true --markdown b.md -- bench": (0, "the ends do not differ"),
-    "bisect git:HEAD~2 git:HEAD --outputs -- bench": (0, "no other output of 2 benchmarks"),
+    "bisect git:HEAD~2 git:HEAD --outputs -v -- bench": (0, "no other output of 2 benchmarks"),
     "watch git:HEAD --state s --since HEAD~2 --until HEAD~1 --anchor 0 --clone . --timeout 60 "
     "--no-dependencies --budget 30 --total-budget 60 --search-budget 5 --effect 5% --no-results "
     "--build true -- bench": (

@@ -66,10 +66,13 @@ def run(command):
         return end.code or 0
 
 
-@pytest.mark.parametrize(("package", "status"), [("dgl", 0), ("ogb", 2)])
-def test_doctor_fails_for_what_is_required(monkeypatch, capsys, package, status):
-    monkeypatch.setitem(sys.modules, package, None)
-    assert main(["doctor"]) == status
+def test_doctor_fails_for_what_is_installed_and_does_not_import(monkeypatch, capsys, tmp_path):
+    monkeypatch.setitem(sys.modules, "dgl", None)
+    assert main(["doctor"]) == 0
+    (tmp_path / "ogb.py").write_text("raise OSError('undefined symbol')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "ogb", raising=False)
+    assert main(["doctor"]) == 2
     assert not capsys.readouterr().err
 
 

@@ -100,12 +100,12 @@ def test_a_slowdown_is_found_in_turns_and_lines_fit_a_terminal_with_the_command_
     assert "timing again" not in text
 
     lines = result.stdout.splitlines()
-    (first,) = [number for number, line in enumerate(lines) if "gnnbench ab" in line]
+    start = next(number for number, line in enumerate(lines) if line.startswith("slower: "))
+    first = next(number for number in range(start, len(lines)) if "gnnbench ab" in lines[number])
     last = next(number for number in range(first, len(lines)) if not lines[number].endswith("\\"))
     repeat = " ".join(line.strip().removesuffix("\\").strip() for line in lines[first : last + 1])
     assert repeat == f"gnnbench ab git:{commit} . -- -p no:cacheprovider --gnn-device cpu {TEST}"
     lines[first : last + 1] = [f"  {repeat}"]
-    start = next(number for number, line in enumerate(lines) if line.startswith("slower: "))
     reason = lines[start : first + 1]
     assert all(line.startswith("  ") for line in reason[1:])
     whole = " ".join(line.strip() for line in reason)

@@ -30,7 +30,7 @@ def test_lines_and_wrong_usage_are_broken_at_words_and_ids_at_separators(tmp_pat
     assert name.endswith("test_suite.py::test_of_a_stranger[a_long_parameter-")
     assert all(line.startswith(" " * 17) and line.endswith(("-", "]")) for line in rest)
     assert (
-        "its 95% interval; times are\n  disturbed by idle OpenMP threads: OMP_WAIT_POLICY is ACTIVE; "
+        "its 95% interval; times are disturbed by idle\n  OpenMP threads: OMP_WAIT_POLICY is ACTIVE; "
         in shown
     )
 

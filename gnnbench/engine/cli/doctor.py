@@ -44,7 +44,7 @@ def _run(options: argparse.Namespace) -> int:
         for finding in examine(vars(options), cache_folder()):
             remedy = f"\n→ {finding.remedy}" if finding.remedy else ""
             table.add_row(finding.what, marks[finding.status], escape(f"{finding.detail}{remedy}"))
-            unusable |= finding.required and finding.status == "missing"
+            unusable |= finding.status == "missing"
     console.print(table)
     return WRONG_USAGE if unusable else NOTHING_SLOWER
 
@@ -69,7 +69,7 @@ def _cache(cache: Path) -> Diagnosis:
     if nearest.is_dir() and os.access(nearest, os.W_OK):
         return Diagnosis("cache", "ok", str(cache))
     return Diagnosis(
-        "cache", "missing", f"{cache} is not writable", "set GNNBENCH_CACHE to a writable folder", True
+        "cache", "missing", f"{cache} is not writable", "set GNNBENCH_CACHE to a writable folder"
     )
 
 

@@ -88,9 +88,9 @@ def _check_is_no_input(path: Path, read: Iterable[Path]) -> None:
 def check_writable(path: Path, read: Iterable[Path] = ()) -> None:
     """Check that a file can be written, before measuring what will go into it."""
     _check_is_no_input(path, read)
-    if path.is_char_device() or path.is_fifo():
-        return
     try:
+        if path.is_char_device() or path.is_fifo():
+            return
         is_folder = path.is_dir()
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.stem}-"):
             pass

@@ -27,8 +27,7 @@ class Diagnosis:
     status: Status
     detail: str
     remedy: str = ""
-    """What to do; empty: nothing."""
-    required: bool = False
+    """What to do; empty if nothing."""
 
 
 class Suite:
