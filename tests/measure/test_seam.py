@@ -262,6 +262,19 @@ def test_a_pytest_benchmark_with_other_parts_is_refused_loudly(monkeypatch, part
 ONE = "def test_one(benchmark):\n    assert benchmark(sum, range(100)) == 4950\n"
 
 
+FULL = """
+import resource
+import pytest
+
+@pytest.hookimpl(wrapper=True)
+def pytest_sessionfinish():
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (9, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+"""
+
+
 def test_only_who_needs_it_is_refused(tmp_path):
     """A stranger's suite runs with any pytest-benchmark; ours says why it does not."""
     (tmp_path / "conftest.py").write_text(
@@ -284,6 +297,17 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_timed(tmp_p
     assert "cannot be written (Not a directory)" in result.stdout + result.stderr
     assert "test_suite.py::test_one" not in result.stdout
     assert "INTERNALERROR" not in result.stdout + result.stderr
+
+
+def test_where_a_run_does_not_fit_on_the_disk_the_older_file_stays(tmp_path):
+    (tmp_path / "conftest.py").write_text(FULL)
+    (tmp_path / "run.json").write_text('"old"')
+    result, content = measure(tmp_path, ONE, "--gnn-layouts=sample", *SHORT)
+    assert result.returncode == pytest.ExitCode.TESTS_FAILED, result.stdout
+    said = f"failed: {tmp_path / 'run.json'} cannot be written (File too large); the run was not saved"
+    assert said in result.stdout
+    assert content == "old"
+    assert not list(tmp_path.glob(".run-*"))
 
 
 def test_what_is_timed_for_a_moment_is_watched_profiled_and_replaces_an_older_file_whole(tmp_path):

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Generator
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from pytest_benchmark.utils import safe_dumps
 from ..ground import codec, json_io, units
 from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
-from ..ground.files import check_writable
+from ..ground.files import check_writable, save
 from ..interfaces import Instrument
 from ..measure.clock import ClockError
 from ..measure.instruments import TimeInstrument
@@ -43,6 +44,8 @@ class Timing:
         self._instrument: Instrument | None = None
         """That of the running test; None: pytest-benchmark times it."""
         self._replaced = ExitStack()
+        self._unsaved = ""
+        """Why the run file was not saved; empty if it was."""
         self._all_benchmarks = all_benchmarks
         """Whether gnnbench also times other suites' benchmarks by default."""
         self._definitions: dict[str, str] = {}
@@ -118,6 +121,8 @@ class Timing:
         except UsageError as error:
             stop(error, self._config)
         self._replaced.enter_context(replaced(self._choose))
+        if theirs := getattr(self._config, "_benchmarksession", None):
+            theirs.save_json = partial(self._save, theirs)
 
     def pytest_unconfigure(self) -> None:
         """Restore pytest-benchmark's methods."""
@@ -169,6 +174,8 @@ class Timing:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Save a run file without benchmarks if all were interrupted or belong to other shards."""
         config = self._config
+        if self._unsaved and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
         theirs = getattr(config, "_benchmarksession", None)
         fine = session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
         wanted = self.kept.incomplete or (config.getoption("gnn_shard") and fine)
@@ -185,6 +192,15 @@ class Timing:
         hooks.pytest_benchmark_update_json(config=config, benchmarks=[], output_json=content)
         theirs.save_json(content)
 
+    def _save(self, theirs: Any, output_json: dict[str, Any]) -> None:
+        """Write `--benchmark-json` in one step: if that fails, the older file stays."""
+        try:
+            save(theirs.json, safe_dumps(output_json, indent=4))
+        except UsageError as error:
+            self._unsaved = f"{error}; the run was not saved"
+        else:
+            theirs.logger.info(f"Wrote benchmark data in: {theirs.json}", purple=True)  # noqa: G004
+
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Write how long it took, and which benchmarks do not count."""
@@ -194,6 +210,8 @@ class Timing:
             writing.say(terminalreporter, f"the benchmarks took {took}, {share} of it for timing")
         for line in left_out.several(self.kept.repeated):
             writing.say(terminalreporter, line)
+        if self._unsaved:
+            writing.say(terminalreporter, f"failed: {self._unsaved}", red=True)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_benchmark_update_json(
