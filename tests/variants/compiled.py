@@ -6,6 +6,11 @@ SETUP = """
 from setuptools import Extension, setup
 setup(name="fastk", version="1.0", packages=["fastk"], ext_modules=[Extension("fastk._k", ["fastk/k.c"])])
 """
+PYPROJECT = """
+[build-system]
+requires = ["setuptools"]
+build-backend = "setuptools.build_meta"
+"""
 SOURCE = """
 #include <Python.h>
 
@@ -43,6 +48,7 @@ def create(folder):
     (folder / "benchmarks").mkdir()
     (folder / ".gitignore").write_text("*.so\nbuild\n*.egg-info\n__pycache__\n.benchmarks\n.cache\n")
     (folder / "setup.py").write_text(SETUP)
+    (folder / "pyproject.toml").write_text(PYPROJECT)
     (folder / "benchmarks" / "test_k.py").write_text(TESTS)
     (folder / "fastk" / "__init__.py").write_text("from ._k import work\ndef plain(): return 3\n")
     for name, source in {
