@@ -28,9 +28,8 @@ _PARAMETERS: dict[str, dict[str, tuple[str, ...]]] = {
         "_save_cprofile": ("self", "profile"),
     },
     "session.BenchmarkSession": {"save_json": ("self", "output_json")},
-    "storage.file.FileStorage": {"save": ("self", "output_json", "save"), "get": ("self", "name")},
 }
-"""Parameters of pytest-benchmark's methods that the instruments and plugin/saving.py rely on."""
+"""Parameters of pytest-benchmark's methods that the instruments and plugin/timing.py rely on."""
 FIXED = "benchmark.pedantic fixes the calls"
 """Why its inputs are not copied, and why no further call is traced."""
 

@@ -117,12 +117,12 @@ class Timing:
             check_pytest_benchmark()
             if isinstance(file := self._config.getoption("benchmark_json", None), Path):
                 check_writable(file)
+                if theirs := getattr(self._config, "_benchmarksession", None):
+                    theirs.save_json = partial(self._save, theirs)
             self.kept.begin()
         except UsageError as error:
             stop(error, self._config)
         self._replaced.enter_context(replaced(self._choose))
-        if theirs := getattr(self._config, "_benchmarksession", None):
-            theirs.save_json = partial(self._save, theirs)
 
     def pytest_unconfigure(self) -> None:
         """Restore pytest-benchmark's methods."""
