@@ -20,6 +20,7 @@ from ..judge.trial import Trial
 from ..judge.visit import Inspections, Kind, NotTimed, Size, Visit, lower
 from ..measure.clock import alternate
 from ..measure.instructions.counting import Instructions, read_frames
+from .forks import RETURN
 from .processes import BASE_AGAIN, Processes
 from .returned import agreement, depends_on_process, head_refuses
 from .unsteady import unsteady_places
@@ -304,7 +305,9 @@ class Turns:
         self.used[side] = answer.get("used", {})
         if (failure := answer["failure"]) and not (self._leaves and failure["skipped"]):
             kind: Kind = "skipped" if failure["skipped"] else "failed"
-            self._ended[side] = NotTimed(kind, failure["text"])
+            self._ended[side] = NotTimed(
+                "incomparable" if failure["text"] == RETURN else kind, failure["text"]
+            )
         elif not answer["held"]:
             self._ended[side] = no_benchmark(answer["fixture"])
         else:
@@ -339,5 +342,7 @@ def joined(found: Mapping[str, NotTimed]) -> NotTimed:
         texts = {" and ".join(texts): next(iter(texts.values()))}
     text = "; ".join(f"{sides}: {text}" for sides, text in texts.items())
     kind: Kind = "skipped" if kinds == {"skipped"} and len(found) == len(SIDES) else "failed"
+    if "incomparable" in kinds:
+        kind = "incomparable"
     fails = [len(found) == 1 and side in found and found[side].kind == "failed" for side in SIDES]
     return NotTimed(kind, text, tuple(side for side in SIDES if side in found), *reversed(fails))

@@ -41,6 +41,7 @@ from ..measure.clock import Call, Clock
 from ..measure.layouts import Layouts, clock_for
 from ..measure.seam import Pedantic
 from . import slowdown
+from .forks import RETURN, Forks
 from .held import Held, Once, Repeated, Whole
 from .unchanged.used import Used
 from .variants import forking, outcome
@@ -125,6 +126,7 @@ class Worker(Overrides, Instrument):
         self._held = False
         self._refused: dict[str, str] = {}
         self._is_whole = True
+        self._forks, self._splits = Forks(), False
         self._seed = self._pair
         self._keeps = False
         """Whether outputs may be compared, for which the inputs are kept."""
@@ -208,7 +210,11 @@ class Worker(Overrides, Instrument):
 
     def obey(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Obey a command while a test of another session waits for its next one; return the answer."""
-        return self._current.obey(command) if self._current else self._run(command)
+        follows, self._forks.follows = self._forks.follows, self._current is not None
+        try:
+            return self._current.obey(command) if self._current else self._run(command)
+        finally:
+            self._forks.follows = follows
 
     def reply(self, command: Mapping[str, Any], obey: Callable[[], dict[str, Any]]) -> None:
         """Send the answer to a command; an exception ends the comparison in this process."""
@@ -246,6 +252,7 @@ class Worker(Overrides, Instrument):
     def begin(self, pair: int, place: int | None, link: Link) -> None:
         """Begin in a fork as a fresh process would; it is at a place of the pair, or has both sides."""
         config, self._link = self._session.config, link
+        self._forks.stay()
         self._pair = self._seed = pair
         conditions.seed(pair)
         if hasattr(config.option, "randomly_seed"):
@@ -261,6 +268,7 @@ class Worker(Overrides, Instrument):
             sys.stdout.flush()
             child = os.fork()
             if not child:
+                self._forks.stay()
                 try:
                     ended = self._run_here(command)
                     answer.write(json.dumps({**ended, "number": self._number}).encode())
@@ -288,14 +296,18 @@ class Worker(Overrides, Instrument):
         self._seed = command["seed"]
         conditions.seed(self._seed)
         self._reports, self._held, self._item, self._codes = {}, False, item, ()
+        self._splits, self._forks.follows = False, True
         # With the parent as the next item, only the function-scoped fixtures are torn down: with None all
         # fixtures would be, with the test itself none.
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=item.parent)
-        self._item = None
+        self._item, self._forks.follows = None, False
+        self._forks.leave()
         theirs = getattr(item.config, "_benchmarksession", None)
         if theirs is not None:
             theirs.benchmarks.clear()  # the list would grow with each visit
         failure = outcome.failure(self._reports)
+        if self._forks.have_returned() or self._splits:
+            failure = outcome.Failure(RETURN, skipped=False)
         setup = self._reports.get("setup")
         if failure and setup is not None and setup.failed and item.get_closest_marker(_OPERATIONS):
             failure = failure._replace(text=f"{failure.text}{outcome.fixtures(item.config)}")
@@ -311,6 +323,10 @@ class Worker(Overrides, Instrument):
 
         The time of the simulated machine is passed along, because both sides run on one machine.
         """
+        self._forks.leave()
+        if answer["answer"] != "done" and self._forks.have_returned():
+            self._splits = True
+            pytest.skip(RETURN)
         self._send(answer)
         try:
             command = self._link.receive()
@@ -388,6 +404,7 @@ class Worker(Overrides, Instrument):
             return held.result()
         finally:
             self._current = before
+            self._forks.leave()
 
 
 def main(terms: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:
