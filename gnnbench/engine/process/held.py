@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..measure.returned.calls import ComparedCalls  # it imports numpy
     from ..measure.returned.given import Given
 
-_SLOW_SECONDS = 0.1
+_SLOW_SECONDS = 0.02
 """A calibration round that takes longer is not repeated."""
 _TRIES = 4
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Generator, Iterable
 from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -28,6 +29,16 @@ _MARKERS = {
     choice.DEFAULT: "the benchmarks that run unless a test id, -m or --gnn-all selects others: the core "
     "kernels and an example of each group; more with a file's name or -k. gnnbench sets it.",
 }
+_WHEN_RUN = (
+    "..case",
+    "..graphs.load",
+    "..kept_reference",
+    "..needs",
+    "..platforms.torch",
+    "..training",
+    "..verify",
+)
+"""Modules that the fixtures import when a benchmark runs."""
 
 
 @pytest.hookimpl(trylast=True)
@@ -79,11 +90,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def load_used_libraries(items: Iterable[pytest.Item]) -> None:
-    """Import the libraries that these benchmarks of the suite import when they run."""
-    owned = (item for item in items if owns(item) and hasattr(item, "callspec"))
-    for name in sorted({item.callspec.params["platform"] for item in owned}):
+    """Import the libraries and modules that these benchmarks of the suite import when they run."""
+    used = {item.callspec.params["platform"] for item in items if owns(item) and hasattr(item, "callspec")}
+    for name in sorted(used):
         with suppress(Exception):  # it is not installed, or does not work; the test says so
             platforms.load(name)
+    for name in _WHEN_RUN if used else ():
+        import_module(name, __package__)
 
 
 def _collect_error(mistake: str) -> Exception:
