@@ -10,13 +10,15 @@ import numpy as np
 from ..ground import environment, units
 from ..ground.cpu import ContentionWatch, RealTime
 from ..interfaces import Listener
+from ..judge.choosing import NOT_REACHED
 from ..judge.comparison import Agreement, Compared, Comparison
 from ..judge.control import Control, control, withheld
+from ..judge.host import SAME_WORK, GpuAndHost
 from ..judge.schedule import SAME_CODE as UNTIMED
 from ..judge.schedule import Decision, PairPlan, Schedule
-from ..judge.trial import BY_CPU, Trial
+from ..judge.trial import Trial
 from ..judge.verdict import Judgement
-from ..judge.visit import Inspections, NotTimed, Visit, sample
+from ..judge.visit import Inspections, NotTimed, PairTimes, Visit, sample
 from ..process.pairs import NotStartedError, Pairs
 from ..process.plan import Plan
 from ..process.processes import Terms
@@ -53,6 +55,11 @@ def _confirmed(decision: Decision, trial: Trial) -> Decision:
         return decision
     judgement = replace(decision.judgement, verdict="undecided", reason=trial.contradiction)
     return replace(decision, judgement=judgement)
+
+
+def _seconds(logs: Sequence[float]) -> float:
+    """Return the median of times, of which logarithms in nanoseconds are given."""
+    return math.exp(np.median(logs)) / 1e9
 
 
 def run(base: Prepared, head: Prepared, plan: Plan, watcher: Listener) -> Result:
@@ -121,6 +128,8 @@ class _Run:
         self.trials: Mapping[str, Trial] = {}
         """The benchmarks by name, when they were inspected."""
         self.schedule = Schedule((), plan.thresholds)
+        self.host: Schedule | None = None
+        """Judges wall time where the GPU's own is judged and the host does other work. None before a pair."""
         self._notes: list[str] = []
         self._suite = Suite()
         self._visits = 0
@@ -193,6 +202,8 @@ class _Run:
         """Take the result of a visit; return whether the benchmark needs no timing."""
         if isinstance(result, Visit):
             trial.head_logs.append(sample(result).head)
+            if result.wall:
+                trial.wall_logs.append(sample(result.wall).head)
             return False
         skipped = result.kind == "skipped" and not trial.head_logs
         if not skipped and result.kind not in ("incomparable", "head fails", "same code"):
@@ -228,7 +239,9 @@ class _Run:
 
     def pair(self) -> bool:
         """Run a pair of processes; return whether there is more to do."""
-        pair_plan = self.schedule.next()
+        pair_plan, schedule = self.schedule.next(), self.schedule
+        if pair_plan is None and self.host:
+            pair_plan, schedule = self.host.next(), self.host
         if pair_plan is None:
             return False
         try:
@@ -239,13 +252,28 @@ class _Run:
         start = RealTime.seconds()
         self._confirm(times.failures)
         failures = {name: why for name, why in times.failures.items() if not self.trials[name].not_timed}
-        self.schedule.add(replace(times, failures=failures))
+        self._add(replace(times, failures=failures), to_host=schedule is self.host)
         self._control(pair_plan, times.visits)
         self.schedule.spend(RealTime.seconds() - start)
         if line := self.schedule.forecast():
             self._watcher.say(line)
         self._update()
         return True
+
+    def _add(self, times: PairTimes, *, to_host: bool) -> None:
+        """Add what a pair measured; one that was planned for the host alone decides nothing else."""
+        wall = {name: visit.wall for name, visit in times.visits.items() if visit.wall}
+        self._pairs.starts_ahead |= bool(wall)
+        wall = {name: visit for name, visit in wall.items() if not self.trials[name].does_same_work}
+        if self.host is None:
+            thresholds, seconds = self._plan.thresholds.of_host, self._plan.per_benchmark_seconds
+            self.host = Schedule([*wall], thresholds, seconds, self.schedule.left_seconds)
+        if to_host:
+            self.schedule.spend(times.start_seconds + sum(visit.seconds for visit in times.visits.values()))
+        else:
+            self.schedule.add(times)
+        if wall := {name: visit for name, visit in wall.items() if name in self.host.decisions()}:
+            self.host.add(replace(times, visits=wall, failures={}))
 
     def _confirm(self, failures: Mapping[str, NotTimed]) -> None:
         """Run benchmarks that were never timed, and that one side has failed, again in that side alone."""
@@ -300,23 +328,36 @@ class _Run:
         for name, decision in self.decisions().items():
             trial = self.trials[name]
             inspected = trial.inspections or Inspections()
-            logs, results = trial.head_logs, inspected.results
+            logs, results, on = trial.head_logs, inspected.results, self._on(trial, decision)
+            notes = *inspected.work.notes(), *inspected.notes, *trial.notes
             is_reported = results and results.is_other and not results.reason.startswith(HEAD_RAISES)
             if decision.head_fails and not is_reported:
                 results = Agreement("differ", decision.judgement.reason)
             rows.append(
                 Compared(
                     name,
-                    decision.judgement,
-                    math.exp(np.median(logs)) / 1e9 if logs else None,
-                    notes=(*inspected.work.notes(), *inspected.notes, *([BY_CPU] if trial.by_cpu else [])),
+                    on.judgement if on else decision.judgement,
+                    _seconds(logs) if logs else None,
+                    notes=(*notes, on.note) if on else notes,
                     work=inspected.work,
                     memory=inspected.memory,
                     results=results,
                     counts=replace(decision.counts, seconds=round(decision.counts.seconds, 3)),
+                    on=on,
                 )
             )
         return rows
+
+    def _on(self, trial: Trial, decision: Decision) -> GpuAndHost | None:
+        """Return the verdicts on the GPU's own time and on the host. Returns None if that is not judged."""
+        if not trial.wall_logs:
+            return None
+        host = self.host.decisions().get(trial.name) if self.host else None
+        judgement = host.judgement if host else Judgement("undecided", NOT_REACHED)
+        if trial.does_same_work:
+            judgement = SAME_WORK
+        seconds = map(_seconds, (trial.head_logs, trial.wall_logs))
+        return GpuAndHost(decision.judgement, judgement, *seconds)
 
     def repeat(self) -> Repeat:
         """Return what commands need that time the benchmarks again."""

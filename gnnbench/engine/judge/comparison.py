@@ -9,6 +9,7 @@ from ..ground.labels import Labels
 from ..measure.counter_changes import CounterChange
 from ..measure.fingerprint.difference import Difference
 from .allowed import Allowed
+from .host import GpuAndHost
 from .instructions import InstructionChange
 from .memory import MemoryChange
 from .verdict import Judgement
@@ -124,6 +125,8 @@ class Compared:
     """None if it was not timed in turns."""
     results: Agreement | None = None
     """None if results were not asked for, or both sides run the same code."""
+    on: GpuAndHost | None = None
+    """The verdicts on the GPU's own time and on the host. None if wall or CPU time is judged."""
 
     @property
     def needs_more_memory(self) -> bool:

@@ -62,7 +62,7 @@ def withheld(rows: Sequence[Compared], result: Control | None) -> list[Compared]
         return [*rows]
     reason = f"this run differs from itself: {result.text}; repeat it on a quiet machine"
     return [
-        replace(row, judgement=replace(row.judgement, verdict="undecided", reason=reason))
+        replace(row, judgement=replace(row.judgement, verdict="undecided", reason=reason), on=None)
         if row.judgement.low is not None
         else row
         for row in rows

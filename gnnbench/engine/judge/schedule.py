@@ -230,6 +230,8 @@ class Schedule:
         self.spent_seconds += pair.start_seconds + pair.settled_seconds + visits_seconds
         for name, visit in pair.visits.items():
             timing = self._benchmarks[name]
+            if visit.wall and not timing.pairs:
+                timing.thresholds = timing.thresholds.of_gpu
             timing.pairs += 1
             timing.rounds += visit.rounds
             timing.layouts += len(visit.base_ns)

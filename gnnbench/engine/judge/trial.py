@@ -1,13 +1,17 @@
 """One benchmark of a run, and all that is known of it."""
 
 from dataclasses import dataclass, field, replace
+from statistics import median
 
+from ..measure.clock import SHORTEST_GPU_NS
 from .visit import Inspections, NotTimed, Size, Visit
 
+_SHORT = "judged by wall time, as the GPU works less than 20 µs in a call: take a larger graph"
 _DISTURBED = 0.03
 """Share of the time of the base's blocks from which on it was other programs'."""
-BY_CPU = "judged by CPU time, as other programs used the cores"
+_BY_CPU = "judged by CPU time, as other programs used the cores"
 _WAITS = "its calls now wait or use more threads, so that CPU time is not its time: use a quiet machine"
+_NO_GPU_TIME = NotTimed("failed", "its calls ran kernels on the GPU before, and now run none")
 
 
 @dataclass(eq=False)
@@ -28,6 +32,10 @@ class Trial:
     """Whether the test calls `benchmark` more than once; the first call is timed."""
     head_logs: list[float] = field(default_factory=list)
     """The log of the head's time in nanoseconds, in each pair."""
+    wall_logs: list[float] = field(default_factory=list)
+    """The same of wall time, where the GPU's own time is judged."""
+    by_gpu: bool | None = None
+    """Whether the GPU's own time is judged, as the first visit chooses for all. None if it has none."""
     by_cpu: bool | None = None
     """Whether CPU time is judged, as the first visit chooses for all. None if there was none."""
     contradiction: str | None = None
@@ -38,12 +46,29 @@ class Trial:
         """Whether it is known what a call does, or why that cannot be known."""
         return self.inspections is not None or self.not_timed is not None
 
+    @property
+    def does_same_work(self) -> bool:
+        """Whether the host does the same on both sides, by counts."""
+        return self.inspections is not None and self.inspections.same_work
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return by what it is judged, if that is not wall time."""
+        return (_BY_CPU,) if self.by_cpu else (_SHORT,) if self.by_gpu is False else ()
+
     def counting(self, visit: Visit) -> Visit | NotTimed:
-        """Return a visit with the times that count: CPU time if other programs disturbed the base."""
+        """Return a visit with the times that count.
+
+        That is the GPU's own time if it works long enough, and CPU time if other programs disturbed the base.
+        """
         if self.by_cpu is None:
+            if visit.gpu:
+                self.by_gpu = median(visit.gpu.base_ns) >= SHORTEST_GPU_NS
             self.by_cpu = visit.cpu is not None and visit.cpu.share < 1 - _DISTURBED
+        if self.by_gpu:
+            return replace(visit.gpu, seconds=visit.seconds, wall=visit) if visit.gpu else _NO_GPU_TIME
         if not self.by_cpu:
             return visit
         if visit.cpu is None:
-            return NotTimed("failed", f"{BY_CPU}; {_WAITS}")
+            return NotTimed("failed", f"{_BY_CPU}; {_WAITS}")
         return replace(visit, base_ns=visit.cpu.base_ns, head_ns=visit.cpu.head_ns)

@@ -44,6 +44,16 @@ class Thresholds:
         effect = self.rules.value("effect", name)
         return self if effect is None else replace(self, effect=effect)
 
+    @property
+    def of_gpu(self) -> Self:
+        """Those of the GPU's own time, which varies less: a third of the effect, half of the error rate."""
+        return replace(self, effect=self.effect / 3, family_level=(1 + self.family_level) / 2)
+
+    @property
+    def of_host(self) -> Self:
+        """Those of wall time where the GPU's own time is judged too: the effect times 3, the other half."""
+        return replace(self, effect=min(3 * self.effect, 0.9), family_level=(1 + self.family_level) / 2)
+
 
 class Reason(Enum):
     """Why a benchmark has its verdict: code tests the member, output shows its text."""

@@ -84,12 +84,19 @@ class Visit:
     """Total duration, with set-up, calibration and tear-down of both sides."""
     cpu: CpuTimes | None = None
     """None if it is not known, or says nothing about the time."""
+    gpu: "Visit | None" = None
+    """The same visit by the GPU's own time. None if a block has none."""
+    wall: "Visit | None" = None
+    """The same visit by wall time, where the GPU's own time counts."""
 
     @classmethod
     def of(cls, *sides: Sequence[Mapping[str, Any]]) -> Self:
         """Return a visit from what workers of base and head answered to `block`."""
         base, head = (tuple(block["ns"] for block in side) for side in sides)
-        return cls(base, head, sum(block["rounds"] for block in sides[1]), 0.0, CpuTimes.of(*sides))
+        rounds = sum(block["rounds"] for block in sides[1])
+        of_base, of_head = (tuple(block["gpu_ns"] for block in side) for side in sides)
+        by_gpu = cls(of_base, of_head, rounds, 0.0) if all((*of_base, *of_head)) else None
+        return cls(base, head, rounds, 0.0, CpuTimes.of(*sides), by_gpu)
 
 
 @dataclass(frozen=True)
@@ -141,6 +148,11 @@ class Inspections:
     def same_code(self) -> bool:
         """Whether both sides run the same code, at the same cost, on the same kind of input and settings."""
         return self.work.changed is not None and not self.work.changed and self.work.cost is None
+
+    @property
+    def same_work(self) -> bool:
+        """Whether the host does the same on both sides, by counts; False also if they are not known."""
+        return bool(self.sides) and all(side["counts"] for side in self.sides) and not self.work.counters
 
     @property
     def common(self) -> tuple[str, ...] | None:

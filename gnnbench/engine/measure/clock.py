@@ -5,9 +5,10 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
+from statistics import median
 from typing import Any, NamedTuple
 
 from ..ground.cpu import RealTime
@@ -23,6 +24,9 @@ _RESOLUTIONS = 100
 """Shortest round, in steps of its clock."""
 _MAX_ITERATIONS = 10_000_000
 _MAX_GROWTH = 10.0
+
+SHORTEST_GPU_NS = 20_000
+"""Below, the GPU's own time is mostly what it needs between two kernels, and events resolve 0.5 µs."""
 
 FEWEST_BLOCKS = 5
 """With fewer the noise within a visit is not estimated."""
@@ -51,6 +55,13 @@ class Block(NamedTuple):
     """Wall time of each round, for all of its iterations together."""
     device_seconds: float | None = None
     """Time of one more round between two CUDA events; None on a CPU."""
+
+    @classmethod
+    def of(cls, blocks: "Sequence[Block]") -> "Block":
+        """Join blocks; the device's time is their median."""
+        seconds = [second for block in blocks for second in block.seconds]
+        device = [block.device_seconds for block in blocks if block.device_seconds is not None]
+        return cls(seconds, median(device) if device else None)
 
 
 class Clock(ABC):

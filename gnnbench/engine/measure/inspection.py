@@ -43,9 +43,12 @@ class Inspection:
 
     def as_json(self) -> dict[str, Any]:
         """Return the counters that are compared, by name, memory and fingerprint; see docs/formats.md."""
-        counts = self.counters.counts.values() if self.counters else ()
+        kinds = self.counters.counts.values() if self.counters else ()
+        counts = {name: number for kind in kinds for name, number in kind.items()}
+        if self.counters and (kernels := self.counters.details["kernels"]):
+            counts["kernels"] = sum(kernels.values())
         return {
-            "counts": {name: number for kind in counts for name, number in kind.items()},
+            "counts": counts,
             "memory": self.counters and self.counters.details["memory"],
             "fingerprint": codec.encode(self.fingerprint),
             "unseen": self.unseen,

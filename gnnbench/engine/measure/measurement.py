@@ -1,9 +1,10 @@
 """The times of one benchmark in one process: every round, by block."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
+from statistics import median
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
@@ -11,7 +12,7 @@ from msgspec import Meta
 from ..ground import codec
 from ..ground.codec import Count, Level, NotNegative, Positive, PositiveCount
 from . import estimate
-from .clock import Block
+from .clock import SHORTEST_GPU_NS, Block
 from .stopping import StopReason
 
 
@@ -23,6 +24,18 @@ class Process:
     """Rounds of each block."""
     device_blocks_ns: list[list[NotNegative]] = field(default_factory=list)
     """Of each block one more round, between CUDA events; empty on a CPU."""
+
+    @property
+    def has_gpu_time(self) -> bool:
+        """Whether the GPU's own time counts: it is known of each block, and long enough."""
+        times = [times_ns[0] for times_ns in self.device_blocks_ns]
+        is_known = bool(times) and len(times) == len(self.blocks_ns) and min(times) > 0
+        return is_known and median(times) >= SHORTEST_GPU_NS
+
+    @property
+    def times_ns(self) -> Sequence[Sequence[float]]:
+        """The times of each block that count: the GPU's own, or wall time."""
+        return self.device_blocks_ns if self.has_gpu_time else self.blocks_ns
 
 
 @dataclass
@@ -85,7 +98,7 @@ class Measurement:
         """Estimate the time of the process, with its interval, if it has any blocks."""
         if not self.blocks_ns:
             return
-        values = estimate.block_values(self.blocks_ns)
+        values = estimate.block_values(self.processes[0].times_ns)
         found = estimate.estimate(values)
         self.location, self.level = estimate.NAME, estimate.SHOWN_LEVEL
         self.location_ns, self.low_ns, self.high_ns = found.location, found.low, found.high

@@ -4,7 +4,7 @@
 per round, but their times come from FILE:
 
     {"benchmarks": {"test_a": 1e-3, "test_b[x]": {"seconds": 2e-3, "modes": [[1, 0.5], [2, 0.5]]}},
-     "noise": {"drift": 0.2},
+     "noise": {"drift": 0.2, "gpu_process_sigma": 0.003},
      "base": {"test_a": 2e-3}}
 
 `base` has other true times for the older side of a comparison in turns. A text instead of a number, as in
@@ -55,6 +55,10 @@ class Noise:
     """Time that the clock adds to a round."""
     renewal_seconds: float = 1e-4
     """Time of re-allocating the inputs, between rounds."""
+    gpu_sigma: float = 0.005
+    """Standard deviation of the logarithm of the GPU's own time of a round."""
+    gpu_process_sigma: float = 0.0
+    """The same of a factor on it, drawn for each process and benchmark."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,8 @@ class Truth:
     """Factor on the time, and probability, of each mode of buffer placements."""
     place: str = ""
     """`module:name` of a global of the code under test; its value is a factor on the time."""
+    gpu_seconds: float = 0.0
+    """The GPU's own time of one call; 0: it runs on the CPU."""
 
 
 @dataclass
@@ -127,6 +133,9 @@ class FakeClock(Clock):
         self._machine = machine
         self._random = np.random.default_rng([machine.seed, zlib.crc32(fullname.encode())])
         self._seconds = truth.seconds * math.exp(self._random.normal(0, machine.noise.process_sigma))
+        self._gpu_seconds = truth.gpu_seconds
+        if truth.gpu_seconds:
+            self._gpu_seconds *= math.exp(self._random.normal(0, machine.noise.gpu_process_sigma))
         self._factors, self._weights = zip(*truth.modes, strict=True)
         self._innovation = self._random.normal(0, machine.noise.sigma)
         self._factor = 1.0
@@ -150,7 +159,11 @@ class FakeClock(Clock):
             one = self._seconds * self._factor * math.exp(self._innovation) * spike * drift
             seconds.append(one * iterations + noise.overhead_seconds)
             machine.now_seconds += seconds[-1]
-        return Block(seconds)
+        if not self._gpu_seconds:
+            return Block(seconds)
+        gpu_seconds = self._gpu_seconds * math.exp(self._random.normal(0, noise.gpu_sigma)) * iterations
+        machine.now_seconds += gpu_seconds
+        return Block(seconds, gpu_seconds)
 
     def renewed(self) -> None:
         """Draw the mode of the next buffer placement."""
@@ -174,5 +187,5 @@ def _truth(value: Any) -> Truth:
         return Truth(1.0, place=value)
     if isinstance(value, dict):
         modes = tuple((float(factor), float(share)) for factor, share in value.get("modes", [(1, 1)]))
-        return Truth(float(value["seconds"]), modes)
+        return Truth(float(value["seconds"]), modes, gpu_seconds=float(value.get("gpu_seconds", 0)))
     return Truth(float(value))

@@ -66,11 +66,11 @@ class Held:
             self._layouts.renew()
             self._clock.renewed()
 
-    def block(self, rounds: int, iterations: int) -> list[float]:
-        """Time some rounds on the same inputs; return the seconds of each."""
+    def block(self, rounds: int, iterations: int) -> Block:
+        """Time some rounds on the same inputs."""
         with collector_paused() if self._disable_gc else nullcontext():
             # Keep no other reference: a copy that the layouts drop must be freed at once.
-            return self._clock.block(self._layouts.current, rounds, iterations).seconds
+            return self._clock.block(self._layouts.current, rounds, iterations)
 
     def inspect(self) -> Inspection:
         """Return the counters and the fingerprint of a call, which is made a few times on new copies."""
@@ -148,7 +148,7 @@ class Held:
         for _ in range(_TRIES):
             with self._placement.watching():
                 start = self._clock.now()
-                (seconds,) = self.block(1, iterations)
+                (seconds,) = self.block(1, iterations).seconds
                 cost = self._clock.now() - start
             found.append((seconds, max(cost, seconds, self._clock.resolution_seconds)))
             if cost > _SLOW_SECONDS:
@@ -234,7 +234,8 @@ class Held:
             if self.warms and (renews or rounds > 1):
                 self.block(1, iterations)
             before = CpuUse.now()
-            seconds = self._keep(self.block(rounds, iterations), iterations)
+            block = self.block(rounds, iterations)
+            seconds = self._keep(block.seconds, iterations)
             after = CpuUse.now()
         used_ns = after.process_ns - before.process_ns
         is_cpu_time = self.has_cpu_time and self._clock.name == "perf_counter"
@@ -242,6 +243,7 @@ class Held:
             "answer": "block",
             "ns": statistics.median(seconds) / iterations * 1e9,
             "rounds": len(seconds),
+            "gpu_ns": block.device_seconds and block.device_seconds / iterations * 1e9,
             "cpu_ns": used_ns / rounds / iterations or None if is_cpu_time else None,
             "cpu_share": used_ns / 1e9 / sum(seconds),
             "waits": not after.is_whole_since(before),
@@ -301,15 +303,15 @@ class Repeated(Held):
             with paused():
                 self.block(asked.warmup_rounds, asked.iterations)
 
-    def block(self, rounds: int, iterations: int) -> list[float]:
+    def block(self, rounds: int, iterations: int) -> Block:
         """Time rounds, each with its set-up and tear-down."""
-        seconds = []
+        blocks = []
         for _ in range(rounds):
             call = self._layouts.current if self._renewing else self._asked.inputs()
             with collector_paused() if self._disable_gc else nullcontext():
-                seconds += self._clock.block(call, 1, iterations).seconds
+                blocks.append(self._clock.block(call, 1, iterations))
             self._asked.tear_down(call)
-        return seconds
+        return Block.of(blocks)
 
     def calls(self) -> Pedantic:
         """Return calls, each with its set-up and tear-down."""
@@ -332,11 +334,11 @@ class Once(Repeated):
         super().__init__(fixture, layouts, clock, asked, stays=True)
         self._results: list[Any] = []
 
-    def block(self, _rounds: int, _iterations: int) -> list[float]:
-        """Run warm-up and the round; return the seconds of the round."""
+    def block(self, _rounds: int, _iterations: int) -> Block:
+        """Run warm-up and the round; return that round."""
         blocks: list[Block] = []
         self._results.append(self._asked.measure(self._clock, blocks.append, disable_gc=self._disable_gc))
-        return [seconds for block in blocks for seconds in block.seconds]
+        return Block.of(blocks)
 
     def result(self) -> Any:
         """Return the result of the last call; run the round if no command did."""

@@ -38,7 +38,6 @@ class Pair(Processes):
     """
 
     def __init__(self, terms: Terms, shared: Shared, parents: Parents | None = None) -> None:
-        self.begin_seconds = RealTime.seconds()
         super().__init__(terms, shared, parents)
         self._differing = differing(terms.base.places, terms.head.places)
         # Separate from `rng`: the number of draws depends on the machine.
@@ -55,6 +54,7 @@ class Pair(Processes):
 
     def __enter__(self) -> Self:
         """Start both and let them collect the suite; if a side dies, the pair is broken."""
+        self.begin_seconds = RealTime.seconds()
         try:
             self.collected = self.start()
         except DiedError as error:

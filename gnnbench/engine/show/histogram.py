@@ -138,7 +138,7 @@ def _is_ours(entry: Entry) -> bool:
 def _block_medians(entry: Entry) -> _Seconds:
     measured = part_of(entry["extra_info"]).measurement
     assert measured
-    least, most = np.quantile(estimate.block_values(measured.blocks_ns), (0.1, 0.9)) / 1e9
+    least, most = np.quantile(estimate.block_values(measured.processes[0].times_ns), (0.1, 0.9)) / 1e9
     return *times_of(measured), float(least), float(most)
 
 

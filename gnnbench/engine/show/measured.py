@@ -50,6 +50,9 @@ def time_of(one: Benchmark) -> Measured | None:
         ("clock", measured.clock),
         ("stopped by", str(measured.stopped_by)),
     ]
+    if measured.processes[0].has_gpu_time:
+        wall = float(np.median(estimate.block_values(measured.blocks_ns)))
+        facts.append(("the GPU's own time", f"of {units.seconds(wall / 1e9)} of wall time"))
     if (growth := one.part.resident_growth_bytes) is not None:
         facts.append(("resident set", f"grows by {units.size(growth)} in a call"))
     seconds, *bounds = times(measured)
@@ -81,7 +84,7 @@ def block_medians(one: Benchmark) -> list[list[float]]:
     measured = one.part.measurement
     if measured is None:
         return [list(one.rounds_seconds)] if one.rounds_seconds else []
-    blocks = (process.blocks_ns for process in measured.processes if process.blocks_ns)
+    blocks = (process.times_ns for process in measured.processes if process.blocks_ns)
     return [(estimate.block_values(each_ns) / 1e9).tolist() for each_ns in blocks]
 
 

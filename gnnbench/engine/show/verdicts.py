@@ -7,6 +7,7 @@ from ..drive.result import Result
 from ..ground import units
 from ..judge.comparison import Compared, Comparison
 from ..judge.schedule import Decision
+from ..judge.verdict import Judgement
 from .causes import Explained, counting, notes_of
 from .document import Column, Document, Shown, tables
 from .lines import Note
@@ -65,6 +66,12 @@ def _interval(row: Any) -> tuple[float, float] | None:
     return None if found.low is None else (found.low, found.high)
 
 
+def _on(judgement: Judgement) -> Shown:
+    """Return the verdict on the GPU's own time or on the host, with its ratio if it is judged by time."""
+    ratio = "" if judgement.ratio is None else f"{units.ratio(judgement.ratio, changed=judgement.changed)} "
+    return Shown(f"{ratio}{judgement.verdict}", None, judgement.verdict)
+
+
 def _results(row: Compared) -> Shown | None:
     """Return how the results agree; None: they are equal, or there is nothing to say."""
     found = row.results
@@ -81,6 +88,8 @@ COLUMNS = (
     Column("interval", "interval", _interval, aside=True),
     Column("verdict", "verdict", verdict),
     Column("MDE", "effect", lambda row: detectable(row.judgement), seldom=True),
+    Column("GPU", "shown", lambda row: row.on and _on(row.on.gpu), seldom=True),
+    Column("host", "shown", lambda row: row.on and _on(row.on.host), seldom=True),
     Column("memory", "memory", lambda row: row.memory, seldom=True),
     Column("outputs", "text", _results, seldom=True),
 )

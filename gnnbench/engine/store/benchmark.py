@@ -93,10 +93,12 @@ def _read(entry: Mapping[str, Any]) -> Benchmark:
     measured = part.measurement
     if measured:
         share = measured.contention_share or 0.0
+        timed = [row for row in measured.processes if row.blocks_ns]
+        clock = "GPU" if any(row.has_gpu_time for row in timed) else measured.clock
         return Benchmark(
             entry["fullname"],
-            tuple(_process(row.blocks_ns, share) for row in measured.processes if row.blocks_ns),
-            f"{measured.location or estimate.NAME}, clock {measured.clock}, layouts {measured.layouts}",
+            tuple(_process(row.times_ns, share) for row in timed),
+            f"{measured.location or estimate.NAME}, clock {clock}, layouts {measured.layouts}",
             part,
             params,
             labels=labels,
