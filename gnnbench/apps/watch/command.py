@@ -68,7 +68,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="also write an HTML page to FILE, and beside it an Atom feed (.xml) and JSON (.json)",
     )
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

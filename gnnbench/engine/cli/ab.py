@@ -21,9 +21,8 @@ from .common import (
     PROCESSES,
     RESULTS,
     STRICT,
-    add_markdown,
+    add_output,
     add_variants,
-    add_verbose,
     both_sides,
     declare,
     exit_code,
@@ -63,9 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_variants(parser)
     declare(parser, _OWN, (EFFECT, RESULTS, BUILD, STRICT, _SHARD))
-    add_verbose(parser)
-    add_markdown(parser)
-    parser.set_defaults(run=run)
+    add_output(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -36,7 +36,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--result", action=argparse.BooleanOptionalAction, help="also accept that outputs differ"
     )
     parser.add_argument("--reason", required=True, metavar="TEXT", help="why they are intended; it is shown")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

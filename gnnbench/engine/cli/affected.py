@@ -13,8 +13,8 @@ from .common import (
     PROCESSES,
     RESULTS,
     SLOWER,
+    add_output,
     add_variants,
-    add_verbose,
     both_sides,
     declare,
     plan_of,
@@ -37,8 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="show everything that differs for one benchmark: its test id, or a part that no other id has",
     )
     declare(parser, (*PROCESSES, _FAIL), (RESULTS, BUILD))
-    add_verbose(parser)
-    parser.set_defaults(run=run, effect=EFFECT)
+    add_output(parser, markdown=False)
+    parser.set_defaults(effect=EFFECT)
 
 
 def run(options: argparse.Namespace) -> int:

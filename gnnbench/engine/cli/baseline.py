@@ -32,16 +32,19 @@ _PROCESSES = Option("processes", "N", f"{PROCESSES}", whole, "be a whole number,
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the subcommands."""
     parser.set_defaults(table=((_PROCESSES,), ()), processes=None)
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", dest="what")
     text = "run a suite in new processes and save the timings: record [-- PYTEST ARGS]"
     record = commands.add_parser("record", help=text, description=text)
-    record.set_defaults(run=_record)
     _PROCESSES.declare(record.add_argument)
     record.add_argument("--reason", default="", metavar="TEXT", help="reason for the new record, saved in it")
     text = "show the newest record: environment, commit, reason, times"
     show = commands.add_parser("show", help=text, description=text)
-    show.set_defaults(run=_show)
     show.add_argument("--environment", metavar="NAME", help="environment of the record. Default: any.")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Record, or show a record, and return the exit code."""
+    return _record(options) if options.what == "record" else _show(options)
 
 
 def _record(options: argparse.Namespace) -> int:

@@ -108,7 +108,7 @@ def plan_of(options: argparse.Namespace, command: str, kind: "type[_Plan]", **mo
 
 
 def add_variants(parser: argparse.ArgumentParser) -> None:
-    """Declare BASE, HEAD and `--json`."""
+    """Declare BASE and HEAD."""
     kinds = "git:REF, git:DIR@REF, path:DIR, pip:REQUIREMENT, env:NAME=VALUE, or . for the working tree"
     parser.add_argument(
         "base",
@@ -116,21 +116,13 @@ def add_variants(parser: argparse.ArgumentParser) -> None:
         help=f"the older variant: {kinds}; to combine several, quote them as one argument",
     )
     parser.add_argument("head", metavar="HEAD", help="the newer variant")
-    add_json(parser)
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
-    """Declare `--json`."""
+def add_output(parser: argparse.ArgumentParser, *, markdown: bool = True) -> None:
+    """Declare the files of the result, and how much is printed."""
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
-
-
-def add_markdown(parser: argparse.ArgumentParser) -> None:
-    """Declare `--markdown`."""
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the result in Markdown")
-
-
-def add_verbose(parser: argparse.ArgumentParser) -> None:
-    """Declare `--verbose`."""
+    if markdown:
+        parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the result in Markdown")
     parser.add_argument("-v", "--verbose", action="store_true", help="print all notes below the tables")
 
 

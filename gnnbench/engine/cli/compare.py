@@ -14,9 +14,7 @@ from .common import (
     NOT_JUDGED,
     NOTHING_SLOWER,
     STRICT,
-    add_json,
-    add_markdown,
-    add_verbose,
+    add_output,
     declare,
     exit_code,
     saving,
@@ -38,8 +36,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="run files of the older version, one for each process; after --: those of the newer version",
     )
     declare(parser, (), (EFFECT, STRICT))
-    add_json(parser)
-    add_verbose(parser)
     parser.add_argument(
         "--by",
         metavar="FIELD[=BASE]",
@@ -47,8 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "BASE, or the run's first value. FIELD: platform, dtype, hidden, dataset, threads, or a parameter "
         "of pytest. The files are processes of one run.",
     )
-    add_markdown(parser)
-    parser.set_defaults(run=run)
+    add_output(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -36,7 +36,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--slides", type=Path, metavar="DIR", help="also write each chart to DIR, as SVG and PNG"
     )
     declare(parser, (), (_EFFECT,))
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
