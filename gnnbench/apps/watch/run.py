@@ -46,11 +46,7 @@ class Watch:
         """The steps of this run."""
 
     def run(self) -> None:
-        """Look at all versions since the last one.
-
-        Raises:
-            KeyboardInterrupt: the user ended it; the steps so far are saved.
-        """
+        """Look at all versions since the last one; each step is saved, also where the user ends it."""
         state, plan = self._state, self._plan
         before = state.neighbours
         ran = max((one.number for one in state.steps if one.ran), default=0)

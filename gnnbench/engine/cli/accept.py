@@ -1,7 +1,4 @@
-"""`gnnbench accept FILE [ID...] --reason TEXT`: writes down that a change is intended.
-
-What is accepted is a slowdown, more memory, or with `--result` a different output.
-"""
+"""`gnnbench accept FILE [ID...] --reason TEXT`: writes down that a change is intended."""
 
 import argparse
 from pathlib import Path

@@ -110,10 +110,7 @@ def _runs(arguments: "Sequence[str]", processes: int, folder: Path, progress: Pr
 
 
 def _as_recorded(content: dict[str, Any], names: "Collection[str]") -> dict[str, Any]:
-    """Return a run file's content with these benchmarks.
-
-    It lacks pytest-benchmark's copy of the rounds; gnnbench's part of the file has them by block.
-    """
+    """Return a run file's content with these benchmarks, without pytest-benchmark's copy of their rounds."""
     from ..store import benchmark
 
     rows = [entry for name, entry in benchmark.entries(content).items() if name in names]

@@ -30,11 +30,7 @@ WRONG_USAGE = 2
 
 
 def suite(rest: Sequence[str], command: str) -> list[str]:
-    """Return pytest's arguments, with the same suite and rootdir from each folder of the repository.
-
-    If none of them names a path, the nearest folder `benchmarks` is added: here or above, in the repository.
-    Without such a folder, pytest's own `testpaths` hold.
-    """
+    """Return pytest's arguments; without a path, the nearest folder `benchmarks` or `testpaths` is taken."""
     from ..plugin.rootdir import has_testpaths, settled
 
     # A word after an option may be its value.
@@ -86,10 +82,7 @@ def thresholds_of(options: argparse.Namespace) -> "Thresholds":
 
 
 def plan_of(options: argparse.Namespace, command: str, kind: "type[_Plan]", **more: Any) -> "_Plan":
-    """Return how the processes run that a command starts.
-
-    `command`: what was typed, for a message. `more`: further fields of the plan.
-    """
+    """Return how the processes run that a command starts; `command`: its usage, for a message."""
     typed, build = options.typed, options.build
     repeated = {"--effect": typed.get("effect"), "--build": build, "--plant": typed.get("plant")}
     words = [word for pair in repeated.items() if pair[1] for word in pair]

@@ -253,10 +253,7 @@ class Gate:
             yield Note(f"to time {units.count(count, 'benchmark')} for longer", shlex.join(words))
 
     def _say_so(self, session: pytest.Session, missing: Note | None, verdicts: Mapping[str, str]) -> None:
-        """Say that no benchmark was judged: a failure if that is for want of a record, or one has a test.
-
-        `missing`: why there is no record of this machine. None if there is one.
-        """
+        """Say that no benchmark was judged: a failure if that is for want of a record, or one has a test."""
         option, known = session.config.option, ""
         ignored = {name for name, verdict in verdicts.items() if verdict == "ignored"}
         if not (missing or self._failures or session.testsfailed):

@@ -27,11 +27,7 @@ _IS_SET = pytest.StashKey[bool]()
 
 
 def begin(config: pytest.Config) -> None:
-    """Set the policy before a file of the suite imports torch, where something may be timed.
-
-    That is a project with gnnbench's settings or a record, or a session with an option of gnnbench or
-    `--benchmark-compare`.
-    """
+    """Set the policy before a file of the suite imports torch, where gnnbench may time something."""
     options = vars(config.known_args_namespace)
     is_off = options.get("benchmark_disable") and not options.get("benchmark_enable")
     is_left_out = options.get("benchmark_skip") and not options.get("benchmark_only")

@@ -63,10 +63,7 @@ def clock_of(device: str) -> Callable[[], int]:
 
 
 def take(kinds: Sequence[str], subject: Subject, folder: Path) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the profiles by kind, and by unavailable kind the reason; some kinds write into the folder.
-
-    Counts of one more call come last, when caches are filled, if there is a kind and torch was imported.
-    """
+    """Return the profiles by kind, then counts of one more call, and the reasons by unavailable kind."""
     sections: dict[str, Any] = {}
     unavailable: dict[str, str] = {}
     for name in kinds:

@@ -64,10 +64,7 @@ class Explained:
 
 
 def explained(rows: Collection[Compared], repeat: RepeatOf, *, whole: bool = True) -> list[Explained]:
-    """Return the causes to show, those of most benchmarks first.
-
-    `whole`: whether the result has all benchmarks of the places that were given to pytest.
-    """
+    """Return the causes to show, those of most benchmarks first; `whole`: of all benchmarks of the places."""
     known = [row.fullname for row in rows] if whole else []
     return [
         Explained(one, _commands([row.fullname for row in one.rows], repeat, known))
@@ -81,10 +78,7 @@ def of_result(found: Result) -> list[Explained]:
 
 
 def counting(found: Result) -> Note | None:
-    """Return the command that tells more of undecided benchmarks, whatever the load.
-
-    Returns None if none is undecided, or their instructions are known, or nothing can be compared again.
-    """
+    """Return the command that tells more of undecided benchmarks. Returns None if no command does."""
     undecided = [row for row in found.rows if row.judgement.verdict == "undecided"]
     names = [row.fullname for row in undecided if not row.work.instructions]
     if not names or not found.repeat:

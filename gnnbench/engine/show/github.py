@@ -38,13 +38,7 @@ class PullRequest:
         return cls(repository, int(number))
 
     def publish(self, body: str, marker: str) -> tuple[str, bool]:
-        """Create a comment, or update the one that this account made before.
-
-        `marker`: last line of the comment; this account's comment with the same marker is updated.
-
-        Returns:
-            The comment's URL, and whether it was updated.
-        """
+        """Post a comment, or update this account's with the marker; return its URL, and if it was there."""
         (account,) = _api("graphql", "--raw-field", f"query={_VIEWER}", "--jq", ".data.viewer.login | tojson")
         issues = f"repos/{self.repository}/issues"
         comments = f"{issues}/{self.number}/comments"

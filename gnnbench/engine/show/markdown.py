@@ -27,10 +27,7 @@ _COLUMNS = sorted(verdicts.COLUMNS, key=lambda column: column.kind != "verdict")
 
 
 def write(result: Result, title: str = "", details_url: str = "", most: int = MOST_CHARACTERS) -> str:
-    """Write a result: a summary, a table that begins with the changed benchmarks, and folded details.
-
-    `most`: most characters; what does not fit is left out, with a line that says how much.
-    """
+    """Write a result in at most `most` characters, with a line on what is left out for that."""
     comment = _Comment(result, title, details_url)
     high = min(max(len(comment.rows), len(comment.remarks)), most // _SHORTEST)
     if _size(text := comment.render(high)) <= most:

@@ -67,10 +67,7 @@ def footer(facts: Iterable[tuple[str, str]], result: Result | None = None) -> st
 
 
 def slide(picture: Picture, last: str) -> str:
-    """Return a chart as SVG with message and caption above, and a text below.
-
-    It has as many rows as there is room for.
-    """
+    """Return a chart of as many rows as fit, as SVG with message and caption above, and a text below."""
     title = _lines(picture.message, SLIDE.ink, _LARGE, weight="bold")
     end = _lines(clean(last, _LONGEST_END), SLIDE.muted, _SMALL)[:1]
     for most in range(SLIDE.most_rows, _FEWEST_ROWS - 1, -1):

@@ -111,10 +111,7 @@ def even_ticks(low: float, high: float, most: int) -> list[float]:
 
 
 class Rows:
-    """Places of names, marks and values, in pixels.
-
-    A name is at the left of its marks, and the value at their right. In a narrow chart both are above them.
-    """
+    """Places of names, marks and values, in pixels: beside each other, or above in a narrow chart."""
 
     def __init__(self, names: Sequence[str], values: Sequence[str], style: Style) -> None:
         """Place the rows."""

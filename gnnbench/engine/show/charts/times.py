@@ -9,11 +9,7 @@ from .common import Row, Rows, Spec, log_x, rows_of, scale
 
 
 def chart(times: Sequence[Row], unit: str, style: Style) -> Spec:
-    """Return the chart: times with their intervals.
-
-    `times`: rows with `label`, the time as `text`, `time`, `low` and `high` in the unit, and `sure`: 1, or 0
-    for a time without an interval.
-    """
+    """Return the chart of rows with `label`, `text`, `time`, `low`, `high`, `sure`: 0 without interval."""
     rows = Rows([row["label"] for row in times], [row["text"] for row in times], style)
     base = rows_of({**row, **rows.row(number)} for number, row in enumerate(times)).encode(y=rows.y())
     x = log_x("time", [row["time"] for row in times], f"time of a call, {unit}", style)
@@ -27,10 +23,7 @@ def chart(times: Sequence[Row], unit: str, style: Style) -> Spec:
 
 
 def platforms(times: Sequence[Row], style: Style) -> Spec:
-    """Return the chart: times of each operation's platforms, relative to the fastest.
-
-    `times`: rows with `label` of the operation, `platform`, `relative` time, and `text` of the fastest.
-    """
+    """Return the chart of rows with `label`, `platform`, `relative` time, and `text` of the fastest."""
     there = list(dict.fromkeys(row["platform"] for row in times))
     shapes, colours = (
         [values[number % len(values)] for number in range(len(there))]
