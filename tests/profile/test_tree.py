@@ -5,14 +5,14 @@ import types
 import pytest
 import torch
 
-from gnnbench.engine.profile import tree
+from gnnbench.engine.profile import kinds
 from gnnbench.suite import platforms
 from tests.profile.subjects import epoch, subject_of, table, widest
 
 
 def ticking(call, targets, repeats):
     """Measure by a clock that goes on by 1 whenever it is read."""
-    return tree.measure(subject_of(call, "cpu", repeats), targets, itertools.count().__next__)
+    return kinds.measure(subject_of(call, "cpu", repeats), targets, itertools.count().__next__)
 
 
 def paths(section):
@@ -20,7 +20,7 @@ def paths(section):
 
 
 def test_phases_sum_to_the_epoch_and_the_first_call_is_apart(make_case, tmp_path):
-    section = tree.phases(epoch(make_case("epoch", "pyg", "train"), 3), tmp_path)
+    section = kinds.phases(epoch(make_case("epoch", "pyg", "train"), 3), tmp_path)
     assert paths(section) == [(), ("zero_grad",), ("forward",), ("loss",), ("backward",), ("optimizer.step",)]
     for repeat in range(3):
         own_ns = sum(row["self_ns"][repeat] for row in section["rows"])
@@ -39,7 +39,7 @@ def conv(make_case, *, cached):
 
 
 def test_what_is_cached_is_in_the_first_call_only(make_case, tmp_path):
-    recomputed, cached = (tree.layers(conv(make_case, cached=cached), tmp_path) for cached in (False, True))
+    recomputed, cached = (kinds.layers(conv(make_case, cached=cached), tmp_path) for cached in (False, True))
     assert set(paths(cached)) == set(paths(recomputed))
     for found, calls in ((recomputed, 1), (cached, 0)):
         (norm,) = [row for row in found["rows"] if row["path"][-1] == "gcn_norm"]
@@ -51,8 +51,8 @@ def test_what_is_cached_is_in_the_first_call_only(make_case, tmp_path):
 
 def test_ranges_are_those_of_the_layers_and_say_what_nvtx_needs(make_case, tmp_path):
     subject = conv(make_case, cached=False)
-    section = tree.ranges(subject, tmp_path)
-    assert paths(section) == paths(tree.layers(subject, tmp_path))
+    section = kinds.ranges(subject, tmp_path)
+    assert paths(section) == paths(kinds.layers(subject, tmp_path))
     text = table("ranges", section)
     assert "    x·W " in text
     assert "NVTX ranges need a GPU (--device cuda)" in text
@@ -64,7 +64,7 @@ def test_layers_on_a_gpu(tmp_path):
     model = torch.nn.Linear(64, 64, device="cuda")
     x = torch.ones(64, 64, device="cuda")
     subject = subject_of(lambda: model(x).sum().backward(), "cuda", 2)
-    for kind in (tree.layers, tree.ranges):
+    for kind in (kinds.layers, kinds.ranges):
         section = kind(subject, tmp_path)
         assert section["nvtx"] is True
         assert paths(section) == [(), ("forward",), ("forward", "x·W"), ("backward",)]
