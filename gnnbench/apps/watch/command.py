@@ -20,7 +20,6 @@ from ...engine.cli.common import (
     plan_of,
 )
 from ...engine.ground import packages, units
-from ...engine.ground.codec import as_text
 from ...engine.ground.errors import UsageError
 from ...engine.ground.files import cache_folder, check_writable, save
 from ...engine.ground.options import Option, seconds
@@ -66,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--page",
         type=Path,
         metavar="FILE",
-        help="also write an HTML page to FILE, and beside it an Atom feed (.xml) and JSON (.json)",
+        help="also write an HTML page to FILE, and beside it an Atom feed (.xml)",
     )
 
 
@@ -99,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _write(page: Path | None, state: "State") -> None:
-    """Write the text of each change into the state's folder, and the page, the feed and the JSON."""
+    """Write the text of each change into the state's folder, and the page and the feed."""
     from ...engine.show.markdown_text import Markdown
     from . import shown
 
@@ -113,7 +112,6 @@ def _write(page: Path | None, state: "State") -> None:
         feed = page.with_suffix(".xml")
         save(page, html(state, feed.name))
         save(feed, shown.feed(state))
-        save(page.with_suffix(".json"), as_text(shown.as_json(state)))
         streams.say(f"{page}: {units.size(page.stat().st_size)}")
 
 
