@@ -6,19 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...engine.cli import streams
-from ...engine.cli.common import (
-    BUILD,
-    EFFECT,
-    INTERRUPTED,
-    NOT_JUDGED,
-    NOTHING_SLOWER,
-    PROCESSES,
-    RESULTS,
-    SLOWER,
-    declare,
-    plan_of,
-)
+from ...engine.cli import common, streams
+from ...engine.cli.common import INTERRUPTED, NOT_JUDGED, NOTHING_SLOWER, SLOWER
 from ...engine.ground import packages, units
 from ...engine.ground.errors import UsageError
 from ...engine.ground.files import cache_folder, check_writable, save
@@ -40,7 +29,7 @@ _OWN = (
     seconds("budget", BUDGET_SECONDS, "average seconds per benchmark of a comparison"),
     seconds("total-budget", TOTAL_SECONDS, "seconds for each comparison"),
     seconds("search-budget", SEARCH_SECONDS, "seconds for each bisection"),
-    *PROCESSES,
+    *common.PROCESSES,
 )
 
 
@@ -60,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--since", metavar="VERSION", help="begin after this version or commit. Default: the last but one."
     )
     parser.add_argument("--until", metavar="VERSION", help="end with this one. Default: the newest.")
-    declare(parser, _OWN, (EFFECT, RESULTS, BUILD))
+    common.declare(parser, _OWN, (common.EFFECT, common.RESULTS, common.BUILD))
     parser.add_argument(
         "--page",
         type=Path,
@@ -123,7 +112,7 @@ def _looked(options: argparse.Namespace, state: "State") -> "tuple[list[Step], b
     from .run import Watch, WatchPlan
     from .versions import Watched
 
-    plan = plan_of(
+    plan = common.plan_of(
         options,
         "gnnbench watch WHAT --state FOLDER",
         WatchPlan,

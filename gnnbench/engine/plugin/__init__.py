@@ -102,7 +102,8 @@ def _why_not_judged_here(config: pytest.Config, asked: Any) -> str:
     option, root = config.option, config.rootpath
     if untimed := [option.name for option in untimed_by(config)]:
         return f"--gnn-{untimed[0]} times nothing"
-    if not asked or option.gnn_strict or _is_variant(asked):
+    is_variant = isinstance(asked, str) and (asked == variant.WORKING_TREE or ":" in asked)
+    if not asked or option.gnn_strict or is_variant:
         return ""
     if option.benchmark_storage != _DEFAULT_STORAGE:
         return "--benchmark-storage is given"
@@ -115,11 +116,6 @@ def _records_above(config: pytest.Config) -> Path | None:
     if is_settled(config) or config.getoption("benchmark_storage") != _DEFAULT_STORAGE:
         return None
     return next((one for one in above(config.rootpath)[1:] if (one / baseline.FOLDER).is_dir()), None)
-
-
-def _is_variant(wanted: Any) -> bool:
-    """Return whether `--benchmark-compare` names a variant, and not a record."""
-    return isinstance(wanted, str) and (wanted == variant.WORKING_TREE or ":" in wanted)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -136,12 +132,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Show each benchmark in one table: gnnbench's or pytest-benchmark's."""
     config = session.config
     pace.end(config, session.items)
-    has_reporter = config.pluginmanager.has_plugin("terminalreporter")
-    if (
-        has_reporter
-        and not config.option.collectonly
-        and any(map(timing_of(config).instrument, session.items))
-    ):
+    has_table = config.pluginmanager.has_plugin("terminalreporter") and not config.option.collectonly
+    if has_table and any(map(timing_of(config).instrument, session.items)):
         from . import terminal
 
         terminal.shorten_their_table(config)

@@ -33,12 +33,8 @@ def begin(config: pytest.Config) -> None:
     is_left_out = options.get("benchmark_skip") and not options.get("benchmark_only")
     if is_off or is_left_out or any(options.get(name) for name in _UNTIMED):
         return
-    given = (value for name, value in options.items() if name.startswith("gnn_"))
-    if (
-        options.get("benchmark_compare")
-        or any(value not in (None, []) for value in given)
-        or _is_known(config)
-    ):
+    given = any(value not in (None, []) for name, value in options.items() if name.startswith("gnn_"))
+    if given or options.get("benchmark_compare") or _is_known(config):
         config.stash[_IS_SET] = let_idle_threads_sleep()
 
 
