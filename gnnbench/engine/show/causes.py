@@ -1,5 +1,6 @@
 """What slower benchmarks have in common, in words, and the commands that go on from there."""
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,6 +13,7 @@ from ..judge.causes import Cause
 from ..judge.comparison import Compared
 from ..measure.fingerprint.difference import FRAMES, run_by, short_names
 from .lines import Note
+from .wording import CHANGED, is_changed
 
 _MOST = 5
 """Causes that are shown."""
@@ -20,6 +22,7 @@ _PARTS = 3
 BENCHMARKS = 8
 """Benchmarks that are named."""
 
+_ORDER = (*CHANGED, "undecided", "incomparable", "ignored", "same")
 RepeatOf = Callable[[Sequence[str]], Repeat | None]
 """Returns how the benchmarks with these ids were compared; None: no command does that again."""
 
@@ -92,6 +95,18 @@ def notes_of(row: Compared, shown: Iterable[Explained]) -> list[str]:
     """Return the notes on a benchmark, without those that its cause says."""
     said = any(row.fullname in one.fullnames and one.cause.tells_all(row) for one in shown)
     return [note for note in row.notes if not said or note not in row.work.notes()]
+
+
+def ranked(rows: Iterable[Compared], shown: Sequence[Explained]) -> list[Compared]:
+    """Return changed benchmarks first, those of a cause together, larger changes before smaller ones."""
+    place = {name: number for number, one in enumerate(shown) for name in one.fullnames}
+
+    def rank(row: Compared) -> tuple[bool, int, int, float]:
+        found = row.judgement
+        change = abs(math.log(found.ratio)) if found.ratio and found.ratio > 0 else 0.0
+        return not is_changed(row), _ORDER.index(found.verdict), place.get(row.fullname, len(place)), -change
+
+    return sorted(rows, key=rank)
 
 
 def _commands(names: Sequence[str], repeat: RepeatOf, known: Collection[str]) -> tuple[Note, ...]:
