@@ -1,4 +1,4 @@
-"""The versions of what is watched, in order: releases or nightly builds of a package, or line."""
+"""The versions of what is watched, in order: releases or nightly builds of a package, or commits."""
 
 import re
 import shlex

@@ -4,6 +4,7 @@ import argparse
 import json
 import math
 import shlex
+import statistics
 import sys
 from operator import itemgetter
 from pathlib import Path
@@ -158,8 +159,7 @@ def _times(runs: "Sequence[RunFile]", name: str) -> tuple[str, str, str]:
     logs = [process.log for process in processes]
     if not logs:
         return "not timed", "", ""
-    middle = sum(logs) / len(logs)
-    deviation = math.sqrt(sum((log - middle) ** 2 for log in logs) / max(len(logs) - 1, 1))
+    deviation = statistics.stdev(logs) if len(logs) > 1 else 0.0
     disturbed = sum(not process.is_evidence for process in processes)
     marked = f"{disturbed} of {len(logs)}" if disturbed else ""
-    return units.seconds(math.exp(middle) / 1e9), units.fraction(deviation), marked
+    return units.seconds(math.exp(statistics.fmean(logs)) / 1e9), units.fraction(deviation), marked
