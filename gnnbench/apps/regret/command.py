@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...engine.cli import common, streams
 from ...engine.ground.codec import as_text
 from ...engine.ground.errors import UsageError, unknown_name
-from ...engine.ground.files import cache_folder, check_writable, save
+from ...engine.ground.files import cache_folder, check_folder, check_writable, save
 from ...engine.ground.options import Option, positive, seconds
 from ...engine.show.progress import Progress
 from ...engine.store.option_defaults import every
@@ -107,11 +107,7 @@ def _checked(options: argparse.Namespace) -> list[Path]:
 
         if reason := packages.missing(packages.PAGES):
             raise UsageError(reason)
-        try:
-            options.maps.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            reason = f"--maps {options.maps} cannot be made ({error.strerror}): choose another folder"
-            raise UsageError(reason) from None
+        check_folder(options.maps)
     given = [*options.operations, *(f"--{key.replace('_', '-')}" for key in options.typed)]
     if options.saved and given:
         raise UsageError(f"--from shows the whole result in {options.saved}: leave out {', '.join(given)}")

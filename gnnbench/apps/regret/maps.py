@@ -39,12 +39,9 @@ _PALE, _STRONG = 0.25, 0.9
 
 def write(found: Regrets, folder: Path) -> list[Path]:
     """Write a map of each call as SVG and PNG; return the files."""
-    written: list[Path] = []
     facts = environment_facts(found.environment)
     last = slides.footer(fact for fact in facts if fact[0] != _THREADS)
-    for name, picture in pictures(found):
-        written += slides.save(picture, last, folder / name)
-    return written
+    return [file for name, picture in pictures(found) for file in slides.save(picture, last, folder / name)]
 
 
 def pictures(found: Regrets) -> Iterator[tuple[str, Picture]]:

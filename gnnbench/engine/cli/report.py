@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from ..ground.errors import UsageError
-from ..ground.files import save
+from ..ground.files import check_folder, save
 from . import streams
 from .common import EFFECT, NOTHING_SLOWER, declare, thresholds_of
 
@@ -58,6 +58,7 @@ def run(options: argparse.Namespace) -> int:
     if options.slides:
         if not drawn and not view.same_code:
             raise UsageError(f"{view.source} has nothing to draw: give a file with timed benchmarks")
+        check_folder(options.slides)
         print(f"drawing slides in {options.slides}", file=sys.stderr)
         for path in slides.write(drawn, slides.footer(view.facts, view.result), options.slides):
             print(path)

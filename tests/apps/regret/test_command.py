@@ -142,7 +142,7 @@ def test_maps_of_a_saved_result(tmp_path, call):
         ("--against old.json --json old.json", "old.json is also an input file"),
         ("--against nowhere.json", "nowhere.json"),
         ("--from bad.json", "bad.json: damaged at $.effect"),
-        ("--maps old.json", "--maps old.json cannot be made (File exists): choose another folder"),
+        ("--maps old.json", "the folder old.json cannot be written (File exists); make it writable, or"),
     ],
 )
 def test_wrong_usage_is_a_line_before_anything_is_measured(words, said, tmp_path, monkeypatch, call):
