@@ -23,9 +23,7 @@ from .timing import Timing, timing_of
 from .writing import say, usage_error
 
 _DEFAULT_STORAGE = "file://./.benchmarks"
-"""The default of pytest-benchmark's option."""
 _SUITE = "gnnbench-suite"
-"""Name of the suite's plugin."""
 _MARKERS = {
     f"{IN_PLACE}(reason)": "time this benchmark on its original inputs, never on copies.",
     f"{WHOLE_CALL}(reason)": "time whole calls of this benchmark by the wall clock, and trace none: "

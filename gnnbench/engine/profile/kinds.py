@@ -21,7 +21,6 @@ from .targets import LAYERS, PHASES
 ROOT = "call"
 """Name of the range around the whole call."""
 FUNCTIONS = "functions.prof"
-"""The file of cProfile's data."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,6 @@ class Subject:
     device: str
     """`cpu` or `cuda`."""
     repeats: int
-    """Calls to profile, after the first."""
 
     @contextmanager
     def ready(self) -> Iterator[Callable[[], object]]:

@@ -15,9 +15,8 @@ from ..measure.fingerprint.difference import FRAMES, run_by, short_names
 from .lines import Note
 from .wording import CHANGED, is_changed
 
-_MOST = 5
-"""Causes that are shown."""
-_PARTS = 3
+_MOST_CAUSES = 5
+_MOST_PARTS = 3
 """Functions or counters that are named."""
 BENCHMARKS = 8
 """Benchmarks that are named."""
@@ -37,14 +36,14 @@ class Explained:
     def sentence(self, write: Callable[[str], str] = str) -> str:
         """Return the cause, its names as `write` makes them: `6 slower with a change in gcn_norm`."""
         cause, count = self.cause, len(self.cause.rows)
-        counters = units.listed([write(one) for one in cause.counters], _PARTS)
+        counters = units.listed([write(one) for one in cause.counters], _MOST_PARTS)
         if cause.kind == "counters":
             return f"{count} slower with {counters}"
         names = short_names(cause.names) if cause.kind == "functions" else cause.names
         parts = [write(one) for one in names]
         if cause.kind == "functions":
             parts = [run_by(*one) for one in zip(parts, map(cause.side_of, cause.names), strict=True)]
-        what = FRAMES[cause.kind].format(units.listed(parts, _PARTS))
+        what = FRAMES[cause.kind].format(units.listed(parts, _MOST_PARTS))
         text = f"{count} slower with {'a change in ' if cause.kind == 'functions' else ''}{what}"
         if counters:
             text += f"{', each with' if count > 1 else ' and'} {counters}"
@@ -71,7 +70,7 @@ def explained(rows: Collection[Compared], repeat: RepeatOf, *, whole: bool = Tru
     known = [row.fullname for row in rows] if whole else []
     return [
         Explained(one, _commands([row.fullname for row in one.rows], repeat, known))
-        for one in causes.causes(rows)[:_MOST]
+        for one in causes.causes(rows)[:_MOST_CAUSES]
     ]
 
 

@@ -10,8 +10,7 @@ from typing import Any
 from ..ground.errors import UsageError, one_line
 
 _REPOSITORY = re.compile(r"[\w-][\w.-]*/(?!\.{1,2}$)[\w.-]+", re.ASCII)
-_SECONDS = 120.0
-"""The time of each call of gh."""
+_TIMEOUT_SECONDS = 120.0
 _LONGEST_MESSAGE = 200
 _VIEWER = "query { viewer { login } }"
 """The REST API does not return the account of a workflow's token."""
@@ -72,7 +71,7 @@ def _api(*words: str, text: str = "") -> list[Any]:
             input=text,
             capture_output=True,
             encoding="utf-8",
-            timeout=_SECONDS,
+            timeout=_TIMEOUT_SECONDS,
             check=False,
             env={**os.environ, "GH_PROMPT_DISABLED": "1"},
         )
@@ -81,7 +80,7 @@ def _api(*words: str, text: str = "") -> list[Any]:
             "gh, which posts the comment, is not installed: https://cli.github.com, or write it with -o FILE"
         ) from None
     except subprocess.TimeoutExpired:
-        raise UsageError(f"gh did not finish in {_SECONDS:g} s; try again later") from None
+        raise UsageError(f"gh did not finish in {_TIMEOUT_SECONDS:g} s; try again later") from None
     if done.returncode:
         reason = one_line(" ".join(done.stderr.split()))[:_LONGEST_MESSAGE]
         raise UsageError(f"gh did not post the comment: {reason}; its token needs {_RIGHT}")

@@ -34,7 +34,6 @@ class Record:
     id: str
     """The number as four digits."""
     files: tuple[Path, ...]
-    """One file per process."""
 
     def read(self) -> list[RunFile]:
         """Return the run files of all processes."""
@@ -54,7 +53,6 @@ class RecordStore:
     """The folder of a project's baseline records."""
 
     root: Path
-    """`baselines/timings`."""
 
     def records(self, environment_name: str = "*") -> list[Record]:
         """Return the records, of one environment or of all, the oldest first."""
