@@ -48,12 +48,9 @@ class PullRequest:
             for one in found
             if one["login"] == account and (one["body"] or "").rstrip().endswith(marker)
         ]
-        to = (
-            ["--method", "PATCH", f"{issues}/comments/{known[0]}"]
-            if known
-            else ["--method", "POST", comments]
-        )
-        (url,) = _api(*to, "--field", "body=@-", "--jq", ".html_url | tojson", text=f"{body}\n{marker}\n")
+        method, place = ("PATCH", f"{issues}/comments/{known[0]}") if known else ("POST", comments)
+        words = ("--method", method, place, "--field", "body=@-", "--jq", ".html_url | tojson")
+        (url,) = _api(*words, text=f"{body}\n{marker}\n")
         return one_line(str(url)), bool(known)
 
 
