@@ -2,8 +2,7 @@
 
 PUBLIC = {
     "cli": "common streams",
-    "cli.common": "BUILD declare EFFECT INTERRUPTED NOT_JUDGED NOTHING_SLOWER plan_of PROCESSES RESULTS "
-    "SLOWER",
+    "cli.common": "INTERRUPTED NOT_JUDGED NOTHING_SLOWER SLOWER",
     "drive": "coordinator",
     "drive.bisect": "bisection line",
     "drive.bisect.bisection": "Bisected",
@@ -14,8 +13,8 @@ PUBLIC = {
     "ground.cpu": "RealTime",
     "ground.environment": "Environment",
     "ground.errors": "one_line unknown_name UsageError",
-    "ground.files": "cache_folder check_writable save write_whole",
-    "ground.options": "Option seconds",
+    "ground.files": "cache_folder check_folder check_writable save write_whole",
+    "ground.options": "Option positive seconds",
     "ground.packages": "is_installed",
     "interfaces": "Listener",
     "judge.comparison": "Compared",

@@ -106,7 +106,7 @@ PUBLIC = {
     "operations.edge_list": "edges_of keys listed shuffled unchanged with_duplicates",
     "operations.scatter": "Destination unsorted_index",
     "operations.segment": "offsets",
-    "spec": "FORWARD FORWARD_BACKWARD SHORT_DIRECTION Spec",
+    "spec": "FORWARD_BACKWARD SHORT_DIRECTION Spec",
     "verify": "verify",
 }
 """What applications may import, by module; `make lint` checks it. All else may change."""

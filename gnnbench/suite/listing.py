@@ -125,10 +125,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="show all calls of an operation, their limits, and why a platform has none; also the "
         "beginning of several names (spmm)",
     )
-    parser.set_defaults(run=_list)
 
 
-def _list(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Print what is there, and return the exit code."""
     from ..engine.ground.files import cache_folder
 
     if options.operations:

@@ -72,5 +72,4 @@ class Spec:
                 "device": self.device,
             },
             {"platform": self.platform, "graph": self.dataset, "width": str(self.hidden), "type": self.dtype},
-            DIRECTIONS.index(self.direction),
         )

@@ -118,14 +118,14 @@ def test_files_beside_what_is_printed_are_saved_where_the_output_is_closed(tmp_p
 
 
 def test_a_mistake_of_ours_is_exit_2_and_a_traceback(monkeypatch, capsys):
-    monkeypatch.setattr(listing, "_list", lambda _options: 1 / 0)
+    monkeypatch.setattr(listing, "run", lambda _options: 1 / 0)
     assert main(["list"]) == 2
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 
 def test_a_required_package_that_was_removed_is_a_line(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "msgspec", None)
-    monkeypatch.setattr(listing, "_list", lambda _options: import_module("msgspec"))
+    monkeypatch.setattr(listing, "run", lambda _options: import_module("msgspec"))
     assert main(["list"]) == 2
     assert capsys.readouterr().err == "gnnbench: msgspec is not installed: pip install msgspec\n"
 

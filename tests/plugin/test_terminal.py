@@ -112,6 +112,7 @@ def test_each_result_stands_in_its_line_of_progress_and_the_table_notes_what_mus
         ("--benchmark-group-by=param:platform", True),
         ("--benchmark-sort=name", True),
         ("--benchmark-columns=min", True),
+        ("--benchmark-histogram=p", True),
     ],
 )
 def test_pytest_benchmark_s_table_has_all_benchmarks_where_an_option_is_about_it(pytester, option, whole):
@@ -150,7 +151,7 @@ def test_a_terminal_of_80_columns_sees_what_runs_in_lines_that_fit(pytester):
         progress.pytest_runtest_logstart(item.nodeid)
         report = pytest.TestReport(item.nodeid, item.location, {}, "passed", None, "call")
         report.gnnbench_suite = {"result": "checked" if item == items[1] else "  1.20 ms"}
-        judging._show([report])  # at once, although the report is withheld
+        judging._withheld.show([report])  # at once, although the report is withheld
     lines = [line for line in re.split(r"[\r\n]", re.sub(r"\x1b\[[\d;]*\w", "", screen.getvalue())) if line]
     assert max(len(line.rstrip()) for line in lines) <= 80
     assert [line.rstrip() for line in lines][:5] == [

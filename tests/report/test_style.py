@@ -16,7 +16,8 @@ def luminance(colour):
 
 
 def test_text_and_outlines_have_contrast_in_light_and_dark():
-    inks, papers = (re.findall(rf"--{name}: (#\w+)", CSS) for name in ("ink", "paper"))
+    values = (" ".join(re.findall(f"--{name}:[^;]+", CSS)) for name in ("ink", "paper"))
+    inks, papers = (re.findall(r"#\w+", text) for text in values)
     assert len(inks) == len(papers) > 2
     for ink, paper in zip(inks, papers, strict=True):
         low, high = sorted(luminance(colour) for colour in (ink, paper))

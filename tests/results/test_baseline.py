@@ -12,10 +12,16 @@ from gnnbench.engine.ground import environment
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.store import run_file
+from gnnbench.engine.store.baseline import RecordStore
 from tests.run_files import ENVIRONMENT, content, entry, fingerprint, save, suite
 
 HERE = environment.name(ENVIRONMENT)
 MACHINE = "Linux-CPython-3.11-64bit"
+
+
+@pytest.fixture
+def store(tmp_path):
+    return RecordStore(tmp_path / "timings")
 
 
 def contents(count=3, **changes):

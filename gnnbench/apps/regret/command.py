@@ -3,14 +3,15 @@
 import argparse
 import sys
 import warnings
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...engine.cli import common, streams
 from ...engine.ground.codec import as_text
 from ...engine.ground.errors import UsageError, unknown_name
-from ...engine.ground.files import cache_folder, check_writable, save
-from ...engine.ground.options import seconds
+from ...engine.ground.files import cache_folder, check_folder, check_writable, save
+from ...engine.ground.options import Option, positive, seconds
 from ...engine.show.progress import Progress
 from ...engine.store.option_defaults import every
 
@@ -20,16 +21,29 @@ if TYPE_CHECKING:
     from .run import Grid
 
 BUDGET_SECONDS = 1800.0
-_LISTS = {
-    "skew": ("uniform,rmat,hub", "kinds of random graphs"),
-    "scale": ("10", "graphs of 2**N nodes"),
-    "degree": ("2,4,8,16,32", "mean numbers of neighbours"),
-    "threads": ("1", "numbers of CPU threads"),
-    "direction": ("forward,forward_backward", "directions"),
-}
-_MOST_DIGITS = 4
-"""Of a number of threads, a degree or a scale."""
-_HIDDEN = "8,32,64,128"
+_KINDS = ("uniform", "rmat", "hub")
+_DIRECTIONS = ("forward", "forward_backward")
+_HIDDEN = ("8", "32", "64", "128")
+
+
+def _read(text: str) -> int | None:
+    return positive(text) if len(text) <= 4 else None  # noqa: PLR2004 - its digits
+
+
+_NUMBER = _read, "be a whole number of at most 4 digits, above 0, as in 8"
+
+
+def _listed(option: Option, text: str) -> Option:
+    return option.described(f"{text}, with commas. Default: {','.join(option.default)}.")
+
+
+_GRID = (
+    _listed(Option("skew", "NAME", _KINDS, choices=_KINDS), "kinds of random graphs"),
+    _listed(Option("scale", "N", ("10",), *_NUMBER), "graphs of 2**N nodes"),
+    _listed(Option("degree", "N", ("2", "4", "8", "16", "32"), *_NUMBER), "mean numbers of neighbours"),
+    _listed(Option("threads", "N", ("1",), *_NUMBER), "numbers of CPU threads"),
+    _listed(Option("direction", "NAME", _DIRECTIONS, choices=_DIRECTIONS), "directions"),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,16 +54,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="OPERATION",
         help="operations with several ways, such as scatter_max. Default: all that have some.",
     )
-    for name, (default, text) in _LISTS.items():
-        parser.add_argument(f"--{name}", metavar="LIST", help=f"{text}, with commas. Default: {default}.")
     graphs = "graphs, instead of random ones by --skew, --scale and --degree"
     shared = (
         every()["dataset"].described(graphs),
-        every()["hidden"].described(f"widths, with commas. Default: {_HIDDEN}."),
+        every()["hidden"].described(f"widths, with commas. Default: {','.join(_HIDDEN)}."),
         *(every()[name] for name in ("dtype", "index-dtype", "device", "data")),
         common.EFFECT.described("ways that differ by less count as equally fast. Default: 3%."),
     )
-    common.declare(parser, (seconds("budget", BUDGET_SECONDS, "seconds for all points together"),), shared)
+    budget = seconds("budget", BUDGET_SECONDS, "seconds for all points together")
+    common.declare(parser, (*_GRID, budget), shared)
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
     parser.add_argument(
         "--from", dest="saved", type=Path, metavar="FILE", help="time nothing; show the result in FILE"
@@ -58,7 +71,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--maps", type=Path, metavar="DIR", help="also write a map of each call to DIR, as SVG and PNG"
     )
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -95,12 +107,8 @@ def _checked(options: argparse.Namespace) -> list[Path]:
 
         if reason := packages.missing(packages.PAGES):
             raise UsageError(reason)
-        try:
-            options.maps.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            reason = f"--maps {options.maps} cannot be made ({error.strerror}): choose another folder"
-            raise UsageError(reason) from None
-    given = [*options.operations, *(f"--{name}" for name in _LISTS if getattr(options, name) is not None)]
+        check_folder(options.maps)
+    given = [*options.operations, *(f"--{key.replace('_', '-')}" for key in options.typed)]
     if options.saved and given:
         raise UsageError(f"--from shows the whole result in {options.saved}: leave out {', '.join(given)}")
     if options.json and options.saved:
@@ -146,7 +154,6 @@ def _measured(options: argparse.Namespace) -> "tuple[Regrets, bool]":
 
 def _grid(options: argparse.Namespace) -> "Grid":
     """Return the grid that the options describe."""
-    from ...suite.spec import FORWARD, FORWARD_BACKWARD
     from .paths import FAMILIES
     from .run import Grid
 
@@ -157,18 +164,14 @@ def _grid(options: argparse.Namespace) -> "Grid":
             raise unknown_name("operation with several ways", name, known)
     wanted = set(chosen or known)
     families = [family for family in FAMILIES if wanted & set(family.operations)]
-    directions = _words("direction", options)
-    for name in directions:
-        if name not in (FORWARD, FORWARD_BACKWARD):
-            raise unknown_name("direction", name, (FORWARD, FORWARD_BACKWARD))
     return Grid(
         families,
-        directions,
+        options.direction,
         options.dataset or _random_graphs(options),
-        options.hidden or tuple(map(int, _HIDDEN.split(","))),
+        options.hidden or tuple(map(int, _HIDDEN)),
         options.dtype,
         options.index_dtype,
-        _numbers("threads", options),
+        options.threads,
         options.device[0],
     )
 
@@ -177,32 +180,5 @@ def _random_graphs(options: argparse.Namespace) -> "tuple[DatasetName, ...]":
     """Return a graph for each kind, scale and degree: half as many edges for each node as neighbours."""
     from ...suite.graphs.catalog import DatasetName
 
-    kinds = _words("skew", options)
-    for kind in kinds:
-        if kind not in _LISTS["skew"][0].split(","):
-            raise unknown_name("kind of random graph (--skew)", kind, _LISTS["skew"][0].split(","))
-    return tuple(
-        DatasetName.parse(f"{kind}:{scale}@{degree / 2:g}")
-        for kind in kinds
-        for scale in _numbers("scale", options)
-        for degree in _numbers("degree", options)
-    )
-
-
-def _words(name: str, options: argparse.Namespace) -> list[str]:
-    text: str = _LISTS[name][0] if getattr(options, name) is None else getattr(options, name)
-    words = [word.strip() for word in text.split(",") if word.strip()]
-    if not words:
-        raise UsageError(f"--{name} '{text}' is empty; give {_LISTS[name][1]}, as in {_LISTS[name][0]}")
-    return words
-
-
-def _numbers(name: str, options: argparse.Namespace) -> list[int]:
-    words = _words(name, options)
-    for word in words:
-        if not (word.isascii() and word.isdecimal() and len(word) <= _MOST_DIGITS and int(word)):
-            raise UsageError(
-                f"--{name}: '{word}' must be a whole number of at most {_MOST_DIGITS} digits, above 0, as in "
-                f"{_LISTS[name][0]}"
-            )
-    return [int(word) for word in words]
+    grid = product(options.skew, options.scale, options.degree)
+    return tuple(DatasetName.parse(f"{kind}:{scale}@{degree / 2:g}") for kind, scale, degree in grid)

@@ -38,17 +38,10 @@ _PALE, _STRONG = 0.25, 0.9
 
 
 def write(found: Regrets, folder: Path) -> list[Path]:
-    """Write a map of each call as SVG and PNG; return the files.
-
-    Raises:
-        OSError: a file cannot be written.
-    """
-    written: list[Path] = []
+    """Write a map of each call as SVG and PNG; return the files."""
     facts = environment_facts(found.environment)
     last = slides.footer(fact for fact in facts if fact[0] != _THREADS)
-    for name, picture in pictures(found):
-        written += slides.save(picture, last, folder / name)
-    return written
+    return [file for name, picture in pictures(found) for file in slides.save(picture, last, folder / name)]
 
 
 def pictures(found: Regrets) -> Iterator[tuple[str, Picture]]:
@@ -92,13 +85,7 @@ def _cell(row: Regret) -> dict[str, Any]:
 
 
 def chart(cells: Sequence[Row], ways: Sequence[str], style: Style) -> Spec:
-    """Return the map, a part for each kind of graph.
-
-    Args:
-        cells: `kind` of graph, `degree` and `hidden` as texts in order, `way`, whether it `is_decided`, and
-            `regret`, a ratio.
-        ways: the fastest ways, the commonest first; of more than eight, the last have no cell.
-    """
+    """Return the map, a part for each kind of graph; `ways`: the commonest first, eight have a cell."""
     shown = [
         {
             **cell,

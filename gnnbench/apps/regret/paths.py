@@ -256,8 +256,13 @@ def _csr_by_two_sorts(edges: Edges, weight: Tensor) -> tuple[Tensor, Tensor, Ten
     return pointer, target.index_select(0, second), weight.index_select(0, first.index_select(0, second))
 
 
-def _neighbours(reduce: str, amax: str, *more: Call) -> tuple[Call, ...]:
-    """Return ways to reduce over neighbours; `amax` is torch.sparse.mm's name for the reduction."""
+_AMAX = {"max": "amax"}
+"""torch's names of reductions, as far as they are others than PyG's."""
+
+
+def _neighbours(reduce: str, *more: Call) -> tuple[Call, ...]:
+    """Return ways to reduce over neighbours."""
+    amax = _AMAX.get(reduce, reduce)
     made = f"CSR made in each call, torch.sparse.mm(..., '{amax}')"
     return (
         Call("index_select, utils.scatter", partial(_gathered, reduce=reduce), build="edges"),
@@ -268,10 +273,14 @@ def _neighbours(reduce: str, amax: str, *more: Call) -> tuple[Call, ...]:
 
 
 _on_index = partial(Call, build=unsorted_index)
+_on_duplicates = partial(Call, build=partial(listed, with_duplicates), result=unchanged)
+_on_numbered = partial(Call, build="numbered_edges")
+_on_shuffled = partial(Call, build=partial(listed, shuffled), result=unchanged)
 
 
-def _scattered(reduce: str, amax: str, *more: Call) -> tuple[Call, ...]:
+def _scattered(reduce: str, *more: Call) -> tuple[Call, ...]:
     """Return ways to reduce messages by an index that is not sorted."""
+    amax = _AMAX.get(reduce, reduce)
     return (
         _on_index("sort, segment_reduce", partial(_sorted_segments, reduce=reduce)),
         _on_index(f"sort, torch.sparse.mm(..., '{amax}')", partial(_sorted_product, reduce=amax)),
@@ -279,15 +288,15 @@ def _scattered(reduce: str, amax: str, *more: Call) -> tuple[Call, ...]:
     )
 
 
-def _segmented(reduce: str, amax: str, *more: Call) -> tuple[Call, ...]:
+def _segmented(reduce: str) -> tuple[Call, ...]:
     """Return ways to reduce messages that are sorted."""
+    amax = _AMAX.get(reduce, reduce)
     call = partial(Call, build=offsets)
     indexed = "index_add_" if reduce == "sum" else f"index_reduce_(..., '{amax}')"
     return (
         call(f"torch.sparse.mm(..., '{amax}')", partial(_segment_product, reduce=amax)),
         call(f"repeat_interleave, {indexed}", partial(_indexed, reduce=amax)),
         call(f"embedding_bag(mode='{reduce}')", partial(_bags, mode=reduce)),
-        *more,
     )
 
 
@@ -297,18 +306,16 @@ FAMILIES = (
         _features,
         _neighbours(
             "sum",
-            "sum",
             Call("CSR @ x", lambda matrix, x: matrix @ x),
             Call("COO @ x", lambda matrix, x: matrix @ x, build=_coo),
         ),
     ),
-    Family(("spmm_mean", "update_all_copy_u_mean"), _features, _neighbours("mean", "mean")),
+    Family(("spmm_mean", "update_all_copy_u_mean"), _features, _neighbours("mean")),
     Family(
         ("spmm_max", "update_all_copy_u_max"),
         _features,
         _neighbours(
             "max",
-            "amax",
             Call(
                 "index_select, index_reduce_(..., 'amax')",
                 partial(_gathered_index_reduce, reduce="amax"),
@@ -319,17 +326,12 @@ FAMILIES = (
     Family(
         ("scatter_sum",),
         _messages,
-        _scattered(
-            "sum",
-            "sum",
-            _on_index("scatter_reduce_(..., 'sum')", partial(_scatter_reduce, reduce="sum")),
-        ),
+        _scattered("sum", _on_index("scatter_reduce_(..., 'sum')", partial(_scatter_reduce, reduce="sum"))),
     ),
     Family(
         ("scatter_mean",),
         _messages,
         _scattered(
-            "mean",
             "mean",
             _on_index("index_add_, bincount", _index_add_mean),
             _on_index("index_reduce_(..., 'mean')", partial(_index_reduce, reduce="mean")),
@@ -338,55 +340,32 @@ FAMILIES = (
     Family(
         ("scatter_max",),
         _messages,
-        _scattered(
-            "max",
-            "amax",
-            _on_index("index_reduce_(..., 'amax')", partial(_index_reduce, reduce="amax")),
-        ),
+        _scattered("max", _on_index("index_reduce_(..., 'amax')", partial(_index_reduce, reduce="amax"))),
     ),
-    Family(("segment_sum",), _messages, _segmented("sum", "sum")),
-    Family(("segment_mean",), _messages, _segmented("mean", "mean")),
-    Family(("segment_max",), _messages, _segmented("max", "amax")),
+    Family(("segment_sum",), _messages, _segmented("sum")),
+    Family(("segment_mean",), _messages, _segmented("mean")),
+    Family(("segment_max",), _messages, _segmented("max")),
     Family(
         ("edge_softmax", "edge_softmax_ptr"),
         _scores,
         (
-            Call(
-                "maxima by scatter_reduce_, sums by index_add_",
-                partial(_softmax, maxima=_scatter_reduce),
-                build="numbered_edges",
+            _on_numbered(
+                "maxima by scatter_reduce_, sums by index_add_", partial(_softmax, maxima=_scatter_reduce)
             ),
-            Call(
-                "maxima by index_reduce_, sums by index_add_",
-                partial(_softmax, maxima=_index_reduce),
-                build="numbered_edges",
+            _on_numbered(
+                "maxima by index_reduce_, sums by index_add_", partial(_softmax, maxima=_index_reduce)
             ),
             Call("segment_reduce, repeat_interleave", _softmax_of_segments, build=offsets),
         ),
         without=("edge_softmax on torch",),
     ),
-    Family(
-        ("degree",),
-        _nothing,
-        (_on_index("index_add_ of ones", _counted),),
-        has_features=False,
-    ),
+    Family(("degree",), _nothing, (_on_index("index_add_ of ones", _counted),), has_features=False),
     Family(
         ("coalesce",),
         _weights,
         (
-            Call(
-                "unique of keys, index_add_",
-                _distinct,
-                build=partial(listed, with_duplicates),
-                result=unchanged,
-            ),
-            Call(
-                "sort of keys, unique_consecutive, index_add_",
-                _sorted_distinct,
-                build=partial(listed, with_duplicates),
-                result=unchanged,
-            ),
+            _on_duplicates("unique of keys, index_add_", _distinct),
+            _on_duplicates("sort of keys, unique_consecutive, index_add_", _sorted_distinct),
         ),
         has_features=False,
     ),
@@ -394,15 +373,10 @@ FAMILIES = (
         ("to_csr",),
         _weights,
         (
-            Call("sort of keys", _csr_by_keys, build=partial(listed, shuffled), result=unchanged),
-            Call(
-                "sort by target, then by source",
-                _csr_by_two_sorts,
-                build=partial(listed, shuffled),
-                result=unchanged,
-            ),
+            _on_shuffled("sort of keys", _csr_by_keys),
+            _on_shuffled("sort by target, then by source", _csr_by_two_sorts),
         ),
-        ("to_csr on dgl",),  # DGL leaves the columns of a row as they come
+        without=("to_csr on dgl",),  # DGL leaves the columns of a row as they come
         has_features=False,
     ),
 )

@@ -60,10 +60,7 @@ def measure(
     effect: float,
     seconds: float,
 ) -> Point:
-    """Check and time all ways.
-
-    It takes about `seconds`, as far as each way was timed in a few blocks.
-    """
+    """Check and time all ways in about so many seconds, in a few blocks at least."""
     clock = clock_of([place.device])
     end_seconds = clock.now() + seconds
     found = Point(place, graph.num_nodes, graph.num_edges)

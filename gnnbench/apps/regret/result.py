@@ -148,10 +148,7 @@ class Regrets:
         return codec.read(path, content, cls, VERSION, remedy)
 
     def regrets(self, *, same_structure: bool) -> list[Regret]:
-        """Return the regret of each call at each point, the largest lower bound of the interval first.
-
-        With `same_structure`, only ways that take the same structure as the call count.
-        """
+        """Return the regret of each call at each point, that with the largest lower bound first."""
         name = "regret_same_structure" if same_structure else "regret"
         found = [
             (point, way, fastest, getattr(way, name))
@@ -250,10 +247,7 @@ def _in_race(point: Point, name: str | None) -> SavedRatio | None:
 
 
 def moved(old: Sequence[Crossover], new: Sequence[Crossover]) -> list[tuple[Crossover, Crossover]]:
-    """Return the crossovers of the same ways on the same line whose intervals have no value in common.
-
-    Where ways cross more than once, a crossover must be apart from all old ones, and comes with the first.
-    """
+    """Return the crossovers, old and new, of the same ways whose intervals have no value in common."""
 
     def key(one: Crossover) -> Any:
         return one.axis, one.below, one.above, _others(one.point, one.axis)

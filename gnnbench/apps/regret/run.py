@@ -34,10 +34,7 @@ class Grid:
     device: str
 
     def places(self) -> list[tuple[Family, DatasetName, Place]]:
-        """Return all places; those with the same reference follow one another.
-
-        An operation without a direction is not measured there, and one without features at one width only.
-        """
+        """Return the places with their families; those that have the same reference follow one another."""
         found = []
         for family, dataset, dtype, index_dtype in product(
             self.families, self.datasets, self.dtypes, self.index_dtypes
@@ -60,10 +57,7 @@ def measure(
     clock_of: Callable[[Sequence[str]], Clock],
     step: Callable[[str], None],
 ) -> Iterator[Point]:
-    """Yield each point when it is measured.
-
-    Each gets an equal part of what is left of `seconds`, and its fewest blocks in any case.
-    """
+    """Yield each point when it is measured, each with an equal part of the time that remains."""
     places = grid.places()
     end_seconds = RealTime.seconds() + seconds
     kept = KeptReference()

@@ -6,21 +6,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...engine.cli import streams
-from ...engine.cli.common import (
-    BUILD,
-    EFFECT,
-    INTERRUPTED,
-    NOT_JUDGED,
-    NOTHING_SLOWER,
-    PROCESSES,
-    RESULTS,
-    SLOWER,
-    declare,
-    plan_of,
-)
+from ...engine.cli import common, streams
+from ...engine.cli.common import INTERRUPTED, NOT_JUDGED, NOTHING_SLOWER, SLOWER
 from ...engine.ground import packages, units
-from ...engine.ground.codec import as_text
 from ...engine.ground.errors import UsageError
 from ...engine.ground.files import cache_folder, check_writable, save
 from ...engine.ground.options import Option, seconds
@@ -41,7 +29,7 @@ _OWN = (
     seconds("budget", BUDGET_SECONDS, "average seconds per benchmark of a comparison"),
     seconds("total-budget", TOTAL_SECONDS, "seconds for each comparison"),
     seconds("search-budget", SEARCH_SECONDS, "seconds for each bisection"),
-    *PROCESSES,
+    *common.PROCESSES,
 )
 
 
@@ -61,14 +49,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--since", metavar="VERSION", help="begin after this version or commit. Default: the last but one."
     )
     parser.add_argument("--until", metavar="VERSION", help="end with this one. Default: the newest.")
-    declare(parser, _OWN, (EFFECT, RESULTS, BUILD))
+    common.declare(parser, _OWN, (common.EFFECT, common.RESULTS, common.BUILD))
     parser.add_argument(
         "--page",
         type=Path,
         metavar="FILE",
-        help="also write an HTML page to FILE, and beside it an Atom feed (.xml) and JSON (.json)",
+        help="also write an HTML page to FILE, and beside it an Atom feed (.xml)",
     )
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -100,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _write(page: Path | None, state: "State") -> None:
-    """Write the text of each change into the state's folder, and the page, the feed and the JSON."""
+    """Write the text of each change into the state's folder, and the page and the feed."""
     from ...engine.show.markdown_text import Markdown
     from . import shown
 
@@ -114,7 +101,6 @@ def _write(page: Path | None, state: "State") -> None:
         feed = page.with_suffix(".xml")
         save(page, html(state, feed.name))
         save(feed, shown.feed(state))
-        save(page.with_suffix(".json"), as_text(shown.as_json(state)))
         streams.say(f"{page}: {units.size(page.stat().st_size)}")
 
 
@@ -126,7 +112,7 @@ def _looked(options: argparse.Namespace, state: "State") -> "tuple[list[Step], b
     from .run import Watch, WatchPlan
     from .versions import Watched
 
-    plan = plan_of(
+    plan = common.plan_of(
         options,
         "gnnbench watch WHAT --state FOLDER",
         WatchPlan,

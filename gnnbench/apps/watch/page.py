@@ -45,10 +45,7 @@ def html(state: State, feed: str) -> str:
 
 
 def _together(steps: Sequence[Step]) -> list[tuple[Step, Step, int]]:
-    """Return the first and last step, and the number of steps, of each row: the newest first.
-
-    Steps that follow one another and have the same files are one row.
-    """
+    """Return first step, last, and their number, the newest first; steps with the same files are together."""
     alone = enumerate(steps)
     groups = groupby(alone, lambda one: "same files" if one[1].same_files else one[0])
     rows = [[step for _, step in group] for _, group in groups]

@@ -28,7 +28,6 @@ class WatchPlan(Plan):
     """How to watch: `total_seconds` is the limit of each comparison."""
 
     search_seconds: float
-    """Limit of each bisection."""
     since: str | None = None
     """The first version to look at, where none was looked at yet; None: the last but one."""
     until: str | None = None
@@ -43,14 +42,9 @@ class Watch:
     def __init__(self, watched: Watched, state: State, plan: WatchPlan, watcher: Listener) -> None:
         self._watched, self._state, self._plan, self._watcher = watched, state, plan, watcher
         self.new: list[Step] = []
-        """The steps of this run."""
 
     def run(self) -> None:
-        """Look at all versions since the last one.
-
-        Raises:
-            KeyboardInterrupt: the user ended it; the steps so far are saved.
-        """
+        """Look at all versions since the last one; each step is saved, also where the user ends it."""
         state, plan = self._state, self._plan
         before = state.neighbours
         ran = max((one.number for one in state.steps if one.ran), default=0)

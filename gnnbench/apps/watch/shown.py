@@ -1,4 +1,4 @@
-"""What a watch has found: of a step for a terminal, a text for each change, the Atom feed, and the JSON."""
+"""What a watch has found: of a step for a terminal, a text for each change, and the Atom feed."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from ...engine.show.document import Column, Document, Heading, tables
 from ...engine.show.lines import Note
 from ...engine.show.names import LONGEST, clean, labels_in, short
 from ...engine.show.wording import memory_notes, result_notes, verdict
-from .state import FORMAT_VERSION, TIMES, Change, State, Step, kinds
+from .state import TIMES, Change, State, Step
 
 _ATOM = "http://www.w3.org/2005/Atom"
 _RATIO, _INTERVAL, _MEMORY = verdicts.named("ratio", "interval", "memory")
@@ -113,29 +113,6 @@ def _unknown(step: Step) -> str:
     return f"The commit was not found: {why}." if why else "The commit was not searched."
 
 
-def as_json(state: State) -> dict[str, Any]:
-    """Return the JSON form of what was found, see docs/formats.md."""
-    return {
-        "version": FORMAT_VERSION,
-        "watched": state.watched,
-        "changes": [_change(one, state.watched or "") for one in state.changes()],
-        "steps": [
-            {
-                "base": one.base.name,
-                "head": one.head.name,
-                "day": one.head.day,
-                "is_anchor": one.is_anchor,
-                "benchmarks": counts(one),
-                "undecided": undecided(one),
-                "seconds": round(one.seconds, 1),
-                "failed": dict(one.failed),
-            }
-            for one in state.steps
-        ],
-        "environments": environments(state),
-    }
-
-
 def undecided(step: Step) -> list[str]:
     """Return the ids of the benchmarks that are undecided."""
     rows = step.first.rows if step.first else ()
@@ -148,33 +125,6 @@ def environments(state: State) -> list[Mapping[str, Any]]:
     machines = filter(None, (step.first and step.first.environment for step in state.steps))
     rows = [{name: getattr(machine, name) for name in shown} for machine in machines]
     return [row for place, row in enumerate(rows) if row not in rows[:place]]
-
-
-def _change(change: Change, watched: str) -> dict[str, Any]:
-    step = change.step
-    return {
-        "title": title(change, watched),
-        "base": step.base.name,
-        "head": step.head.name,
-        "is_anchor": step.is_anchor,
-        "day": change.day,
-        "kinds": change.kinds,
-        "causes": [{"name": one.name, "title": one.title, "day": one.day} for one in change.causes],
-        "benchmarks": [
-            {
-                "id": name,
-                "kinds": sorted(kinds(pair[0])),
-                "runs": [
-                    {key: getattr(row.judgement, key) for key in ("ratio", "low", "high")} for row in pair
-                ],
-                "memory_bytes": row.memory and row.memory.head_bytes - row.memory.base_bytes,
-                "results": agreement(row),
-            }
-            for name, pair in change.pairs.items()
-            for row in pair[:1]
-        ],
-        "command": change.command,
-    }
 
 
 def feed(state: State) -> bytes:

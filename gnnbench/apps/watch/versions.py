@@ -1,4 +1,4 @@
-"""The versions of what is watched, in order: releases or nightly builds of a package, or line."""
+"""The versions of what is watched, in order: releases or nightly builds of a package, or commits."""
 
 import re
 import shlex
@@ -112,10 +112,7 @@ class Watched:
         return folder
 
     def ends(self, base: Version, head: Version) -> tuple[str, str] | None:
-        """Return good and bad end of a bisection between two versions; None: there is no repository.
-
-        A nightly build is searched by its day, and what was committed on that day, too; a release by its tag.
-        """
+        """Return the ends of a bisection, of a nightly build by its day; None: there is no repository."""
         if not self.is_package:
             return base.variant, head.variant
         if self.clone is None:
@@ -157,11 +154,7 @@ def _release(name: str, text: str, known: Sequence[Release]) -> Release:
 
 
 def anchor(text: str | None, looked_at: Sequence[Version], watched: Watched) -> Version | None:
-    """Return the version that the newest one is compared with, too; None: there is none.
-
-    `text`: how many versions before it, a version, or another variant; None: 30 nightly builds or commits
-    before it, or 5 line.
-    """
+    """Return the version that the newest one is compared with, too: so many before it, or what is named."""
     is_number = text is None or text.isdigit()
     if not is_number:
         assert text

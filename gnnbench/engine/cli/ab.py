@@ -12,24 +12,7 @@ from ..ground.codec import as_text
 from ..ground.errors import UsageError
 from ..ground.files import check_writable
 from ..ground.options import FRACTION, OPTIONS, Option, seconds
-from . import streams
-from .common import (
-    BUILD,
-    EFFECT,
-    INTERRUPTED,
-    NOTHING_SLOWER,
-    PROCESSES,
-    RESULTS,
-    STRICT,
-    add_markdown,
-    add_variants,
-    add_verbose,
-    both_sides,
-    declare,
-    exit_code,
-    plan_of,
-    saving,
-)
+from . import common, streams
 
 if TYPE_CHECKING:
     from ..drive.coordinator import Planned
@@ -54,18 +37,16 @@ _OWN = (
     Option("plant", "P", None, *FRACTION, one_run=True).described(
         "make each timed round of HEAD so much longer, to see that this is found: ab . . --plant 5%"
     ),
-    *PROCESSES,
+    *common.PROCESSES,
 )
 _SHARD = OPTIONS["shard"].described("time only part I of N, with 1/N of the family-wise error rate")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add_variants(parser)
-    declare(parser, _OWN, (EFFECT, RESULTS, BUILD, STRICT, _SHARD))
-    add_verbose(parser)
-    add_markdown(parser)
-    parser.set_defaults(run=run)
+    common.add_variants(parser)
+    common.declare(parser, _OWN, (common.EFFECT, common.RESULTS, common.BUILD, common.STRICT, _SHARD))
+    common.add_output(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -77,11 +58,11 @@ def run(options: argparse.Namespace) -> int:
 
     plan, planted = _plan(options), options.typed.get("plant")
     _check(options)
-    with both_sides(options, plan) as (*sides, progress):
+    with common.both_sides(options, plan) as (*sides, progress):
         base, head = map(slowdown.planted, sides, (0.0, options.plant)) if planted else sides
         if options.plan:
             streams.show(_planned(coordinator.planned(base, head, plan, progress)))
-            return NOTHING_SLOWER
+            return common.NOTHING_SLOWER
         found = coordinator.run(base, head, plan, progress)
         if found.interrupted and not found.rows:
             raise KeyboardInterrupt
@@ -92,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
     found = replace(found.settled(), path=options.json or Path())
     comparison = found.comparison
     texts = {options.json: as_text(found), options.markdown: markdown.write(found)}
-    with saving(texts):
+    with common.saving(texts):
         explained = causes.of_result(found)
         streams.show(verdicts.document(comparison, explained, found, verbose=options.verbose))
         if found.interrupted:
@@ -101,10 +82,10 @@ def run(options: argparse.Namespace) -> int:
         assert found.seconds is not None
         streams.say(f"{wording.result(comparison, busy=found.is_busy)}; {units.seconds(found.seconds)}")
     if found.interrupted:
-        return INTERRUPTED
+        return common.INTERRUPTED
     if plan.shard and not comparison.rows:
-        return NOTHING_SLOWER  # this shard has no benchmarks
-    return exit_code(comparison, strict=options.strict)
+        return common.NOTHING_SLOWER  # this shard has no benchmarks
+    return common.exit_code(comparison, strict=options.strict)
 
 
 def _plan(options: argparse.Namespace) -> "Plan":
@@ -114,7 +95,7 @@ def _plan(options: argparse.Namespace) -> "Plan":
         raise UsageError(
             "--gnn-shard does not divide the error rate; give gnnbench ab its own --shard, before --"
         )
-    plan = plan_of(
+    plan = common.plan_of(
         options,
         "gnnbench ab BASE HEAD",
         Plan,

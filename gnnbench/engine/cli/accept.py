@@ -1,7 +1,4 @@
-"""`gnnbench accept FILE [ID...] --reason TEXT`: writes down that a change is intended.
-
-What is accepted is a slowdown, more memory, or with `--result` a different output.
-"""
+"""`gnnbench accept FILE [ID...] --reason TEXT`: writes down that a change is intended."""
 
 import argparse
 from pathlib import Path
@@ -36,7 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--result", action=argparse.BooleanOptionalAction, help="also accept that outputs differ"
     )
     parser.add_argument("--reason", required=True, metavar="TEXT", help="why they are intended; it is shown")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -6,20 +6,7 @@ from ..ground import units
 from ..ground.codec import as_text
 from ..ground.files import check_writable
 from ..ground.options import EFFECT, Option
-from . import streams
-from .common import (
-    BUILD,
-    NOT_JUDGED,
-    PROCESSES,
-    RESULTS,
-    SLOWER,
-    add_variants,
-    add_verbose,
-    both_sides,
-    declare,
-    plan_of,
-    saving,
-)
+from . import common, streams
 
 _FAIL = Option("fail", "", False).described(
     "exit with 1 if a benchmark fails in HEAD alone, has a different output or needs more memory"
@@ -30,15 +17,15 @@ _NAMED = 3
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add_variants(parser)
+    common.add_variants(parser)
     parser.add_argument(
         "--explain",
         metavar="ID",
         help="show everything that differs for one benchmark: its test id, or a part that no other id has",
     )
-    declare(parser, (*PROCESSES, _FAIL), (RESULTS, BUILD))
-    add_verbose(parser)
-    parser.set_defaults(run=run, effect=EFFECT)
+    common.declare(parser, (*common.PROCESSES, _FAIL), (common.RESULTS, common.BUILD))
+    common.add_output(parser, markdown=False)
+    parser.set_defaults(effect=EFFECT)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -47,12 +34,12 @@ def run(options: argparse.Namespace) -> int:
     from ..process.plan import Plan
     from ..show import affected as shown
 
-    plan = plan_of(options, "gnnbench affected BASE HEAD", Plan, results=options.results)
+    plan = common.plan_of(options, "gnnbench affected BASE HEAD", Plan, results=options.results)
     if options.json:
         check_writable(options.json)
-    with both_sides(options, plan) as (base, head, progress):
+    with common.both_sides(options, plan) as (base, head, progress):
         found = affected.run(base, head, plan, progress, options.explain)
-    with saving({options.json: as_text(found)}):
+    with common.saving({options.json: as_text(found)}):
         if options.explain:
             for name, one in found.benchmarks.items():
                 print("\n".join(shown.explanation(name, one)))
@@ -64,5 +51,5 @@ def run(options: argparse.Namespace) -> int:
             streams.say(f"{shown.summary(found)}; {units.seconds(found.seconds)}")
     if options.fail and (worse := found.worse(plan.thresholds)):
         streams.say(f"{units.count(len(worse), 'benchmark')} failed: {units.listed(worse, _NAMED)}")
-        return SLOWER
-    return 0 if any(not one.failed for one in found.benchmarks.values()) else NOT_JUDGED
+        return common.SLOWER
+    return 0 if any(not one.failed for one in found.benchmarks.values()) else common.NOT_JUDGED

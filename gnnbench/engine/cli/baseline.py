@@ -4,6 +4,7 @@ import argparse
 import json
 import math
 import shlex
+import statistics
 import sys
 from operator import itemgetter
 from pathlib import Path
@@ -32,16 +33,19 @@ _PROCESSES = Option("processes", "N", f"{PROCESSES}", whole, "be a whole number,
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the subcommands."""
     parser.set_defaults(table=((_PROCESSES,), ()), processes=None)
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", dest="what")
     text = "run a suite in new processes and save the timings: record [-- PYTEST ARGS]"
     record = commands.add_parser("record", help=text, description=text)
-    record.set_defaults(run=_record)
     _PROCESSES.declare(record.add_argument)
     record.add_argument("--reason", default="", metavar="TEXT", help="reason for the new record, saved in it")
     text = "show the newest record: environment, commit, reason, times"
     show = commands.add_parser("show", help=text, description=text)
-    show.set_defaults(run=_show)
     show.add_argument("--environment", metavar="NAME", help="environment of the record. Default: any.")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Record, or show a record, and return the exit code."""
+    return _record(options) if options.what == "record" else _show(options)
 
 
 def _record(options: argparse.Namespace) -> int:
@@ -107,10 +111,7 @@ def _runs(arguments: "Sequence[str]", processes: int, folder: Path, progress: Pr
 
 
 def _as_recorded(content: dict[str, Any], names: "Collection[str]") -> dict[str, Any]:
-    """Return a run file's content with these benchmarks.
-
-    It lacks pytest-benchmark's copy of the rounds; gnnbench's part of the file has them by block.
-    """
+    """Return a run file's content with these benchmarks, without pytest-benchmark's copy of their rounds."""
     from ..store import benchmark
 
     rows = [entry for name, entry in benchmark.entries(content).items() if name in names]
@@ -158,8 +159,7 @@ def _times(runs: "Sequence[RunFile]", name: str) -> tuple[str, str, str]:
     logs = [process.log for process in processes]
     if not logs:
         return "not timed", "", ""
-    middle = sum(logs) / len(logs)
-    deviation = math.sqrt(sum((log - middle) ** 2 for log in logs) / max(len(logs) - 1, 1))
+    deviation = statistics.stdev(logs) if len(logs) > 1 else 0.0
     disturbed = sum(not process.is_evidence for process in processes)
     marked = f"{disturbed} of {len(logs)}" if disturbed else ""
-    return units.seconds(math.exp(middle) / 1e9), units.fraction(deviation), marked
+    return units.seconds(math.exp(statistics.fmean(logs)) / 1e9), units.fraction(deviation), marked

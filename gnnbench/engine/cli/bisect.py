@@ -26,12 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("good", metavar="GOOD", help=f"the older end: {ends}")
     parser.add_argument("bad", metavar="BAD", help="the newer end, of the same kind")
     common.declare(parser, _OWN, (common.EFFECT, common.BUILD))
-    common.add_json(parser)
-    common.add_verbose(parser)
     text = "find what changed outputs, and time nothing"
     parser.add_argument("--outputs", action="store_true", help=text)
-    common.add_markdown(parser)
-    parser.set_defaults(run=run)
+    common.add_output(parser)
 
 
 def run(options: argparse.Namespace) -> int:

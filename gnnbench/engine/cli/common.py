@@ -30,11 +30,7 @@ WRONG_USAGE = 2
 
 
 def suite(rest: Sequence[str], command: str) -> list[str]:
-    """Return pytest's arguments, with the same suite and rootdir from each folder of the repository.
-
-    If none of them names a path, the nearest folder `benchmarks` is added: here or above, in the repository.
-    Without such a folder, pytest's own `testpaths` hold.
-    """
+    """Return pytest's arguments; without a path, the nearest folder `benchmarks` or `testpaths` is taken."""
     from ..plugin.rootdir import has_testpaths, settled
 
     # A word after an option may be its value.
@@ -86,10 +82,7 @@ def thresholds_of(options: argparse.Namespace) -> "Thresholds":
 
 
 def plan_of(options: argparse.Namespace, command: str, kind: "type[_Plan]", **more: Any) -> "_Plan":
-    """Return how the processes run that a command starts.
-
-    `command`: what was typed, for a message. `more`: further fields of the plan.
-    """
+    """Return how the processes run that a command starts; `command`: its usage, for a message."""
     typed, build = options.typed, options.build
     repeated = {"--effect": typed.get("effect"), "--build": build, "--plant": typed.get("plant")}
     words = [word for pair in repeated.items() if pair[1] for word in pair]
@@ -108,7 +101,7 @@ def plan_of(options: argparse.Namespace, command: str, kind: "type[_Plan]", **mo
 
 
 def add_variants(parser: argparse.ArgumentParser) -> None:
-    """Declare BASE, HEAD and `--json`."""
+    """Declare BASE and HEAD."""
     kinds = "git:REF, git:DIR@REF, path:DIR, pip:REQUIREMENT, env:NAME=VALUE, or . for the working tree"
     parser.add_argument(
         "base",
@@ -116,21 +109,13 @@ def add_variants(parser: argparse.ArgumentParser) -> None:
         help=f"the older variant: {kinds}; to combine several, quote them as one argument",
     )
     parser.add_argument("head", metavar="HEAD", help="the newer variant")
-    add_json(parser)
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
-    """Declare `--json`."""
+def add_output(parser: argparse.ArgumentParser, *, markdown: bool = True) -> None:
+    """Declare the files of the result, and how much is printed."""
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
-
-
-def add_markdown(parser: argparse.ArgumentParser) -> None:
-    """Declare `--markdown`."""
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the result in Markdown")
-
-
-def add_verbose(parser: argparse.ArgumentParser) -> None:
-    """Declare `--verbose`."""
+    if markdown:
+        parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the result in Markdown")
     parser.add_argument("-v", "--verbose", action="store_true", help="print all notes below the tables")
 
 

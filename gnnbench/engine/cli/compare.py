@@ -8,21 +8,7 @@ from typing import TYPE_CHECKING
 from ..ground.codec import as_text
 from ..ground.errors import UsageError
 from ..ground.files import check_writable, distinct
-from . import streams
-from .common import (
-    EFFECT,
-    NOT_JUDGED,
-    NOTHING_SLOWER,
-    STRICT,
-    add_json,
-    add_markdown,
-    add_verbose,
-    declare,
-    exit_code,
-    saving,
-    say_left_out,
-    thresholds_of,
-)
+from . import common, streams
 
 if TYPE_CHECKING:
     from ..store.run_file import RunFile
@@ -37,9 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="A.json",
         help="run files of the older version, one for each process; after --: those of the newer version",
     )
-    declare(parser, (), (EFFECT, STRICT))
-    add_json(parser)
-    add_verbose(parser)
+    common.declare(parser, (), (common.EFFECT, common.STRICT))
     parser.add_argument(
         "--by",
         metavar="FIELD[=BASE]",
@@ -47,8 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "BASE, or the run's first value. FIELD: platform, dtype, hidden, dataset, threads, or a parameter "
         "of pytest. The files are processes of one run.",
     )
-    add_markdown(parser)
-    parser.set_defaults(run=run)
+    common.add_output(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -70,20 +53,20 @@ def _two_sides(options: argparse.Namespace) -> int:
     if not options.rest:
         raise UsageError("name run files on both sides: gnnbench compare A.json... -- B.json...")
     head, base = ([run_file.read(Path(file)) for file in side] for side in (options.rest, options.base))
-    say_left_out((run.path, run.left_out) for run in (*base, *head))
+    common.say_left_out((run.path, run.left_out) for run in (*base, *head))
     for side in (base, head):
         check_alike(side, WHAT, "not of the versions of", "give runs of one version on each side")
     effect = options.typed.get("effect")
-    result = of_runs(base, head, thresholds_of(options), ("--effect", effect) if effect else ())
+    result = of_runs(base, head, common.thresholds_of(options), ("--effect", effect) if effect else ())
     found = result.comparison
     if not found.rows:
         raise UsageError("these files contain no benchmarks")
     notes = (*_changes(base[0], head[0]), *result.notes)
     result = replace(result, path=options.json or Path(), notes=notes)
     table = verdicts.document(found, causes.of_result(result), result, verbose=options.verbose)
-    with saving({options.json: as_text(result), options.markdown: markdown.write(result)}):
+    with common.saving({options.json: as_text(result), options.markdown: markdown.write(result)}):
         streams.show([*table, Note(wording.result(found))])
-    return exit_code(found, strict=options.strict)
+    return common.exit_code(found, strict=options.strict)
 
 
 def _along(options: argparse.Namespace) -> int:
@@ -97,14 +80,14 @@ def _along(options: argparse.Namespace) -> int:
     if options.rest:
         raise UsageError("--by compares within one run: name its files without --, one for each process")
     runs = [run_file.read(path) for path in options.base]
-    say_left_out((run.path, run.left_out) for run in runs)
+    common.say_left_out((run.path, run.left_out) for run in runs)
     found = along.compare(runs, along.Axis.parse(options.by), Thresholds(options.effect))
-    with saving({options.json: as_text(found), options.markdown: Markdown().write(document(found))}):
+    with common.saving({options.json: as_text(found), options.markdown: Markdown().write(document(found))}):
         streams.show(document(found, verbose=options.verbose))
     compared = [row for row in found.rows if row.judgement.ratio is not None]
     verdicts = {row.judgement.verdict for row in found.rows}
     unsure = options.strict and verdicts & {"undecided", "incomparable"}
-    return NOTHING_SLOWER if compared and not unsure else NOT_JUDGED
+    return common.NOTHING_SLOWER if compared and not unsure else common.NOT_JUDGED
 
 
 def _changes(base: "RunFile", head: "RunFile") -> list[str]:

@@ -24,10 +24,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `gnnbench doctor`."""
     suite = installed()
     declare(parser, (), [suite.options[name] for name in suite.doctor_options])
-    parser.set_defaults(run=_run)
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Print what was found, and return the exit code."""
     from rich.markup import escape
     from rich.table import Table
 

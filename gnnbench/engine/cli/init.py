@@ -40,7 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "self-hosted runner",
     )
     parser.add_argument("--yes", action="store_true", help="write without asking")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -102,5 +102,7 @@ def _parser() -> argparse.ArgumentParser:
     }
     for name, module in modules.items():
         usage, _, what = str(module.__doc__).partition("\n")[0].replace("`", "").partition(": ")
-        module.add_arguments(commands.add_parser(name, help=what, description=f"{usage}: {what}"))
+        command = commands.add_parser(name, help=what, description=f"{usage}: {what}")
+        command.set_defaults(run=module.run)
+        module.add_arguments(command)
     return parser

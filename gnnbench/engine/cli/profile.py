@@ -45,7 +45,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"for pytest's -k{short}",
     )
     declare(parser, _OWN, [option for option in every().values() if option.passed_on])
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:

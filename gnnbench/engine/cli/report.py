@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from ..ground.errors import UsageError
-from ..ground.files import save
+from ..ground.files import check_folder, save
 from . import streams
 from .common import EFFECT, NOTHING_SLOWER, declare, thresholds_of
 
@@ -36,7 +36,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--slides", type=Path, metavar="DIR", help="also write each chart to DIR, as SVG and PNG"
     )
     declare(parser, (), (_EFFECT,))
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -59,6 +58,7 @@ def run(options: argparse.Namespace) -> int:
     if options.slides:
         if not drawn and not view.same_code:
             raise UsageError(f"{view.source} has nothing to draw: give a file with timed benchmarks")
+        check_folder(options.slides)
         print(f"drawing slides in {options.slides}", file=sys.stderr)
         for path in slides.write(drawn, slides.footer(view.facts, view.result), options.slides):
             print(path)

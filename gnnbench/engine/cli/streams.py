@@ -1,8 +1,4 @@
-"""What a command prints, whatever the encoding; names from files cannot control the terminal.
-
-Long lines are broken at words. A command whose output was closed ends without the interpreter's error
-message.
-"""
+"""What a command prints, whatever the encoding, and whether or not the output is closed."""
 
 import io
 import os
@@ -19,10 +15,7 @@ if TYPE_CHECKING:
 
 
 class _PrintableStream:
-    """Stands before a stream, and replaces unprintable characters in what is printed.
-
-    A console of rich does that itself, before it adds colours, and writes to the stream behind.
-    """
+    """Replaces unprintable characters; a console of rich does so itself, and writes to the stream behind."""
 
     def __init__(self, stream: TextIO) -> None:
         self.rich_proxied_file = stream

@@ -10,8 +10,7 @@ from .errors import one_line
 
 _FROM_SOURCE = "pip install --no-build-isolation"
 
-DRAWING = ("altair", "vl_convert")
-PAGES = ("jinja2", *DRAWING)
+PAGES = ("jinja2", "altair", "vl_convert")
 """Packages that charts and pages need."""
 
 INSTALL = {

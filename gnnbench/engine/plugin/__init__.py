@@ -13,7 +13,7 @@ from ..process.variants import variant
 from ..process.variants.collected import FIXED_INPUTS, IN_PLACE, WHOLE_CALL
 from ..store import baseline, suite
 from ..store.option_defaults import every
-from . import histogram, pace
+from . import pace
 from .limits import GATE, LimitCheck
 from .rootdir import is_settled
 from .selection import Selection
@@ -23,9 +23,7 @@ from .timing import Timing, timing_of
 from .writing import say, usage_error
 
 _DEFAULT_STORAGE = "file://./.benchmarks"
-"""The default of pytest-benchmark's option."""
 _SUITE = "gnnbench-suite"
-"""Name of the suite's plugin."""
 _MARKERS = {
     f"{IN_PLACE}(reason)": "time this benchmark on its original inputs, never on copies.",
     f"{WHOLE_CALL}(reason)": "time whole calls of this benchmark by the wall clock, and trace none: "
@@ -62,7 +60,6 @@ def pytest_configure(config: pytest.Config) -> None:
             options_of(config)
     except UsageError as error:
         raise usage_error(str(error)) from None
-    histogram.take_over(config)
     register(LimitCheck(config))
     asked = None if hasattr(config, "workerinput") else config.getoption("benchmark_compare", None)
     theirs = _why_not_judged_here(config, asked)
@@ -103,7 +100,8 @@ def _why_not_judged_here(config: pytest.Config, asked: Any) -> str:
     option, root = config.option, config.rootpath
     if untimed := [option.name for option in untimed_by(config)]:
         return f"--gnn-{untimed[0]} times nothing"
-    if not asked or option.gnn_strict or _is_variant(asked):
+    is_variant = isinstance(asked, str) and (asked == variant.WORKING_TREE or ":" in asked)
+    if not asked or option.gnn_strict or is_variant:
         return ""
     if option.benchmark_storage != _DEFAULT_STORAGE:
         return "--benchmark-storage is given"
@@ -116,11 +114,6 @@ def _records_above(config: pytest.Config) -> Path | None:
     if is_settled(config) or config.getoption("benchmark_storage") != _DEFAULT_STORAGE:
         return None
     return next((one for one in above(config.rootpath)[1:] if (one / baseline.FOLDER).is_dir()), None)
-
-
-def _is_variant(wanted: Any) -> bool:
-    """Return whether `--benchmark-compare` names a variant, and not a record."""
-    return isinstance(wanted, str) and (wanted == variant.WORKING_TREE or ":" in wanted)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -137,12 +130,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Show each benchmark in one table: gnnbench's or pytest-benchmark's."""
     config = session.config
     pace.end(config, session.items)
-    has_reporter = config.pluginmanager.has_plugin("terminalreporter")
-    if (
-        has_reporter
-        and not config.option.collectonly
-        and any(map(timing_of(config).instrument, session.items))
-    ):
+    has_table = config.pluginmanager.has_plugin("terminalreporter") and not config.option.collectonly
+    if has_table and any(map(timing_of(config).instrument, session.items)):
         from . import terminal
 
         terminal.shorten_their_table(config)

@@ -6,7 +6,7 @@ The reports of timed benchmarks are withheld until all are timed and judged, see
 import math
 import secrets
 import shlex
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,7 @@ import pytest
 
 from ..drive.gate import Base, Judging, base_of, vanished
 from ..drive.result import Result
-from ..ground import codec, json_io, units
+from ..ground import codec, units
 from ..ground.errors import UsageError
 from ..ground.files import cache_folder
 from ..ground.options import EFFECT, TIMEOUT_SECONDS
@@ -30,9 +30,8 @@ from ..show.progress import Progress
 from ..store import accepted
 from ..store.option_defaults import from_settings
 from ..store.suite import installed
-from . import records, terminal, writing
+from . import records, writing
 from .session import arguments_without, options_of, settings_of, stop
-from .timing import timing_of
 from .withheld import Withheld
 
 _UNLIMITED = 1e9
@@ -48,13 +47,7 @@ class Gate:
     def __init__(self, config: pytest.Config, variant: Variant | None) -> None:
         """Take a variant; None for the newest record."""
         self._config, self._variant = config, variant
-        self._withheld = Withheld(
-            may_be_judged=lambda item: timing_of(config).instrument(item) is not None,
-            is_judged=lambda item, reports: (
-                all(report.passed for report in reports) and item.nodeid in self._timed()
-            ),
-            show=self._show,
-        )
+        self._withheld = Withheld(config)
         config.pluginmanager.register(self._withheld)
         self._collected: dict[str, set[str]] = {}
         """What was found in each file and class, be it selected or not."""
@@ -97,7 +90,7 @@ class Gate:
             self._failures.append(Note("interrupted: the timed benchmarks were not compared"))
             raise
         finally:
-            self._withheld.release(before=self._name_file)
+            self._withheld.release()
         if self._judged and self._judged.is_interrupted:
             raise KeyboardInterrupt
         return result
@@ -134,30 +127,11 @@ class Gate:
         for note in self._failures:
             writing.say(terminalreporter, f"failed: {note.text}", note.command, red=True)
 
-    def _show(self, reports: Sequence[pytest.TestReport]) -> None:
-        """Show the result of a test of gnnbench's own at once, although its report is withheld."""
-        if progress := self._config.pluginmanager.get_plugin(terminal.PROGRESS):
-            for report in reports:
-                progress.pytest_runtest_logreport(report)
-
     def _write(self, line: str) -> None:
         """Write a line on the progress of what is timed in turns."""
         if reporter := self._config.pluginmanager.get_plugin("terminalreporter"):
             reporter.ensure_newline()
             reporter.write_line(line)
-
-    def _name_file(self, item: pytest.Item) -> None:
-        """Let pytest print the file's name before the letters of its tests."""
-        if reporter := self._config.pluginmanager.get_plugin("terminalreporter"):
-            reporter.pytest_runtest_logstart(item.nodeid, item.location)
-
-    def _timed(self) -> dict[str, dict[str, Any]]:
-        """Return the `extra_info` of each timed benchmark."""
-        timed: dict[str, dict[str, Any]] = {}
-        for bench in self._config._benchmarksession.benchmarks:  # type: ignore[attr-defined]  # noqa: SLF001
-            if "measurement" in json_io.own_part(bench.extra_info):
-                timed.setdefault(bench.fullname, bench.extra_info)  # as run files are read
-        return timed
 
     @cached_property
     def _base(self) -> tuple[Base | None, Note | None]:
@@ -183,7 +157,7 @@ class Gate:
 
     def _judging(self, base: Base, asked: set[str]) -> Judging:
         """Return what judges the session."""
-        config, chosen, timed = self._config, options_of(self._config), self._timed()
+        config, chosen, timed = self._config, options_of(self._config), records.timed(self._config)
         level, shard = Thresholds(chosen.effect).family_level, chosen.shard
         thresholds = Thresholds(
             chosen.effect,
@@ -253,10 +227,7 @@ class Gate:
             yield Note(f"to time {units.count(count, 'benchmark')} for longer", shlex.join(words))
 
     def _say_so(self, session: pytest.Session, missing: Note | None, verdicts: Mapping[str, str]) -> None:
-        """Say that no benchmark was judged: a failure if that is for want of a record, or one has a test.
-
-        `missing`: why there is no record of this machine. None if there is one.
-        """
+        """Say that no benchmark was judged: a failure if that is for want of a record, or one has a test."""
         option, known = session.config.option, ""
         ignored = {name for name, verdict in verdicts.items() if verdict == "ignored"}
         if not (missing or self._failures or session.testsfailed):
@@ -281,7 +252,7 @@ class Gate:
         """Fail what is worse, or with `strict` not decided, and keep each verdict in the run file."""
         unsure = ("undecided", "incomparable") if strict else ()
         tests = {item.nodeid: reports for item, reports in self._withheld.tests.items()}
-        timed = self._timed()
+        timed = records.timed(self._config)
         for row in judged.comparison.rows:
             if row.fullname in timed:
                 timed[row.fullname]["gnnbench"]["comparison"] = codec.encode(judged.saved(row))

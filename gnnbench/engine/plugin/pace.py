@@ -27,22 +27,14 @@ _IS_SET = pytest.StashKey[bool]()
 
 
 def begin(config: pytest.Config) -> None:
-    """Set the policy before a file of the suite imports torch, where something may be timed.
-
-    That is a project with gnnbench's settings or a record, or a session with an option of gnnbench or
-    `--benchmark-compare`.
-    """
+    """Set the policy before a file of the suite imports torch, where gnnbench may time something."""
     options = vars(config.known_args_namespace)
     is_off = options.get("benchmark_disable") and not options.get("benchmark_enable")
     is_left_out = options.get("benchmark_skip") and not options.get("benchmark_only")
     if is_off or is_left_out or any(options.get(name) for name in _UNTIMED):
         return
-    given = (value for name, value in options.items() if name.startswith("gnn_"))
-    if (
-        options.get("benchmark_compare")
-        or any(value not in (None, []) for value in given)
-        or _is_known(config)
-    ):
+    given = any(value not in (None, []) for name, value in options.items() if name.startswith("gnn_"))
+    if given or options.get("benchmark_compare") or _is_known(config):
         config.stash[_IS_SET] = let_idle_threads_sleep()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ..drive import runs
-from ..ground import environment
+from ..ground import environment, json_io
 from ..ground.errors import UsageError
 from ..show.lines import Note
 from ..store import baseline, run_file
@@ -43,6 +43,15 @@ def how_to_record(config: pytest.Config) -> str:
     if config.args_source != config.ArgsSource.ARGS:  # the command takes another folder, if it is given none
         words += [os.path.relpath(one, config.invocation_params.dir) for one in config.args]
     return shlex.join(["gnnbench", "baseline", "record", "--", *words])
+
+
+def timed(config: pytest.Config) -> dict[str, dict[str, Any]]:
+    """Return the `extra_info` of each benchmark that gnnbench timed in this session."""
+    found: dict[str, dict[str, Any]] = {}
+    for bench in config._benchmarksession.benchmarks:  # type: ignore[attr-defined]  # noqa: SLF001
+        if "measurement" in json_io.own_part(bench.extra_info):
+            found.setdefault(bench.fullname, bench.extra_info)  # as run files are read
+    return found
 
 
 def live(config: pytest.Config, benchmarks: Mapping[str, Mapping[str, Any]]) -> RunFile:

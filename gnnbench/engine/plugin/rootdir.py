@@ -42,10 +42,7 @@ def has_testpaths(arguments: Sequence[str]) -> bool:
 
 
 def settled(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments with which pytest's rootdir is the same from each folder of the repository.
-
-    Where no file of settings determines it, it depends on the current folder, and so do the ids of tests.
-    """
+    """Return the arguments with which pytest's rootdir, and so each test id, is the same from each folder."""
     *_, top = above(Path.cwd())
     if top == Path.cwd().resolve() or is_settled(_config(arguments)):
         return list(arguments)
@@ -53,10 +50,7 @@ def settled(arguments: Sequence[str]) -> list[str]:
 
 
 def _config(arguments: Sequence[str]) -> pytest.Config:
-    """Let pytest determine its rootdir.
-
-    Warnings are ignored: where the suite's settings make them errors, pytest would end too early.
-    """
+    """Let pytest determine its rootdir; a warning that the settings make an error would end it too early."""
     words = ["--noconftest", "-o", "filterwarnings=", *arguments, "-W", "ignore"]
     try:
         pytest.main(words, plugins=[_Finder()])

@@ -26,10 +26,7 @@ def given(config: pytest.Config) -> dict[str, Any]:
 
 
 def take_settings(config: pytest.Config) -> None:
-    """Read the project's settings, and give options that were not typed their defaults.
-
-    In a process that gnnbench started, these are those that it got, and there are no rules.
-    """
+    """Read the project's settings; a process that gnnbench started has got its defaults, and no rules."""
     usual, found, typed = getattr(config.option, "gnn_defaults", None), settings.NONE, given(config)
     if usual is None:
         found = settings.find(config.rootpath)
@@ -41,10 +38,7 @@ def take_settings(config: pytest.Config) -> None:
 
 
 def arguments_without(config: pytest.Config, *names: str) -> list[str]:
-    """Return pytest's arguments without options that compare, write results, or let nothing be timed.
-
-    Nor does it have gnnbench's options of these `names`.
-    """
+    """Return pytest's arguments without options that compare, write or time nothing, and those of `names`."""
     own = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     for option in every().values():
         if option.compares or option.name in names:
@@ -116,19 +110,13 @@ def _fixture(item: pytest.Item) -> Any:
 
 
 def attached(reporter: pytest.TerminalReporter, name: str) -> dict[str, Any]:
-    """Return what the reports of tests carry under a name, by test, in the order in which they ran.
-
-    The reports of failed tests are among them; of a test that ran several times, the last.
-    """
+    """Return what the last report of each test carries under a name, in the order in which they ran."""
     found = [report for group in reporter.stats.values() for report in group if getattr(report, name, None)]
     return {report.nodeid: getattr(report, name) for report in sorted(found, key=lambda one: one.start)}
 
 
 def stop(mistake: str | UsageError, config: pytest.Config) -> NoReturn:
-    """End the session with a one-line message and pytest's exit status for wrong usage.
-
-    A worker of xdist would crash, so there only the current test fails.
-    """
+    """End the session for wrong usage; in a worker of xdist, which would crash, the current test fails."""
     message = f"gnnbench: {mistake}"
     if hasattr(config, "workerinput"):
         raise pytest.fail.Exception(message, pytrace=False) from None

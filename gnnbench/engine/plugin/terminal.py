@@ -21,6 +21,7 @@ _THEIR_TABLE: dict[str, object] = {
     "sort": "min",
     "group_by": "group",
     "name": "normal",
+    "histogram": [],
 }
 """Defaults of pytest-benchmark's options. With another value, its table is shown."""
 
@@ -62,7 +63,7 @@ def shorten_their_table(config: pytest.Config) -> None:
 
 
 class _TheirTable:
-    """Leaves benchmarks out of pytest-benchmark's table, but not out of pictures: their wrapper is inside."""
+    """Leaves benchmarks out of pytest-benchmark's table."""
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_benchmark_group_stats(self) -> Generator[None, Any, Any]:

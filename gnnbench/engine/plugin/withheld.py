@@ -1,45 +1,50 @@
 """Withholds the reports of tests until all benchmarks are timed."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 
 import pytest
 from _pytest.runner import runtestprotocol
 
+from . import records, terminal
+from .timing import timing_of
 
-@dataclass(eq=False, kw_only=True)
+
 class Withheld:
-    """Withholds the reports of a test that will be compared, unless a plugin runs it several times."""
+    """Withholds the reports of timed benchmarks, unless a plugin runs a test several times."""
 
-    may_be_judged: Callable[[pytest.Item], bool]
-    """Whether a test's reports may be withheld, asked before it runs."""
-    is_judged: Callable[[pytest.Item, list[pytest.TestReport]], bool]
-    """Whether they are."""
-    show: Callable[[list[pytest.TestReport]], object]
-    """Is called with reports when they are withheld."""
-    tests: dict[pytest.Item, list[pytest.TestReport]] = field(default_factory=dict)
-    """The withheld reports by test, in the order of the tests."""
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self.tests: dict[pytest.Item, list[pytest.TestReport]] = {}
+        """The withheld reports by test, in the order of the tests."""
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
         """Run a test whose reports may be withheld."""
         reruns = item.config.pluginmanager.get_plugin("rerunfailures")
         is_repeated = item.get_closest_marker("flaky") or (reruns and reruns.get_reruns_count(item))
-        if is_repeated or not self.may_be_judged(item):
+        if is_repeated or timing_of(self._config).instrument(item) is None:
             return None
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         reports = runtestprotocol(item, log=False, nextitem=nextitem)
-        if self.is_judged(item, reports):
+        if all(report.passed for report in reports) and item.nodeid in records.timed(self._config):
             self.tests[item] = reports
             self.show(reports)
         else:
             _report(item, reports)
         return True
 
-    def release(self, before: Callable[[pytest.Item], object]) -> None:
-        """Report all withheld tests."""
+    def show(self, reports: Iterable[pytest.TestReport]) -> None:
+        """Show a result of gnnbench's own at once, although its report is withheld."""
+        if progress := self._config.pluginmanager.get_plugin(terminal.PROGRESS):
+            for report in reports:
+                progress.pytest_runtest_logreport(report)
+
+    def release(self) -> None:
+        """Report all withheld tests: pytest prints a file's name before the letters of its tests."""
+        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
         for item, reports in self.tests.items():
-            before(item)
+            if reporter:
+                reporter.pytest_runtest_logstart(item.nodeid, item.location)
             _report(item, reports)
         self.tests.clear()
 

@@ -42,10 +42,7 @@ class FailureText(str):
 
 
 def fail(report: pytest.TestReport, reason: Note, *, first: bool = False) -> None:
-    """Mark the report of a test's call as failed.
-
-    `first`: whether it stands before other reasons: pytest's last lines have the first one only.
-    """
+    """Mark the report of a test's call as failed; pytest's last lines have the first reason only."""
     others = report.longrepr.reasons if isinstance(report.longrepr, FailureText) else ()
     line = Note(one_line(reason.text), one_line(reason.command))
     report.longrepr = FailureText([line, *others] if first else [*others, line])

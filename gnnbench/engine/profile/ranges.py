@@ -120,10 +120,7 @@ class Ranges:
 
 
 class InlineFunctions(TorchFunctionMode):
-    """Opens a range around torch functions that a layer calls in its own body, such as x @ W, while it is on.
-
-    Each observed function costs some microseconds, and a SparseTensor calls hundreds.
-    """
+    """Opens a range around torch functions that a layer calls itself, such as x @ W; each costs µs."""
 
     def __init__(self, open_range: Callable[[str], AbstractContextManager[object]]) -> None:
         super().__init__()

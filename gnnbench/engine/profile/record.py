@@ -44,10 +44,7 @@ class ProfileRecord:
 
 @contextmanager
 def new(root: Path, name: str) -> Iterator[tuple[Path, Path]]:
-    """Yield a folder for a new profile, and the numbered one that it becomes unless there is an error.
-
-    Benchmarks may share a folder, as `a:b` and `a_b` do: each profile has the benchmark's id.
-    """
+    """Yield a folder for a new profile, and the numbered one that it becomes unless there is an error."""
     parent = root / (re.sub(r"[^A-Za-z0-9._@+=-]+", "_", name).strip("._")[:_LONGEST_NAME] or "_")
     parent.mkdir(parents=True, exist_ok=True)
 

@@ -29,11 +29,7 @@ PHASES: Mapping[str, str] = {
     "torch.autograd:grad": "backward",
     "torch.optim:Optimizer.step": "optimizer.step",
 }
-"""The phases of an epoch: names of ranges by place.
-
-A place is `module:function`, wrapped in every loaded module that has it under this name, or
-`module:Class.method`, wrapped in the class and in each subclass that overrides it.
-"""
+"""The phases of an epoch by place: `module:function` wherever it was imported, or `module:Class.method`."""
 
 LAYERS: Mapping[str, str] = {
     **PHASES,

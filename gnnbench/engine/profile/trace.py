@@ -24,10 +24,7 @@ PARTS = {
     "runtime": ("cuda_runtime", "cuda_driver"),
     "cpu": ("cpu_op",),
 }
-"""Part of a step: the categories of its events.
-
-At any moment, the first part with a running event counts, or `other` if there is none, as in TensorBoard's
-plugin for PyTorch profiles."""
+"""Part of a step: the categories of its events. The first that runs counts, as in TensorBoard's plugin."""
 STEP = "ProfilerStep#"
 """Prefix of a step's name in torch.profiler and TensorBoard's plugin."""
 
@@ -66,11 +63,7 @@ def summary(events: Sequence[Event]) -> dict[str, Any]:
 
 
 def record(subject: Subject, file: Path) -> list[Event]:
-    """Warm up, record the repeats in a Chrome trace, and return its events that have a duration.
-
-    A step ends when the GPU has finished; in it, the range ROOT is around the call. The subject's set-up is
-    outside the steps.
-    """
+    """Record the repeats in a Chrome trace after a warm-up; return the events that have a duration."""
     import torch
     from torch import profiler
     from torch.profiler import ProfilerAction, ProfilerActivity

@@ -1,5 +1,6 @@
 """What slower benchmarks have in common, in words, and the commands that go on from there."""
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,14 +13,15 @@ from ..judge.causes import Cause
 from ..judge.comparison import Compared
 from ..measure.fingerprint.difference import FRAMES, run_by, short_names
 from .lines import Note
+from .wording import CHANGED, is_changed
 
-_MOST = 5
-"""Causes that are shown."""
-_PARTS = 3
+_MOST_CAUSES = 5
+_MOST_PARTS = 3
 """Functions or counters that are named."""
 BENCHMARKS = 8
 """Benchmarks that are named."""
 
+_ORDER = (*CHANGED, "undecided", "incomparable", "ignored", "same")
 RepeatOf = Callable[[Sequence[str]], Repeat | None]
 """Returns how the benchmarks with these ids were compared; None: no command does that again."""
 
@@ -34,14 +36,14 @@ class Explained:
     def sentence(self, write: Callable[[str], str] = str) -> str:
         """Return the cause, its names as `write` makes them: `6 slower with a change in gcn_norm`."""
         cause, count = self.cause, len(self.cause.rows)
-        counters = units.listed([write(one) for one in cause.counters], _PARTS)
+        counters = units.listed([write(one) for one in cause.counters], _MOST_PARTS)
         if cause.kind == "counters":
             return f"{count} slower with {counters}"
         names = short_names(cause.names) if cause.kind == "functions" else cause.names
         parts = [write(one) for one in names]
         if cause.kind == "functions":
             parts = [run_by(*one) for one in zip(parts, map(cause.side_of, cause.names), strict=True)]
-        what = FRAMES[cause.kind].format(units.listed(parts, _PARTS))
+        what = FRAMES[cause.kind].format(units.listed(parts, _MOST_PARTS))
         text = f"{count} slower with {'a change in ' if cause.kind == 'functions' else ''}{what}"
         if counters:
             text += f"{', each with' if count > 1 else ' and'} {counters}"
@@ -64,14 +66,11 @@ class Explained:
 
 
 def explained(rows: Collection[Compared], repeat: RepeatOf, *, whole: bool = True) -> list[Explained]:
-    """Return the causes to show, those of most benchmarks first.
-
-    `whole`: whether the result has all benchmarks of the places that were given to pytest.
-    """
+    """Return the causes to show, those of most benchmarks first; `whole`: of all benchmarks of the places."""
     known = [row.fullname for row in rows] if whole else []
     return [
         Explained(one, _commands([row.fullname for row in one.rows], repeat, known))
-        for one in causes.causes(rows)[:_MOST]
+        for one in causes.causes(rows)[:_MOST_CAUSES]
     ]
 
 
@@ -81,10 +80,7 @@ def of_result(found: Result) -> list[Explained]:
 
 
 def counting(found: Result) -> Note | None:
-    """Return the command that tells more of undecided benchmarks, whatever the load.
-
-    Returns None if none is undecided, or their instructions are known, or nothing can be compared again.
-    """
+    """Return the command that tells more of undecided benchmarks. Returns None if no command does."""
     undecided = [row for row in found.rows if row.judgement.verdict == "undecided"]
     names = [row.fullname for row in undecided if not row.work.instructions]
     if not names or not found.repeat:
@@ -98,6 +94,18 @@ def notes_of(row: Compared, shown: Iterable[Explained]) -> list[str]:
     """Return the notes on a benchmark, without those that its cause says."""
     said = any(row.fullname in one.fullnames and one.cause.tells_all(row) for one in shown)
     return [note for note in row.notes if not said or note not in row.work.notes()]
+
+
+def ranked(rows: Iterable[Compared], shown: Sequence[Explained]) -> list[Compared]:
+    """Return changed benchmarks first, those of a cause together, larger changes before smaller ones."""
+    place = {name: number for number, one in enumerate(shown) for name in one.fullnames}
+
+    def rank(row: Compared) -> tuple[bool, int, int, float]:
+        found = row.judgement
+        change = abs(math.log(found.ratio)) if found.ratio and found.ratio > 0 else 0.0
+        return not is_changed(row), _ORDER.index(found.verdict), place.get(row.fullname, len(place)), -change
+
+    return sorted(rows, key=rank)
 
 
 def _commands(names: Sequence[str], repeat: RepeatOf, known: Collection[str]) -> tuple[Note, ...]:

@@ -38,10 +38,7 @@ _FEWEST = 10
 
 
 class Console(rich.console.Console):
-    """A console of rich on which names from files cannot control the terminal: it replaces their characters.
-
-    Numbers are not highlighted, and `:name:` does not become a picture.
-    """
+    """A console of rich on which names from files cannot control the terminal, and nothing is highlighted."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(highlight=False, emoji=False, **options)

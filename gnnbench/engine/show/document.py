@@ -1,8 +1,4 @@
-"""What all outputs are made of: tables of values, headings, notes and commands.
-
-Who makes a document gives values; each writer cleans names and texts, which may come from files. The writers
-are in `console.py` (terminal), `markdown_text.py` and, for pages, `templates/tables.html`.
-"""
+"""What all outputs are made of: values, of which each writer cleans names and texts."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -43,13 +43,7 @@ def for_page(draw: Callable[[Style], Mapping[str, Any] | str], description: str)
 
 
 def inline_svg(spec: Mapping[str, Any] | str, description: str) -> str:
-    """Return a chart as SVG for a page, checked to contain shapes and text only.
-
-    The chart contains names from files of unknown origin. So it is parsed as XML and written again.
-
-    Raises:
-        ValueError: it contains another element or attribute.
-    """
+    """Return a chart as SVG for a page; names in it may be anybody's: only shapes and text may be in it."""
     root = ET.fromstring(svg(spec))  # noqa: S314 - drawn by us, without entities
     for element in root.iter():
         if element.tag not in _TAGS:

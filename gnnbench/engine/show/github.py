@@ -10,8 +10,7 @@ from typing import Any
 from ..ground.errors import UsageError, one_line
 
 _REPOSITORY = re.compile(r"[\w-][\w.-]*/(?!\.{1,2}$)[\w.-]+", re.ASCII)
-_SECONDS = 120.0
-"""The time of each call of gh."""
+_TIMEOUT_SECONDS = 120.0
 _LONGEST_MESSAGE = 200
 _VIEWER = "query { viewer { login } }"
 """The REST API does not return the account of a workflow's token."""
@@ -38,13 +37,7 @@ class PullRequest:
         return cls(repository, int(number))
 
     def publish(self, body: str, marker: str) -> tuple[str, bool]:
-        """Create a comment, or update the one that this account made before.
-
-        `marker`: last line of the comment; this account's comment with the same marker is updated.
-
-        Returns:
-            The comment's URL, and whether it was updated.
-        """
+        """Post a comment, or update this account's with the marker; return its URL, and if it was there."""
         (account,) = _api("graphql", "--raw-field", f"query={_VIEWER}", "--jq", ".data.viewer.login | tojson")
         issues = f"repos/{self.repository}/issues"
         comments = f"{issues}/{self.number}/comments"
@@ -55,12 +48,9 @@ class PullRequest:
             for one in found
             if one["login"] == account and (one["body"] or "").rstrip().endswith(marker)
         ]
-        to = (
-            ["--method", "PATCH", f"{issues}/comments/{known[0]}"]
-            if known
-            else ["--method", "POST", comments]
-        )
-        (url,) = _api(*to, "--field", "body=@-", "--jq", ".html_url | tojson", text=f"{body}\n{marker}\n")
+        method, place = ("PATCH", f"{issues}/comments/{known[0]}") if known else ("POST", comments)
+        words = ("--method", method, place, "--field", "body=@-", "--jq", ".html_url | tojson")
+        (url,) = _api(*words, text=f"{body}\n{marker}\n")
         return one_line(str(url)), bool(known)
 
 
@@ -78,7 +68,7 @@ def _api(*words: str, text: str = "") -> list[Any]:
             input=text,
             capture_output=True,
             encoding="utf-8",
-            timeout=_SECONDS,
+            timeout=_TIMEOUT_SECONDS,
             check=False,
             env={**os.environ, "GH_PROMPT_DISABLED": "1"},
         )
@@ -87,7 +77,7 @@ def _api(*words: str, text: str = "") -> list[Any]:
             "gh, which posts the comment, is not installed: https://cli.github.com, or write it with -o FILE"
         ) from None
     except subprocess.TimeoutExpired:
-        raise UsageError(f"gh did not finish in {_SECONDS:g} s; try again later") from None
+        raise UsageError(f"gh did not finish in {_TIMEOUT_SECONDS:g} s; try again later") from None
     if done.returncode:
         reason = one_line(" ".join(done.stderr.split()))[:_LONGEST_MESSAGE]
         raise UsageError(f"gh did not post the comment: {reason}; its token needs {_RIGHT}")

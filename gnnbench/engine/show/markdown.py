@@ -1,6 +1,5 @@
 """Write results as GitHub's Markdown, for a comment or a page."""
 
-import math
 from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ from . import causes, document, verdicts, wording
 from .causes import BENCHMARKS, Explained
 from .markdown_text import code, prose, table
 from .names import LONGEST, Names, grouped, labels_of
-from .wording import CHANGED
 
 MOST_CHARACTERS = 65_536
 """GitHub's limit for a comment."""
@@ -21,16 +19,12 @@ _SHORTEST = 20
 """Fewest characters of a row or a note."""
 _FEW = 20
 """Up to this many rows, none is folded."""
-_ORDER = (*CHANGED, "undecided", "incomparable", "ignored", "same")
 _COLUMNS = sorted(verdicts.COLUMNS, key=lambda column: column.kind != "verdict")
 """The verdict comes first: a comment is often narrow."""
 
 
 def write(result: Result, title: str = "", details_url: str = "", most: int = MOST_CHARACTERS) -> str:
-    """Write a result: a summary, a table that begins with the changed benchmarks, and folded details.
-
-    `most`: most characters; what does not fit is left out, with a line that says how much.
-    """
+    """Write a result in at most `most` characters, with a line on what is left out for that."""
     comment = _Comment(result, title, details_url)
     high = min(max(len(comment.rows), len(comment.remarks)), most // _SHORTEST)
     if _size(text := comment.render(high)) <= most:
@@ -57,9 +51,7 @@ class _Comment:
     @cached_property
     def rows(self) -> list[Compared]:
         """The benchmarks that have rows, changed ones first."""
-        place = {name: number for number, one in enumerate(self.causes) for name in one.fullnames}
-        found = verdicts.divided(self.result.rows)[0]
-        return sorted(found, key=lambda row: _rank(row, place.get(row.fullname, len(place))))
+        return causes.ranked(verdicts.divided(self.result.rows)[0], self.causes)
 
     @cached_property
     def names(self) -> Names:
@@ -131,13 +123,6 @@ def _cause(explained: Explained, names: Names) -> list[str]:
         if len(note.command) <= LONGEST
     )
     return [f"- {explained.sentence(code)}: {which}", *commands]
-
-
-def _rank(row: Compared, cause: int) -> tuple[bool, int, int, float]:
-    """Sort key: changed benchmarks first, each cause together, larger changes before smaller ones."""
-    found = row.judgement
-    change = abs(math.log(found.ratio)) if found.ratio and found.ratio > 0 else 0.0
-    return not wording.is_changed(row), _ORDER.index(found.verdict), cause, -change
 
 
 def _table(rows: Sequence[Compared], names: Names) -> list[str]:

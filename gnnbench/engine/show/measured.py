@@ -77,10 +77,7 @@ def _plain(one: Benchmark) -> Measured | None:
 
 
 def block_medians(one: Benchmark) -> list[list[float]]:
-    """Return the median of each block of each process, in seconds; of plain pytest-benchmark, its rounds.
-
-    Each block has its own layout in memory; they are in the order of measurement.
-    """
+    """Return each process's medians of blocks, or pytest-benchmark's rounds, in order, in seconds."""
     measured = one.part.measurement
     if measured is None:
         return [list(one.rounds_seconds)] if one.rounds_seconds else []

@@ -19,15 +19,9 @@ _FIRST = "theme.js"  # in the head, so that a dark page does not flash white
 
 
 def render(template: str, *, own: str = "", package: str = _SHARED, **context: Any) -> str:
-    """Return a page.
+    """Return a page: all that is in `context` is cleaned and escaped, and only gnnbench's own scripts run.
 
-    Files may contain foreign names and messages. So everything in `context` is cleaned and escaped, and the
-    page's content security policy allows only scripts and styles with the digests of gnnbench's own.
-
-    Args:
-        template: file in the folder `templates` of the package that extends `base.html`.
-        own: name of a style sheet and a script of `gnnbench.engine.show` that only this page has.
-        package: name of the package that has the template.
+    `own`: style sheet and script in `gnnbench.engine.show` of this page alone; `package`: the template's.
     """
     style = "\n".join(_text(f"{name}.css") for name in ("base", own) if name)
     texts = [_text(f"{name}.js") for name in ("table", own) if name]

@@ -134,14 +134,8 @@ def _times(benchmarks: Sequence[BenchmarkView]) -> Picture:
     first = longest[0]
     message = f"{first.subject} takes longest{first.where}: {units.seconds(_seconds(first))}"
     note = "Times with their intervals, the longest first. Hollow: no interval."
-    return Picture(
-        "times",
-        message,
-        note,
-        f"Times of {units.count(len(benchmarks), 'benchmark')}. {message}.",
-        draw,
-        len(longest),
-    )
+    text = f"Times of {units.count(len(benchmarks), 'benchmark')}. {message}."
+    return Picture("times", message, note, text, draw, len(longest))
 
 
 def _time(one: BenchmarkView) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..ground import units
-from ..profile import KINDS, functions, trace
+from ..profile import KINDS, kinds, trace
 from ..profile.record import FILE
 from ..store.suite import installed
 from .document import Column, Document, Heading, Table
@@ -140,7 +140,7 @@ def _functions(heading: str, section: Section) -> Iterator[Table | Note]:
     yield _table(heading, ("Function", "Count", "Self", "Frac.", "Cumulative"), rows)
     yield Note(f"Sums over {repeats} profiled calls of {_time(total_ns / repeats)}. Frac. is of self time.")
     more = len(section["rows"]) - len(rows)
-    yield Note(f"{more} more functions, and other orders: python -m pstats {functions.FILE}")
+    yield Note(f"{more} more functions, and other orders: python -m pstats {kinds.FUNCTIONS}")
 
 
 def _kernels(heading: str, section: Section) -> Iterator[Table | Note]:

@@ -7,8 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from ..drive.result import SHORT_COMMIT, Result
-from ..ground.errors import UsageError
-from ..ground.files import write_whole
+from ..ground import files
 from . import drawing
 from .names import LONGEST, clean, in_lines
 from .pictures import Picture
@@ -35,21 +34,16 @@ _WIDTH, _HEIGHT = 1280, 720
 
 def write(pictures: Iterable[Picture], last: str, folder: Path) -> list[Path]:
     """Write an SVG and a PNG for each chart; return the files."""
-    written: list[Path] = []
-    try:
-        for number, picture in enumerate(pictures, 1):
-            written += save(picture, last, folder / f"{number:02}-{_name(picture)}")
-    except OSError as error:
-        raise UsageError(f"the folder {folder} cannot be written ({error.strerror})") from None
-    return written
+    paths = ((one, folder / f"{number:02}-{_name(one)}") for number, one in enumerate(pictures, 1))
+    return [file for picture, path in paths for file in save(picture, last, path)]
 
 
 def save(picture: Picture, last: str, path: Path) -> tuple[Path, Path]:
     """Write a chart as SVG and PNG; return the files."""
     text = slide(picture, last)
     svg, png = (path.with_name(f"{path.name}.{kind}") for kind in ("svg", "png"))
-    write_whole(svg, f"{text}\n")
-    write_whole(png, drawing.png(text))
+    files.save(svg, f"{text}\n")
+    files.save(png, drawing.png(text))
     return svg, png
 
 
@@ -67,10 +61,7 @@ def footer(facts: Iterable[tuple[str, str]], result: Result | None = None) -> st
 
 
 def slide(picture: Picture, last: str) -> str:
-    """Return a chart as SVG with message and caption above, and a text below.
-
-    It has as many rows as there is room for.
-    """
+    """Return a chart of as many rows as fit, as SVG with message and caption above, and a text below."""
     title = _lines(picture.message, SLIDE.ink, _LARGE, weight="bold")
     end = _lines(clean(last, _LONGEST_END), SLIDE.muted, _SMALL)[:1]
     for most in range(SLIDE.most_rows, _FEWEST_ROWS - 1, -1):

@@ -38,13 +38,10 @@ class Style:
     least_height: int
     """Least height of a chart with rows."""
     most_rows: int
-    """Most rows that are drawn."""
     label_width: int
     """Most width of the names at the left."""
     ticks: int
-    """About how many ticks an axis has."""
     margins: tuple[float, float]
-    """Left and right margin of a chart."""
     page: bool
     narrow: bool = False
     """Whether the rows' names are above the marks, because there is no room beside them."""

@@ -18,10 +18,7 @@ _Judged = TypeVar("_Judged", Compared, Decision)
 
 
 def divided(benchmarks: Iterable[_Judged]) -> tuple[list[_Judged], str]:
-    """Return the benchmarks that have rows, and one line on those that run the same code on both sides.
-
-    The line is `31 run the same code`; empty: there are none.
-    """
+    """Return the benchmarks that have rows, and `31 run the same code` on the others, or nothing."""
     found = list(benchmarks)
     shown = [one for one in found if not one.judgement.same_code]
     count = len(found) - len(shown)
@@ -29,10 +26,7 @@ def divided(benchmarks: Iterable[_Judged]) -> tuple[list[_Judged], str]:
 
 
 def newly_decided(decisions: Mapping[str, Decision], printed: set[str]) -> list[str]:
-    """Return a line for each benchmark that was decided meanwhile, and one for those that run the same code.
-
-    `printed`: the benchmarks that were decided at the last call; becomes those that are decided now.
-    """
+    """Return a line for each benchmark that is decided and not in `printed`, which is brought up to date."""
     decided = {name: one for name, one in decisions.items() if one.counts.decided}
     new = {name: one for name, one in decided.items() if name not in printed}
     printed.clear()  # of another comparison, they are printed again
@@ -107,12 +101,7 @@ def named(*titles: str) -> list[Column]:
 def document(
     found: Comparison, causes: Sequence[Explained] = (), result: Result | None = None, *, verbose: bool = True
 ) -> Document:
-    """Return a table for each heading, the line on benchmarks that run the same code, notes, and causes.
-
-    Args:
-        result: the run that the benchmarks are of, or a part of them.
-        verbose: whether all notes are shown, see `brief`.
-    """
+    """Return the tables, notes and causes of a run or a part of it; not `verbose`: the first note only."""
     notes = result.first_notes() if result else ()
     shown, same_code = divided(found.rows)
     labels = labels_of(shown)

@@ -29,8 +29,7 @@ class BenchmarkView:
 
     fullname: str
     label: str
-    """Operation, direction and platform, and the inputs in which the benchmarks of the page differ; or the
-    name of the test."""
+    """Operation, direction, platform, and what else differs on the page; or the name of the test."""
     labels: Labels | None = None
     row: Compared | None = None
     """Its verdict. None if it has none."""
@@ -68,10 +67,7 @@ class BenchmarkView:
 
     @property
     def change(self) -> str:
-        """How its time changed: `gcn_norm f+b is 1.12x slower on torch`.
-
-        Of one that is slower than accepted, by how much, and the whole ratio.
-        """
+        """How its time changed, also beyond what is accepted: `gcn_norm f+b is 1.12x slower on torch`."""
         if self.verdict == "slower" and (limit := self.row and self.row.allowed):
             beyond = wording.times(self.verdict, self.ratio / limit.ratio)
             changed = f"{beyond} than accepted ({units.ratio(self.ratio)} in all)"

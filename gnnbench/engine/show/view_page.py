@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from ..ground import units
 from . import drawing, page
-from .causes import BENCHMARKS, Explained
+from .causes import BENCHMARKS, Explained, ranked
 from .document import Column, Shown, Table, filled
 from .lines import Note
 from .measured import half_width
@@ -22,7 +22,7 @@ from .pictures import Picture
 from .style import PAGE
 from .verdicts import named, remarks
 from .view import BenchmarkView, View, ordered
-from .wording import CHANGED, ORDER, change, effects, is_changed, plural
+from .wording import ORDER, change, effects, is_changed, plural
 
 _MOST_CHANGED = 100
 """Most rows in the table of changed benchmarks; the table of all benchmarks has the others."""
@@ -36,7 +36,6 @@ def html(view: View, pictures: Sequence[Picture]) -> str:
         "report.html",
         own="report",
         view=view,
-        thresholds=view.result and view.result.thresholds,
         effect=view.result and effects(view.result.thresholds, (one.fullname for one in view.benchmarks)),
         counts=_counts(view.benchmarks),
         plural=plural,
@@ -49,7 +48,6 @@ def html(view: View, pictures: Sequence[Picture]) -> str:
         draw=lambda one: drawing.for_page(one.draw, one.text),
         caption=lambda one: one.caption(PAGE),
         remarks=grouped((one.label, further(one)) for one in rows),
-        incomplete=[one for one in view.benchmarks if one.error],
         columns=filled(_COLUMNS, rows),
         platforms=_platforms(view),
         choices=_choices(rows),
@@ -118,12 +116,9 @@ def _causes(view: View) -> list[tuple[Explained, list[BenchmarkView], list[Note]
 
 def _changed(view: View) -> list[BenchmarkView]:
     """Return what changed: slower benchmarks by their cause, as far as it is known, other times, the rest."""
-    place = {name: number for number, explained in enumerate(view.causes) for name in explained.fullnames}
-    last = len(view.causes)
-    slower = [one for one in view.moved if one.verdict == "slower"]
-    others = [one for one in view.moved if one.verdict != "slower"]
-    rest = [one for one in view.benchmarks if one.row and is_changed(one.row) and one.verdict not in CHANGED]
-    return [*sorted(slower, key=lambda one: place.get(one.fullname, last)), *others, *rest]
+    known = {one.fullname: one for one in view.benchmarks}
+    changed = [one.row for one in view.benchmarks if one.row and is_changed(one.row)]
+    return [known[row.fullname] for row in ranked(changed, view.causes)]
 
 
 def _packed(content: Any) -> Markup:

@@ -65,10 +65,7 @@ class Headline:
 
 
 def headline(rows: Sequence[Compared], effect: float | None = None, *, busy: bool = False) -> Headline:
-    """Return the main result: what fails; or else what is not decided; or that there is no slowdown.
-
-    `busy`: whether other programs used much CPU time, so that benchmarks may be undecided for that.
-    """
+    """Return the main result: what fails; or else what is not decided; or that there is no slowdown."""
     words = ["same code" if row.judgement.same_code else word(row) for row in rows]
     if not words:
         return Headline("No benchmark in the result", "")
@@ -171,10 +168,7 @@ def memory_notes(found: MemoryChange | None) -> tuple[str, ...]:
 
 
 def result_notes(found: Agreement | None) -> tuple[str, ...]:
-    """Return the note of verdict tables on outputs that were not or partly compared, or are accepted.
-
-    A different one that is not accepted is the reason of the verdict.
-    """
+    """Return the note on outputs; where they fail, the verdict's reason says so."""
     if found is None:
         return ()
     if found.excused:

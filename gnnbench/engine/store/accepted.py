@@ -25,10 +25,7 @@ _FIELDS = [field for field in fields(Entry) if field.compare]
 
 
 def find(start: Path) -> Accepted:
-    """Read the accepted slowdowns of a project: of the nearest folder, up to the top of the repository.
-
-    `start`: the folder to begin with; the file belongs there if there is none.
-    """
+    """Read what a project accepts, in the nearest folder that has the file; if none, its place is `start`."""
     for folder in above(start):
         if (folder / FILE).is_file():
             return read(folder / FILE)

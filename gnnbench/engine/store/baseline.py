@@ -34,7 +34,6 @@ class Record:
     id: str
     """The number as four digits."""
     files: tuple[Path, ...]
-    """One file per process."""
 
     def read(self) -> list[RunFile]:
         """Return the run files of all processes."""
@@ -54,7 +53,6 @@ class RecordStore:
     """The folder of a project's baseline records."""
 
     root: Path
-    """`baselines/timings`."""
 
     def records(self, environment_name: str = "*") -> list[Record]:
         """Return the records, of one environment or of all, the oldest first."""
@@ -68,11 +66,7 @@ class RecordStore:
         return sorted(records, key=lambda record: record.id)
 
     def nearest(self, here: Environment) -> tuple[Record | None, list[tuple[str, Any, Any]]]:
-        """Return the newest record of the most similar environment, and the fields that differ.
-
-        If one of `environment.MACHINE` does, it is of another machine. If others do, such as the number of
-        threads, nothing can be compared with its times.
-        """
+        """Return the newest record of the most similar environment, and the fields that differ."""
         rows = [
             (record, environment.differences(other, here))
             for record in {record.environment: record for record in self.records()}.values()
@@ -87,10 +81,7 @@ class RecordStore:
     def save(self, contents: Sequence[dict[str, Any]], machine: str, name: str, reason: str) -> Record:
         """Save the run files of several processes as the next record of their environment.
 
-        All files are written completely before the first gets its name. If this is interrupted between two
-        names, the record is incomplete: each file holds the number of processes, so the record is never used.
-
-        A fingerprint that all processes agree on is kept in the first file only; others are dropped.
+        A record that is interrupted before its last file has a name is never used: each has their number.
         """
         here = codec.decode(contents[0]["gnnbench"]["environment"], Environment)
         folder = self.root / environment.name(here) / machine

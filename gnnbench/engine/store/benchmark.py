@@ -76,11 +76,7 @@ def part_of(extra_info: Any) -> BenchmarkPart:
 
 
 def read(entry: Mapping[str, Any]) -> Benchmark:
-    """Read a benchmark's part of a run file.
-
-    Raises:
-        ValueError: it is damaged; the message names it.
-    """
+    """Read a benchmark's part of a run file; a ValueError names one that is damaged."""
     try:
         return _read(entry)
     except json_io.DAMAGE as error:

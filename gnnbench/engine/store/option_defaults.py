@@ -1,8 +1,4 @@
-"""Defaults of options from a project's settings.
-
-A command has a table of its own, such as `[tool.gnnbench.ab]`. Of the keys at the top, those that mean the
-same for a command hold for it too.
-"""
+"""Defaults of options from a project's settings: its keys at the top, and a table for each command."""
 
 import argparse
 from pathlib import Path
@@ -35,10 +31,7 @@ def from_settings(settings: Settings) -> dict[str, Any]:
 
 
 def take(options: argparse.Namespace, settings: Settings) -> None:
-    """Read a command's options; what was not typed has the default of its table, or of the keys at the top.
-
-    Then `typed` has what was typed, and `usual` what the settings say, both by key and as it would be typed.
-    """
+    """Read a command's options; `typed` and `usual` then have what was typed, and what the settings say."""
     own, shared = options.table
     top = from_settings(settings)
     options.usual = {option.key: top[option.key] for option in shared if option.key in top}

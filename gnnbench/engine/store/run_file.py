@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from ..ground import codec, json_io
 from ..ground.environment import Environment
@@ -18,8 +18,6 @@ _NO_COMMIT = "unknown"
 """What pytest-benchmark writes where it finds none."""
 _FOREIGN = "not a run file of pytest-benchmark"
 _OF_PYTEST = "give a file that pytest --benchmark-json wrote"
-
-
 _MACHINE = ("system", "machine", "python_implementation", "cpu.brand_raw", "cpu.arch", "cpu.count")
 """Fields of pytest-benchmark's `machine_info` that must be equal if a file has no environment of gnnbench."""
 
@@ -56,15 +54,16 @@ def read(path: Path) -> RunFile:
 def parse(path: Path, content: Any) -> RunFile:
     """Read the content of a file if it is a run file of a version that can be read."""
     if not isinstance(content, dict) or not isinstance(content.get("benchmarks"), list):
-        _refuse(path, f"{_FOREIGN}: it has no list of benchmarks", _OF_PYTEST)
+        json_io.refuse(path, f"{_FOREIGN}: it has no list of benchmarks", _OF_PYTEST)
     if "command" in content:
-        _refuse(path, f"a result of gnnbench {content['command']}, and not a run file", "give a run file")
+        what = f"a result of gnnbench {content['command']}, and not a run file"
+        json_io.refuse(path, what, "give a run file")
     ours = json_io.own_part(content)
     if not ours and not isinstance(content.get("version"), str):
-        _refuse(path, f"{_FOREIGN}: it has no `version`, as in the JSON of other tools", _OF_PYTEST)
+        json_io.refuse(path, f"{_FOREIGN}: it has no `version`, as in the JSON of other tools", _OF_PYTEST)
     if ours and ours["version"] != FORMAT_VERSION:
         what = f"version {ours['version']} of the format; this gnnbench reads {FORMAT_VERSION}"
-        _refuse(path, what, "use the gnnbench that wrote it, or measure again")
+        json_io.refuse(path, what, "use the gnnbench that wrote it, or measure again")
     with json_io.refusing(path, f"damaged, or {_FOREIGN}", REMEDY):
         return _run(path, content, ours)
 
@@ -73,7 +72,7 @@ def _run(path: Path, content: Mapping[str, Any], saved: Mapping[str, Any]) -> Ru
     try:
         ours = codec.decode(saved or {"version": FORMAT_VERSION}, RunPart)
     except ValueError as error:
-        _refuse(path, f"damaged at gnnbench{str(error).removeprefix('$')}")
+        json_io.refuse(path, f"damaged at gnnbench{str(error).removeprefix('$')}", REMEDY)
     machine = json_io.fields(content.get("machine_info"))  # which users may write
     flat = machine | {f"cpu.{name}": value for name, value in json_io.fields(machine.get("cpu")).items()}
     benchmarks = {name: benchmark.read(entry) for name, entry in benchmark.entries(content).items()}
@@ -92,7 +91,3 @@ def _run(path: Path, content: Mapping[str, Any], saved: Mapping[str, Any]) -> Ru
         left_out.again(entry["fullname"] for entry in content["benchmarks"]),
         str(content.get("datetime") or ""),
     )
-
-
-def _refuse(path: Path, reason: str, remedy: str = REMEDY) -> NoReturn:
-    json_io.refuse(path, reason, remedy)

@@ -44,11 +44,7 @@ class Suite:
     layers: Sequence[str] = ()
 
     def labels(self, fields: Mapping[str, str | int]) -> Labels | None:
-        """Return the labels of a benchmark from the fields that a run file has of it.
-
-        Raises:
-            ValueError: a field is missing, or has an impossible value.
-        """
+        """Return the labels of a benchmark of a run file; a ValueError names a field that is impossible."""
         del fields
         return None
 
@@ -72,10 +68,7 @@ class Suite:
         return True
 
     def fault(self, root: Path, part: "BenchmarkPart", *, strict: bool) -> str | None:
-        """Return why a benchmark that was timed fails for what it did, whatever its time is.
-
-        `strict`: whether it also fails if there is nothing to compare it with.
-        """
+        """Return why a benchmark fails for what it did; `strict`: also if nothing says what it should do."""
         del root, part, strict
         return None
 
@@ -85,7 +78,7 @@ class Suite:
         return []
 
     def commands(self) -> Mapping[str, ModuleType]:
-        """Return its subcommands: modules as in `cli/`, with `add_arguments(parser)`."""
+        """Return its subcommands: modules as in `cli/`, with `add_arguments` and `run`."""
         return {}
 
     def diagnoses(self, options: Mapping[str, Any]) -> Iterator[Diagnosis]:

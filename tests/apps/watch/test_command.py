@@ -83,8 +83,8 @@ def test_what_runs_the_same_code_is_a_step_without_a_change(tmp_path, monkeypatc
     folder = create(tmp_path, [content(number) for number in range(2)], monkeypatch)
     found = gnnbench("watch", "git:main", *WORDS, cwd=folder, **variables(folder))
     assert found.returncode == 0, found.stderr
-    whole = json.loads((folder / "p.json").read_text())
-    assert (len(whole["steps"]), whole["changes"]) == (1, [])
+    state = State(folder / "state")
+    assert (len(state.steps), state.changes()) == (1, [])
     assert hash_of(folder, 1)[:10] in (folder / "p.html").read_text()
     again = gnnbench("watch", "git:main", *WORDS, cwd=folder, **variables(folder))
     assert (again.returncode, again.stdout.count("→")) == (0, 0), "there is nothing new"
@@ -94,13 +94,13 @@ def test_what_runs_the_same_code_is_a_step_without_a_change(tmp_path, monkeypatc
 def test_the_third_of_five_commits_is_the_one_change(five):
     found = gnnbench("watch", "git:main", *WORDS, cwd=five, **variables(five))
     assert found.returncode == 1, found.stderr
-    whole = json.loads((five / "p.json").read_text())
-    (change,) = whole["changes"]
-    assert [one["name"] for one in change["causes"]] == [hash_of(five, 2)]
-    (benchmark,) = change["benchmarks"]
-    assert (benchmark["id"], benchmark["results"], change["kinds"]) == (ONE, "equal", ["slower"])
-    assert all(1.1 < one["low"] < one["ratio"] < 1.3 for one in benchmark["runs"])
-    assert [one["is_anchor"] for one in whole["steps"]] == [False] * 4 + [True], "it explains the anchor"
+    state = State(five / "state")
+    (change,) = state.changes()
+    assert [one.name for one in change.causes] == [hash_of(five, 2)]
+    ((name, pair),) = change.pairs.items()
+    assert (name, shown.agreement(pair[0]), change.kinds) == (ONE, "equal", ["slower"])
+    assert all(1.1 < one.judgement.low < one.judgement.ratio < 1.3 for one in pair)
+    assert [one.is_anchor for one in state.steps] == [False] * 4 + [True], "it explains the anchor"
     (text,) = (five / "state" / "changes").iterdir()
     assert hash_of(five, 2)[:10] in text.read_text()
     assert "change 2" in (five / "p.html").read_text()
@@ -130,8 +130,7 @@ def test_small_steps_together_are_found_by_the_anchor(tmp_path, monkeypatch):
     folder = create(tmp_path, [content(number, 1.015**number) for number in range(7)], monkeypatch)
     found = gnnbench("watch", "git:main", *WORDS, cwd=folder, **variables(folder))
     assert found.returncode == 1, found.stderr
-    whole = json.loads((folder / "p.json").read_text())
-    assert [one["is_anchor"] for one in whole["changes"]] == [True]
+    assert [one.step.is_anchor for one in State(folder / "state").changes()] == [True]
 
 
 def row(name, verdict="same", ratio=1.0, **more):

@@ -111,10 +111,7 @@ def even_ticks(low: float, high: float, most: int) -> list[float]:
 
 
 class Rows:
-    """Places of names, marks and values, in pixels.
-
-    A name is at the left of its marks, and the value at their right. In a narrow chart both are above them.
-    """
+    """Places of names, marks and values, in pixels: beside each other, or above in a narrow chart."""
 
     def __init__(self, names: Sequence[str], values: Sequence[str], style: Style) -> None:
         """Place the rows."""
@@ -177,12 +174,10 @@ class Rows:
         marks = _MARKS * style.font_size if style.narrow else 0.0
         start = (top + bottom - text - marks) / 2
         first = start + style.line_height / 2
-        if not style.narrow:
-            middle = (top + bottom) / 2
-            return {"name_y": first, "value_y": middle, "y": middle, "top": top, "bottom": bottom}
-        top_of = start + text
-        places = {"y": top_of + marks / 2, "top": top_of, "bottom": top_of + marks}
-        return {"name_y": first, "value_y": first, **places}
+        upper, lower = (start + text, start + text + marks) if style.narrow else (top, bottom)
+        middle = (upper + lower) / 2
+        value = first if style.narrow else middle
+        return {"name_y": first, "value_y": value, "y": middle, "top": upper, "bottom": lower}
 
     def _width(self, texts: Iterable[str]) -> float:
         """Return the width of the widest text and its distance from the marks."""
