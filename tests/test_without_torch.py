@@ -107,6 +107,7 @@ OPTIONS = {
     "--no-gnn-results --gnn-build true "
     "--gnn-strict": (0, "2 passed"),
     "--gnn-counters=check": (4, "with gnnbench's own benchmarks only"),
+    "--benchmark-histogram=p": (4, "pip install 'gnnbench[report]'"),
     "test_own.py": (2, PIP),
 }
 """Options of the plugin."""

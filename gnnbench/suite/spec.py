@@ -72,4 +72,5 @@ class Spec:
                 "device": self.device,
             },
             {"platform": self.platform, "graph": self.dataset, "width": str(self.hidden), "type": self.dtype},
+            DIRECTIONS.index(self.direction),
         )

@@ -112,7 +112,6 @@ def test_each_result_stands_in_its_line_of_progress_and_the_table_notes_what_mus
         ("--benchmark-group-by=param:platform", True),
         ("--benchmark-sort=name", True),
         ("--benchmark-columns=min", True),
-        ("--benchmark-histogram=p", True),
     ],
 )
 def test_pytest_benchmark_s_table_has_all_benchmarks_where_an_option_is_about_it(pytester, option, whole):

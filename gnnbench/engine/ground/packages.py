@@ -10,7 +10,8 @@ from .errors import one_line
 
 _FROM_SOURCE = "pip install --no-build-isolation"
 
-PAGES = ("jinja2", "altair", "vl_convert")
+DRAWING = ("altair", "vl_convert")
+PAGES = ("jinja2", *DRAWING)
 """Packages that charts and pages need."""
 
 INSTALL = {

@@ -13,7 +13,7 @@ from ..process.variants import variant
 from ..process.variants.collected import FIXED_INPUTS, IN_PLACE, WHOLE_CALL
 from ..store import baseline, suite
 from ..store.option_defaults import every
-from . import pace
+from . import histogram, pace
 from .limits import GATE, LimitCheck
 from .rootdir import is_settled
 from .selection import Selection
@@ -60,6 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
             options_of(config)
     except UsageError as error:
         raise usage_error(str(error)) from None
+    histogram.take_over(config)
     register(LimitCheck(config))
     asked = None if hasattr(config, "workerinput") else config.getoption("benchmark_compare", None)
     theirs = _why_not_judged_here(config, asked)

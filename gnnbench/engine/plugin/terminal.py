@@ -21,7 +21,6 @@ _THEIR_TABLE: dict[str, object] = {
     "sort": "min",
     "group_by": "group",
     "name": "normal",
-    "histogram": [],
 }
 """Defaults of pytest-benchmark's options. With another value, its table is shown."""
 
@@ -63,7 +62,7 @@ def shorten_their_table(config: pytest.Config) -> None:
 
 
 class _TheirTable:
-    """Leaves benchmarks out of pytest-benchmark's table."""
+    """Leaves benchmarks out of pytest-benchmark's table, but not out of pictures: their wrapper is inside."""
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_benchmark_group_stats(self) -> Generator[None, Any, Any]:

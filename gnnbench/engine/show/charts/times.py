@@ -9,12 +9,18 @@ from .common import Row, Rows, Spec, log_x, rows_of, scale
 
 
 def chart(times: Sequence[Row], unit: str, style: Style) -> Spec:
-    """Return the chart of rows with `label`, `text`, `time`, `low`, `high`, `sure`: 0 without interval."""
+    """Return the chart: times with their intervals.
+
+    `times`: rows with `label`, the time as `text`, `time`, `low` and `high` in the unit, and `sure`: 1, or 0
+    for a time without an interval; perhaps `least` and `most`, the ends of a thin line.
+    """
     rows = Rows([row["label"] for row in times], [row["text"] for row in times], style)
     base = rows_of({**row, **rows.row(number)} for number, row in enumerate(times)).encode(y=rows.y())
-    x = log_x("time", [row["time"] for row in times], f"time of a call, {unit}", style)
+    values = [row[name] for row in times for name in ("time", "least", "most") if row.get(name)]
+    x, width = log_x("time", values or [1.0], f"time of a call, {unit}", style), style.font_size
     layers = (
-        base.mark_rule(color=style.mark, strokeWidth=style.font_size / 5).encode(x="low:Q", x2="high:Q"),
+        base.mark_rule(color=style.mark, strokeWidth=width / 10).encode(x="least:Q", x2="most:Q"),
+        base.mark_rule(color=style.mark, strokeWidth=width / 5).encode(x="low:Q", x2="high:Q"),
         base.mark_point(size=style.symbol, opacity=1, color=style.mark, fill=style.mark).encode(
             x=x, fillOpacity=alt.FillOpacity("sure:Q", legend=None, scale=None)
         ),

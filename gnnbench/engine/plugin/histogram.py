@@ -1,0 +1,95 @@
+"""`--benchmark-histogram`: draws the pictures that pytest-benchmark would draw with pygal."""
+
+from collections.abc import Generator, Sequence
+from itertools import count
+from typing import Any
+
+import pytest
+from pytest_benchmark.utils import slugify
+
+from ..ground import devices, environment, packages, units
+from . import writing
+
+_Group = tuple[str | None, Sequence[dict[str, Any]]]
+"""pytest-benchmark's: name and benchmarks."""
+_LONGEST = 60
+"""Most letters of a group's name in a file's name."""
+
+
+def take_over(config: pytest.Config) -> None:
+    """Draw if the option is given; pytest-benchmark then does not."""
+    prefixes = config.getoption("benchmark_histogram", None)
+    if not prefixes:
+        return
+    if reason := packages.missing(packages.DRAWING):
+        raise writing.usage_error(f"--benchmark-histogram: {reason}")
+    config.option.benchmark_histogram = []
+    config.pluginmanager.register(_Histogram(config, prefixes[-1]), "gnnbench-histogram")
+
+
+class _Histogram:
+    """Draws each group of benchmarks, as SVG and PNG."""
+
+    def __init__(self, config: pytest.Config, prefix: str) -> None:
+        self._config, self._prefix = config, prefix
+        self._groups: Sequence[_Group] = ()
+        self._by_operation = False
+        self._failed: set[str] = set()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_benchmark_group_stats(self, group_by: str) -> Generator[None, Any, Any]:
+        """Keep pytest-benchmark's groups."""
+        self._groups = yield
+        self._by_operation = group_by == "group"
+        return self._groups
+
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+        """Remember tests that fail: their times may be those of other work."""
+        if call.when == "call":
+            (self._failed.add if call.excinfo else self._failed.discard)(item.nodeid)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Draw the benchmarks whose test did not fail."""
+        groups = [
+            (name, kept)
+            for name, entries in self._groups
+            if (kept := [entry for entry in entries if entry["fullname"] not in self._failed])
+        ]
+        timed, drawn = (sum(len(entries) for _, entries in some) for some in (self._groups, groups))
+        if left_out := timed - drawn:
+            text = units.count(left_out, "benchmark")
+            writing.say(terminalreporter, f"not drawn, because the test failed: {text}")
+        elif not timed and not self._config.option.collectonly:
+            writing.say(terminalreporter, "--benchmark-histogram: no benchmark was timed")
+        try:
+            if groups:
+                self._draw(terminalreporter, groups)
+        except OSError as error:
+            writing.say(
+                terminalreporter,
+                f"failed: --benchmark-histogram: {self._prefix} cannot be written "
+                f"({error.strerror}); give the beginning of another path",
+                red=True,
+            )
+            session = terminalreporter._session  # noqa: SLF001
+            if session and session.exitstatus == pytest.ExitCode.OK:
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _draw(self, reporter: pytest.TerminalReporter, groups: Sequence[_Group]) -> None:
+        """Draw the groups; if a file cannot be written, an OSError says so."""
+        from ..show import histogram, slides
+        from ..show.composed import environment_facts
+
+        device, gpu = devices.resolve(self._config.getoption("gnn_device") or "auto")
+        here = environment.collect(self._config.rootpath, device=device, gpu=gpu)
+        footer = slides.footer(environment_facts(here))
+        written: set[str] = set()
+        for name, picture in histogram.pictures(groups, by_operation=self._by_operation):
+            slug = slugify(name)[:_LONGEST]
+            file = f"{self._prefix}-{slug}" if slug else self._prefix
+            numbered = (f"{file}-{number}" if number > 1 else file for number in count(1))
+            path = next(one for one in numbered if one not in written)
+            written.add(path)
+            slides.save(picture, footer, self._config.invocation_params.dir / path)
+            writing.say(reporter, f"drew {path}.svg and .png")
