@@ -12,8 +12,7 @@ import psutil
 import pytest
 
 from gnnbench.engine.ground.errors import UsageError
-from gnnbench.engine.process.variants.prepare import prepared
-from gnnbench.engine.process.variants.variant import parse
+from gnnbench.engine.process.variants.variant import parse, prepared
 from tests.suite import ROOT
 
 ODD = "feature/ü;rm"
@@ -23,8 +22,7 @@ _HOLDER = """
 import sys, time
 from pathlib import Path
 from types import SimpleNamespace
-from gnnbench.engine.process.variants.prepare import prepared
-from gnnbench.engine.process.variants.variant import parse
+from gnnbench.engine.process.variants.variant import parse, prepared
 
 text, root, cache = sys.argv[1:]
 show = lambda line: print(line, flush=True)

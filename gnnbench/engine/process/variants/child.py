@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from socket import socketpair
-from types import TracebackType
 from typing import Any, Self
 
 from ...ground.cpu import RealTime
@@ -127,13 +126,13 @@ class Process(ABC):
         while True:
             left = deadline - RealTime.seconds()
             try:
-                found = self._link.receive(min(_TICK_SECONDS, max(0.0, left)))
+                answer = self._link.receive(min(_TICK_SECONDS, max(0.0, left)))
             except ClosedError:
                 raise self._died() from None
-            if found is not None:
-                if number is None or found.get("number") in (None, number):
-                    return found
-                self._early[found.get("number")] = found
+            if answer is not None:
+                if number is None or answer.get("number") in (None, number):
+                    return answer
+                self._early[answer.get("number")] = answer
             if self.status(0.0) is not None:
                 raise self._died()
             if left <= 0:
@@ -149,9 +148,7 @@ class Process(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self.quit()
         self.stop(_QUIT_SECONDS if kind is None else 0.0)
@@ -207,9 +204,12 @@ class Child(Process):
 
         `trees`: where its modules are. `sessions`: if there are several, also the side of each, 0 or 1.
         """
+        files = []
+        for number, part in enumerate([part for _, part in sessions] or [trees]):
+            files.append(str(log.with_suffix(f".trees{number or ''}")))
+            part.save(files[-1])
         theirs, link = _link()
         super().__init__(side, log, link)
-        files = [str(log.with_suffix(f".trees{number or ''}")) for number in range(max(len(sessions), 1))]
         python = [
             *under,
             sys.executable,
@@ -228,8 +228,6 @@ class Child(Process):
             **(terms or {}),
         }
         try:
-            for each, file in zip([part for _, part in sessions] or [trees], files, strict=True):
-                each.save(file)
             with log.open("wb") as output:
                 self._process = subprocess.Popen(  # noqa: S603
                     [*python, json.dumps(given), *arguments],
@@ -241,9 +239,6 @@ class Child(Process):
                     pass_fds=(theirs,),
                     start_new_session=True,
                 )
-        except BaseException:
-            self._link.close()
-            raise
         finally:
             os.close(theirs)
         self.pid = self._process.pid
@@ -306,10 +301,10 @@ def signal_name(number: int) -> str:
 
 def _environment(changes: Mapping[str, str]) -> dict[str, str]:
     """Return this process's variables and the changes, without those of a pytest that it runs in."""
-    kept = {
+    inherited = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith("PYTEST_XDIST_") and name != "PYTEST_CURRENT_TEST"
     }
     # Idle OpenMP threads that spin would disturb the other side.
-    return {"OMP_WAIT_POLICY": "PASSIVE", **kept, **changes}
+    return {"OMP_WAIT_POLICY": "PASSIVE", **inherited, **changes}

@@ -44,6 +44,11 @@ class Repository:
     part: str
     """The part of the variant that needs it, for messages."""
 
+    @property
+    def top(self) -> Path:
+        """The repository's top."""
+        return self.root.joinpath(*[".."] * len(self.prefix.parts))
+
     @classmethod
     def at(cls, root: Path, part: str) -> "Repository":
         """Return the repository that contains a folder."""
@@ -123,14 +128,13 @@ def worktree(repository: Repository, commit: str, cache: Path, listener: Listene
 
 def _write_lfs(repository: Repository, tree: Path, listener: Listener) -> None:
     """Write the files of Git LFS whose content is on this machine; the others stay pointers to it."""
-    top = repository.root.joinpath(*[".."] * len(repository.prefix.parts))
     missing = []
     for name in git.lfs_files(tree):
         if digest := _pointed(tree / name):
             content = repository.shared / "lfs" / "objects" / digest[:2] / digest[2:4] / digest
             if content.is_file():
                 shutil.copyfile(content, tree / name)
-            elif not _pointed(top / name):  # else both sides read pointers
+            elif not _pointed(repository.top / name):  # else both sides read pointers
                 missing.append(name)
     if missing:
         what = f"{repository.part} has files of Git LFS whose content is not here: {units.listed(missing, 1)}"
@@ -156,9 +160,9 @@ def _check_out_submodules(repository: Repository, commit: str, tree: Path) -> No
             )
         (tree / path).mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory() as index:
-            own = {**git.variables(), "GIT_INDEX_FILE": f"{index}/index"}
+            variables = {**git.variables(), "GIT_INDEX_FILE": f"{index}/index"}
             for words in (("read-tree", at), ("checkout-index", "--all", "--force", "--quiet")):
-                answer = call(["git", *git.QUIET, *git.WITHOUT_LFS, *where, *words], tree / path, own)
+                answer = call(["git", *git.QUIET, *git.WITHOUT_LFS, *where, *words], tree / path, variables)
                 if answer.returncode:
                     raise UsageError(
                         f"{path} of {repository.part} cannot be checked out: {git.reason(answer.stderr)}"
