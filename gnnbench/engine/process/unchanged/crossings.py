@@ -147,15 +147,13 @@ def notes_on(
     crossed: Mapping[str, Mapping[str, Any]], differing: Collection[str], test: str
 ) -> Iterator[str]:
     """Yield a note on each file that both sides use although it differs, or may: of the suite, or built."""
-    own = os.sep + test.partition("::")[0]
+    file = os.sep + test.partition("::")[0]
+    shared = {path for files in crossed.values() for path in files["shared"]}
     tests = {path for files in crossed.values() for path in files["tests"]}
-    for path in sorted(
-        {path for files in crossed.values() for path in files["shared"]}.intersection(differing)
-    ):
-        is_conftest = os.path.basename(path) == SETTINGS[0]
-        folders = {os.path.dirname(file) + os.sep for file in tests if file.endswith(own)}
-        above = any(folder.startswith(os.path.dirname(path) + os.sep) for folder in folders)
-        if path.endswith(own) or (above if is_conftest else path not in tests):
+    for path in sorted(shared.intersection(differing)):
+        is_conftest, folder = os.path.basename(path) == SETTINGS[0], os.path.dirname(path) + os.sep
+        is_above = any(path.startswith(folder) for path in tests if path.endswith(file))
+        if path.endswith(file) or (is_above if is_conftest else path not in tests):
             yield f"both sides run today's {os.path.relpath(path)}"
     for side, files in crossed.items():
         for path in files["borrowed"]:

@@ -71,11 +71,6 @@ class Commit(VariantPart):
         for part in sorted(parts, key=lambda part: part.folder is not None):
             part._check_out(preparation)  # noqa: SLF001
 
-    @classmethod
-    def prepare_working_tree(cls, preparation: Preparation) -> None:
-        """Build the caller's tree, in a copy."""
-        cls("HEAD", is_working_tree=True)._check_out(preparation)  # noqa: SLF001
-
     def _check_out(self, preparation: Preparation) -> None:
         side, root = preparation.side, preparation.root
         home = self._folder(root)

@@ -120,7 +120,7 @@ def prepared(
         for kind in KINDS.values():
             kind.prepare(variant.of(kind), preparation)
         if is_built and not side.has_code:
-            Commit.prepare_working_tree(preparation)
+            Commit.prepare([Commit("HEAD", is_working_tree=True)], preparation)
         if not side.has_code:
             side.commit, side.dirty = state(root)
         places = {place.source: place for place in reversed(side.places)}  # the first of each folder

@@ -152,21 +152,20 @@ def _pointed(file: Path) -> str:
 def _check_out_submodules(repository: Repository, commit: str, tree: Path) -> None:
     """Write the files of the submodules that are on this machine."""
     for path, (place, at) in git.submodules(repository.root, commit).items():
-        where = (f"--git-dir={place}", f"--work-tree={tree / path}")
         if git.full_hash(place, at) is None:
             raise UsageError(
                 f"{repository.part} has commit {at[:10]} of the submodule {path}, which is not here: "
                 f"git submodule update --init {path}, or git -C {path} fetch origin {at[:10]}"
             )
         (tree / path).mkdir(parents=True, exist_ok=True)
+        words = (f"--git-dir={place}", f"--work-tree={tree / path}", "read-tree", "--reset", "-u", at)
         with tempfile.TemporaryDirectory() as index:
             variables = {**git.variables(), "GIT_INDEX_FILE": f"{index}/index"}
-            for words in (("read-tree", at), ("checkout-index", "--all", "--force", "--quiet")):
-                answer = call(["git", *git.QUIET, *git.WITHOUT_LFS, *where, *words], tree / path, variables)
-                if answer.returncode:
-                    raise UsageError(
-                        f"{path} of {repository.part} cannot be checked out: {git.reason(answer.stderr)}"
-                    )
+            answer = call(["git", *git.QUIET, *git.WITHOUT_LFS, *words], tree / path, variables)
+        if answer.returncode:
+            raise UsageError(
+                f"{path} of {repository.part} cannot be checked out: {git.reason(answer.stderr)}"
+            )
 
 
 def _remove(folder: Path, listener: Listener) -> None:
