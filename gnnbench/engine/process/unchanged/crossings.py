@@ -20,8 +20,8 @@ _ALONE = ("I", "E")
 class Crossings:
     """Notes such files; there is one in a process."""
 
-    def __init__(self, trees: Trees, own: str) -> None:
-        self._trees, self._own = trees, own
+    def __init__(self, trees: Trees, package: str) -> None:
+        self._trees, self._package = trees, package
         self._foreign: set[str] = set()
         self._data: set[str] = set()
         self._shared: set[str] = set()
@@ -32,7 +32,7 @@ class Crossings:
 
     def note(self, path: str) -> None:
         """Note a file that is opened or imported."""
-        if path.startswith(self._own):
+        if path.startswith(self._package):
             return
         if path.endswith(".pyc"):
             try:
@@ -82,7 +82,7 @@ class Crossings:
         for path in {file for file in files if isinstance(file, str)}.union(_mapped()) - self._seen:
             self._seen.add(path)
             self.note(path)
-            if not path.startswith(self._own) and (file := self._trees.built(path)):
+            if not path.startswith(self._package) and (file := self._trees.built(path)):
                 self._built.add(file)
         for path in _opened():
             self.note(path)

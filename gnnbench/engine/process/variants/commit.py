@@ -91,8 +91,8 @@ class Commit(VariantPart):
                 tree = preparation.stack.enter_context(checkout)
         place = places.of_commit(home, commit, tree, is_built=bool(preparation.build))
         side.places += (place,)
-        if not preparation.build and (amiss := places.note(home, place)):
-            preparation.listener.say(f"{one_line(str(self))} {amiss}")
+        if not preparation.build and (problem := places.note(home, place)):
+            preparation.listener.say(f"{one_line(str(self))} {problem}")
         folder = tree / repository.prefix
         if not folder.is_dir():
             raise UsageError(

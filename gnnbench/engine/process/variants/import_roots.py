@@ -172,8 +172,6 @@ class Trees:
         """Paths of ignored files of the caller that were imported."""
         self.withheld: dict[str, None] = {}
         """Paths of those that were looked for, and are not this side's."""
-        self._search: Any = None
-        """Pytest's own way to find modules, while it is replaced."""
         self._whole: set[str] = set()
         """Those of `loaded` whose modules all come from one folder."""
 
@@ -205,30 +203,20 @@ class Trees:
         return bool(self._roots) or any(place.tree != place.source for place in self._places)
 
     def install(self) -> None:
-        """Put this finder before all others."""
+        """Put this finder before all others, in place of that of another session."""
         if not (self._roots or self._places):
             return
         plain = (BuiltinImporter, FrozenImporter, *(() if self._places else (PathFinder,)))
-        others = (
-            finder if finder in plain else _Mapped(finder, self, self._whole) for finder in sys.meta_path
-        )
-        sys.meta_path[:] = [self, *others]
-
-    def uninstall(self) -> None:
-        """Undo `install` and `install_in_pytest`."""
-        finders = (finder for finder in sys.meta_path if finder is not self)
-        sys.meta_path[:] = [finder.finder if isinstance(finder, _Mapped) else finder for finder in finders]
-        if self._search:
-            from _pytest.assertion.rewrite import AssertionRewritingHook
-
-            AssertionRewritingHook._find_spec = staticmethod(self._search)  # noqa: SLF001
+        finders = (finder for finder in sys.meta_path if not isinstance(finder, Trees))
+        others = (finder.finder if isinstance(finder, _Mapped) else finder for finder in finders)
+        mapped = (finder if finder in plain else _Mapped(finder, self, self._whole) for finder in others)
+        sys.meta_path[:] = [self, *mapped]
 
     def install_in_pytest(self) -> None:
         """Precede pytest's assertion rewriting too, which searches sys.path itself for plugins."""
         from _pytest.assertion.rewrite import AssertionRewritingHook
 
         if self._roots or self._places:
-            self._search = AssertionRewritingHook._find_spec  # noqa: SLF001
             AssertionRewritingHook._find_spec = staticmethod(self._find_anywhere)  # type: ignore[assignment] # noqa: SLF001
 
     def leave(self, paths: Iterable[Path], root: Path) -> None:
