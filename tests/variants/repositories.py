@@ -1,7 +1,6 @@
 """Repositories, wheels, and variants prepared from them in this process and in others."""
 
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -119,15 +118,6 @@ def start(text, root, cache):
         stderr=subprocess.DEVNULL,
         text=True,
     )
-
-
-def interrupt(process):
-    """Press Ctrl-C; once more where Python met it in a finalizer, which cannot be interrupted."""
-    process.send_signal(signal.SIGINT)
-    try:
-        process.wait(10)
-    except subprocess.TimeoutExpired:
-        process.send_signal(signal.SIGINT)
 
 
 def held_tree(process):

@@ -118,9 +118,8 @@ def _may_be_in(folder: str, pattern: str) -> bool:
 class Suite:
     """What both sides say of the tests that they have collected."""
 
-    def __init__(self, base: Mapping[str, Any] | None = None, head: Mapping[str, Any] | None = None) -> None:
-        self._sides = {side: given or NOTHING for side, given in zip(SIDES, (base, head), strict=True)}
-        older, newer = self._sides.values()
+    def __init__(self, older: Mapping[str, Any] = NOTHING, newer: Mapping[str, Any] = NOTHING) -> None:
+        self._sides = dict(zip(SIDES, (older, newer), strict=True))
         names = dict.fromkeys((*newer["names"], *older["names"]))
         left_out = {*newer["left_out"], *({*older["left_out"]} - {*newer["names"]})}
         self.names = tuple(name for name in names if name not in left_out)

@@ -142,14 +142,10 @@ def both(
 ) -> Iterator[tuple[Prepared, Prepared]]:
     """Prepare two sides, see `prepared`; what can be kept is in gnnbench's cache folder."""
     requirements = [[part.text for part in side.of(Requirement)] for side in (base, head)]
-    cache, hidden = cache_folder(), not_usable(requirements)
-    is_built = any(part.folder is None for side in (base, head) for part in side.of(Commit))
-    prepare = partial(prepared, dependencies=dependencies, build=build, is_built=is_built and bool(build))
-    with ExitStack() as stack:
-        first, second = (
-            stack.enter_context(prepare(side, root, listener, cache=cache, hidden=hidden))
-            for side in (base, head)
-        )
+    is_built = bool(build) and any(part.folder is None for side in (base, head) for part in side.of(Commit))
+    prepare = partial(prepared, root=root, listener=listener, cache=cache_folder(), dependencies=dependencies)
+    prepare = partial(prepare, build=build, is_built=is_built, hidden=not_usable(requirements))
+    with prepare(base) as first, prepare(head) as second:
         if note := other_builds(first.versions, second.versions):
             listener.say(note)
         yield first, second
