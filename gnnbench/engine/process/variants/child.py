@@ -158,7 +158,8 @@ class Process(ABC):
         if status is None:
             return DiedError(self._side, f"closed its end of the pipe while {self._doing}")
         if status < 0:
-            how = f"was killed by {signal_name(-status)}"
+            names = (known.name for known in signal.Signals if known == -status)  # not all have one
+            how = f"was killed by {next(names, f'signal {-status}')}"
             if -status == signal.SIGKILL:
                 how += " (as the system does when memory runs out)"
         else:
@@ -168,13 +169,10 @@ class Process(ABC):
 
     def _last_line(self) -> str:
         """Return the last line of its output since the last command, pytest's progress left out."""
-        try:
-            with self._log.open("rb") as file:
-                size = file.seek(0, os.SEEK_END)
-                file.seek(max(self._seen_bytes, size - _TAIL_BYTES))
-                text = file.read().decode(errors="replace")
-        except OSError:
-            return ""
+        with self._log.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(self._seen_bytes, size - _TAIL_BYTES))
+            text = file.read().decode(errors="replace")
         lines = [line.strip().removeprefix("E   ") for line in text.splitlines()]
         lines = [line for line in lines if not _PROGRESS.fullmatch(line)]
         reasons = [line for line in lines if _REASON.match(line)]
@@ -289,14 +287,6 @@ def _link() -> tuple[int, Link]:
     """Return the file descriptor of a process's end of a link, and this process's end."""
     theirs, ours = socketpair()
     return theirs.detach(), Link(ours.detach(), secrets.token_hex(8) + " ")
-
-
-def signal_name(number: int) -> str:
-    """Return the name of a signal, such as `SIGKILL`; those for real-time uses have only numbers."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def _environment(changes: Mapping[str, str]) -> dict[str, str]:

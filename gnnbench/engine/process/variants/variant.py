@@ -67,8 +67,6 @@ def parse(text: str) -> Variant:
 
 def words(text: str) -> list[str]:
     """Return the parts of a variant."""
-    if "\0" in text:
-        raise UsageError(f"variant {text!r} contains a null character: remove it")
     try:
         return shlex.split(text)
     except ValueError as error:
