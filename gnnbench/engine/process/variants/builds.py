@@ -91,7 +91,7 @@ def built(
         OSError: the cache is full.
     """
     folder = cache / BUILDS / source.key(command)
-    fill = partial(_make, source, command, listener)
+    fill = partial(_make, source, command, listener, folder)
     with stored(folder, MOST_BYTES, fill, listener, f"built {source.name}"):
         yield folder / _TREE, _roots(folder / _ENVIRONMENT)
 

@@ -48,9 +48,9 @@ def overlay(requirements: Sequence[str], preparation: Preparation) -> Iterator[P
     today = _today()
     lasting = not dependencies and all(text in paths or is_pinned(text) for text in requirements)
     folder = preparation.cache / FOLDER / _key(requirements, paths, dependencies, None if lasting else today)
-    asked = one_line(" ".join(requirements))
+    packages, asked = folder / _PACKAGES, one_line(" ".join(requirements))
 
-    def fill(folder: Path) -> None:
+    def fill() -> None:
         further: tuple[str, ...] = ()
         if torch:
             listener.step(f"asking pip what {asked} needs")
@@ -58,10 +58,18 @@ def overlay(requirements: Sequence[str], preparation: Preparation) -> Iterator[P
             needed.check_space(folder.parent, listener)
             further = needed.others
         listener.step(f"installing {asked}")
-        _install(requirements, further, paths, folder / _PACKAGES, dependencies, root)
+        options = [f"--target={packages}", *(() if dependencies else ("--no-deps",))]
+        named = one_line(" ".join(f"pip:{text}" for text in requirements))
+        with tempfile.TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as copies:
+            sources = [
+                str(_source(paths[text], Path(copies, str(number)))) if text in paths else text
+                for number, text in enumerate(requirements)
+            ]
+            pip_install(options, [*further, *sources], root, named)
+        if not versions(packages):
+            raise UsageError(f"{named} installs nothing in this environment: check its environment markers")
 
     with stored(folder, _most_bytes(), fill, listener, f"installed {asked}"):
-        packages = folder / _PACKAGES
         if not lasting:
             releases = ", ".join(f"{name} {version}" for name, version in versions(packages).items())
             listener.say(f"{asked} resolved to {releases} (until the end of {today} UTC)")
@@ -100,28 +108,11 @@ def _left_out(parent: str, names: Iterable[str]) -> set[str]:
     return {name for name in names if name in made or Path(parent, name, "pyvenv.cfg").exists()}
 
 
-def _install(
-    requirements: Iterable[str],
-    further: Iterable[str],
-    paths: Mapping[str, Path],
-    target: Path,
-    dependencies: bool,
-    root: Path,
-) -> None:
-    asked = [*further]
-    with tempfile.TemporaryDirectory(dir=target.parent, ignore_cleanup_errors=True) as sources:
-        for number, text in enumerate(requirements):
-            path = paths.get(text)
-            if path and path.is_dir():
-                # A build writes into the source tree.
-                copy = Path(sources, str(number), path.name)
-                path = shutil.copytree(path, copy, symlinks=True, ignore=_left_out)
-            asked.append(str(path or text))
-        options = [f"--target={target}", *(() if dependencies else ("--no-deps",))]
-        named = one_line(" ".join(f"pip:{text}" for text in requirements))
-        pip_install(options, asked, root, named)
-    if not versions(target):
-        raise UsageError(f"{named} installs nothing in this environment: check its environment markers")
+def _source(path: Path, folder: Path) -> Path:
+    """Return what pip installs: an archive, or a copy of a folder, as a build writes into the source tree."""
+    if not path.is_dir():
+        return path
+    return shutil.copytree(path, folder / path.name, symlinks=True, ignore=_left_out)
 
 
 def _most_bytes() -> int:

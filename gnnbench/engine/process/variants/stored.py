@@ -18,7 +18,7 @@ _BYTES = "bytes"
 
 @contextmanager
 def stored(
-    folder: Path, most_bytes: int, fill: Callable[[Path], None], listener: Listener, done: str
+    folder: Path, most_bytes: int, fill: Callable[[], None], listener: Listener, done: str
 ) -> Iterator[None]:
     """Keep a folder while the context lasts; if it is not there, let `fill` make the folders in it.
 
@@ -37,7 +37,7 @@ def stored(
                 _empty(folder)  # of a run that was killed
                 start = RealTime.seconds()
                 try:
-                    fill(folder)
+                    fill()
                 except BaseException:
                     _empty(folder)
                     raise
