@@ -67,7 +67,7 @@ def counted(arguments: Sequence[str], folder: Path = ROOT) -> Iterator[tuple[str
         arguments: pytest's.
         folder: pytest's working directory, which is imported from.
     """
-    side = Prepared(".", (), {"PYTHONPATH": str(folder)}, None, False, {})
+    side = Prepared(".", environment={"PYTHONPATH": str(folder)})
     setting = Plan(arguments=arguments, folder=folder, timeout_seconds=ANSWER_SECONDS)
     with (
         Progress() as progress,

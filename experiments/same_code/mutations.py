@@ -116,7 +116,7 @@ def main() -> None:
     os.environ["GNNBENCH_CACHE"] = str(folder / "cache")
     os.chdir(_ROOT)
     base, head = prepare(folder)
-    sides = [Prepared(f"path:{tree}", (tree,), {}, None, False, {}, {}, True) for tree in (base, head)]
+    sides = [Prepared(f"path:{tree}", (tree,), has_code=True) for tree in (base, head)]
     setting = Plan(arguments=_SUITE, folder=_ROOT, timeout_seconds=120, cache=folder / "cache")
     affected.run(
         *sides, setting, SimpleNamespace(**dict.fromkeys(("say", "step", "update"), lambda *_: None))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .judge.schedule import Decision
     from .measure.clock import Call
     from .measure.seam import Pedantic
-    from .process.variants.preparation import Preparation
+    from .process.variants.prepare import Preparation
     from .show.document import Document
 
 

@@ -1,7 +1,6 @@
 """Repositories, wheels, and variants prepared from them in this process and in others."""
 
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -12,8 +11,7 @@ import psutil
 import pytest
 
 from gnnbench.engine.ground.errors import UsageError
-from gnnbench.engine.process.variants.prepare import prepared
-from gnnbench.engine.process.variants.variant import parse
+from gnnbench.engine.process.variants.variant import parse, prepared
 from tests.suite import ROOT
 
 ODD = "feature/ü;rm"
@@ -23,8 +21,7 @@ _HOLDER = """
 import sys, time
 from pathlib import Path
 from types import SimpleNamespace
-from gnnbench.engine.process.variants.prepare import prepared
-from gnnbench.engine.process.variants.variant import parse
+from gnnbench.engine.process.variants.variant import parse, prepared
 
 text, root, cache = sys.argv[1:]
 show = lambda line: print(line, flush=True)
@@ -121,15 +118,6 @@ def start(text, root, cache):
         stderr=subprocess.DEVNULL,
         text=True,
     )
-
-
-def interrupt(process):
-    """Press Ctrl-C; once more where Python met it in a finalizer, which cannot be interrupted."""
-    process.send_signal(signal.SIGINT)
-    try:
-        process.wait(10)
-    except subprocess.TimeoutExpired:
-        process.send_signal(signal.SIGINT)
 
 
 def held_tree(process):

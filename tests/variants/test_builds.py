@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from gnnbench.engine.process.variants import builds as module
-from gnnbench.engine.process.variants import extensions
+from gnnbench.engine.process.variants import places
 from tests.variants import compiled
 from tests.variants.repositories import commit, git, version
 
@@ -75,11 +75,7 @@ def test_the_build_that_was_used_longest_ago_is_removed_first(repository, prepar
 
 def test_a_build_that_fails_is_the_commit_s_fault_unless_the_disk_is_full(repository, prepare, monkeypatch):
     build = "echo no compiler >&2; exit 3"
-    with (
-        pytest.raises(module.UnbuildableError, match=r"git:v1 .* cannot be built: .*: no compiler"),
-        prepare("git:v1", repository, build=build),
-    ):
-        pass
+    prepare.fails("git:v1", repository, "git:v1 .* cannot be built: .*: no compiler", build=build)
     monkeypatch.setattr(module, "_FREE_BYTES", 2**80)
     full = "the cache folder .* cannot be written .No space left on device"
     prepare.fails("git:v1", repository, full, build=build)
@@ -134,7 +130,7 @@ def test_a_module_in_pythonpath_is_the_project_s_if_its_settings_name_it(tmp_pat
     for name in ("fastk/_k.abi3.so", "_j.abi3.so"):
         (site / name).touch()
     monkeypatch.setenv("PYTHONPATH", str(site))
-    assert extensions.in_use(folder) == {str(site / "fastk" / "_k.abi3.so")}
+    assert places.in_use(folder) == {str(site / "fastk" / "_k.abi3.so")}
 
 
 def test_what_a_compiler_says_is_in_the_message(prepare, tmp_path):

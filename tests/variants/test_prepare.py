@@ -65,7 +65,7 @@ def test_a_path_is_used_where_it_is(repository, prepare, tmp_path):
         assert made.commit is None
     prepare.fails("path:none", repository, "path:none does not exist .from .*: give the folder")
     prepare.fails("path:thing/__init__.py", repository, "is not a folder")
-    prepare.fails("path:~nobody-of-this-name/x", repository, "does not exist")
+    prepare.fails("path:~nobody-of-this-name/x", repository, "there is no such home folder")
 
 
 @pytest.mark.parametrize("text", ["git:v1", "pip:thing==1"])

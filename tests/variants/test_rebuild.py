@@ -7,9 +7,10 @@ from importlib.metadata import version
 import pytest
 
 from gnnbench.engine.ground import codec
+from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.measure.sources import Package, Sources, Tree, collect
 from gnnbench.engine.process.variants.import_roots import LEFT
-from gnnbench.engine.process.variants.rebuild import NotRebuiltError, differences, variant
+from gnnbench.engine.process.variants.rebuild import differences, variant
 from tests.variants import repositories
 from tests.variants.repositories import commit, git
 
@@ -29,7 +30,7 @@ def with_packages(sources=SAVED, **packages):
 
 
 def fails(saved, here, reason):
-    with pytest.raises(NotRebuiltError) as caught:
+    with pytest.raises(UsageError) as caught:
         variant(saved, here)
     assert str(caught.value) == f"the saved code cannot be built again: {reason}"
 

@@ -9,10 +9,9 @@ import pytest
 
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.process.variants import overlay, torch_release
-from gnnbench.engine.process.variants.prepare import both
 from gnnbench.engine.process.variants.requirement import Requirement
 from gnnbench.engine.process.variants.torch_release import not_usable, other_builds
-from gnnbench.engine.process.variants.variant import parse
+from gnnbench.engine.process.variants.variant import both, parse
 from tests.variants.repositories import wheel
 
 HERE = importlib.metadata.version("iniconfig")
@@ -128,8 +127,8 @@ def test_what_was_used_longest_ago_leaves_beyond_the_size_of_all_unless_a_run_us
     wheels, prepare, monkeypatch
 ):
     def kept():
-        folders = (prepare.cache / "overlays").glob("[!.]*/")
-        return sorted(overlay.versions(one)["torch"] for one in folders)
+        folders = prepare.cache.glob("overlays/[!.]*/packages")
+        return sorted(overlay.versions(folder)["torch"] for folder in folders)
 
     with prepare("pip:torch==1.5", wheels):
         pass

@@ -16,7 +16,7 @@ from ...engine.ground import git
 from ...engine.ground.errors import UsageError, unknown_name
 from ...engine.process.variants import variant
 from ...engine.process.variants.commit import Commit
-from ...engine.process.variants.overlay import local_path
+from ...engine.process.variants.prepare import local_path
 from ...engine.process.variants.worktree import Repository
 
 _NIGHT = re.compile(r"\.?dev(20\d\d)(\d\d)(\d\d)")

@@ -124,13 +124,14 @@ def both_sides(options: argparse.Namespace, plan: "Plan") -> "Iterator[tuple[Pre
     """Prepare BASE and HEAD, and show the progress of processes that run them."""
     from ..ground import environment
     from ..process.variants import variant
-    from ..process.variants.prepare import both
 
     sides = variant.parse(options.base), variant.parse(options.head)
     environment.let_idle_threads_sleep()  # the processes do so too
     with (
         Progress() as progress,
-        both(*sides, plan.folder, progress, dependencies=plan.dependencies, build=plan.build) as prepared,
+        variant.both(
+            *sides, plan.folder, progress, dependencies=plan.dependencies, build=plan.build
+        ) as prepared,
     ):
         yield *prepared, progress
 

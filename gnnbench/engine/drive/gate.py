@@ -18,7 +18,6 @@ from ..judge.comparison import Compared, Comparison
 from ..judge.verdict import Judgement, Thresholds, confirmed
 from ..process.plan import Plan
 from ..process.variants import fresh, rebuild, variant
-from ..process.variants.prepare import both
 from ..process.variants.variant import Variant
 from ..store import left_out, run_file
 from ..store.baseline import Record
@@ -198,7 +197,7 @@ class Judging:
             head = variant.parse(variant.WORKING_TREE)
             with (
                 signals.as_ctrl_c(),
-                both(self.base.variant, head, root, watcher, build=self.build) as sides,
+                variant.both(self.base.variant, head, root, watcher, build=self.build) as sides,
             ):
                 self.take(coordinator.run(*sides, plan, watcher))
         except UsageError as error:

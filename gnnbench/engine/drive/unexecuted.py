@@ -18,8 +18,8 @@ from ..measure.fingerprint.libraries import functions_differing
 from ..measure.fingerprint.machine_code import CONSTANTS
 from ..process.pairs import Pairs
 from ..process.processes import Terms
+from ..process.variants.builds import trapped
 from ..process.variants.child import SIDES
-from ..process.variants.trapped import trapped
 
 _NOTE = "executes none of the functions that differ in compiled code"
 

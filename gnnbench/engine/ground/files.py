@@ -114,16 +114,23 @@ def check_folder(folder: Path) -> None:
 
 
 @contextmanager
-def hold(lock: Path, cache: Path) -> Iterator[None]:
-    """Wait for a lock in the cache folder, in no folder that is removed, and hold it meanwhile."""
+def writing(cache: Path) -> Iterator[None]:
+    """Say in one line that the cache folder cannot be written, if that fails meanwhile."""
     try:
-        lock.parent.mkdir(parents=True, exist_ok=True)
-        held = FileLock(lock).acquire()
+        yield
     except OSError as error:
         raise UsageError(
-            f"the cache folder {cache} cannot be written ({error.strerror}); "
+            f"the cache folder {cache} cannot be written ({error.strerror or error}); "
             f"set {CACHE_VARIABLE} to another folder"
         ) from error
+
+
+@contextmanager
+def hold(lock: Path, cache: Path) -> Iterator[None]:
+    """Wait for a lock in the cache folder, in no folder that is removed, and hold it meanwhile."""
+    with writing(cache):
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        held = FileLock(lock).acquire()
     with held:
         yield
 

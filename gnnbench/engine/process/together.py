@@ -129,7 +129,6 @@ class Together:
             return {**collected, "sessions": [session.collected for session in self._begun]}
         imports.take_out()
         sys.path[:], sys.meta_path[:] = self._path, self._finders
-        self._trees.uninstall()
         self._trees = trees = Trees.read(self._terms["sessions"][number + 1][1])
         trees.install()
         trees.install_in_pytest()

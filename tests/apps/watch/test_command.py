@@ -163,7 +163,7 @@ def made_up(tmp_path, monkeypatch):
     }
     monkeypatch.setattr(Watched, "versions", lambda *words: four[four.index(words[-1]) if words[-1] else 0 :])
     monkeypatch.setattr(Watched, "ends", lambda *_: ("git:good", "git:main"))
-    monkeypatch.setattr(watching, "both", lambda base, head, *_, **__: nullcontext((base, head)))
+    monkeypatch.setattr(watching.variant, "both", lambda base, head, *_, **__: nullcontext((base, head)))
 
     def run(calls=99):
         left = iter(range(calls))

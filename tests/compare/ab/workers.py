@@ -40,7 +40,7 @@ class Watcher(Listener):
 
 
 def prepared(text, *trees, **variables):
-    return Prepared(text, trees, variables, None, False, {})
+    return Prepared(text, trees, variables)
 
 
 def machine(file, benchmarks, **noise):

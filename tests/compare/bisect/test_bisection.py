@@ -11,7 +11,6 @@ from gnnbench.engine.drive.bisect import bisection as module
 from gnnbench.engine.drive.bisect.line import Candidate, Cause, Line
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.judge.verdict import Thresholds
-from gnnbench.engine.process.variants.command import UnbuildableError
 from gnnbench.engine.process.variants.commit import Commit
 from tests.compare.ab.answers import answering, block, costing, done, inspected
 from tests.compare.ab.workers import Watcher, prepared
@@ -40,10 +39,10 @@ def bisection(tmp_path, monkeypatch):
         def prepare(variant, _root, _watcher, **_options):
             number = int(variant.of(Commit)[0].ref)
             if isinstance(candidates[number], str):
-                raise UnbuildableError(candidates[number])
+                raise UsageError(candidates[number])
             yield prepared(f"git:{number}", tmp_path / f"at {number}")
 
-        monkeypatch.setattr(module, "prepared", prepare)
+        monkeypatch.setattr(module.variant, "prepared", prepare)
         monkeypatch.setattr(module, "line", lambda *_: Line(tuple(steps)))
 
         def run(watcher=None, **more):

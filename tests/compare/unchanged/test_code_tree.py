@@ -18,7 +18,7 @@ def tree(tmp_path):
             path = tmp_path / file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(file)
-        given = Prepared("path:", roots, {}, None, dirty=False, versions={}, has_code=True)
+        given = Prepared("path:", roots, has_code=True)
         return CodeTree(given, tmp_path, ())
 
     return made

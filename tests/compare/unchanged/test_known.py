@@ -267,7 +267,7 @@ def test_a_change_of_an_installed_package_is_seen(package, monkeypatch, tmp_path
     monkeypatch.setattr(known, "environment_folders", lambda: (f"{installed}{os.sep}",))
 
     def digest():
-        return known.digest(package.sides()[0], (), package.folder, 1)
+        return known.digest(package.sides()[0], (), package.folder)
 
     found = [digest(), digest()]
     for change in (

@@ -27,7 +27,7 @@ from ...process.plan import Plan
 from ...process.processes import Terms
 from ...process.variants import variant
 from ...process.variants.collected import SETTINGS
-from ...process.variants.prepare import Prepared, prepared
+from ...process.variants.prepare import Prepared
 from ...process.variants.requirement import Requirement
 from ...process.variants.torch_release import not_usable
 from .. import affected, coordinator
@@ -106,7 +106,7 @@ def preparing(line: Line, plan: Plan, watcher: Listener, stack: ExitStack) -> Re
     variants = [variant.parse(candidate.variant) for candidate in line.candidates]
     requirements = [[part.text for part in side.of(Requirement)] for side in variants]
     assert plan.cache
-    prepare = partial(prepared, cache=plan.cache, apart=True, hidden=not_usable(requirements))
+    prepare = partial(variant.prepared, cache=plan.cache, apart=True, hidden=not_usable(requirements))
     prepare = partial(prepare, dependencies=plan.dependencies, build=plan.build)
     return cache(lambda at: stack.enter_context(prepare(variants[at], plan.folder, watcher)))
 

@@ -20,7 +20,7 @@ from ...measure.sources import installed
 from ...process.variants import variant
 from ...process.variants.command import call, last_line
 from ...process.variants.commit import Commit
-from ...process.variants.overlay import local_path
+from ...process.variants.prepare import local_path
 from ...process.variants.worktree import Repository
 
 FORM = "give git:REF, git:DIR@REF, or pip:NAME==VERSION"

@@ -10,8 +10,7 @@ from pathlib import Path
 from ...ground.files import cache_folder, project, real_path
 from ...measure.fingerprint.libraries import NATIVE, identity
 from ..variants.import_roots import LEFT, SUFFIXES, TestFiles, below
-from ..variants.preparation import import_roots
-from ..variants.prepare import Prepared
+from ..variants.prepare import Prepared, import_roots
 from ..variants.worktree import WORKTREES
 
 ABSENT = ""
@@ -36,15 +35,14 @@ class CodeTree:
         self, given: Prepared, folder: Path, suite: Iterable[Path], sources: Iterable[str] = ()
     ) -> None:
         here = () if given.has_code else import_roots(project(folder))
-        own = str(real_path(project(folder)))
         checkouts = {source: source for source in sources} | {
             place.source: place.tree for place in given.places
         }
         self._sources = {str(real_path(Path(tree))): source for source, tree in checkouts.items()}
-        self._roots = [real_path(root) for root in (*given.trees, *here, *map(Path, self._sources))]
+        self._roots = [str(real_path(root)) for root in (*given.trees, *here, *map(Path, self._sources))]
         self._trees = [real_path(root) for root in given.trees]
-        self._own = own
-        self._tests = TestFiles([*checkouts, own])
+        self._project = str(real_path(project(folder)))
+        self._tests = TestFiles([*checkouts, self._project])
         for place in suite:
             self._tests.add(str(real_path(place)))
         self._hashes: dict[str, str] = {}
@@ -54,10 +52,10 @@ class CodeTree:
         """Return the name of a file or folder; None: it is in none of the roots, or part of the suite."""
         for place in (path, os.path.realpath(path)):
             for root in self._roots:
-                if place == str(root):
+                name = below(place, root)
+                if name == "":
                     return "."
-                if place.startswith(f"{root}{os.sep}"):
-                    name = os.path.relpath(place, root)
+                if name:
                     is_suite = self._tests.has(self._callers(place, name))
                     return None if is_suite or self.path(name) not in (place, None) else name
         return None
@@ -67,12 +65,11 @@ class CodeTree:
         for tree, source in self._sources.items():
             if inside := below(path, tree):
                 return os.path.join(source, inside)
-        return os.path.join(self._own, name)
+        return os.path.join(self._project, name)
 
     def is_inside(self, path: str) -> bool:
         """Whether a path is in a folder of this side alone, so that the other side has another file there."""
-        own = (*self._trees, cache_folder() / WORKTREES)
-        return any(path.startswith(f"{root}{os.sep}") for root in own)
+        return any(below(path, str(root)) for root in (*self._trees, cache_folder() / WORKTREES))
 
     def path(self, name: str) -> str | None:
         """Return the path of the first file or folder of a name; None: there is none."""
@@ -108,30 +105,30 @@ class CodeTree:
 
         `folders`: names of those in which packages are looked for, besides the roots.
         """
-        places = [str(root / folder) for folder in ("", *folders) for root in self._roots]
+        places = [os.path.join(root, folder) for folder in ("", *folders) for root in self._roots]
         spec = None if name in LEFT else PathFinder.find_spec(name, places)
         if spec is None:
             return ABSENT
-        found = hashlib.sha256(os.path.basename(spec.origin or "").encode())
+        hashed = hashlib.sha256(os.path.basename(spec.origin or "").encode())
         for place in spec.submodule_search_locations or ():
             for parent, inner, names in os.walk(place):
                 inner[:] = sorted(filter(str.isidentifier, {*inner} - {*LEFT, _MADE}))
                 for file in (Path(parent, name) for name in sorted(names) if name.endswith(_CODE)):
                     content = identity(file) if NATIVE.search(file.name) else ""
-                    found.update(f"{os.path.relpath(file, place)}\0{content}\0".encode())
-        return found.hexdigest()
+                    hashed.update(f"{os.path.relpath(file, place)}\0{content}\0".encode())
+        return hashed.hexdigest()
 
     @cached_property
     def metadata(self) -> str:
         """A hash of the metadata of packages in the side's own trees, and of their `.pth` files."""
-        found = hashlib.sha256()
+        hashed = hashlib.sha256()
         for root in self._trees:
             for entry in sorted(root.iterdir()):
                 if entry.name.endswith(_METADATA):
                     for file in sorted((entry, *entry.rglob("*"))):
                         content = file.read_bytes() if file.is_file() else b""
-                        found.update(f"{file.relative_to(root)}\0".encode() + content + b"\0")
-        return found.hexdigest()
+                        hashed.update(f"{file.relative_to(root)}\0".encode() + content + b"\0")
+        return hashed.hexdigest()
 
 
 def searched(path: str, packages: Collection[str]) -> str:

@@ -20,8 +20,8 @@ _ALONE = ("I", "E")
 class Crossings:
     """Notes such files; there is one in a process."""
 
-    def __init__(self, trees: Trees, own: str) -> None:
-        self._trees, self._own = trees, own
+    def __init__(self, trees: Trees, package: str) -> None:
+        self._trees, self._package = trees, package
         self._foreign: set[str] = set()
         self._data: set[str] = set()
         self._shared: set[str] = set()
@@ -32,7 +32,7 @@ class Crossings:
 
     def note(self, path: str) -> None:
         """Note a file that is opened or imported."""
-        if path.startswith(self._own):
+        if path.startswith(self._package):
             return
         if path.endswith(".pyc"):
             try:
@@ -82,7 +82,7 @@ class Crossings:
         for path in {file for file in files if isinstance(file, str)}.union(_mapped()) - self._seen:
             self._seen.add(path)
             self.note(path)
-            if not path.startswith(self._own) and (file := self._trees.built(path)):
+            if not path.startswith(self._package) and (file := self._trees.built(path)):
                 self._built.add(file)
         for path in _opened():
             self.note(path)
@@ -147,15 +147,13 @@ def notes_on(
     crossed: Mapping[str, Mapping[str, Any]], differing: Collection[str], test: str
 ) -> Iterator[str]:
     """Yield a note on each file that both sides use although it differs, or may: of the suite, or built."""
-    own = os.sep + test.partition("::")[0]
+    file = os.sep + test.partition("::")[0]
+    shared = {path for files in crossed.values() for path in files["shared"]}
     tests = {path for files in crossed.values() for path in files["tests"]}
-    for path in sorted(
-        {path for files in crossed.values() for path in files["shared"]}.intersection(differing)
-    ):
-        is_conftest = os.path.basename(path) == SETTINGS[0]
-        folders = {os.path.dirname(file) + os.sep for file in tests if file.endswith(own)}
-        above = any(folder.startswith(os.path.dirname(path) + os.sep) for folder in folders)
-        if path.endswith(own) or (above if is_conftest else path not in tests):
+    for path in sorted(shared.intersection(differing)):
+        is_conftest, folder = os.path.basename(path) == SETTINGS[0], os.path.dirname(path) + os.sep
+        is_above = any(path.startswith(folder) for path in tests if path.endswith(file))
+        if path.endswith(file) or (is_above if is_conftest else path not in tests):
             yield f"both sides run today's {os.path.relpath(path)}"
     for side, files in crossed.items():
         for path in files["borrowed"]:

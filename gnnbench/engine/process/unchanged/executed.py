@@ -8,6 +8,7 @@ import atexit
 import cProfile
 import sys
 import threading
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import CodeType, FrameType
@@ -38,9 +39,9 @@ if sys.version_info >= (3, 12):
 
         def take(self) -> list[CodeType]:
             """Return the code of what ran since the last time."""
-            found, self._codes = self._codes, []
+            codes, self._codes = self._codes, []
             sys.monitoring.restart_events()
-            return found
+            return codes
 
         @contextmanager
         def resumed(self) -> Iterator[None]:
@@ -55,21 +56,21 @@ else:
         def __init__(self) -> None:
             super().__init__(subcalls=False, builtins=False)
             self._others: list[CodeType] = []
+            """Of what ran and is not profiled."""
 
         def __call__(self, frame: FrameType, _event: str, _argument: Any) -> None:
             """Go on where a program has given `sys.setprofile` what `sys.getprofile` returned before."""
-            self.note(frame.f_code)
+            self._others.append(frame.f_code)
             if sys.getprofile() is self:  # and not called by another profile function
                 self.disable()  # counts what has not ended: other ends would be taken for its end
                 self.enable()
 
-        def note(self, code: CodeType) -> None:
-            """Note what ran and is not profiled."""
-            self._others.append(code)
-
         def codes(self) -> list[CodeType]:
             """Return the code of what ran."""
-            return [*self._others, *(one.code for one in self.getstats() if isinstance(one.code, CodeType))]
+            return [
+                *self._others,
+                *(entry.code for entry in self.getstats() if isinstance(entry.code, CodeType)),
+            ]
 
         def clear(self) -> None:
             """Forget what ran."""
@@ -104,14 +105,11 @@ else:
         def take(self) -> list[CodeType]:
             """Return the code of what ran since the last time."""
             self._profile.disable()  # counts what has not ended
-            found = self._profile.codes()
-            inner: FrameType | None = sys._getframe()  # noqa: SLF001 - there is no public way to the frames
-            while inner:
-                found.append(inner.f_code)
-                inner = inner.f_back
+            codes = self._profile.codes()
+            codes += [frame.f_code for frame, _ in traceback.walk_stack(sys._getframe())]  # noqa: SLF001
             self._profile.clear()
             self._profile.enable()
-            return found
+            return codes
 
         @contextmanager
         def resumed(self) -> Iterator[None]:

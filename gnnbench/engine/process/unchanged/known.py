@@ -43,7 +43,7 @@ class Known:
     """What is known without a process."""
 
     collected: Mapping[str, Any]
-    """What a process said of the suite, see `manifest_builder.SUITE`; empty: nothing is known."""
+    """What a process said of the suite, see `collected.NOTHING`; empty: nothing is known."""
     skipped: Mapping[str, str]
     """The benchmarks that run the same code: why both sides skip each; empty: they do not."""
     why: Sequence[str] = ()
@@ -68,7 +68,7 @@ class Unchanged:
             self._why_not = "the sides have other environment variables"
         self._store: Path | None = None
         if cache is not None and not self._why_not:
-            self._store = cache / _FOLDER / digest(base, arguments, folder, VERSION)
+            self._store = cache / _FOLDER / digest(base, arguments, folder)
         self._tree = cache_calls(self._new_tree)
         self._records: dict[str, ManifestBuilder] = {}
 
@@ -89,22 +89,21 @@ class Unchanged:
         for file, manifest in _read(self._store):
             if collected and manifest.collected != collected:
                 continue
-            for one, other in permutations(range(len(SIDES))):
-                places = tuple(manifest.collected["places"])
-                here, there = (self._tree(side, places) for side in (one, other))
+            places = tuple(manifest.collected["places"])
+            for here, there in permutations(self._tree(side, places) for side in range(len(SIDES))):
                 if not manifest.fits(here):
                     continue
                 differing = manifest.difference(here, there)
-                found = manifest.of_other(there, differing)
+                other = manifest.of_other(there, differing)
                 if not collected:
                     why = list(differing.lines(manifest.steps))
-                    seconds = manifest.seconds(manifest.known.keys() - found.known.keys())
+                    seconds = manifest.seconds(manifest.known.keys() - other.known.keys())
                 collected = manifest.collected
-                skipped = {**found.known, **skipped}
+                skipped = {**other.known, **skipped}
                 with suppress(OSError):
                     os.utime(file)
-                if found.known and found != manifest:
-                    _keep(self._store, found)
+                if other.known and other != manifest:
+                    _save(self._store, other)
                 break
         return Known(collected, skipped, why, seconds)
 
@@ -113,9 +112,10 @@ class Unchanged:
         for number, side in enumerate(SIDES):
             if self._store is None or "used" not in collected[side]:
                 continue
-            tree = self._new_tree(number, collected[side]["places"])
-            root, seconds = project(self._folder), RealTime.seconds() - self._start
-            self._records[side] = ManifestBuilder(collected[side], tree, root, self._file_time, seconds)
+            tree, root = self._new_tree(number, collected[side]["places"]), project(self._folder)
+            builder = ManifestBuilder(collected[side], tree, root, self._file_time)
+            builder.add("", collected[side]["used"], RealTime.seconds() - self._start)
+            self._records[side] = builder
 
     def add(self, side: str, name: str, used: Mapping[str, Any], seconds: float, skipped: str = "") -> None:
         """Take what a process used for a benchmark, see `ManifestBuilder.add`."""
@@ -126,39 +126,35 @@ class Unchanged:
         """Save what both sides used."""
         for record in self._records.values():
             if self._store and (manifest := record.manifest()):
-                _keep(self._store, manifest)
+                _save(self._store, manifest)
         self._records.clear()
 
     def _new_tree(self, side: int, places: Sequence[str]) -> CodeTree:
-        found = (self._folder / place.partition("::")[0] for place in places)
+        suite = (self._folder / place.partition("::")[0] for place in places)
         sources = [place.source for given in self._sides for place in given.places]
-        return CodeTree(self._sides[side], self._folder, found, sources)
+        return CodeTree(self._sides[side], self._folder, suite, sources)
 
 
 def _read(store: Path) -> list[tuple[Path, Manifest]]:
     """Return the manifests in a folder, the last used ones first; what cannot be read is left out."""
-    found = []
-    for file in sorted(store.glob("*.json"), key=_time, reverse=True):
+    manifests = []
+    for file in _newest_first(store):
         with suppress(OSError, ValueError):
-            content = json.loads(file.read_bytes())
-            found.append((file, codec.decode(content, Manifest)))
-    return found
+            manifests.append((file, codec.decode(json.loads(file.read_bytes()), Manifest)))
+    return manifests
 
 
-def _keep(store: Path, manifest: Manifest) -> None:
+def _save(store: Path, manifest: Manifest) -> None:
     """Save a manifest, and remove the oldest; without a writable cache, the next run knows less."""
     with suppress(OSError):
         text = codec.as_text(manifest)
         write_whole(store / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json", text)
-        for file in sorted(store.glob("*.json"), key=_time, reverse=True)[_MOST:]:
+        for file in _newest_first(store)[_MOST:]:
             file.unlink(missing_ok=True)
 
 
-def _time(file: Path) -> float:
-    try:
-        return file.stat().st_mtime
-    except OSError:
-        return 0.0
+def _newest_first(store: Path) -> list[Path]:
+    return sorted(store.glob("*.json"), key=lambda file: file.stat().st_mtime, reverse=True)
 
 
 def _file_time() -> float:
@@ -176,22 +172,21 @@ def _variables(given: Prepared) -> list[tuple[str, str]]:
     )
 
 
-def digest(given: Prepared, arguments: Sequence[str], folder: Path, version: int) -> str:
+def digest(given: Prepared, arguments: Sequence[str], folder: Path) -> str:
     """Return a hash of all that is not code under test, and that a side's code may depend on.
 
     Of installed packages, the place, size and time of each file count; of Python, its executable's.
     """
-    found = hashlib.sha256(f"{version} {METHOD} {sys.version}\0".encode())
-    found.update(environment.name(environment.collect()).encode())
-    found.update(repr((list(arguments), str(folder), sys.flags)).encode())
     executable = Path(sys.executable).resolve()
-    found.update(repr((str(executable), _state(executable.stat()))).encode())
+    python = sys.version, sys.flags, str(executable), _state(executable.stat())
+    machine = environment.name(environment.collect())
+    what = VERSION, METHOD, python, machine, list(arguments), str(folder), _variables(given)
+    hashed = hashlib.sha256(repr(what).encode("utf-8", "surrogateescape"))
     for place in environment_folders():
         if Path(place).name in _INSTALLED:
             for line in _files(place):
-                found.update(line.encode("utf-8", "surrogateescape"))
-    found.update(repr(_variables(given)).encode("utf-8", "surrogateescape"))
-    return found.hexdigest()[:32]
+                hashed.update(line.encode("utf-8", "surrogateescape"))
+    return hashed.hexdigest()[:32]
 
 
 def _files(folder: str) -> Iterator[str]:

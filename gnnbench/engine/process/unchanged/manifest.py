@@ -138,8 +138,8 @@ def _changed(name: str, before: bytes | None, after: bytes | None) -> set[str] |
     """Return the functions that differ between two files; None: the whole file counts as changed."""
     if before is None or after is None or not name.endswith(".py"):
         return None
-    one, other = SourceCode.of(before), SourceCode.of(after)
-    return one.changed(other) if one.top == other.top else None
+    old, new = SourceCode.of(before), SourceCode.of(after)
+    return old.changed(new) if old.top == new.top else None
 
 
 class _Outline(Bytecodes):
@@ -175,10 +175,10 @@ class SourceCode:
         except (SyntaxError, ValueError, RecursionError):
             return cls(hashlib.sha256(content).hexdigest(), {})
         whole, functions = Bytecodes(), dict[str, tuple[str, ...]]()
-        for one in nested(code):
-            if one.co_flags & inspect.CO_OPTIMIZED:
-                name = one.co_qualname
-                functions[name] = (*functions.get(name, ()), whole.digest(one))
+        for inner in nested(code):
+            if inner.co_flags & inspect.CO_OPTIMIZED:
+                name = inner.co_qualname
+                functions[name] = (*functions.get(name, ()), whole.digest(inner))
         return cls(_Outline().digest(code), functions)
 
     def changed(self, other: Self) -> set[str]:

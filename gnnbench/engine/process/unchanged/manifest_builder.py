@@ -6,12 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..variants.collected import SETTINGS
+from ..variants.collected import NOTHING, SETTINGS
 from .code_tree import CodeTree
 from .manifest import METADATA, Manifest, UsedStep
-
-SUITE = ("names", "declared", "left_out", "notes", "excluded", "refused", "places", "folders", "rootdir")
-"""What a process says of its suite."""
 
 
 class ManifestBuilder:
@@ -20,22 +17,17 @@ class ManifestBuilder:
     `start`: the time of a file that was written when the process began, in seconds since the epoch.
     """
 
-    def __init__(
-        self, collected: Mapping[str, Any], tree: CodeTree, folder: Path, start: float, seconds: float
-    ) -> None:
-        used = collected["used"]
-        self._collected = {key: collected[key] for key in SUITE}
-        self._tree, self._folder = tree, folder
-        self._start = start
+    def __init__(self, collected: Mapping[str, Any], tree: CodeTree, folder: Path, start: float) -> None:
+        self._collected = {key: collected[key] for key in NOTHING}
+        self._tree, self._folder, self._start = tree, folder, start
         self._suite: set[str] = set()
         self._suite_folders: set[str] = set()
         self._steps: list[UsedStep] = []
         self._unseen = ""
         self._written: set[str] = set()
-        self._path: Sequence[str] = used["path"]
+        self._path: Sequence[str] = collected["used"]["path"]
         self._folders: dict[str, None] = {}
         """Names of the folders of the side's code in which top-level modules are looked for."""
-        self.add("", used, seconds)
 
     def add(self, name: str, used: Mapping[str, Any], seconds: float, skipped: str = "") -> None:
         """Note what was used until the end of a benchmark.
@@ -52,28 +44,21 @@ class ManifestBuilder:
         self._suite |= others - set(used["listed"])
         self._suite_folders |= others & set(used["listed"])
         once, every = (
-            {own: names for path, names in used[kind].items() if (own := tree.name(path))}
+            {file: names for path, names in used[kind].items() if (file := tree.name(path))}
             for kind in ("once", "every")
         )
-        folders = [name for name in self._own(used["path"]) if name != "."]
+        folders = [name for name in self._names(used["path"]) if name != "."]
         self._folders |= dict.fromkeys(folders)
-        parts = {
-            "file": sorted({*self._own(used["read"]), *self._own(used["native"])}),
-            "names": [*self._own(used["listed"]), *folders],
-            "package": used["asked"],
-        }
-        self._steps.append(
-            UsedStep(
-                "" if self._unseen else name,
-                skipped,
-                once,
-                every,
-                [f"{kind} {name}" for kind, names in parts.items() for name in names],
-                round(seconds, 3),
-            )
-        )
+        files = {*self._names(used["read"]), *self._names(used["native"])}
+        parts = [
+            *(f"file {name}" for name in sorted(files)),
+            *(f"names {name}" for name in (*self._names(used["listed"]), *folders)),
+            *(f"package {name}" for name in used["asked"]),
+        ]
+        name = "" if self._unseen else name
+        self._steps.append(UsedStep(name, skipped, once, every, parts, round(seconds, 3)))
 
-    def _own(self, paths: Iterable[str]) -> list[str]:
+    def _names(self, paths: Iterable[str]) -> list[str]:
         """Return the names of the files and folders that are part of the side's code."""
         return list(filter(None, map(self._tree.name, paths)))
 
@@ -84,7 +69,7 @@ class ManifestBuilder:
         tree, (first, *others) = self._tree, self._steps
         files = {name for step in self._steps for name in (*step.once, *step.every)}
         used = {f"file {name}" for name in files}.union(*(step.parts for step in self._steps))
-        files |= {part.removeprefix("file ") for part in used if part.startswith("file ")}
+        files = {part.removeprefix("file ") for part in used if part.startswith("file ")}
         suite = self._suite - self._written
         if any(map(self._is_new, (*suite, *filter(None, map(tree.path, files))))):
             return None  # it may have been changed since it was used

@@ -11,9 +11,10 @@ import os
 import site
 import sys
 import sysconfig
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from types import CodeType, FrameType
+from types import CodeType
 from typing import Any
 
 from ...measure.fingerprint import libraries
@@ -43,16 +44,12 @@ _COMPILER = os.path.join("torch", "_dynamo", "convert_frame.py")
 
 def environment_folders() -> tuple[str, ...]:
     """Return the folders of Python and of installed packages, each with a separator at the end."""
-    named = ("stdlib", "platstdlib", "purelib", "platlib")
-    found = {sysconfig.get_path(name) for name in named} | {
-        *site.getsitepackages(),
-        site.getusersitepackages(),
-    }
+    kinds = ("stdlib", "platstdlib", "purelib", "platlib")
     base = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix, "installed_base": sys.base_prefix}
-    found |= {sysconfig.get_path(name, vars=base) for name in named}
-    found |= {os.path.join(prefix, "lib") for prefix in (sys.prefix, sys.base_prefix)}
-    both = {place for folder in found if folder for place in (folder, os.path.realpath(folder))}
-    return tuple(sorted(f"{place}{os.sep}" for place in both))
+    folders = {sysconfig.get_path(kind, vars=prefixes) for kind in kinds for prefixes in ({}, base)}
+    folders |= {os.path.join(prefix, "lib") for prefix in (sys.prefix, sys.base_prefix)}
+    folders |= {*site.getsitepackages(), site.getusersitepackages()}
+    return tuple(sorted(f"{place}{os.sep}" for place in folders | set(map(os.path.realpath, folders))))
 
 
 class Used:
@@ -175,13 +172,13 @@ class Used:
         `unseen`: why something was not noted; empty: nothing.
         """
         once: dict[str, set[str]] = {}
-        often: dict[str, set[str]] = {}
+        every: dict[str, set[str]] = {}
         in_calls = set.intersection(*(set(map(id, codes)) for codes in calls)) if calls else set[int]()
         ran = [*self._codes, *self._executed.take(), *itertools.chain(*calls)]
         for codes, known in ((self._shared, ()), (ran, in_calls)):
             for code in codes:
                 if self._counts(code.co_filename) and not code.co_filename.startswith(_OWN):
-                    kind = often if id(code) in known else once
+                    kind = every if id(code) in known else once
                     kind.setdefault(os.path.abspath(code.co_filename), set()).add(code.co_qualname)
                 if code.co_name.startswith("_compile") and code.co_filename.endswith(_COMPILER):
                     self._unseen = self._unseen or "torch.compile inlines functions"
@@ -191,12 +188,12 @@ class Used:
         if "numba" in sys.modules:
             self._unseen = self._unseen or "numba compiles functions from their bytecode"
         native = map(str, libraries.loaded.__wrapped__(0))  # which may be loaded without an import
-        unrun = self._imported - {*once, *often}  # as where an import fails
+        unrun = self._imported - {*once, *every}  # as where an import fails
         asked = self._asked.union(name.partition(".")[0] for name in list(sys.modules)) - self._reported
         self._reported |= asked
         taken = {
             "once": {file: sorted(names) for file, names in once.items()},
-            "every": {file: sorted(names) for file, names in often.items()},
+            "every": {file: sorted(names) for file, names in every.items()},
             "asked": sorted(asked),
             "written": sorted(filter(self._counts, list(self._written))),
             "read": sorted(filter(self._counts, {*self._read, *unrun})),
@@ -241,11 +238,5 @@ def _is_import() -> bool:
 
 def _is_own() -> bool:
     """Whether this package caused an audit event: it looks for native libraries in packages' folders."""
-    frame: FrameType | None = sys._getframe(3)  # noqa: SLF001
-    for _ in range(_NEAR):
-        if frame is None:
-            break
-        if frame.f_code.co_filename.startswith(_OWN):
-            return True
-        frame = frame.f_back
-    return False
+    near = itertools.islice(traceback.walk_stack(sys._getframe(3)), _NEAR)  # noqa: SLF001
+    return any(frame.f_code.co_filename.startswith(_OWN) for frame, _ in near)

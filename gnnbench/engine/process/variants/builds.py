@@ -17,24 +17,26 @@ import sysconfig
 import tempfile
 import venv
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
-from functools import cache
+from contextlib import ExitStack, contextmanager
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 
-from ...ground import git, units
-from ...ground.cpu import RealTime
-from ...ground.errors import one_line
+from ...ground import git
+from ...ground.errors import UsageError, one_line
 from ...ground.files import hold, locked
 from ...interfaces import Listener
+from ...measure.fingerprint.disassembly import set_traps
 from ...measure.fingerprint.libraries import BUILDS
-from .command import UnbuildableError, call
-from .preparation import import_roots
+from .command import call
+from .prepare import Prepared, import_roots
+from .stored import stored
 from .worktree import Repository
 
 MOST_BYTES = 10 * 2**30
 """Size of all builds, at most; those that are in use are never removed."""
-_TREE, _ENVIRONMENT, _BYTES = "tree", "environment", "bytes"
+_TREE, _ENVIRONMENT = "tree", "environment"
 _FREE_BYTES = 2**26
 """A build that fails with less free space than this is not blamed on the commit."""
 _PARENT = "_gnnbench.pth"
@@ -66,14 +68,9 @@ class Source:
     changed: Collection[str] = ()
     """Paths from the repository's top, new and removed files included."""
 
-    @property
-    def top(self) -> Path:
-        """The repository's top."""
-        return self.repository.root.joinpath(*[".."] * len(self.repository.prefix.parts))
-
     def key(self, command: str) -> str:
         """Return the name of a build: a hash of all that decides what is built."""
-        changed = [(name, _digest(self.top / name)) for name in sorted(self.changed)]
+        changed = [(name, _digest(self.repository.top / name)) for name in sorted(self.changed)]
         tree = git.tree(self.repository.root, self.commit)
         variables = sorted(item for item in os.environ.items() if _VARIABLES.match(item[0]))
         python = (sys.version, sys.prefix, *_installed())
@@ -87,38 +84,44 @@ def built(
 ) -> Iterator[tuple[Path, tuple[Path, ...]]]:
     """Return a checkout with its submodules that a shell command has built, in the package's folder.
 
-    After it come further folders from which what was built is imported.
-    Builds are kept without git's own files; those that were used longest ago are removed first.
+    After it come further folders from which what was built is imported. Git's own files are not there.
 
     Raises:
-        UnbuildableError: the command or a submodule fails.
+        UsageError: the command or a submodule fails.
         OSError: the cache is full.
     """
-    builds = cache / BUILDS
-    folder = builds / source.key(command)
-    size = folder / _BYTES
-    with ExitStack() as use:
-        with hold(builds / ".lock", cache):
-            folder.mkdir(exist_ok=True)
-            use.enter_context(locked(folder, fcntl.LOCK_SH))
-        with hold(builds / f".{folder.name}.lock", cache):
-            if not size.exists():
-                for name in (_TREE, _ENVIRONMENT):
-                    shutil.rmtree(folder / name, ignore_errors=True)  # of a run that was killed
-                listener.step(f"building {source.name}: {command}")
-                start = RealTime.seconds()
-                _make(folder, source, command)
-                took = units.duration(RealTime.seconds() - start)
-                size.write_text(str(sum(file.lstat().st_size for file in folder.rglob("*"))))
-                listener.say(f"built {source.name} in {took}, which counts towards no budget")
-        os.utime(size)
-        with hold(builds / ".lock", cache):
-            _clear(builds, listener)
+    folder = cache / BUILDS / source.key(command)
+    fill = partial(_make, source, command, listener, folder)
+    with stored(folder, MOST_BYTES, fill, listener, f"built {source.name}"):
         yield folder / _TREE, _roots(folder / _ENVIRONMENT)
 
 
 @contextmanager
-def copied(build: Path) -> Iterator[Path]:
+def trapped(side: Prepared, functions: Mapping[str, Collection[str]]) -> Iterator[Prepared]:
+    """Return a side with copies of its builds, whose process ends when it executes one of some functions.
+
+    `functions`: names by library's file name, see `disassembly`.
+    """
+    builds = [build for place in side.places if (build := Path(place.tree).parent).parent.name == BUILDS]
+    with ExitStack() as stack:
+        copies = {build: stack.enter_context(_copied(build)) for build in builds}
+        for folder in copies.values():
+            for library, names in functions.items():
+                for file in folder.rglob(library):
+                    set_traps(file, names)
+
+        def moved(path: Path) -> Path:
+            build = next((build for build in builds if path.is_relative_to(build)), None)
+            return path if build is None else copies[build] / path.relative_to(build)
+
+        trees, places = tuple(map(moved, side.trees)), tuple(map(copy, side.places))
+        for place in places:
+            place.tree = str(moved(Path(place.tree)))
+        yield replace(side, trees=trees, places=places)
+
+
+@contextmanager
+def _copied(build: Path) -> Iterator[Path]:
     """Return a copy of a kept build that is in use; it shares the files."""
     builds = build.parent
     with ExitStack() as use:
@@ -130,8 +133,9 @@ def copied(build: Path) -> Iterator[Path]:
         yield folder
 
 
-def _make(folder: Path, source: Source, command: str) -> None:
+def _make(source: Source, command: str, listener: Listener, folder: Path) -> None:
     """Check a commit out, fetch its submodules, copy what differs from it, and run the command."""
+    listener.step(f"building {source.name}: {command}")
     repository, tree = source.repository, folder / _TREE
     clone = ("clone", "--quiet", "--shared", "--no-checkout", "--template=", "--")
     checkout = f"{source.name} cannot be built: its checkout"
@@ -145,10 +149,10 @@ def _make(folder: Path, source: Source, command: str) -> None:
     fetch = ("submodule", "update", "--init", "--recursive", "--quiet")
     _run(_git(*fetch), tree, f"{source.name} cannot be built: its submodules")
     for name in source.changed:
-        _copy(source.top / name, tree / name)
+        _copy(repository.top / name, tree / name)
     where = tree / repository.prefix
     if where.is_dir():  # else `prepare` says so
-        environment = _environment(folder / _ENVIRONMENT, source.top)
+        environment = _environment(folder / _ENVIRONMENT, repository.top)
         shell = ["sh", "-c", f"exec 2>&1\n{command}"]
         _run(shell, where, f"{source.name} cannot be built: {shlex.quote(command)}", environment)
         _complete(where, folder / _ENVIRONMENT)
@@ -220,7 +224,7 @@ def _run(
         lines = [*filter(None, map(str.strip, (answer.stdout + answer.stderr).splitlines()))]
         telling = list(dict.fromkeys(filter(_ERROR.search, lines)))[:_LINES]
         reason = "; ".join(map(one_line, telling or lines[-_LINES:])) or f"exit status {answer.returncode}"
-        raise UnbuildableError(f"{what}: {reason}")
+        raise UsageError(f"{what}: {reason}")
 
 
 def _git(*arguments: str) -> list[str]:
@@ -246,24 +250,3 @@ def _installed() -> list[str]:
     """Return the names and versions of all that is installed here."""
     places = (Path(place).glob("*-info") for place in sys.path if _is_installed(place))
     return sorted(info.name for infos in places for info in infos)
-
-
-def _clear(builds: Path, listener: Listener) -> None:
-    """Remove unfinished builds and those that were used longest ago; the caller holds the lock."""
-    known = []
-    for folder in builds.glob("[!.]*/"):
-        known.append((-1.0, 0, folder))
-        with suppress(OSError, ValueError):
-            size = folder / _BYTES
-            known[-1] = (size.stat().st_mtime, int(size.read_text()), folder)
-    total = 0
-    for used_at, size_bytes, folder in sorted(known, reverse=True):
-        total += size_bytes
-        if total > MOST_BYTES or used_at < 0:
-            with suppress(BlockingIOError), locked(folder, fcntl.LOCK_EX | fcntl.LOCK_NB):
-                total -= size_bytes
-                try:
-                    (folder / _BYTES).unlink(missing_ok=True)
-                    shutil.rmtree(folder)
-                except OSError as error:
-                    listener.say(f"{folder} cannot be removed ({error.strerror}); the next run tries again")

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from socket import socketpair
-from types import TracebackType
 from typing import Any, Self
 
 from ...ground.cpu import RealTime
@@ -127,13 +126,13 @@ class Process(ABC):
         while True:
             left = deadline - RealTime.seconds()
             try:
-                found = self._link.receive(min(_TICK_SECONDS, max(0.0, left)))
+                answer = self._link.receive(min(_TICK_SECONDS, max(0.0, left)))
             except ClosedError:
                 raise self._died() from None
-            if found is not None:
-                if number is None or found.get("number") in (None, number):
-                    return found
-                self._early[found.get("number")] = found
+            if answer is not None:
+                if number is None or answer.get("number") in (None, number):
+                    return answer
+                self._early[answer.get("number")] = answer
             if self.status(0.0) is not None:
                 raise self._died()
             if left <= 0:
@@ -149,9 +148,7 @@ class Process(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self.quit()
         self.stop(_QUIT_SECONDS if kind is None else 0.0)
@@ -161,7 +158,8 @@ class Process(ABC):
         if status is None:
             return DiedError(self._side, f"closed its end of the pipe while {self._doing}")
         if status < 0:
-            how = f"was killed by {signal_name(-status)}"
+            names = (known.name for known in signal.Signals if known == -status)  # not all have one
+            how = f"was killed by {next(names, f'signal {-status}')}"
             if -status == signal.SIGKILL:
                 how += " (as the system does when memory runs out)"
         else:
@@ -171,13 +169,10 @@ class Process(ABC):
 
     def _last_line(self) -> str:
         """Return the last line of its output since the last command, pytest's progress left out."""
-        try:
-            with self._log.open("rb") as file:
-                size = file.seek(0, os.SEEK_END)
-                file.seek(max(self._seen_bytes, size - _TAIL_BYTES))
-                text = file.read().decode(errors="replace")
-        except OSError:
-            return ""
+        with self._log.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(self._seen_bytes, size - _TAIL_BYTES))
+            text = file.read().decode(errors="replace")
         lines = [line.strip().removeprefix("E   ") for line in text.splitlines()]
         lines = [line for line in lines if not _PROGRESS.fullmatch(line)]
         reasons = [line for line in lines if _REASON.match(line)]
@@ -207,9 +202,12 @@ class Child(Process):
 
         `trees`: where its modules are. `sessions`: if there are several, also the side of each, 0 or 1.
         """
+        files = []
+        for number, part in enumerate([part for _, part in sessions] or [trees]):
+            files.append(str(log.with_suffix(f".trees{number or ''}")))
+            part.save(files[-1])
         theirs, link = _link()
         super().__init__(side, log, link)
-        files = [str(log.with_suffix(f".trees{number or ''}")) for number in range(max(len(sessions), 1))]
         python = [
             *under,
             sys.executable,
@@ -228,8 +226,6 @@ class Child(Process):
             **(terms or {}),
         }
         try:
-            for each, file in zip([part for _, part in sessions] or [trees], files, strict=True):
-                each.save(file)
             with log.open("wb") as output:
                 self._process = subprocess.Popen(  # noqa: S603
                     [*python, json.dumps(given), *arguments],
@@ -241,9 +237,6 @@ class Child(Process):
                     pass_fds=(theirs,),
                     start_new_session=True,
                 )
-        except BaseException:
-            self._link.close()
-            raise
         finally:
             os.close(theirs)
         self.pid = self._process.pid
@@ -296,20 +289,12 @@ def _link() -> tuple[int, Link]:
     return theirs.detach(), Link(ours.detach(), secrets.token_hex(8) + " ")
 
 
-def signal_name(number: int) -> str:
-    """Return the name of a signal, such as `SIGKILL`; those for real-time uses have only numbers."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
 def _environment(changes: Mapping[str, str]) -> dict[str, str]:
     """Return this process's variables and the changes, without those of a pytest that it runs in."""
-    kept = {
+    inherited = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith("PYTEST_XDIST_") and name != "PYTEST_CURRENT_TEST"
     }
     # Idle OpenMP threads that spin would disturb the other side.
-    return {"OMP_WAIT_POLICY": "PASSIVE", **kept, **changes}
+    return {"OMP_WAIT_POLICY": "PASSIVE", **inherited, **changes}

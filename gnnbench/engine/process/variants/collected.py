@@ -23,12 +23,13 @@ _CHOOSING = tuple(
 """Options that decide which benchmarks there are."""
 _USE = re.compile(rb"def \w+\([^)]*\bbenchmark\b")
 _NO_DEFAULT = "none of the selected benchmarks is a default one; give --gnn-all too, after --"
-_EMPTY: Mapping[str, Any] = {
+NOTHING: Mapping[str, Any] = {
     **dict.fromkeys(("names", "left_out", "declared", "notes", "excluded", "places"), ()),
     "refused": {},
     "folders": None,
     "rootdir": ".",
 }
+"""What a process says of a suite in which there is nothing."""
 _REMEDY = "correct its pattern, unless it is for another machine"
 
 
@@ -53,16 +54,15 @@ def marked(item: Any, name: str) -> str | None:
 def foreign_fixture(item: Any) -> str:
     """Say whose fixture `benchmark` a test has, and how to get pytest-benchmark's; empty: it has that one."""
     known = getattr(item, "_fixtureinfo", None)
-    for one in reversed(known.name2fixturedefs.get("benchmark", ()) if known else ()):
-        module = one.func.__module__
+    for fixture in reversed(known.name2fixturedefs.get("benchmark", ()) if known else ()):
+        module = fixture.func.__module__
         if module.partition(".")[0] == "pytest_benchmark":
             return ""
-        if "benchmark" not in one.argnames:
-            option = off(item.config, module)
-            remedy = f"; {option} leaves it out" if option else ""
-            return (
-                f"its fixture `benchmark` is that of {owner(item.config, module, one.func.__code__)}{remedy}"
-            )
+        if "benchmark" not in fixture.argnames:
+            plugin, whose = _plugin(item.config, module), owner(item.config, module, fixture.func.__code__)
+            name = plugin and item.config.pluginmanager.get_name(plugin[0])
+            remedy = f"; -p no:{name} leaves it out" if plugin else ""
+            return f"its fixture `benchmark` is that of {whose}{remedy}"
     return ""
 
 
@@ -70,12 +70,6 @@ def owner(config: Any, module: str, code: CodeType) -> str:
     """Return the installed distribution of a plugin, such as `pytest-cov`, or else the file."""
     plugin = _plugin(config, module)
     return str(plugin[1].metadata["name"]) if plugin else os.path.relpath(code.co_filename)
-
-
-def off(config: Any, module: str) -> str:
-    """Return the option of pytest that leaves an installed plugin out; empty: it is none."""
-    plugin = _plugin(config, module)
-    return f"-p no:{config.pluginmanager.get_name(plugin[0])}" if plugin else ""
 
 
 def _plugin(config: Any, module: str) -> tuple[Any, Any] | None:
@@ -97,9 +91,9 @@ def whole_folders(config: Any) -> list[str] | None:
     named = [Path(config.invocation_params.dir, argument) for argument in config.args]
     if selects or getattr(option, "lf", False) or any(word.startswith(_CHOOSING) for word in typed):
         return None
-    if not all(one.is_dir() for one in named):
+    if not all(map(Path.is_dir, named)):
         return None
-    return [Path(os.path.relpath(one, config.rootpath)).as_posix() for one in named]
+    return [Path(os.path.relpath(folder, config.rootpath)).as_posix() for folder in named]
 
 
 def unmatched(settings: Settings, names: Collection[str], folders: Collection[str]) -> list[str]:
@@ -108,9 +102,10 @@ def unmatched(settings: Settings, names: Collection[str], folders: Collection[st
     `folders`: these, relative to rootdir. Rules whose pattern names another folder are left out.
     """
     return [
-        f"{settings.place(one)} ({one.benchmarks}) matches no benchmark here: {_REMEDY}"
-        for one in settings.rules
-        if any(_may_be_in(folder, one.benchmarks) for folder in folders) and not any(map(one.matches, names))
+        f"{settings.place(rule)} ({rule.benchmarks}) matches no benchmark here: {_REMEDY}"
+        for rule in settings.rules
+        if any(_may_be_in(folder, rule.benchmarks) for folder in folders)
+        and not any(map(rule.matches, names))
     ]
 
 
@@ -123,9 +118,8 @@ def _may_be_in(folder: str, pattern: str) -> bool:
 class Suite:
     """What both sides say of the tests that they have collected."""
 
-    def __init__(self, base: Mapping[str, Any] | None = None, head: Mapping[str, Any] | None = None) -> None:
-        self._sides = {side: given or _EMPTY for side, given in zip(SIDES, (base, head), strict=True)}
-        older, newer = self._sides.values()
+    def __init__(self, older: Mapping[str, Any] = NOTHING, newer: Mapping[str, Any] = NOTHING) -> None:
+        self._sides = dict(zip(SIDES, (older, newer), strict=True))
         names = dict.fromkeys((*newer["names"], *older["names"]))
         left_out = {*newer["left_out"], *({*older["left_out"]} - {*newer["names"]})}
         self.names = tuple(name for name in names if name not in left_out)
@@ -133,7 +127,7 @@ class Suite:
         self.left_out = tuple(name for name in names if name in left_out)
         """Benchmarks of gnnbench that are not selected, but can be visited: the newer side says that they are
         not default ones."""
-        self.declared = frozenset(name for one in self._sides.values() for name in one["declared"])
+        self.declared = frozenset(name for side in self._sides.values() for name in side["declared"])
         """The tests that request the fixture `benchmark` themselves; others may get it indirectly."""
         self.places: tuple[str, ...] = tuple(newer["places"])
         """The folders, files and ids among pytest's arguments, as the newer side reads them."""
@@ -157,31 +151,29 @@ class Suite:
         return self.benchmarks
 
     def notes(self, *, all_named: bool = False) -> list[str]:
-        """Return a line on each thing that their pytest does otherwise than the suite says.
-
-        Files that a side cannot collect are among them.
+        """Return a line on each file that a side cannot collect, and each thing that pytest does otherwise.
 
         `all_named`: whether the benchmarks were named, so that no line says that only default ones run.
         """
-        own = [line for one in self._sides.values() for line in (*one["notes"], *one["excluded"])]
+        lines = [line for side in self._sides.values() for line in (*side["notes"], *side["excluded"])]
         more = "pytest's argument --gnn-all adds the others"
         choice = [f"of gnnbench's benchmarks, only the default ones: {more}"] if self.left_out else []
-        return [*dict.fromkeys(own), *self._refusals(), *([] if all_named else choice)]
+        return [*dict.fromkeys(lines), *self._refusals(), *([] if all_named else choice)]
 
     def missing(self, name: str) -> dict[str, str]:
         """Return the sides that have no test of a name, each with why its file cannot be collected, if so."""
-        found = {}
-        for side, one in self._sides.items():
-            if name not in one["names"]:
-                refused = [
+        missing = {}
+        for side, given in self._sides.items():
+            if name not in given["names"]:
+                reasons = (
                     f": {file} cannot be collected: {reason}"
-                    for file, reason in one["refused"].items()
+                    for file, reason in given["refused"].items()
                     if name.startswith(file)
-                ]
-                found[side] = "".join(refused[:1])
-        return found
+                )
+                missing[side] = next(reasons, "")
+        return missing
 
     def _refusals(self) -> Iterable[str]:
-        for side, one in self._sides.items():
-            for file, reason in one["refused"].items():
+        for side, given in self._sides.items():
+            for file, reason in given["refused"].items():
                 yield f"{side}: {file} cannot be collected: {reason}"

@@ -25,10 +25,6 @@ _ARCHIVES = (".whl", ".zip", ".tar.gz", ".tar.bz2", ".tgz")
 _PIP_OPTIONS = ("--no-input", "--disable-pip-version-check", "--no-user", "--quiet")
 
 
-class UnbuildableError(UsageError):
-    """This version of the code cannot be built or installed; the message is one line. Others may be."""
-
-
 @contextmanager
 def running(
     command: Sequence[str], folder: Path, environment: Mapping[str, str], errors: int
@@ -97,7 +93,7 @@ def pip_install(options: Sequence[str], asked: Sequence[str], root: Path, named:
     # pip explains a conflict in the line before ResolutionImpossible.
     errors = re.findall(r"^ERROR: (?!ResolutionImpossible)(.+)", answer.stderr, re.MULTILINE)
     reason = last_line("\n".join(errors) or answer.stderr) or f"it ended with {answer.returncode}"
-    raise UnbuildableError(f"{named}: pip cannot install it: {reason}")
+    raise UsageError(f"{named}: pip cannot install it: {reason}")
 
 
 def end(process: subprocess.Popen[Any]) -> None:

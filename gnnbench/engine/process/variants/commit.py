@@ -8,13 +8,13 @@ from typing import ClassVar, Self
 
 from ...ground import git
 from ...ground.errors import UsageError, one_line
-from ...ground.files import project
+from ...ground.files import project, writing
 from ...interfaces import VariantPart
-from . import extensions, places
+from . import places
 from .builds import Source, built
-from .command import PATHS, UnbuildableError
+from .command import PATHS
 from .import_roots import LEFT
-from .preparation import Preparation, existing_folder, import_roots
+from .prepare import Preparation, existing_folder, import_roots
 from .worktree import Repository, worktree
 
 
@@ -71,47 +71,42 @@ class Commit(VariantPart):
         for part in sorted(parts, key=lambda part: part.folder is not None):
             part._check_out(preparation)  # noqa: SLF001
 
-    @classmethod
-    def prepare_working_tree(cls, preparation: Preparation) -> None:
-        """Build the caller's tree, in a copy."""
-        cls("HEAD", is_working_tree=True)._check_out(preparation)  # noqa: SLF001
-
     def _check_out(self, preparation: Preparation) -> None:
-        root = preparation.root
+        side, root = preparation.side, preparation.root
         home = self._folder(root)
         repository = self._repository(home)
         commit = repository.commit(self.ref)
         name = commit[:10] if self.ref == commit else f"{one_line(str(self))[4:]} ({commit[:10]})"
         roots: tuple[Path, ...] = ()
-        with preparation.writing():
+        with writing(preparation.cache):
             if preparation.build:
                 source = Source(repository, commit, f"git:{name}")
                 if self.is_working_tree:
-                    source = replace(source, name="the working tree", changed=git.changes(source.top))
+                    source = replace(source, name="the working tree", changed=git.changes(repository.top))
                 build = built(source, preparation.build, preparation.cache, preparation.listener)
                 tree, roots = preparation.stack.enter_context(build)
             else:
                 preparation.listener.step(f"checking out {name}")
                 checkout = worktree(repository, commit, preparation.cache, preparation.listener)
                 tree = preparation.stack.enter_context(checkout)
-        is_built, in_use = bool(preparation.build), extensions.in_use(home)
-        place = places.of_commit(home, commit, tree, is_built=is_built, in_use=in_use)
-        preparation.places.append(place)
-        if not is_built and (amiss := extensions.note(home, place)):
-            preparation.listener.say(f"{one_line(str(self))} {amiss}")
+        place = places.of_commit(home, commit, tree, is_built=bool(preparation.build))
+        side.places += (place,)
+        if not preparation.build and (problem := places.note(home, place)):
+            preparation.listener.say(f"{one_line(str(self))} {problem}")
         folder = tree / repository.prefix
         if not folder.is_dir():
-            raise UnbuildableError(
+            raise UsageError(
                 f"{one_line(str(self))} has no folder {repository.prefix}: "
                 "start in, or give, a folder that it has"
             )
         trees = import_roots(folder)
         if self.folder is None:
-            preparation.state = commit, self.is_working_tree and git.state(home)[1]
+            side.has_code, side.commit = True, commit
+            side.dirty = self.is_working_tree and git.state(home)[1]
             trees = _with_callers_folder(home, root, trees)
         else:
-            preparation.checkouts[self.folder] = commit
-        preparation.trees += (*trees, *roots)
+            side.checkouts[self.folder] = commit
+        side.trees += (*trees, *roots)
 
     def _folder(self, root: Path) -> Path:
         if self.folder is None:

@@ -97,8 +97,9 @@ class Excluded:
     ) -> Generator[None, list[Any], list[Any]]:
         """Leave out what other plugins make of a file, such as doctests, and note files without tests."""
         made = yield
-        modules = [one for one in made if isinstance(one, pytest.Module)]
-        modules = [one for one in modules if not isinstance(one, DoctestModule)]
+        modules = [
+            node for node in made if isinstance(node, pytest.Module) and not isinstance(node, DoctestModule)
+        ]
         if not modules and file_path.suffix == ".py":
             patterns = " ".join(parent.config.getini("python_files"))
             self._ignored[file_path] = f"not collected, as python_files is {patterns}; name the file"
@@ -112,10 +113,7 @@ class Excluded:
             self._skipped[Path(report.longrepr[0])] = outcome.line(report)
 
     def lines(self, items: Sequence[pytest.Item]) -> list[str]:
-        """Return a line on each reason.
-
-        If there are benchmarks, what the command line excludes is not among them.
-        """
+        """Return a line on each reason; where there are benchmarks, not on what the command line excludes."""
         has_benchmarks = any(map(declares, items))
         lines = [
             f"deselected by {reason}: {units.count(number, 'benchmark')}"
@@ -165,9 +163,9 @@ def _has(words: Iterable[object], flag: str) -> bool:
 
 def _ignoring(path: Path, config: pytest.Config) -> str:
     option, folder = config.option, config.invocation_params.dir
-    if any(path == folder / one for one in option.ignore or ()):
+    if any(path == folder / name for name in option.ignore or ()):
         return "--ignore"
-    if any(fnmatch(str(path), str(folder / one)) for one in option.ignore_glob or ()):
+    if any(fnmatch(str(path), str(folder / pattern)) for pattern in option.ignore_glob or ()):
         return "--ignore-glob"
     if path.is_dir() and any(fnmatch_ex(pattern, path) for pattern in config.getini("norecursedirs")):
         return "norecursedirs"

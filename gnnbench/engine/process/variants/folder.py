@@ -9,8 +9,8 @@ from ...ground.errors import one_line
 from ...ground.files import project, real_path
 from ...ground.git import state, tracked
 from ...interfaces import VariantPart
-from . import extensions, places
-from .preparation import Preparation, existing_folder, import_roots
+from . import places
+from .prepare import Preparation, existing_folder, import_roots
 
 
 @dataclass(frozen=True)
@@ -37,19 +37,20 @@ class Folder(VariantPart):
 
     def check(self, root: Path) -> None:
         """Check that the folder exists."""
-        self._found(root)
+        self._existing(root)
 
     @classmethod
     def prepare(cls, parts: Sequence[Self], preparation: Preparation) -> None:
         """Add its import roots."""
         for part in parts:
-            folder, home = part._found(preparation.root), project(preparation.root)  # noqa: SLF001
-            preparation.trees += import_roots(folder)
+            side, home = preparation.side, project(preparation.root)
+            folder = part._existing(preparation.root)  # noqa: SLF001
+            side.trees += import_roots(folder)
             if preparation.build:
                 preparation.listener.say(f"{one_line(str(part))} is used as it is: --build builds commits")
-            in_use = extensions.in_use(home)
-            preparation.places.append(places.of_folder(real_path(home), real_path(folder), in_use))
-            preparation.state = state(folder) if tracked(folder) else (None, False)
+            side.places += (places.of_folder(home, real_path(folder)),)
+            side.has_code = True
+            side.commit, side.dirty = state(folder) if tracked(folder) else (None, False)
 
-    def _found(self, root: Path) -> Path:
+    def _existing(self, root: Path) -> Path:
         return existing_folder(self.path, root, one_line(str(self)))

@@ -36,16 +36,13 @@ def run(
     as they would be typed, by key; None for the settings'. Returns lines on what was done otherwise than the
     suite says, and on an exit status other than 0.
     """
-    title = f"process {number}"
-    words, message = [*arguments, f"--benchmark-json={output}"], {"only": only, "defaults": defaults}
-    variables = simulated_clock.reseeded(number)
-    ending, last = _ended(words, output.parent, folder, variables, title, listener, message)
+    words = [*arguments, f"--benchmark-json={output}"]
+    ending, last = _ended(words, output.parent, folder, number, listener, only=only, defaults=defaults)
     if ending.failure:
-        raise UsageError(f"{title} failed: {ending.failure}", *last)
+        raise UsageError(f"process {number} failed: {ending.failure}", *last)
     if not output.exists():
-        raise UsageError(
-            ": ".join([f"{title} timed nothing", *filter(None, ["; ".join(ending.untimed)])]), *last
-        )
+        why = f": {'; '.join(ending.untimed)}" if ending.untimed else ""
+        raise UsageError(f"process {number} timed nothing{why}", *last)
     return ending.lines()
 
 
@@ -54,10 +51,9 @@ def collect(arguments: Sequence[str], folder: Path, modules: Collection[Path] | 
 
     `modules`: of the files in folders that are named, these alone are read.
     """
-    words = ["--collect-only", *arguments]
-    message = {"modules": None if modules is None else list(map(str, modules))}
+    names = None if modules is None else list(map(str, modules))
     with scratch() as files:
-        return _ended(words, files, folder, {}, "collecting", Listener(), message)[0]
+        return _ended(["--collect-only", *arguments], files, folder, 0, Listener(), modules=names)[0]
 
 
 def typed(arguments: Sequence[str], folder: Path) -> str:
@@ -68,21 +64,18 @@ def typed(arguments: Sequence[str], folder: Path) -> str:
 
 
 def _ended(
-    arguments: Sequence[str],
-    files: Path,
-    folder: Path,
-    variables: Mapping[str, str],
-    title: str,
-    listener: Listener,
-    message: Mapping[str, Any],
+    arguments: Sequence[str], files: Path, folder: Path, number: int, listener: Listener, **message: Any
 ) -> tuple[Ending, Sequence[str]]:
-    """Run pytest in a new process, with its plugin; return how it ended, and its last lines."""
+    """Run pytest in a new process, with its plugin; return how it ended, and its last lines.
+
+    `number`: that of the process; 0: it only collects.
+    """
     file, asked = files / "ending.json", files / "message.json"
     asked.write_text(as_text({"ending": str(file), **message}), encoding="utf-8")
     plugin = ["-p", f"{__package__}.fresh_plugin", f"--gnn-message={asked}"]
     command = [sys.executable, "-m", "pytest", *plugin, *arguments]
     last: deque[str] = deque(maxlen=_TAIL_LINES)
-    environment = {**os.environ, **variables}
+    environment = {**os.environ, **simulated_clock.reseeded(number)}
     if (home := project(folder)) != folder.resolve():  # Python has only `folder` in its path
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(home), os.environ.get("PYTHONPATH")]))
     with running(command, folder, environment, subprocess.STDOUT) as process:
@@ -92,5 +85,6 @@ def _ended(
             listener.detail(last[-1])
         process.wait()
     if not file.exists():
+        title = f"process {number}" if number else "collecting"
         raise UsageError(f"{title} failed: pytest ended with {process.returncode}", *last)
     return Ending(**json.loads(file.read_text(encoding="utf-8"))), last

@@ -63,7 +63,7 @@ class _Writing(Overrides):
     def pytest_ignore_collect(self, collection_path: Path, config: pytest.Config) -> bool | None:
         """Leave out the files that are not to be read, and folders that have no others."""
         modules = config.option.gnn_message.get("modules")
-        is_asked = modules is None or any(Path(one).is_relative_to(collection_path) for one in modules)
+        is_asked = modules is None or any(Path(file).is_relative_to(collection_path) for file in modules)
         return None if is_asked else True
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -90,10 +90,10 @@ class _Writing(Overrides):
         file.write_text(json.dumps(asdict(self._ending(status))), encoding="utf-8")
 
     def _ending(self, status: int) -> outcome.Ending:
-        failed = [name for name, found in self._reports.items() if any(one.failed for one in found.values())]
+        failed = [name for name in self._reports if self._failures(name)]
         names = [item.nodeid for item in self._benchmarks]
         theirs = getattr(self._config, "_benchmarksession", None)
-        timed = {one.fullname for one in getattr(theirs, "benchmarks", ())}
+        timed = {benchmark.fullname for benchmark in getattr(theirs, "benchmarks", ())}
         known = {*names, *timed}
         return outcome.Ending(
             status,
@@ -123,15 +123,16 @@ class _Writing(Overrides):
                 yield f"{self._shown(item.nodeid)}: {why}"
 
     def _shown(self, name: str) -> str:
-        """Return an id as it begins in the working directory.
-
-        Not by pytest's `cwd_relative_nodeid`, which takes no text from pytest 9.2 on.
-        """
+        """Return an id as it begins in the working directory."""
+        # pytest's `cwd_relative_nodeid` takes no text from pytest 9.2 on.
         file, colons, test = name.partition("::")
         path = os.path.relpath(self._config.rootpath / file, self._config.invocation_params.dir)
         return f"{path}{colons}{test}"
 
     def _why(self, name: str) -> str:
-        failed = {when: one for when, one in self._reports[name].items() if one.failed}
-        failure = outcome.failure(failed)
-        return failure.text if failure else "failed"
+        failure = outcome.failure(self._failures(name))
+        assert failure
+        return failure.text
+
+    def _failures(self, name: str) -> dict[str, pytest.TestReport]:
+        return {when: report for when, report in self._reports[name].items() if report.failed}

@@ -82,20 +82,18 @@ class TestFiles:
     def has(self, path: str) -> bool:
         """Whether a file or folder is one of them."""
         is_conftest = os.path.basename(path) in ("conftest", "conftest.py")
-        return (
-            is_conftest
-            or path in self.collected
-            or any(below(path, one) is not None for one in self._folders)
-        )
+        is_below = any(below(path, folder) is not None for folder in self._folders)
+        return is_conftest or path in self.collected or is_below
 
 
 class Place:
     """A folder of the caller whose tracked files a side has in another folder.
 
-    `tracked`: names of the files that git tracks, in the commit of either; without git, those in `tree`.
+    `tracked`: names of the files that git tracks, in the commit of either; without git, those in `tree`. The
+    folders that they are in are added.
     `ignored`: names of modules that git ignores in the caller's folder, which a build may have made; those of
     folders end with a slash. `foreign`: paths of the caller's compiled modules, beside those in the folder.
-    `changed`: names of the tracked files that differ between both folders; empty in other processes.
+    `changed`: names of the tracked files that differ between both folders.
     `borrows`: whether ignored files serve the side too: nothing that is compiled differs from the caller's.
     `sources`: names of tracked files, in the folder that has been built, than which no module is older.
     """
@@ -113,20 +111,20 @@ class Place:
         sources: Iterable[str] = (),
     ) -> None:
         self.source, self.tree, self.borrows = source, tree, borrows
-        self.changed = frozenset(changed)
-        self.tracked, self.ignored = frozenset(tracked), frozenset(ignored)
-        self.foreign, self.sources = frozenset(foreign), tuple(sources)
-        self._folders = {""}
+        self.tracked, folders = frozenset(tracked), {""}
         for name in self.tracked:
             folder = os.path.dirname(name)
-            while folder not in self._folders:
-                self._folders.add(folder)
+            while folder not in folders:
+                folders.add(folder)
                 folder = os.path.dirname(folder)
+        self.tracked |= folders
+        self.ignored, self.foreign = frozenset(ignored), frozenset(foreign)
+        self.changed, self.sources = frozenset(changed), tuple(sources)
 
     def name(self, path: str) -> str | None:
         """Return the name of a tracked file or folder of the caller, given its path; None for all others."""
         name = below(path, self.source)
-        return name if name in self.tracked or name in self._folders else None
+        return name if name in self.tracked else None
 
     def built(self, path: str) -> bool | None:
         """Whether a file that a build has made serves this side; None: no build of these folders has."""
@@ -161,7 +159,6 @@ class Trees:
     def __init__(self, roots: Sequence[str], places: Sequence[Place] = (), project: str = "") -> None:
         self._roots = list(roots)
         self._places = sorted(places, key=lambda place: len(place.source), reverse=True)
-        self._project = project
         self.tests = TestFiles([place.source for place in places] + [project] * bool(project))
         """What both sides run."""
         self._left = set(LEFT)
@@ -175,8 +172,6 @@ class Trees:
         """Paths of ignored files of the caller that were imported."""
         self.withheld: dict[str, None] = {}
         """Paths of those that were looked for, and are not this side's."""
-        self._search: Any = None
-        """Pytest's own way to find modules, while it is replaced."""
         self._whole: set[str] = set()
         """Those of `loaded` whose modules all come from one folder."""
 
@@ -184,25 +179,17 @@ class Trees:
     def read(cls, file: str) -> Trees:
         """Return what `save` has written."""
         with open(file, "rb") as opened:
-            roots, project, places, tests = marshal.load(opened)  # noqa: S302 - our own file, just written
-        known = [Place(*terms, sources=sources, borrows=borrows) for *terms, sources, borrows in places]
-        trees = cls(roots, known, project)
-        trees._left |= tests[0]
-        trees.tests._folders |= tests[1]  # noqa: SLF001
-        trees.tests.collected |= tests[2]
-        trees._file = file
+            roots, places, left, tests = marshal.load(opened)  # noqa: S302 - our own file, just written
+        trees = cls(roots, [Place(**place) for place in places])
+        trees._left, trees._file = left, file
+        vars(trees.tests).update(tests)
         return trees
 
     def save(self, file: str) -> None:
         """Write all that another process needs to import the same."""
-        places = [
-            (one.source, one.tree, one.tracked, one.ignored, one.foreign, one.sources, one.borrows)
-            for one in self._places
-        ]
-        tests = self._left, self.tests._folders, self.tests.collected  # noqa: SLF001
-        temporary = f"{file}.new"
+        temporary, places = f"{file}.new", list(map(vars, self._places))
         with open(temporary, "wb") as opened:
-            marshal.dump((self._roots, self._project, places, tests), opened)
+            marshal.dump((self._roots, places, self._left, vars(self.tests)), opened)
         os.replace(temporary, file)
 
     def inherited(self) -> dict[str, str]:
@@ -216,28 +203,20 @@ class Trees:
         return bool(self._roots) or any(place.tree != place.source for place in self._places)
 
     def install(self) -> None:
-        """Put this finder before all others."""
+        """Put this finder before all others, in place of that of another session."""
         if not (self._roots or self._places):
             return
         plain = (BuiltinImporter, FrozenImporter, *(() if self._places else (PathFinder,)))
-        others = (one if one in plain else _Mapped(one, self, self._whole) for one in sys.meta_path)
-        sys.meta_path[:] = [self, *others]
-
-    def uninstall(self) -> None:
-        """Undo `install` and `install_in_pytest`."""
-        finders = (one for one in sys.meta_path if one is not self)
-        sys.meta_path[:] = [one.finder if isinstance(one, _Mapped) else one for one in finders]
-        if self._search:
-            from _pytest.assertion.rewrite import AssertionRewritingHook
-
-            AssertionRewritingHook._find_spec = staticmethod(self._search)  # noqa: SLF001
+        finders = (finder for finder in sys.meta_path if not isinstance(finder, Trees))
+        others = (finder.finder if isinstance(finder, _Mapped) else finder for finder in finders)
+        mapped = (finder if finder in plain else _Mapped(finder, self, self._whole) for finder in others)
+        sys.meta_path[:] = [self, *mapped]
 
     def install_in_pytest(self) -> None:
         """Precede pytest's assertion rewriting too, which searches sys.path itself for plugins."""
         from _pytest.assertion.rewrite import AssertionRewritingHook
 
-        if (self._roots or self._places) and hasattr(AssertionRewritingHook, "_find_spec"):
-            self._search = AssertionRewritingHook._find_spec  # noqa: SLF001
+        if self._roots or self._places:
             AssertionRewritingHook._find_spec = staticmethod(self._find_anywhere)  # type: ignore[assignment] # noqa: SLF001
 
     def leave(self, paths: Iterable[Path], root: Path) -> None:
@@ -257,17 +236,17 @@ class Trees:
     ) -> ModuleSpec | None:
         """Find a module in the side's folders."""
         if path is not None:
-            own = any(self._is_own(folder) or self.moved(folder) for folder in path)
-            return (self.search(name, path) or self._borrow(name, path)) if own else None
+            is_here = any(self._is_here(folder) or self.moved(folder) for folder in path)
+            return (self.search(name, path) or self._borrow(name, path)) if is_here else None
         if name in self._left or name in sys.stdlib_module_names:
             return None
-        own_folders = [moved for folder in sys.path if (moved := self.moved(folder or os.getcwd()))]
-        spec = PathFinder.find_spec(name, [*own_folders, *self._roots])
+        folders = [moved for folder in sys.path if (moved := self.moved(folder or os.getcwd()))]
+        spec = PathFinder.find_spec(name, [*folders, *self._roots])
         if spec is not None and spec.origin is None:
             # A namespace package (a folder without __init__.py): an ordinary package of that name goes first;
             # otherwise the parts in all folders belong together. The list fixes the parts: Python would
             # search sys.path again whenever that changes.
-            spec = PathFinder.find_spec(name, [*own_folders, *self._roots, *self._searched(sys.path)])
+            spec = PathFinder.find_spec(name, [*folders, *self._roots, *self._searched(sys.path)])
             if spec is None or spec.origin is not None:
                 return None
             spec.submodule_search_locations = list(spec.submodule_search_locations or ())
@@ -280,17 +259,17 @@ class Trees:
     def search(self, name: str, folders: Sequence[str]) -> ModuleSpec | None:
         """Return what Python's own search finds in some folders, or where the side has these."""
         last = name.rpartition(".")[2]
-        for folder in folders:
-            source = self._source(folder)
-            if source and any(map(self.tests.has, (f"{source}{os.sep}{last}", f"{source}{os.sep}{last}.py"))):
+        located = filter(None, map(self._located, folders))
+        sources = [os.path.join(place.source, inside).rstrip(os.sep) for place, inside in located]
+        for source in sources:
+            if any(map(self.tests.has, (f"{source}{os.sep}{last}", f"{source}{os.sep}{last}.py"))):
                 spec = PathFinder.find_spec(name, [source])
                 if spec is not None:
                     return spec
         spec = PathFinder.find_spec(name, self._searched(folders))
         if spec is None:  # a module beside tests that is new in the caller's tree
             tested = {os.path.dirname(file) for file in self.tests.collected}
-            beside = [source for source in filter(None, map(self._source, folders)) if source in tested]
-            spec = PathFinder.find_spec(name, beside) if beside else None
+            spec = PathFinder.find_spec(name, [source for source in sources if source in tested])
         return spec
 
     def _searched(self, folders: Iterable[str]) -> list[str]:
@@ -304,10 +283,10 @@ class Trees:
             if place and (moved := self.moved(place)):
                 is_package = place == spec.origin and os.path.basename(place).startswith("__init__.")
                 folder = os.path.dirname(os.path.dirname(moved) if is_package else moved)
-                found = PathFinder.find_spec(name, [folder])
-                if found is not None and "." not in name:
+                spec = PathFinder.find_spec(name, [folder])
+                if spec is not None and "." not in name:
                     self.loaded[name] = None
-                return found
+                break
         return spec
 
     def guessed(self, name: str) -> ModuleSpec | None:
@@ -332,10 +311,9 @@ class Trees:
         """Return where the side has a file or folder of the caller; None if both sides use the caller's."""
         if path not in self._moved:
             real = os.path.realpath(path)
-            names = ((place, place.name(real)) for place in self._places)
-            place, name = next(((place, name) for place, name in names if name is not None), (None, None))
-            is_moved = place is not None and name is not None and not self.tests.has(real)
-            self._moved[path] = os.path.join(place.tree, name).rstrip(os.sep) if is_moved else None  # type: ignore[union-attr,arg-type]
+            names = ((place.tree, place.name(real)) for place in self._places)
+            files = (os.path.join(tree, name).rstrip(os.sep) for tree, name in names if name is not None)
+            self._moved[path] = None if self.tests.has(real) else next(files, None)
         return self._moved[path]
 
     def _real(self, path: str) -> str:
@@ -361,31 +339,24 @@ class Trees:
         real = self._real(path)
         return real if any(place.built(real) is False for place in self._places) else None
 
-    def _is_own(self, folder: str) -> bool:
+    def _is_here(self, folder: str) -> bool:
         return any(below(folder, place.tree) is not None for place in self._places)
 
-    def _source(self, folder: str) -> str | None:
-        """Return the caller's folder that a folder of either tree corresponds to; None if it has no place."""
+    def _located(self, folder: str) -> tuple[Place, str] | None:
+        """Return the place that has a folder of either tree, and the folder's name there; or None."""
         real = os.path.realpath(folder or os.getcwd())
         for place in self._places:
-            name = below(real, place.tree)
-            if name is not None:
-                return os.path.join(place.source, name).rstrip(os.sep)
-            if place.name(real) is not None:
-                return real
+            for name in (below(real, place.tree), place.name(real)):
+                if name is not None:
+                    return place, name
         return None
 
     def _borrow(self, name: str, folders: Iterable[str]) -> ModuleSpec | None:
         """Find a module that git ignores in the caller's tree, as builds make them."""
         last = name.rpartition(".")[2]
-        for folder in folders:
-            source = self._source(folder)
-            for place in self._places if source else ():
-                inside = below(source or "", place.source)
-                names = [os.path.join(inside or "", f"{last}{ending}") for ending in (*SUFFIXES, "/")]
-                made = next((one for one in names if inside is not None and one in place.ignored), None)
-                if made is None:
-                    continue
+        for place, inside in filter(None, map(self._located, folders)):
+            names = (os.path.join(inside, f"{last}{ending}") for ending in (*SUFFIXES, "/"))
+            if made := next(filter(place.ignored.__contains__, names), None):
                 path = os.path.join(place.source, made).rstrip(os.sep)
                 (self.borrowed if place.borrows else self.withheld)[path] = None
                 return PathFinder.find_spec(name, [os.path.dirname(path)]) if place.borrows else None

@@ -66,15 +66,15 @@ def fixtures(config: "pytest.Config") -> str:
 
 def line(report: "pytest.TestReport | pytest.CollectReport") -> str:
     """Return what a report says that did not pass."""
-    found = report.longrepr
-    if isinstance(found, tuple):
-        text = found[2].replace("Skipped: ", "skipped: ", 1)
-    elif crash := getattr(found, "reprcrash", None):
+    reason = report.longrepr
+    if isinstance(reason, tuple):
+        text = reason[2].replace("Skipped: ", "skipped: ", 1)
+    elif crash := getattr(reason, "reprcrash", None):
         text = crash.message.strip().partition("\n")[0]
     else:
-        lines = [one for one in str(found).splitlines() if one.strip()]
-        marked = [one.removeprefix("E") for one in lines if one.startswith("E  ")]
-        named = [one for one in marked if _NAMED.match(one)]  # where a syntax error's place comes first
+        lines = [line for line in str(reason).splitlines() if line.strip()]
+        marked = [line.removeprefix("E") for line in lines if line.startswith("E  ")]
+        named = [line for line in marked if _NAMED.match(line)]  # where a syntax error's place comes first
         text = (named or marked or lines[-1:] or [""])[0]
     return " ".join(text.split())[:_LONGEST]
 

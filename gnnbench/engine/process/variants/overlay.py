@@ -1,6 +1,5 @@
 """Overlays: folders in the cache into which pip installs a variant's packages."""
 
-import fcntl
 import hashlib
 import importlib.metadata
 import os
@@ -9,110 +8,78 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 from ...ground import units
-from ...ground.cpu import RealTime
 from ...ground.errors import UsageError, one_line
-from ...ground.files import UNFINISHED, hold, locked
-from ...interfaces import Listener
 from . import torch_release
-from .command import UnbuildableError, is_local, is_pinned, pip_install
+from .command import is_local, is_pinned, pip_install
+from .prepare import Preparation, local_path
+from .stored import stored
 
 FOLDER = "overlays"
 SIZE_VARIABLE = "GNNBENCH_OVERLAYS"
 """Environment variable: the size of all overlays, at most."""
 _SIZE = "20 GiB"
+_PACKAGES = "packages"
+"""The folder in which pip installs."""
 
 
-def overlay(
-    requirements: Sequence[str],
-    root: Path,
-    cache: Path,
-    listener: Listener,
-    *,
-    dependencies: bool,
-) -> Path:
+@contextmanager
+def overlay(requirements: Sequence[str], preparation: Preparation) -> Iterator[Path]:
     """Return a folder with the installed requirements; install them if needed.
 
     `requirements`: requirements, archives and folders; torch stands alone, and gets what it needs.
     """
-    is_torch = torch_release.is_torch(requirements[0])
-    dependencies = bool(dependencies) and not is_torch
+    root, listener = preparation.root, preparation.listener
+    torch = next(filter(torch_release.is_torch, requirements), None)
+    dependencies = preparation.dependencies and torch is None
+    if torch and not (is_local(torch) or is_pinned(torch)):  # each day's answer may be a release that is here
+        requirements = [torch_release.needed(torch, None, root).torch]
+        listener.say(f"{one_line(torch)} resolved to {requirements[0]}")
     paths = {text: local_path(text, root) for text in requirements if is_local(text)}
     for text, path in paths.items():
         if not path.exists():
             raise UsageError(
                 f"{one_line('pip:' + text)} does not exist (from {root}): build it, or give pip:NAME==VERSION"
             )
-    overlays = cache / FOLDER
     today = _today()
-    is_exact = all(text in paths or is_pinned(text) for text in requirements)
-    lasting = is_exact and not dependencies
-    if is_torch and not is_exact:  # each day's answer may be a release that is here
-        release = torch_release.needed(requirements[0], None, root).torch
-        if release != requirements[0]:
-            listener.say(f"{one_line(requirements[0])} resolved to {release}")
-            return overlay([release], root, cache, listener, dependencies=dependencies)
-    folder = overlays / _key(requirements, paths, dependencies, None if lasting else today)
-    asked = one_line(" ".join(requirements))
-    if not folder.is_dir():
-        with hold(overlays / ".lock", cache):
-            _clear(overlays)
-            if not folder.is_dir():
-                more: tuple[str, ...] = ()
-                if is_torch:
-                    listener.step(f"asking pip what {asked} needs")
-                    needed = torch_release.needed(requirements[0], paths.get(requirements[0]), root)
-                    needed.check_space(overlays, listener)
-                    more = needed.others
-                listener.step(f"installing {asked}")
-                start = RealTime.seconds()
-                with tempfile.TemporaryDirectory(
-                    dir=overlays, prefix=UNFINISHED, ignore_cleanup_errors=True
-                ) as temporary:
-                    made = Path(temporary, "overlay")
-                    _install(requirements, more, paths, made, dependencies, root)
-                    made.rename(folder)
-                took = units.duration(RealTime.seconds() - start)
-                listener.say(f"installed {asked} in {took}, which counts towards no budget")
-    if not lasting:
-        found = ", ".join(f"{name} {version}" for name, version in versions(folder).items())
-        listener.say(f"{asked} resolved to {found} (until the end of {today} UTC)")
-    return folder
+    lasting = not dependencies and all(text in paths or is_pinned(text) for text in requirements)
+    folder = preparation.cache / FOLDER / _key(requirements, paths, dependencies, None if lasting else today)
+    packages, asked = folder / _PACKAGES, one_line(" ".join(requirements))
 
+    def fill() -> None:
+        further: tuple[str, ...] = ()
+        if torch:
+            listener.step(f"asking pip what {asked} needs")
+            needed = torch_release.needed(requirements[0], paths.get(requirements[0]), root)
+            needed.check_space(folder.parent, listener)
+            further = needed.others
+        listener.step(f"installing {asked}")
+        options = [f"--target={packages}", *(() if dependencies else ("--no-deps",))]
+        named = one_line(" ".join(f"pip:{text}" for text in requirements))
+        with tempfile.TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as copies:
+            sources = [
+                str(_source(paths[text], Path(copies, str(number)))) if text in paths else text
+                for number, text in enumerate(requirements)
+            ]
+            pip_install(options, [*further, *sources], root, named)
+        if not versions(packages):
+            raise UsageError(f"{named} installs nothing in this environment: check its environment markers")
 
-@contextmanager
-def used(folder: Path) -> Iterator[None]:
-    """Keep an overlay from being removed while the context lasts, and note when that was."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(descriptor, fcntl.LOCK_SH)
-        os.utime(folder)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def size_bytes(folder: Path) -> int:
-    """Return the size of all files in a folder."""
-    return sum(file.lstat().st_size for file in folder.rglob("*"))
+    with stored(folder, _most_bytes(), fill, listener, f"installed {asked}"):
+        if not lasting:
+            releases = ", ".join(f"{name} {version}" for name, version in versions(packages).items())
+            listener.say(f"{asked} resolved to {releases} (until the end of {today} UTC)")
+        yield packages
 
 
 def versions(folder: Path) -> dict[str, str]:
     """Return the names and versions of the packages in an overlay."""
-    found = importlib.metadata.distributions(path=[str(folder)])
-    return dict(sorted((one.metadata["Name"], one.version) for one in found))
-
-
-def local_path(text: str, root: Path) -> Path:
-    """Return the absolute path of what a user typed in folder `root`, with `~` expanded."""
-    with suppress(RuntimeError):  # ~NAME without such a user is taken literally
-        return (root / Path(text).expanduser()).resolve()
-    return root / text
+    installed = importlib.metadata.distributions(path=[str(folder)])
+    return dict(sorted((package.metadata["Name"], package.version) for package in installed))
 
 
 def _key(requirements: Iterable[str], paths: Mapping[str, Path], dependencies: bool, day: date | None) -> str:
@@ -141,53 +108,18 @@ def _left_out(parent: str, names: Iterable[str]) -> set[str]:
     return {name for name in names if name in made or Path(parent, name, "pyvenv.cfg").exists()}
 
 
-def _install(
-    requirements: Iterable[str],
-    more: Iterable[str],
-    paths: Mapping[str, Path],
-    target: Path,
-    dependencies: bool,
-    root: Path,
-) -> None:
-    target.mkdir()
-    asked = [*more]
-    for number, text in enumerate(requirements):
-        path = paths.get(text)
-        if path and path.is_dir():
-            # A build writes into the source tree.
-            copy = target.parent / f"source-{number}" / path.name
-            shutil.copytree(path, copy, symlinks=True, ignore=_left_out)
-            path = copy
-        asked.append(str(path or text))
-    options = [f"--target={target}", *(() if dependencies else ("--no-deps",))]
-    named = one_line(" ".join(f"pip:{text}" for text in requirements))
-    pip_install(options, asked, root, named)
-    if not versions(target):
-        raise UnbuildableError(f"{named} installs nothing in this environment: check its environment markers")
+def _source(path: Path, folder: Path) -> Path:
+    """Return what pip installs: an archive, or a copy of a folder, as a build writes into the source tree."""
+    if not path.is_dir():
+        return path
+    return shutil.copytree(path, folder / path.name, symlinks=True, ignore=_left_out)
 
 
-def _clear(overlays: Path) -> None:
-    """Remove unfinished overlays, and the least recently used beyond the size; the caller holds the lock."""
-    for folder in overlays.glob(f"{UNFINISHED}*"):
-        shutil.rmtree(folder, ignore_errors=True)
+def _most_bytes() -> int:
     text = os.environ.get(SIZE_VARIABLE, _SIZE)
     if (most_bytes := units.read_size(text)) is None:
         raise UsageError(f"{SIZE_VARIABLE}={text!r} must be a size with its unit, as in '{_SIZE}'")
-    for folder in sorted(overlays.glob("[!.]*/"), key=lambda one: one.stat().st_mtime, reverse=True):
-        most_bytes -= size_bytes(folder)
-        if most_bytes < 0:
-            _remove_unused(folder)
-
-
-def _remove_unused(folder: Path) -> None:
-    """Remove an overlay, unless a run uses it."""
-    try:
-        with locked(folder, fcntl.LOCK_EX | fcntl.LOCK_NB):
-            # If the removal is interrupted, no run takes the rest for an overlay.
-            gone = folder.rename(folder.with_name(f"{UNFINISHED}{folder.name}"))
-    except OSError:
-        return  # it is used, or the file system has no locks
-    shutil.rmtree(gone, ignore_errors=True)
+    return most_bytes
 
 
 def _today() -> date:

@@ -1,12 +1,17 @@
-"""Where a side has the files of the caller's tree, and which of these differ."""
+"""Where a side has the files of the caller's tree, which of these differ, and what is compiled of them."""
 
 import filecmp
+import importlib.metadata
 import os
+import re
+import shlex
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from ...ground import git
 from ...ground.files import real_path
+from ...measure.fingerprint.libraries import NATIVE
 from .import_roots import SUFFIXES, Place
 
 _COMPILED = (
@@ -20,43 +25,45 @@ _BUILD = (
     *("Makefile", "MANIFEST.in", "Cargo.toml", "Cargo.lock", "build.py", "hatch_build.py", "pdm_build.py"),
 )
 """Files that say how."""
+_SAYS = ("pyproject.toml", "setup.py", "setup.cfg", "CMakeLists.txt", "meson.build")
+_COMPILES = re.compile(
+    r"ext[_-]modules|Extension\(|cythonize|cffi_modules|rust_?extensions|setuptools.rust|maturin|mesonpy"
+    r"|scikit.build|skbuild|mypycify|pybind11|nanobind|cpp_extension"
+)
+"""How these files say that something is compiled."""
+_NAME = re.compile(r"\bname\s*=\s*[\"']?([\w.-]+)")
+"""What may be the name of the project in them."""
+_NOT_ISOLATED = re.compile(r"cpp_extension|import (torch|numpy)")
 _ENVIRONMENT = "pyvenv.cfg"
 _SKIPPED = ("build", "dist", "node_modules", "__pycache__")
 
 
-def of_commit(folder: Path, commit: str, tree: Path, *, is_built: bool, in_use: Iterable[str]) -> Place:
-    """Return the place of a repository whose commit is checked out; if that was built, it borrows nothing.
-
-    `in_use`: compiled modules of the caller's that are installed.
-    """
-    top = real_path(git.top(folder))
+def of_commit(home: Path, commit: str, tree: Path, *, is_built: bool) -> Place:
+    """Return the place of a repository of which `tree` has a commit; if it is built, it borrows nothing."""
+    top = real_path(git.top(home))
     tracked = git.tracked_files(top) | git.files_of(top, commit) | _submodules(top, commit)
-    changed = frozenset(_changed(top, tree, tracked))
     if is_built:  # what is ignored is not looked for, and none of the caller's if it is found
-        foreign = (*in_use, *(str(top / name) for name in git.ignored(top) if name.endswith(SUFFIXES)))
-        return Place(str(top), str(tree), tracked, (), foreign, changed=changed)
-    return _unbuilt(top, tree, tracked, changed, in_use)
+        foreign = (*in_use(home), *(str(top / name) for name in git.ignored(top) if name.endswith(SUFFIXES)))
+        return Place(str(top), str(tree), tracked, (), foreign, changed=_changed(top, tree, tracked))
+    return _unbuilt(top, tree, tracked, home)
 
 
-def of_folder(source: Path, tree: Path, in_use: Iterable[str]) -> Place:
+def of_folder(home: Path, tree: Path) -> Place:
     """Return the place of a project for which another folder is used, whose files all count."""
-    tracked = git.tracked_files(tree) or frozenset(_files(tree))
-    return _unbuilt(source, tree, tracked, frozenset(_changed(source, tree, tracked)), in_use)
+    return _unbuilt(real_path(home), tree, git.tracked_files(tree) or frozenset(_files(tree)), home)
 
 
-def _unbuilt(
-    source: Path, tree: Path, tracked: frozenset[str], changed: frozenset[str], in_use: Iterable[str]
-) -> Place:
+def _unbuilt(source: Path, tree: Path, tracked: frozenset[str], home: Path) -> Place:
+    changed = frozenset(_changed(source, tree, tracked))
     ignored = [name for name in git.ignored(source) if name.endswith((*SUFFIXES, "/"))]
-    terms = str(source), str(tree), tracked, ignored, in_use
-    borrows, sources = not any(map(is_compiled, changed)), filter(_is_source, tracked)
+    terms = str(source), str(tree), tracked, ignored, in_use(home)
+    borrows, sources = not any(map(_is_compiled, changed)), filter(_is_source, tracked)
     return Place(*terms, changed=changed, borrows=borrows, sources=sources)
 
 
 def of_working_tree(place: Place) -> Place:
     """Return one of the caller's folder itself: with it, imports take as long as those of the other side."""
-    terms = place.source, place.source, place.tracked, place.ignored, place.foreign
-    return Place(*terms, borrows=True, sources=place.sources)
+    return Place(**{**vars(place), "tree": place.source, "changed": (), "borrows": True})
 
 
 def differing(base: Iterable[Place], head: Iterable[Place]) -> frozenset[str]:
@@ -92,7 +99,7 @@ def _is_source(name: str) -> bool:
     return name.endswith(_COMPILED)
 
 
-def is_compiled(name: str) -> bool:
+def _is_compiled(name: str) -> bool:
     """Whether a build may depend on a file."""
     return os.path.basename(name) in _BUILD or _is_source(name)
 
@@ -108,3 +115,48 @@ def _files(folder: Path) -> Iterator[str]:
             and not os.path.exists(os.path.join(parent, name, _ENVIRONMENT))
         ]
         yield from (os.path.relpath(os.path.join(parent, name), folder) for name in names)
+
+
+def _settings(home: Path) -> str:
+    text = ""
+    for name in _SAYS:
+        with suppress(OSError):
+            text += (home / name).read_text(encoding="utf-8", errors="replace")
+    return text
+
+
+def advice(home: Path) -> str:
+    """Return what to type so that a project's compiled modules are built; empty if it has none."""
+    text = _settings(home)
+    if not _COMPILES.search(text):
+        return ""
+    isolated = ("--no-build-isolation",) if _NOT_ISOLATED.search(text) else ()
+    return f"--build {shlex.quote(' '.join(('pip install', *isolated, '.')))} (pytest: --gnn-build)"
+
+
+def in_use(home: Path) -> frozenset[str]:
+    """Return the compiled modules of a project that are installed here, or in folders of PYTHONPATH."""
+    text = _settings(home)
+    folders = map(Path, filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)))
+    files = (file for folder in folders for depth in ("*", "*/*") for file in folder.glob(depth))
+    natives = (file for file in files if NATIVE.search(file.name))
+    words = set(re.findall(r"\w+", text))
+    modules = {str(real_path(file)) for file in natives if file.name.partition(".")[0] in words}
+    for name in set(_NAME.findall(text)):
+        with suppress(importlib.metadata.PackageNotFoundError, ValueError):
+            listed = importlib.metadata.files(name) or ()
+            installed = (Path(str(file.locate())) for file in listed if NATIVE.search(file.name))
+            modules |= {str(real_path(file)) for file in installed}
+    return frozenset(modules)
+
+
+def note(home: Path, place: Place) -> str:
+    """Return what is amiss with a commit that is not built, and what to type; empty if nothing is."""
+    build = advice(home)
+    if not build:
+        return ""
+    if changed := sorted(filter(_is_compiled, place.changed)):
+        return f"is not built, and has another {changed[0]}: what is compiled is not compared; add {build}"
+    if not any(NATIVE.search(name) for name in (*place.ignored, *place.foreign)):
+        return f"is not built, and the working tree has no compiled modules; add {build}"
+    return ""

@@ -13,13 +13,7 @@ from .torch_release import BROUGHT
 
 _MOST_DIFFERENCES = 6
 _SHORT_COMMIT = 7
-
-
-class NotRebuiltError(UsageError):
-    """The saved code cannot be built here; the message is one line that says why."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"the saved code cannot be built again: {reason}")
+_WHAT = "the saved code cannot be built again"
 
 
 def variant(saved: Sources, here: Sources, *, is_built: bool = False) -> str:
@@ -29,7 +23,7 @@ def variant(saved: Sources, here: Sources, *, is_built: bool = False) -> str:
     command that builds them.
     """
     if saved.python != here.python:
-        raise NotRebuiltError(f"it ran on Python {saved.python}, and this is Python {here.python}")
+        raise UsageError(f"{_WHAT}: it ran on Python {saved.python}, and this is Python {here.python}")
     return shlex.join([*_trees(saved, here, is_built), *_packages(saved, here)]) or CALLERS_TREE
 
 
@@ -42,14 +36,14 @@ def differences(saved: Sources, here: Sources) -> list[str]:
     then, now = _described(saved), _described(here)
     first = [name for name in LIBRARIES if name in {*saved.packages, *here.packages}]
     others = sorted(saved.packages.keys() - {*first})
-    found = []
+    lines = []
     for name in [*first, *(tree.name for tree in saved.trees), "Python", *others]:
         if name in saved.packages and name not in now and (package := installed(name)):
             now[name] = _text(package)  # today's run did not import it
         if (before := then.get(name, "none")) != (after := now.get(name, "none")):
-            found.append(f"{name} {before} → {after}")
-    more = len(found) - _MOST_DIFFERENCES
-    return found if more < 2 else [*found[:_MOST_DIFFERENCES], f"and {more} others"]  # noqa: PLR2004
+            lines.append(f"{name} {before} → {after}")
+    more = len(lines) - _MOST_DIFFERENCES
+    return lines if more < 2 else [*lines[:_MOST_DIFFERENCES], f"and {more} others"]  # noqa: PLR2004
 
 
 def _described(sources: Sources) -> dict[str, str]:
@@ -75,10 +69,10 @@ def _trees(saved: Sources, here: Sources, is_built: bool) -> Iterator[str]:
         if now and now.commit == tree.commit is not None and not now.dirty:
             continue
         if tree.commit is None:
-            raise NotRebuiltError(f"{tree.name} was not in git, so its commit is unknown")
+            raise UsageError(f"{_WHAT}: {tree.name} was not in git, so its commit is unknown")
         if tree.compiled and not is_built:
-            raise NotRebuiltError(
-                f"{tree.name} changed since {_short(tree)}, and has compiled parts: give --gnn-build"
+            raise UsageError(
+                f"{_WHAT}: {tree.name} changed since {_short(tree)}, and has compiled parts: give --gnn-build"
             )
         folder = tree.path if tree.path.startswith((".", "/")) else f"./{tree.path}"
         yield f"git:{tree.commit}" if tree.path == CALLERS_TREE else f"git:{folder}@{tree.commit}"
@@ -95,7 +89,7 @@ def _packages(saved: Sources, here: Sources) -> Iterator[str]:
         if package.origin is None:
             yield f"pip:{name}=={package.version}"
         elif package.origin.startswith(LOCAL):
-            raise NotRebuiltError(f"{name} {package.version} was installed from a local file or folder")
+            raise UsageError(f"{_WHAT}: {name} {package.version} was installed from a local file or folder")
         else:
             yield f"pip:{name} @ {package.origin}"
 

@@ -7,10 +7,11 @@ from typing import ClassVar, Self
 from packaging.requirements import Requirement as PipRequirement
 
 from ...ground.errors import UsageError
+from ...ground.files import writing
 from ...interfaces import VariantPart
 from .command import is_local
-from .overlay import overlay, used, versions
-from .preparation import Preparation
+from .overlay import overlay, versions
+from .prepare import Preparation
 from .torch_release import is_torch
 
 
@@ -52,20 +53,11 @@ class Requirement(VariantPart):
     @classmethod
     def prepare(cls, parts: Sequence[Self], preparation: Preparation) -> None:
         """Install them together, but for torch, and add the overlays."""
-        texts = [part.text for part in parts]
+        side, texts = preparation.side, [part.text for part in parts]
         alone = [text for text in texts if preparation.apart or is_torch(text)]
         together = tuple(text for text in texts if text not in alone)
-        for requirements in (*((text,) for text in alone), together):
-            if not requirements:
-                continue
-            with preparation.writing():
-                folder = overlay(
-                    requirements,
-                    preparation.root,
-                    preparation.cache,
-                    preparation.listener,
-                    dependencies=preparation.dependencies,
-                )
-                preparation.stack.enter_context(used(folder))
-            preparation.trees.append(folder)
-            preparation.versions |= versions(folder)
+        for requirements in filter(None, (*((text,) for text in alone), together)):
+            with writing(preparation.cache):
+                folder = preparation.stack.enter_context(overlay(requirements, preparation))
+            side.trees += (folder,)
+            side.versions |= versions(folder)

@@ -67,24 +67,25 @@ def needed(requirement: str, path: Path | None, root: Path) -> Needed:
     """
     options = ("--dry-run", "--ignore-installed", "--report=-")
     report = pip_install(options, [str(path or requirement)], root, f"pip:{one_line(requirement)}")
-    found: list[dict[str, Any]] = json.loads(report)["install"]
-    pins = {canonicalize_name(one["metadata"]["name"]): one for one in found}
-    torch = pins.pop(canonicalize_name(_TORCH))
-    asked = [Requirement(text) for one in found for text in one["metadata"].get("requires_dist", ())]
-    others = [one for name, one in pins.items() if not _is_here(name, one, asked)]
+    packages = {canonicalize_name(each["metadata"]["name"]): each for each in json.loads(report)["install"]}
+    asked = [
+        Requirement(text)
+        for package in packages.values()
+        for text in package["metadata"].get("requires_dist", ())
+    ]
+    torch = packages.pop(canonicalize_name(_TORCH))
+    others = [package for name, package in packages.items() if not _is_here(name, package, asked)]
     return Needed(
         requirement if path else _pin(torch),
         tuple(sorted(map(_pin, others))),
-        sum(_bytes(one["download_info"]["url"]) for one in (torch, *others)),
+        sum(_bytes(package["download_info"]["url"]) for package in (torch, *others)),
     )
 
 
 def not_usable(sides: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """Return the installed packages that were compiled for the installed torch, if a side has another one.
+    """Return the top-level packages that were compiled for the installed torch, if a side has another torch.
 
-    Each side is given by its requirements for pip.
-
-    They are top-level names. Those that every side installs are excluded.
+    Each side is given by its requirements for pip. Packages that every side installs are left out.
     """
     if not any(is_torch(text) for side in sides for text in side):
         return ()
@@ -94,23 +95,23 @@ def not_usable(sides: Sequence[Sequence[str]]) -> tuple[str, ...]:
 
 def other_builds(base: Mapping[str, str], head: Mapping[str, str]) -> str:
     """Return a line if a side has a build of torch with a name and the other one without; or nothing."""
-    found = [one.get(_TORCH) or version(_TORCH) or "" for one in (base, head)]
-    if _TORCH not in {*base, *head} or len({one.partition("+")[2] for one in found}) == 1:
+    builds = [side.get(_TORCH) or version(_TORCH) or "" for side in (base, head)]
+    if _TORCH not in {*base, *head} or len({build.partition("+")[2] for build in builds}) == 1:
         return ""
-    exact = next(one for one in found if "+" in one).partition("+")[0]
+    exact = next(build for build in builds if "+" in build).partition("+")[0]
     return (
-        f"two builds of torch, {' and '.join(found)}: they may differ in speed where the release does not; "
+        f"two builds of torch, {' and '.join(builds)}: they may differ in speed where the release does not; "
         f"pip:torch==={exact} is the build without a name"
     )
 
 
 def _compiled(except_for: Iterable[str]) -> Iterator[str]:
     """Yield the top-level packages with a native library that links to torch's."""
-    for one in importlib.metadata.distributions():
-        name = canonicalize_name(one.metadata["Name"] or "")
+    for distribution in importlib.metadata.distributions():
+        name = canonicalize_name(distribution.metadata["Name"] or "")
         if name in except_for or name.startswith(BROUGHT):
             continue
-        for file in one.files or ():
+        for file in distribution.files or ():
             if NATIVE.search(file.name) and _links(Path(str(file.locate()))):
                 yield file.parts[0].partition(".")[0]
 
@@ -127,22 +128,22 @@ def _name(requirement: str) -> str:
     return canonicalize_name(Requirement(requirement).name)
 
 
-def _pin(found: dict[str, Any]) -> str:
-    return f"{found['metadata']['name']}=={found['metadata']['version']}"
+def _pin(package: dict[str, Any]) -> str:
+    return f"{package['metadata']['name']}=={package['metadata']['version']}"
 
 
-def _is_here(name: str, found: dict[str, Any], asked: Iterable[Requirement]) -> bool:
+def _is_here(name: str, package: dict[str, Any], asked: Iterable[Requirement]) -> bool:
     """Whether a package is pure Python, and here in a version that all that ask for it accept."""
-    if not found["download_info"]["url"].partition("#")[0].endswith("-any.whl"):
+    if not package["download_info"]["url"].partition("#")[0].endswith("-any.whl"):
         return False
     try:
         here = importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         return False
     return all(
-        one.specifier.contains(here, prereleases=True)
-        for one in asked
-        if canonicalize_name(one.name) == name and (not one.marker or one.marker.evaluate({"extra": ""}))
+        need.specifier.contains(here, prereleases=True)
+        for need in asked
+        if canonicalize_name(need.name) == name and (not need.marker or need.marker.evaluate({"extra": ""}))
     )
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 from ...ground.errors import UsageError
 from ...interfaces import VariantPart
-from .preparation import Preparation
+from .prepare import Preparation
 
 
 @dataclass(frozen=True)
@@ -35,4 +35,4 @@ class Variable(VariantPart):
     @classmethod
     def prepare(cls, parts: Sequence[Self], preparation: Preparation) -> None:
         """Set them."""
-        preparation.environment |= {part.name: part.value for part in parts}
+        preparation.side.environment = {part.name: part.value for part in parts}

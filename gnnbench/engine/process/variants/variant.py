@@ -1,17 +1,24 @@
-"""Parses one side of a comparison as the user types it: `git:main env:OMP_NUM_THREADS=1`."""
+"""One side of a comparison as the user types it, `git:main env:OMP_NUM_THREADS=1`: parsed, and prepared."""
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePath
 from typing import TypeVar
 
 from ...ground.errors import UsageError, unknown_name
-from ...interfaces import VariantPart
+from ...ground.files import cache_folder, real_path
+from ...ground.git import state
+from ...interfaces import Listener, VariantPart
 from .commit import Commit
 from .folder import Folder
+from .import_roots import HIDDEN
+from .prepare import Preparation, Prepared
 from .requirement import Requirement
+from .torch_release import not_usable, other_builds
 from .variable import Variable
 
 KINDS: Mapping[str, type[VariantPart]] = {kind.kind: kind for kind in (Folder, Commit, Requirement, Variable)}
@@ -60,8 +67,6 @@ def parse(text: str) -> Variant:
 
 def words(text: str) -> list[str]:
     """Return the parts of a variant."""
-    if "\0" in text:
-        raise UsageError(f"variant {text!r} contains a null character: remove it")
     try:
         return shlex.split(text)
     except ValueError as error:
@@ -81,3 +86,64 @@ def _part(word: str) -> VariantPart:
     if not value:
         raise UsageError(f"{word!r} has no value: give {kind}:{KINDS[kind].form}")
     return KINDS[kind].read(value)
+
+
+@contextmanager
+def prepared(
+    variant: Variant,
+    root: Path,
+    listener: Listener,
+    *,
+    cache: Path,
+    dependencies: bool = False,
+    apart: bool = False,
+    build: str = "",
+    is_built: bool = False,
+    hidden: Sequence[str] = (),
+) -> Iterator[Prepared]:
+    """Prepare a variant's code and settings, and clean up when the context ends.
+
+    What lies in the caller's tree, and is tracked by git, comes from the same place of a commit or folder,
+    see `import_roots.Trees`. The import roots are that folder's `src`, if it exists, and the folder itself.
+    In a commit, it is the folder that the project of `root`, or DIR, is in the repository; after it comes
+    `root` itself. What pip installs comes last.
+
+    `is_built`: whether the caller's tree is built, too, if the variant has it. `hidden`: installed packages
+    that cannot be imported, see `not_usable`.
+    """
+    root, cache = root.resolve(), real_path(cache)
+    with ExitStack() as stack:
+        side = Prepared(variant.text)
+        preparation = Preparation(side, root, listener, cache, dependencies, apart, build, stack)
+        for kind in KINDS.values():
+            kind.prepare(variant.of(kind), preparation)
+        if is_built and not side.has_code:
+            Commit.prepare([Commit("HEAD", is_working_tree=True)], preparation)
+        if not side.has_code:
+            side.commit, side.dirty = state(root)
+        places = {place.source: place for place in reversed(side.places)}  # the first of each folder
+        side.places = tuple(reversed(places.values()))
+        if hidden:
+            side.environment = {**side.environment, HIDDEN: " ".join(hidden)}
+        yield side
+
+
+@contextmanager
+def both(
+    base: Variant,
+    head: Variant,
+    root: Path,
+    listener: Listener,
+    *,
+    dependencies: bool = False,
+    build: str = "",
+) -> Iterator[tuple[Prepared, Prepared]]:
+    """Prepare two sides, see `prepared`; what can be kept is in gnnbench's cache folder."""
+    requirements = [[part.text for part in side.of(Requirement)] for side in (base, head)]
+    is_built = bool(build) and any(part.folder is None for side in (base, head) for part in side.of(Commit))
+    prepare = partial(prepared, root=root, listener=listener, cache=cache_folder(), dependencies=dependencies)
+    prepare = partial(prepare, build=build, is_built=is_built, hidden=not_usable(requirements))
+    with prepare(base) as first, prepare(head) as second:
+        if note := other_builds(first.versions, second.versions):
+            listener.say(note)
+        yield first, second

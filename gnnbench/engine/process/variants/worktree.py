@@ -44,6 +44,11 @@ class Repository:
     part: str
     """The part of the variant that needs it, for messages."""
 
+    @property
+    def top(self) -> Path:
+        """The repository's top."""
+        return self.root.joinpath(*[".."] * len(self.prefix.parts))
+
     @classmethod
     def at(cls, root: Path, part: str) -> "Repository":
         """Return the repository that contains a folder."""
@@ -123,14 +128,13 @@ def worktree(repository: Repository, commit: str, cache: Path, listener: Listene
 
 def _write_lfs(repository: Repository, tree: Path, listener: Listener) -> None:
     """Write the files of Git LFS whose content is on this machine; the others stay pointers to it."""
-    top = repository.root.joinpath(*[".."] * len(repository.prefix.parts))
     missing = []
     for name in git.lfs_files(tree):
         if digest := _pointed(tree / name):
             content = repository.shared / "lfs" / "objects" / digest[:2] / digest[2:4] / digest
             if content.is_file():
                 shutil.copyfile(content, tree / name)
-            elif not _pointed(top / name):  # else both sides read pointers
+            elif not _pointed(repository.top / name):  # else both sides read pointers
                 missing.append(name)
     if missing:
         what = f"{repository.part} has files of Git LFS whose content is not here: {units.listed(missing, 1)}"
@@ -148,21 +152,20 @@ def _pointed(file: Path) -> str:
 def _check_out_submodules(repository: Repository, commit: str, tree: Path) -> None:
     """Write the files of the submodules that are on this machine."""
     for path, (place, at) in git.submodules(repository.root, commit).items():
-        where = (f"--git-dir={place}", f"--work-tree={tree / path}")
         if git.full_hash(place, at) is None:
             raise UsageError(
                 f"{repository.part} has commit {at[:10]} of the submodule {path}, which is not here: "
                 f"git submodule update --init {path}, or git -C {path} fetch origin {at[:10]}"
             )
         (tree / path).mkdir(parents=True, exist_ok=True)
+        words = (f"--git-dir={place}", f"--work-tree={tree / path}", "read-tree", "--reset", "-u", at)
         with tempfile.TemporaryDirectory() as index:
-            own = {**git.variables(), "GIT_INDEX_FILE": f"{index}/index"}
-            for words in (("read-tree", at), ("checkout-index", "--all", "--force", "--quiet")):
-                answer = call(["git", *git.QUIET, *git.WITHOUT_LFS, *where, *words], tree / path, own)
-                if answer.returncode:
-                    raise UsageError(
-                        f"{path} of {repository.part} cannot be checked out: {git.reason(answer.stderr)}"
-                    )
+            variables = {**git.variables(), "GIT_INDEX_FILE": f"{index}/index"}
+            answer = call(["git", *git.QUIET, *git.WITHOUT_LFS, *words], tree / path, variables)
+        if answer.returncode:
+            raise UsageError(
+                f"{path} of {repository.part} cannot be checked out: {git.reason(answer.stderr)}"
+            )
 
 
 def _remove(folder: Path, listener: Listener) -> None:

@@ -1,0 +1,75 @@
+"""Folders of the cache that take long to fill: each is filled once, and stays while there is room."""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from ...ground import units
+from ...ground.cpu import RealTime
+from ...ground.files import hold, locked
+from ...interfaces import Listener
+
+_BYTES = "bytes"
+"""File with the size of a folder that is filled; its time is that of the last use."""
+
+
+@contextmanager
+def stored(
+    folder: Path, most_bytes: int, fill: Callable[[], None], listener: Listener, done: str
+) -> Iterator[None]:
+    """Keep a folder while the context lasts; if it is not there, let `fill` make the folders in it.
+
+    Where those beside it are larger than a size of all, the ones that were used longest ago are removed.
+
+    Raises:
+        OSError: the cache is full.
+    """
+    store, size = folder.parent, folder / _BYTES
+    with ExitStack() as use:
+        with hold(store / ".lock", store.parent):
+            folder.mkdir(exist_ok=True)
+            use.enter_context(locked(folder, fcntl.LOCK_SH))
+        with hold(store / f".{folder.name}.lock", store.parent):
+            if not size.exists():
+                _empty(folder)  # of a run that was killed
+                start = RealTime.seconds()
+                try:
+                    fill()
+                except BaseException:
+                    _empty(folder)
+                    raise
+                size.write_text(str(sum(file.lstat().st_size for file in folder.rglob("*"))))
+                took = units.duration(RealTime.seconds() - start)
+                listener.say(f"{done} in {took}, which counts towards no budget")
+        os.utime(size)
+        with hold(store / ".lock", store.parent):
+            _clear(store, most_bytes, listener)
+        yield
+
+
+def _empty(folder: Path) -> None:
+    for inner in folder.iterdir():
+        shutil.rmtree(inner, ignore_errors=True)
+
+
+def _clear(store: Path, most_bytes: int, listener: Listener) -> None:
+    """Remove unfinished folders and those that were used longest ago; the caller holds the lock."""
+    known = []
+    for folder in store.glob("[!.]*/"):
+        known.append((-1.0, 0, folder))
+        with suppress(OSError, ValueError):
+            size = folder / _BYTES
+            known[-1] = (size.stat().st_mtime, int(size.read_text()), folder)
+    for used_at, size_bytes, folder in sorted(known, reverse=True):
+        most_bytes -= size_bytes
+        if most_bytes < 0 or used_at < 0:
+            with suppress(BlockingIOError), locked(folder, fcntl.LOCK_EX | fcntl.LOCK_NB):
+                most_bytes += size_bytes
+                try:
+                    (folder / _BYTES).unlink(missing_ok=True)
+                    shutil.rmtree(folder)
+                except OSError as error:
+                    listener.say(f"{folder} cannot be removed ({error.strerror}); the next run tries again")
