@@ -51,7 +51,6 @@ def _run(seed: int, version: int = 1, **changes: object) -> dict:
         ours = one["extra_info"]["gnnbench"]
         ours |= {
             "graph": GRAPH,
-            "code_hash": "2" * 16,
             "definition_hash": "3" * 16,
             "fingerprint": fingerprint(work=version if number % 2 else 1, other=1),
             "comparison": contents.comparison(

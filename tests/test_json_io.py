@@ -2,7 +2,8 @@ import math
 
 import pytest
 
-from gnnbench.engine.ground import json_io
+from gnnbench.engine.ground import codec, json_io
+from gnnbench.engine.ground.codec import Positive
 from gnnbench.engine.ground.errors import UsageError
 
 NONE = [
@@ -19,12 +20,12 @@ NONE = [
 
 def test_a_time_is_a_number_within_reason_and_is_returned_as_a_float():
     for value in (*NONE, 0, -1, 1e18, 1e-18, 1e300, 5e-324, 10**20):
-        with pytest.raises(ValueError, match="is no") as caught:
-            json_io.positive(value)
+        with pytest.raises(ValueError, match=r"\$: (expected|number)") as caught:
+            codec.decode(value, Positive)
         assert str(caught.value).isprintable()
         assert len(str(caught.value)) < 80
     for value in (1, 1e-17, 1e17, 10**17):
-        found = json_io.positive(value)
+        found = codec.decode(value, Positive)
         assert isinstance(found, float)
         assert found == value
 

@@ -289,16 +289,6 @@ def test_only_who_needs_it_is_refused(tmp_path):
     assert "BenchmarkFixture._save_cprofile does not exist; pip install" in refused.stdout
 
 
-def test_a_file_that_cannot_be_written_is_refused_before_anything_is_timed(tmp_path):
-    (tmp_path / "file").write_text("")
-    saved = f"--benchmark-json={tmp_path / 'file' / 'run.json'}"
-    result, _ = measure(tmp_path, ONE, "--gnn-layouts=sample", *SHORT, saved)
-    assert result.returncode == pytest.ExitCode.USAGE_ERROR
-    assert "cannot be written (Not a directory)" in result.stdout + result.stderr
-    assert "test_suite.py::test_one" not in result.stdout
-    assert "INTERNALERROR" not in result.stdout + result.stderr
-
-
 def test_where_a_run_does_not_fit_on_the_disk_the_older_file_stays(tmp_path):
     (tmp_path / "conftest.py").write_text(FULL)
     (tmp_path / "run.json").write_text('"old"')

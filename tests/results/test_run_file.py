@@ -95,7 +95,7 @@ def test_what_is_no_run_file_is_refused_with_place_and_reason(tmp_path, text, me
             "test_a.py::b1: $.measurement.processes[0].blocks_ns[0][0]: expected",
         ),
         ("spec", {"x": []}, "test_a.py::b1: $.spec[...]: expected"),
-        ("data", [0.001, 0.0], "test_a.py::b1: 0.0 is no time or ratio"),
+        ("data", [0.001, 0.0], "test_a.py::b1: $[1]: expected `float`"),
     ],
 )
 def test_a_damaged_file_is_refused_with_the_place(tmp_path, place, value, message):

@@ -13,8 +13,9 @@ from msgspec import Meta, ValidationError, convert, to_builtins
 from msgspec.json import schema_components
 
 from . import json_io
-from .json_io import LARGEST
 
+LARGEST = 1e18
+"""Far above any plausible value: 30 years are 1e18 ns."""
 Positive = Annotated[float, Meta(gt=1 / LARGEST, lt=LARGEST)]
 """A time or a ratio."""
 NotNegative = Annotated[float, Meta(ge=0, lt=LARGEST)]

@@ -1,10 +1,10 @@
 """The exception for mistakes that a user can correct, and hints for a mistyped name."""
 
 import difflib
+import re
 import unicodedata
 from collections.abc import Iterable
 
-_INSTEAD = ord("?")
 _NEAR = 0.6
 """Similarity of a suggested name, by difflib, at least."""
 _AS_NEAR = 0.1
@@ -23,28 +23,20 @@ class UsageError(Exception):
         super().__init__("\n".join(map(one_line, (message, *details))))
 
 
-class _Printable(dict[int, int]):
-    """Maps a character to itself, or to `?` if it could control a terminal; decides once for each."""
-
-    def __missing__(self, code: int) -> int:
-        character = chr(code)
-        # Python calls the no-break space unprintable.
-        shown = character.isprintable() or unicodedata.category(character) == "Zs"
-        return self.setdefault(code, code if shown else _INSTEAD)
-
-
-_IN_LINE = _Printable()
-_IN_TEXT = _Printable({ord(character): ord(character) for character in "\n\t"})
-
-
 def one_line(text: str) -> str:
     """Return a text with each unprintable character, line breaks included, replaced by `?`."""
-    return text.translate(_IN_LINE)
+    return re.sub(r"[^ -~]", _shown, text)
 
 
 def printable(text: str) -> str:
     """Return a text with each unprintable character replaced by `?`, except line breaks and tabs."""
-    return text.translate(_IN_TEXT)
+    return re.sub(r"[^ -~\n\t]", _shown, text)
+
+
+def _shown(match: re.Match[str]) -> str:
+    """Return a character, or `?` if it could control a terminal."""
+    # Python calls the no-break space unprintable.
+    return match[0] if match[0].isprintable() or unicodedata.category(match[0]) == "Zs" else "?"
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:

@@ -1,7 +1,6 @@
 """Checked reading of JSON files and numbers, which may be cut off or written by other programs."""
 
 import json
-import reprlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -73,20 +72,3 @@ def own_part(whole: Any) -> dict[str, Any]:
     """
     part = fields(fields(whole).get(KEY))
     return part if type(part.get("version")) is int else {}
-
-
-LARGEST = 1e18
-"""Far above any plausible value: 30 years are 1e18 ns."""
-
-
-def positive(value: Any) -> float:
-    """Return a positive number, such as a time or a ratio, as a float.
-
-    Raises:
-        ValueError: it is not between 1e-18 and 1e18; the message is one short line.
-    """
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    # Compared, not converted: an integer in JSON may be larger than any float.
-    if not is_number or not 1 / LARGEST < value < LARGEST:
-        raise ValueError(f"{reprlib.repr(value)} is no time or ratio")
-    return float(value)

@@ -233,6 +233,9 @@ _PLAIN_KEYS = frozenset({bool, int, float, complex, str, bytes, type(None)})
 
 LEAF = Kind(lambda _: ())
 TENSOR = Kind(lambda value: (("", part) for part in strided_parts(value)), subclasses=False)
+FUNCTION = Kind(captured, lambda value, _: value, is_free=True)
+OPTIMIZER = Kind(_optimizer)
+DGL = Kind(_dgl, content=_dgl_content)
 _WHOLE = Kind(_attributes)
 
 _KINDS: dict[str, Kind] = {
@@ -245,7 +248,7 @@ _KINDS: dict[str, Kind] = {
         ),
         LEAF,
     ),
-    "builtins.function": Kind(captured, lambda value, _: value, is_free=True),
+    "builtins.function": FUNCTION,
     "builtins.method": Kind(
         lambda method: (("", method.__self__), ("", method.__func__)),
         lambda method, parts: MethodType(method.__func__, parts[0]),
@@ -269,7 +272,7 @@ _KINDS: dict[str, Kind] = {
     "torch.nn.parameter.Parameter": TENSOR,
     "torch.nested._internal.nested_tensor.NestedTensor": TENSOR,
     "torch.nn.modules.module.Module": Kind(_module, is_free=True),
-    "torch.optim.optimizer.Optimizer": Kind(_optimizer),
+    "torch.optim.optimizer.Optimizer": OPTIMIZER,
     "torch_geometric.edge_index.EdgeIndex": _WHOLE,
     "torch_geometric.data.data.Data": Kind(_stored("_store"), is_free=True),
     "torch_geometric.data.hetero_data.HeteroData": Kind(
@@ -283,7 +286,7 @@ _KINDS: dict[str, Kind] = {
     "torch_sparse.tensor.SparseTensor": Kind(
         lambda matrix: _attributes(vars(matrix)["storage"]), content=_sparse_tensor
     ),
-    "dgl.heterograph.DGLGraph": Kind(_dgl, content=_dgl_content),
+    "dgl.heterograph.DGLGraph": DGL,
     # Keeps the graph that it sampled last, and an array for its nodes.
     "dgl.dataloading.neighbor_sampler.NeighborSampler": Kind(_stored("g", "mapping")),
 }

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -80,19 +81,15 @@ class _Seeding:
     """An import finder that lets the others find a library, and seeds it when it has run."""
 
     def __init__(self, number: int) -> None:
-        self._number, self._finding = number, False
+        self._number, self._awaited = number, {*_SEEDERS}
 
     def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+        self, name: str, _path: Sequence[str] | None = None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if name not in _SEEDERS or self._finding:
+        if name not in self._awaited:
             return None
-        self._finding = True
-        try:
-            finders = (one for one in sys.meta_path if one is not self)
-            spec = next((found for one in finders if (found := one.find_spec(name, path, target))), None)
-        finally:
-            self._finding = False
+        self._awaited.remove(name)
+        spec = find_spec(name)  # which asks the others
         if spec is None or spec.loader is None:
             return spec
         loader, number = spec.loader, self._number

@@ -2,12 +2,15 @@
 
 import copy
 import sys
-from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..ground.parts import (
+    DGL,
+    FUNCTION,
     LEAF,
+    OPTIMIZER,
     TENSOR,
+    Kind,
     dgl_features,
     kind_of,
     sparse_layouts,
@@ -21,7 +24,7 @@ class Copies:
     """One set of copies; a value that occurs twice is copied once."""
 
     def __init__(self) -> None:
-        self.memo: dict[Any, Any] = {}
+        self._memo: dict[Any, Any] = {}
         """The memo of `copy.deepcopy`, by `id`; also the copies of storages, by address."""
         self.left: dict[str, None] = {}
         """Unknown types, which were not copied."""
@@ -37,61 +40,77 @@ class Copies:
             return value
         if kind is LEAF:
             return value
-        if id(value) not in self.memo:
-            names = (f"{base.__module__}.{base.__qualname__}" for base in type(value).__mro__)
-            special = next((_SPECIAL[name] for name in names if name in _SPECIAL), _copy_parts)
+        if id(value) not in self._memo:
             try:
-                self.memo[id(value)] = (_copy_tensor if kind is TENSOR else special)(value, self)
+                self._memo[id(value)] = self._copy(value, kind)
             except Exception as error:  # noqa: BLE001 - a module may contain anything
-                return self.tear(value, f"{type(value).__name__} ({type(error).__name__})")
+                return self._tear(value, f"{type(value).__name__} ({type(error).__name__})")
             # Keep the value alive as long as its id is in use, as deepcopy does.
-            self.memo.setdefault(id(self.memo), []).append(value)
-        return self.memo[id(value)]
+            self._memo.setdefault(id(self._memo), []).append(value)
+        return self._memo[id(value)]
 
-    def tear(self, value: Any, what: str) -> Any:
+    def _tear(self, value: Any, what: str) -> Any:
         """Note a value with tensors that cannot be copied, and return it."""
         self.torn[what] = None
         return value
 
+    def _copy(self, value: Any, kind: Kind) -> Any:
+        if kind is TENSOR:
+            return self._copy_tensor(value)
+        if kind is FUNCTION and any(True for _ in tensors(value)):
+            return self._tear(value, f"tensors that {value.__name__} captured")
+        if kind.rebuild:
+            return kind.rebuild(value, [self.of(part) for _, part in kind.parts(value)])
+        if kind is OPTIMIZER:
+            return self._copy_optimizer(value)
+        # Deepcopy alone loses gradients, and shares CSR indices. It copies the structure of DGL's graphs.
+        for tensor in tensors_of_any_layout(dgl_features(value) if kind is DGL else value):
+            self.of(tensor)
+        return copy.deepcopy(value, self._memo)
 
-def _torch() -> Any:
-    return sys.modules["torch"]
+    def _copy_tensor(self, value: Any) -> Any:
+        """Copy a leaf tensor with its gradient and strides; views of one storage share its copy."""
+        torch = sys.modules["torch"]
+        if why_not := _why_not(value):
+            return self._tear(value, why_not)
+        if value.layout != torch.strided:
+            found = self._copy_sparse(value)
+        else:
+            storage = value.untyped_storage()
+            place = ("storage", value.device, storage.data_ptr(), storage.nbytes())
+            if place not in self._memo:
+                copied = storage.clone()
+                self._memo[place] = copied.pin_memory() if value.is_pinned() else copied
+            found = torch.empty(0, dtype=value.dtype, device=value.device)
+            found.set_(self._memo[place], value.storage_offset(), value.size(), value.stride())
+        if type(value) is torch.nn.Parameter:
+            found = torch.nn.Parameter(found, value.requires_grad)
+        found.requires_grad_(value.requires_grad)
+        if value.grad is not None:
+            found.grad = self.of(value.grad)
+        return found
 
+    def _copy_sparse(self, value: Any) -> Any:
+        torch = sys.modules["torch"]
+        parts = [self.of(part.detach()) for part in strided_parts(value)]
+        with torch.sparse.check_sparse_tensor_invariants(enable=False):
+            if value.layout == torch.sparse_coo:
+                return torch.sparse_coo_tensor(*parts, size=value.shape, is_coalesced=value.is_coalesced())
+            return torch.sparse_compressed_tensor(*parts, size=value.shape, layout=value.layout)
 
-def _copy_tensor(value: Any, copies: Copies) -> Any:
-    """Copy a leaf tensor with its gradient and strides; views of one storage share its copy."""
-    torch = _torch()
-    if why_not := _why_not(value):
-        return copies.tear(value, why_not)
-    if value.layout != torch.strided:
-        found = _copy_sparse(value, copies)
-    else:
-        storage = value.untyped_storage()
-        place = ("storage", value.device, storage.data_ptr(), storage.nbytes())
-        if place not in copies.memo:
-            copied = storage.clone()
-            copies.memo[place] = copied.pin_memory() if value.is_pinned() else copied
-        found = torch.empty(0, dtype=value.dtype, device=value.device)
-        found.set_(copies.memo[place], value.storage_offset(), value.size(), value.stride())
-    if type(value) is torch.nn.Parameter:
-        found = torch.nn.Parameter(found, value.requires_grad)
-    found.requires_grad_(value.requires_grad)
-    if value.grad is not None:
-        found.grad = copies.of(value.grad)
-    return found
-
-
-def _copy_sparse(value: Any, copies: Copies) -> Any:
-    torch = _torch()
-    parts = [copies.of(part.detach()) for part in strided_parts(value)]
-    with torch.sparse.check_sparse_tensor_invariants(enable=False):
-        if value.layout == torch.sparse_coo:
-            return torch.sparse_coo_tensor(*parts, size=value.shape, is_coalesced=value.is_coalesced())
-        return torch.sparse_compressed_tensor(*parts, size=value.shape, layout=value.layout)
+    def _copy_optimizer(self, value: Any) -> Any:
+        """Copy all attributes: its own deepcopy omits hooks, and the parameters of LBFGS."""
+        if "step" in vars(value):
+            return self._tear(value, f"{type(value).__name__} whose step something else replaced")
+        found = self._memo[id(value)] = object.__new__(type(value))
+        for tensor in tensors(value):
+            self.of(tensor)
+        vars(found).update({name: copy.deepcopy(item, self._memo) for name, item in vars(value).items()})
+        return found
 
 
 def _why_not(value: Any) -> str | None:
-    torch = _torch()
+    torch = sys.modules["torch"]
     reasons = {
         "a non-leaf tensor of an autograd graph": not value.is_leaf,
         "a tensor with hooks": bool(value._backward_hooks),  # noqa: SLF001 - there is no public way to ask
@@ -102,51 +121,3 @@ def _why_not(value: Any) -> str | None:
         f"a tensor of layout {value.layout}": value.layout not in (torch.strided, *sparse_layouts()),
     }
     return next((reason for reason, holds in reasons.items() if holds), None)
-
-
-def _copy_whole(value: Any, copies: Copies) -> Any:
-    """Copy with deepcopy, after the tensors: deepcopy alone loses gradients, and shares CSR indices."""
-    for tensor in tensors_of_any_layout(value):
-        copies.of(tensor)
-    return copy.deepcopy(value, copies.memo)
-
-
-def _copy_optimizer(value: Any, copies: Copies) -> Any:
-    """Copy all attributes: its own deepcopy omits hooks, and the parameters of LBFGS."""
-    if "step" in vars(value):
-        return copies.tear(value, f"{type(value).__name__} whose step something else replaced")
-    found = object.__new__(type(value))
-    copies.memo[id(value)] = found
-    for tensor in tensors(value):
-        copies.of(tensor)
-    vars(found).update({name: copy.deepcopy(item, copies.memo) for name, item in vars(value).items()})
-    return found
-
-
-def _copy_function(value: Any, copies: Copies) -> Any:
-    if any(True for _ in tensors(value)):
-        return copies.tear(value, f"tensors that {value.__name__} captured")
-    return value
-
-
-def _copy_dgl(graph: Any, copies: Copies) -> Any:
-    """Copy with deepcopy, which copies the structure itself, after the features, whose gradients it loses."""
-    for tensor in tensors(dgl_features(graph)):
-        copies.of(tensor)
-    return copy.deepcopy(graph, copies.memo)
-
-
-def _copy_parts(value: Any, copies: Copies) -> Any:
-    kind = kind_of(value)
-    assert kind
-    if kind.rebuild is None:
-        return _copy_whole(value, copies)
-    return kind.rebuild(value, [copies.of(part) for _, part in kind.parts(value)])
-
-
-_SPECIAL: Mapping[str, Callable[[Any, Copies], Any]] = {
-    "builtins.function": _copy_function,
-    "torch.optim.optimizer.Optimizer": _copy_optimizer,
-    "dgl.heterograph.DGLGraph": _copy_dgl,
-}
-"""By the full name of a type."""

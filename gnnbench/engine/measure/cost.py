@@ -6,18 +6,16 @@ enough that what runs in each 64th call is in it.
 
 import math
 import os
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from itertools import repeat
-from types import CodeType, FrameType
-from typing import Any
+from types import CodeType
 
 from ..ground.cpu import RealTime
 from .clock import Call, Clock
 from .conditions import collector_paused
-from .fingerprint.recording import PASSED_OVER, identity
+from .tracing import Tracer
 
 _BATCH_SECONDS = 0.02
 _FAST_SECONDS = 1e-3
@@ -39,8 +37,6 @@ _MOST_EVENTS = 200_000
 _OTHERS = 0.05
 """If the process's other threads take more than this share of the calling thread's CPU time, this may be
 waiting for them in a loop, as OpenMP does."""
-_BY_DEPTH = (*PASSED_OVER, "pathlib", "genericpath")
-"""Modules whose functions do not count; see there."""
 _NAMES = "lines", "Python calls", "C calls"
 
 SHORT_SECONDS = 1e-5
@@ -154,49 +150,6 @@ def _batch(call: Call, calls: int, device_clock: Clock | None) -> float | None:
     return thread / made / 1e9
 
 
-class _Tracer:
-    """Counts what the calling thread executes, until there are too many events."""
-
-    def __init__(self) -> None:
-        self.lines = self.python_calls = self.c_calls = 0
-        self.codes: dict[int, CodeType] = {}
-        """Of the functions that ran."""
-        self.ended = False
-        self._counts: dict[int, bool] = {}
-        """By the identity of a module's globals, whether its functions count."""
-
-    def trace(self, frame: FrameType, event: str, _argument: Any) -> Any:
-        """Count lines and calls of Python; a trace function as `sys.settrace` takes it."""
-        if event == "line":
-            self.lines += 1
-            self._check()
-        elif event == "call":
-            code = frame.f_code
-            self.codes[identity(code)] = code
-            if not self._is_counted(frame):
-                return None
-            self.python_calls += 1
-        return self.trace
-
-    def profile(self, frame: FrameType, event: str, _argument: Any) -> None:
-        """Count calls of C functions; a profile function as `sys.setprofile` takes it."""
-        if event == "c_call" and self._is_counted(frame):
-            self.c_calls += 1
-            self._check()
-
-    def _is_counted(self, frame: FrameType) -> bool:
-        key = identity(frame.f_globals)
-        if key not in self._counts:
-            self._counts[key] = not str(frame.f_globals.get("__name__")).startswith(_BY_DEPTH)
-        return self._counts[key]
-
-    def _check(self) -> None:
-        if self.lines + self.c_calls > _MOST_EVENTS:
-            self.ended = True
-            sys.settrace(None)
-            sys.setprofile(None)
-
-
 def _counted(
     call: Call, calls: int, noting: Callable[[], AbstractContextManager[None]]
 ) -> tuple[dict[str, float], list[CodeType]]:
@@ -206,20 +159,14 @@ def _counted(
     the same.
     """
     function, args, kwargs = call
-    before, tracer = (sys.gettrace(), sys.getprofile()), _Tracer()
     made, totals = 0, (0, 0, 0)
-    sys.settrace(tracer.trace)
-    sys.setprofile(tracer.profile)
-    try:
+    with Tracer(_MOST_EVENTS) as tracer:
         while made < calls:
             function(*args, **kwargs)
             if tracer.ended:
                 break
             made += 1
-            totals = tracer.lines, tracer.python_calls, tracer.c_calls
-    finally:
-        sys.settrace(before[0])
-        sys.setprofile(before[1])
+            totals = tracer.steps, tracer.python_calls, tracer.c_calls
     with noting():
         for _ in repeat(None, calls - made - tracer.ended):
             function(*args, **kwargs)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..ground.json_io import LARGEST
+from ..ground.codec import LARGEST
 
 QUANTILE = 0.1
 NAME = "first decile of block medians"

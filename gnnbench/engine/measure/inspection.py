@@ -1,6 +1,5 @@
 """One inspection of a call before or after it is timed: its counters, its fingerprint and its memory."""
 
-import ctypes
 import multiprocessing
 import os
 import sys
@@ -11,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Any
+
+import psutil
 
 from ..ground import codec
 from ..ground.cpu import RealTime
@@ -125,7 +126,7 @@ def growth_bytes(run: Callable[[], object]) -> int | None:
     """
     with collector_paused():
         # Memory that the allocator of C keeps for later would hide growth: it is given back.
-        getattr(ctypes.CDLL(None), "malloc_trim", lambda _: None)(0)
+        getattr(psutil, "heap_trim", lambda: None)()
         before = {}
         for process in (os.getpid(), *(worker.pid for worker in multiprocessing.active_children())):
             with suppress(OSError):

@@ -48,7 +48,10 @@ class TimeInstrument(Instrument):
             else:
                 sampler.sample(layouts)
         if self.whole_call:
-            _add_why_not_inspected(fixture, self.whole_call)
+            ours = json_io.own_part(fixture.extra_info)
+            ours["no_fingerprint"] = why_unseen(self.whole_call)
+            if compiled := compilation.counts():
+                ours["compilation"] = compiled
             self.kept.weigh_workers(fixture, layouts.original)
         else:
             result = self.kept.inspect(fixture, layouts, is_warm=True)
@@ -126,14 +129,6 @@ class TimeInstrument(Instrument):
         if watch:
             measurement.contention_share = watch.contention_share()
         kept.part(fixture)["measurement"] = measurement.as_json()
-
-
-def _add_why_not_inspected(fixture: Any, reason: str) -> None:
-    """Add why a call that is timed whole has no fingerprint, and what torch.compile did in it."""
-    ours = json_io.own_part(fixture.extra_info)
-    ours["no_fingerprint"] = why_unseen(reason)
-    if compiled := compilation.counts():
-        ours["compilation"] = compiled
 
 
 def _cprofile(fixture: Any, iterations: int, call: Call, after: Callable[[], None] = lambda: None) -> Any:

@@ -242,12 +242,12 @@ def timing_of(config: pytest.Config) -> Timing:
 
 def _definition(item: pytest.Function) -> str:
     """Return a hash of a test of another suite, and of its fixtures, as far as the suite defines them."""
-    from ..measure.code_hash import code_hash
+    from ..measure.definition import definition_hash
 
     fixtures = [found[-1].func for found in item._fixtureinfo.name2fixturedefs.values()]  # noqa: SLF001
     files = {Path(one.__code__.co_filename) for one in fixtures if hasattr(one, "__code__")}
     own = {item.path, *(file for file in files if file.name == "conftest.py")}
-    return code_hash([item.function, *fixtures], own)
+    return definition_hash([item.function, *fixtures], own)
 
 
 def _out_of_memory(error: Exception) -> str | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..ground import codec, cpu, json_io
+from ..ground.codec import Positive
 from ..ground.labels import Labels
 from ..measure import estimate
 from . import suite
@@ -99,7 +100,7 @@ def _read(entry: Mapping[str, Any]) -> Benchmark:
             params,
             labels=labels,
         )
-    rounds = tuple(map(json_io.positive, entry["stats"].get("data") or ()))
+    rounds = codec.decode(entry["stats"].get("data") or (), tuple[Positive, ...])
     median = entry["stats"].get("median")
     return Benchmark(
         entry["fullname"],
@@ -107,7 +108,7 @@ def _read(entry: Mapping[str, Any]) -> Benchmark:
         part=part,
         params=params,
         rounds_seconds=rounds,
-        median_seconds=None if median is None else json_io.positive(median),
+        median_seconds=None if median is None else codec.decode(median, Positive),
         labels=labels,
     )
 

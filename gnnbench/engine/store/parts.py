@@ -39,8 +39,6 @@ class BenchmarkPart:
     spec: Mapping[str, str | int] | None = None
     """The fields of its labels, see `suite.Suite.labels`."""
     graph: GraphPart | None = None
-    code_hash: str | None = None
-    """Of the benchmark's code and what it calls in the project."""
     definition_hash: str | None = None
     """Of the test and its reference, or its fixtures."""
     measurement: Measurement | None = None

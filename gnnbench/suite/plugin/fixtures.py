@@ -16,7 +16,7 @@ from ...engine.ground import codec, environment
 from ...engine.ground.errors import UsageError
 from ...engine.ground.files import cache_folder
 from ...engine.ground.packages import is_installed
-from ...engine.measure.code_hash import code_hash
+from ...engine.measure.definition import definition_hash
 from ...engine.plugin.session import here, options_of, settings_of, stop
 from ...engine.process.variants.collected import CHECKED, WHOLE_CALL, marked
 from ...engine.store.parts import FORMAT_VERSION, GraphPart
@@ -204,8 +204,7 @@ def measure(
             pytest.fail(why, pytrace=False)
         assert expected is not None
         folders = (request.path.parent, Path(operations.__file__).parent, Path(platforms.__file__).parent)
-        definition = (request.function, expected)
-        ours = benchmark.extra_info["gnnbench"] = identity(case, (request.function, run), folders, definition)
+        ours = benchmark.extra_info["gnnbench"] = identity(case, (request.function, expected), folders)
         benchmark.group = f"{spec.operation} {spec.direction} {spec.dataset}"
         run = case.call(run)
         checked = not (options.counters or getattr(request.config.option, CHECKED, False))
@@ -242,10 +241,7 @@ def measure(
 
 
 def identity(
-    case: "Case",
-    functions: Iterable[Callable[..., Any]],
-    folders: Iterable[Path],
-    definition: Iterable[Callable[..., Any]],
+    case: "Case", definition: Iterable[Callable[..., Any]], folders: Iterable[Path]
 ) -> dict[str, Any]:
     """Return the part of `extra_info["gnnbench"]` that identifies the measured work."""
     graph = case.graph
@@ -254,6 +250,5 @@ def identity(
         "version": FORMAT_VERSION,
         "spec": codec.encode(case.spec),
         "graph": codec.encode(GraphPart(graph.content_hash, graph.name, graph.synthetic, *sizes)),
-        "code_hash": code_hash(functions, folders),
-        "definition_hash": code_hash(definition, folders),
+        "definition_hash": definition_hash(definition, folders),
     }

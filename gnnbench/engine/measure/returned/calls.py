@@ -19,7 +19,7 @@ import gc
 import os
 import zlib
 from collections.abc import Collection, Iterable, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -34,13 +34,14 @@ from ..clock import Call
 from ..conditions import collector_paused, seed
 from ..copies import Copies
 from ..seam import Pedantic
+from ..tracing import Tracer
 from . import given
 from .effects import Effects, allocated_bytes, changed_arrays, check_size, contents, plain_tensors, watched
 from .given import Given, write
+from .limit import TooLongError, limited
 from .portable import TEXT, Portable, array_of, portable
 from .reachable import Reachable, is_array, shares_memory
 from .rounding import rounding
-from .work import TooLongError, Work, limited
 
 GIVEN, NEW, AGAIN, COPIED, GIVEN_MOVED, NEW_MOVED = range(6)
 """The calls."""
@@ -50,6 +51,8 @@ _UNITS = {**MOVED[GIVEN], **MOVED[NEW]}
 ALL_NEW, NUMBERS_NEW, NONE_NEW = 2, 1, 0
 """Which inputs get new values: also indices, masks and other whole numbers; floating-point numbers; none."""
 _TIMES_AS_LONG, _SECONDS_MORE = 20, 1.0
+_MOST_EVENTS = 3_000_000
+"""Calls that execute more are not counted."""
 _SHOWN = 60
 """Characters of a text that are shown."""
 _TOO_LONG = f"more than {_TIMES_AS_LONG} times as long as for the given values"
@@ -162,22 +165,31 @@ class ComparedCalls:
         before = {place: self._given.now(value) for place, value in reach.arrays.items()}
         state = portable(reach.state, {})
         seed(min(number, AGAIN))
-        work = None if number > NEW_MOVED or number == GIVEN_MOVED or compilation.counts() else Work()
+        is_counted = number <= NEW_MOVED and number != GIVEN_MOVED and not compilation.counts()
+        work: AbstractContextManager[Tracer | None] = nullcontext()
+        if is_counted:
+            work = Tracer(_MOST_EVENTS, "opcode")
         if number == AGAIN:
             gc.collect()  # what is freed later would hide what a call keeps
         before_bytes = allocated_bytes()
         # Not where its work is counted.
-        moves = nullcontext() if work or number not in _UNITS else rounding(_UNITS[number])
+        moves = nullcontext() if is_counted or number not in _UNITS else rounding(_UNITS[number])
         try:
-            with collector_paused(), limited(self._limit_seconds), watched() as paths, moves:
-                output = work.call(call) if work else call()
+            with (
+                collector_paused(),
+                limited(self._limit_seconds),
+                watched() as paths,
+                moves,
+                work as executed,
+            ):
+                output = call()
         except TooLongError:
             effects.failure = _TOO_LONG
             return effects
         except Exception as error:  # noqa: BLE001 - a benchmark may raise anything
             effects.failure = f"{type(error).__name__}: {error}"
             return effects
-        effects.work = work.count if work else None
+        effects.work = executed.total if executed else None
         if self._first_output:
             first = self.made[GIVEN].parts
             with plain_tensors():

@@ -1,6 +1,5 @@
 """What one call returned and changed, which files it wrote, and how much memory it kept."""
 
-import ctypes
 import gc
 import os
 import sys
@@ -11,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import psutil
 from numpy.typing import NDArray
 
 from ...ground.outputs import Opened, TooMuchError
@@ -38,7 +38,7 @@ class Effects:
     left: dict[str, str] = field(default_factory=dict)
     """Types of parts of the output that cannot be compared, by place."""
     work: int | None = None
-    """How much it executed, see `Work`; None if it was not counted."""
+    """How much it executed, see `Tracer.total`; None if it was not counted."""
     failure: str = ""
     """Type and message of what it raised, or an empty text."""
     differentiable: bool = False
@@ -183,31 +183,14 @@ def _audited(event: str, arguments: tuple[Any, ...]) -> None:
                 paths[os.path.abspath(os.fsdecode(path))] = None  # noqa: PTH100 - quick, and no links
 
 
-_FIELDS = (
-    *("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks"),
-    "keepcost",
-)
 _BLOCK_BYTES = 64
 """A block of Python's allocator has about so many; larger ones come from C's."""
 
 
-class _Info(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_size_t) for name in _FIELDS]
-
-
-@cache
-def _mallinfo() -> Any:
-    """Return glibc's `mallinfo2`, see mallinfo(3); None with another C library."""
-    function = getattr(ctypes.CDLL(None), "mallinfo2", None)
-    if function is not None:
-        function.restype = _Info
-    return function
-
-
 def allocated_bytes() -> int:
     """Return what is allocated by C and Python, and on the GPU; what is mapped otherwise is not counted."""
-    info = _mallinfo() and _mallinfo()()
     torch = sys.modules.get("torch")
     on_gpu = torch.cuda.memory_allocated() if torch and torch.cuda.is_initialized() else 0
-    of_python = _BLOCK_BYTES * sys.getallocatedblocks()
-    return of_python + on_gpu + (info.uordblks + info.hblkhd if info else 0)
+    # Not with every C library.
+    of_c = sum(psutil.heap_info()[:2]) if hasattr(psutil, "heap_info") else 0
+    return _BLOCK_BYTES * sys.getallocatedblocks() + on_gpu + of_c

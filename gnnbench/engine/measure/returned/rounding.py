@@ -6,10 +6,11 @@ arithmetic (Parker, Monte Carlo Arithmetic, 1997), by operator.
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from ...ground.parts import tensors_of_any_layout
 from .reachable import shares_memory
 
 _EXACT = re.compile(
@@ -30,7 +31,7 @@ def rounding(units: int) -> AbstractContextManager[object]:
     def move(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
         if _EXACT.match(name) or any(value in ("amax", "amin") for value in args if isinstance(value, str)):
             return  # amax and amin, as a reduction's argument, round nothing either
-        inputs = list(_strided((*args, *kwargs.values())))
+        inputs = _strided((*args, *kwargs.values()))
         for tensor in _strided(result):
             if name.endswith("_") or not shares_memory(tensor, inputs):  # no view
                 _move(tensor, units)
@@ -49,16 +50,8 @@ def _move(tensor: Any, units: int) -> None:
     tensor.mul_(1 + directions * (units * torch.finfo(tensor.dtype).eps))
 
 
-def _strided(value: Any) -> Iterator[Any]:
-    """Yield the strided floating-point tensors in what an operator takes or returns."""
-    torch = sys.modules["torch"]
-    if isinstance(value, tuple | list):
-        for part in value:
-            yield from _strided(part)
-    elif (
-        isinstance(value, torch.Tensor)
-        and value.layout == torch.strided
-        and (value.is_floating_point() or value.is_complex())
-        and not value.is_meta
-    ):
-        yield value
+def _strided(value: Any) -> list[Any]:
+    """Return the strided floating-point tensors in what an operator takes or returns."""
+    strided = sys.modules["torch"].strided
+    tensors = (one for one in tensors_of_any_layout(value) if one.layout == strided and not one.is_meta)
+    return [one for one in tensors if one.is_floating_point() or one.is_complex()]
