@@ -70,17 +70,11 @@ def _import(platform: str) -> Kernel:
 
 def _new_layer(platform: str) -> Kernel:
     module = load(platform)
-    kernel = module.convolution()
 
-    def run(structure: Any, weight: Tensor, bias: Tensor, x: Tensor) -> Tensor:
-        output: Tensor = kernel.run(structure, module.layer(weight, bias), x)
-        return output
+    def run(graph: Any, weight: Tensor, bias: Tensor, x: Tensor) -> Tensor:
+        return module.apply(graph, module.layer(weight, bias), x)
 
-    return Kernel(kernel.build, run)
-
-
-def _call(text: str, platform: str, kernel: Any) -> Call:
-    return Call(text, make=partial(kernel, platform), limits=_LIMITS)
+    return Kernel(module.layer_graph, run)
 
 
 _operation = partial(operation, default=False, directions=(FORWARD,), group="first calls")
@@ -88,7 +82,10 @@ _operation = partial(operation, default=False, directions=(FORWARD,), group="fir
 OPERATIONS = (
     _operation(
         "cold_import",
-        **{name: _call(f"import {PLATFORMS[name].packages[-1]}", name, _import) for name in COMPARED},
+        **{
+            name: Call(f"import {PLATFORMS[name].packages[-1]}", limits=_LIMITS, make=partial(_import, name))
+            for name in COMPARED
+        },
         # The other interpreter has imported the file that this one has.
         reference=lambda _graph: torch.ones(1, dtype=torch.int64),
     ),

@@ -4,9 +4,8 @@ from functools import partial
 
 from ..annotations import Graph, Tensor
 from ..libraries import definitions
-from ..limits import DGL_HALF, MIXED, Limit
+from ..limits import DGL_HALF, MIXED
 from ..operation import Call, Formula, operation
-from ..platforms import load
 
 
 def propagation(graph: Graph) -> tuple[Tensor, Tensor]:
@@ -26,28 +25,26 @@ least_work = Formula("G(E) + p s (2 N F + F F + F)", _FLOPS)
 """x, output, weight and bias, then their gradients."""
 
 
-def _call(text: str, platform: str, *limits: Limit, cached: bool = False) -> Call:
-    return Call(text, limits=limits, make=lambda: load(platform).convolution(cached=cached))
-
-
 _operation = partial(operation, reference=reference, reach=2, group="layers")
+_call = partial(Call, run="apply", build="layer_graph")
+"""Makes a call of a layer, which the benchmark makes."""
 
 OPERATIONS = (
     _operation(
         "conv",
-        pyg=_call("GCNConv", "pyg"),
-        sparse=_call("GCNConv on SparseTensor", "sparse"),
-        dgl=_call("GraphConv", "dgl", DGL_HALF),
+        pyg=_call("GCNConv"),
+        sparse=_call("GCNConv on SparseTensor"),
+        dgl=_call("GraphConv", limits=(DGL_HALF,)),
         torch="the plain PyTorch layer takes a normalised matrix: see conv_cached",
         core=True,
         least_work=least_work,
     ),
     _operation(
         "conv_cached",
-        pyg=_call("GCNConv(cached=True)", "pyg", cached=True),
-        sparse=_call("GCNConv(cached=True)", "sparse", cached=True),
-        torch=_call("normalised CSR @ (x @ W)", "torch", MIXED, cached=True),
-        dgl=_call("GraphConv(norm='none'), weights", "dgl", DGL_HALF, cached=True),
+        pyg=_call("GCNConv(cached=True)"),
+        sparse=_call("GCNConv(cached=True)"),
+        torch=_call("normalised CSR @ (x @ W)", limits=(MIXED,)),
+        dgl=Call("GraphConv(norm='none'), weights", "apply_weighted", (DGL_HALF,), "normalized_graph"),
         least_work=Formula("G(L) + s L + p s (2 N F + F F + F)", _FLOPS),  # the normalised matrix is an input
     ),
 )

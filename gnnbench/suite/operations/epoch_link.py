@@ -9,7 +9,7 @@ from ..libraries import definitions, dgl, sampled, torch, training, utils
 from ..libraries import functional as F
 from ..limits import SCATTER_ADD
 from ..operation import TRAIN, Call, operation
-from .layers import sage_conv, sage_kernel, sage_network, sage_parameters
+from .layers import sage_conv, sage_graph, sage_network, sage_parameters
 
 WIDTH = 64
 """Of a node's embedding."""
@@ -72,7 +72,7 @@ def prepare(case: Case) -> tuple[Callable[..., Any], Any, Network, Tensor, Optim
 
     model = sage_network(case, _parameters(case))
     optimizer = torch.optim.Adam(model.parameters(), lr=training.LEARNING_RATE)
-    return run, sage_kernel(case.spec.platform).build(case), model, case.node_features(), optimizer
+    return run, sage_graph(case), model, case.node_features(), optimizer
 
 
 def _parameters(case: Case) -> Any:

@@ -4,18 +4,15 @@ A node attends to its neighbours and to itself. PyG adds the self-loops in each 
 self-loops. PyG's GATv2Conv also adds a bias to its output, which DGL's does not have.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
-from ...engine.ground.labels import Work
-from ..annotations import Case, Graph, Module, Network, Tensor
-from ..least_work import Symbols
-from ..libraries import definitions, dgl, inputs, network, on_dgl, pyg_nn, torch
+from ..annotations import Case, DGLGraph, Graph, Module, Network, Tensor
+from ..libraries import definitions, dgl, inputs, network, pyg_nn, torch
 from ..libraries import functional as F
 from ..limits import DGL_HALF, MIXED, avoids
-from ..operation import Call, Formula, Kernel, Operation, operation
+from ..operation import Call, Formula, operation
 from ..platforms import load
 from . import edge_softmax
 from .edge_softmax import HEADS
@@ -25,9 +22,6 @@ NEGATIVE_SLOPE = 0.2
 
 _TARGET = 1 / 20
 """The size of the target's parameters, relative to the source's."""
-
-Parameters = Callable[[int], dict[str, Tensor]]
-"""Returns values of a layer of some width, by PyG's names."""
 
 _IN_DGL = {
     "GATConv": {"att_src": "attn_l", "att_dst": "attn_r", "lin.weight": "fc.weight", "bias": "bias"},
@@ -91,11 +85,8 @@ def _positive(rows: int, columns: int) -> Tensor:
     return inputs.pattern(rows, columns) / 4 + 1
 
 
-def kernel(platform: str) -> Kernel:
-    """Return the kernel that applies a layer; `run` takes the structure, the layer and x [N, in]."""
-    if platform != "dgl":
-        return load(platform).convolution()
-    return Kernel(on_dgl.looped_graph, lambda graph, layer, x: layer(graph, x).flatten(1))
+def _on_dgl(graph: DGLGraph, layer: Module, x: Tensor) -> Tensor:
+    return layer(graph, x).flatten(1)
 
 
 def _made(case: Case, name: str, shape: tuple[int, int, int], values: Mapping[str, Tensor]) -> Module:
@@ -108,9 +99,10 @@ def _made(case: Case, name: str, shape: tuple[int, int, int], values: Mapping[st
     return network.filled(case, getattr(dgl.nn, name)(fan_in, width, heads), given)
 
 
-def layer(case: Case, name: str, parameters: Parameters) -> Module:
-    """Make a layer, GATConv or GATv2Conv, from hidden to hidden width."""
-    width = case.spec.hidden
+def layer(case: Case) -> Module:
+    """Make the layer of a case's operation, GATConv or GATv2Conv, from hidden to hidden width."""
+    width, is_v2 = case.spec.hidden, case.spec.operation.startswith("gatv2")
+    name, parameters = ("GATv2Conv", gatv2_parameters) if is_v2 else ("GATConv", gat_parameters)
     return _made(case, name, (width, HEADS, _channels(width)), parameters(width))
 
 
@@ -144,16 +136,8 @@ def build(case: Case, parameters: Sequence[Sequence[Tensor]]) -> Network:
         _made(case, "GATConv", shape, dict(zip(_IN_DGL["GATConv"], values, strict=True)))
         for shape, values in zip(shapes, parameters, strict=True)
     ]
-    return network.Network(layers, kernel(case.spec.platform).run, "elu")
-
-
-def _kernel(platform: str, name: str, parameters: Parameters) -> Kernel:
-    convolution = kernel(platform)
-
-    def build(case: Case) -> tuple[Any, Module]:
-        return convolution.build(case), layer(case, name, parameters)
-
-    return Kernel(build, convolution.run)
+    apply = _on_dgl if case.spec.platform == "dgl" else load(case.spec.platform).apply
+    return network.Network(layers, apply, "elu")
 
 
 def _looped(graph: Graph) -> Graph:
@@ -220,26 +204,24 @@ gatv2_work = Formula(
 )
 
 
-def _operation(
-    name: str,
-    layer: str,
-    parameters: Parameters,
-    reference: Callable[..., Tensor],
-    least_work: Callable[[Symbols], Work],
-) -> Operation:
-    return operation(
-        name,
-        pyg=Call(layer, make=partial(_kernel, "pyg", layer, parameters)),
-        sparse=Call(f"{layer} on SparseTensor", make=partial(_kernel, "sparse", layer, parameters)),
-        dgl=Call(layer, make=partial(_kernel, "dgl", layer, parameters), limits=(_ROUNDING, DGL_HALF, MIXED)),
-        reference=reference,
-        reach=1,
-        least_work=least_work,
-        group="attention",
-    )
-
+_operation = partial(operation, reach=1, group="attention")
+_LIMITS = (_ROUNDING, DGL_HALF, MIXED)
 
 OPERATIONS = (
-    _operation("gat_conv", "GATConv", gat_parameters, gat, gat_work),
-    _operation("gatv2_conv", "GATv2Conv", gatv2_parameters, gatv2, gatv2_work),
+    _operation(
+        "gat_conv",
+        pyg=Call("GATConv", "apply", build="layer_graph"),
+        sparse=Call("GATConv on SparseTensor", "apply", build="layer_graph"),
+        dgl=Call("GATConv", _on_dgl, _LIMITS, "layer_graph"),
+        reference=gat,
+        least_work=gat_work,
+    ),
+    _operation(
+        "gatv2_conv",
+        pyg=Call("GATv2Conv", "apply", build="layer_graph"),
+        sparse=Call("GATv2Conv on SparseTensor", "apply", build="layer_graph"),
+        dgl=Call("GATv2Conv", _on_dgl, _LIMITS, "layer_graph"),
+        reference=gatv2,
+        least_work=gatv2_work,
+    ),
 )

@@ -6,9 +6,9 @@ from itertools import pairwise
 from typing import Any
 
 from ..annotations import Case, Graph, Module, Network, Tensor
-from ..libraries import definitions, dgl, functional, inputs, network, on_dgl, pyg_nn, torch
+from ..libraries import definitions, dgl, functional, inputs, network, pyg_nn, torch
 from ..limits import DGL_HALF, OVERFLOW, SCATTER_ADD, refuses
-from ..operation import FORWARD_BACKWARD, Call, Formula, Kernel, operation
+from ..operation import FORWARD_BACKWARD, Call, Formula, operation
 from ..platforms import load
 
 EPSILON = 0.5
@@ -36,11 +36,10 @@ def _sage_layer(case: Case, *values: Tensor) -> Module:
     return network.filled(case, conv, dict(zip(names, (of_mean.t(), of_node.t(), bias), strict=True)))
 
 
-def sage_kernel(platform: str) -> Kernel:
-    """Return the kernel that applies a layer; `run` takes the structure, the layer and x [N, in]."""
-    if platform == "dgl":
-        return Kernel(on_dgl.structure, on_dgl.apply)
-    return load(platform).convolution()
+def sage_graph(case: Case) -> Any:
+    """Return the graph that the layers of a network take, on DGL without self-loops."""
+    module = load(case.spec.platform)
+    return module.structure(case) if case.spec.platform == "dgl" else module.layer_graph(case)
 
 
 def sage_parameters(graph: Graph, hidden: int, seed: int = 0, out: int = 0) -> list[tuple[Tensor, ...]]:
@@ -58,7 +57,7 @@ def sage_parameters(graph: Graph, hidden: int, seed: int = 0, out: int = 0) -> l
 def sage_network(case: Case, parameters: Sequence[Sequence[Tensor]]) -> Network:
     """Return the network of two layers on a case's platform, with copies of the parameters."""
     layers = [_sage_layer(case, *values) for values in parameters]
-    return network.Network(layers, sage_kernel(case.spec.platform).run)
+    return network.Network(layers, load(case.spec.platform).apply)
 
 
 def gin(case: Case) -> Module:
@@ -153,8 +152,10 @@ def products(graph: Graph, table: Tensor) -> Tensor:
     return table[source] * table[target]
 
 
+_operation = partial(operation, group="layers")
+
 OPERATIONS = (
-    operation(
+    _operation(
         "sage_conv",
         pyg=Call("SAGEConv", "apply", (SCATTER_ADD,), "edges"),
         sparse=Call("SAGEConv on SparseTensor", "apply", build="ordered_structure"),
@@ -163,9 +164,8 @@ OPERATIONS = (
         reach=1,
         # Means, bias and two products, one of them for nodes with a neighbour; both factors need a gradient.
         least_work=Formula("G(E) + p s (2 N + 2 F + 1) F", "p (E + R + N) F + (2 p - 1) 2 (R + N) F F"),
-        group="layers",
     ),
-    operation(
+    _operation(
         "gin_conv",
         pyg=Call("GINConv", "apply", (SCATTER_ADD, _EPSILON), "edges"),
         sparse=Call("GINConv on SparseTensor", "apply", (_EPSILON,), "ordered_structure"),
@@ -176,18 +176,16 @@ OPERATIONS = (
         least_work=Formula(
             "G(E) + p s ((2 N + 2 F + 2) F + 1)", "p (E + 5 N) F + (2 p - 1) 4 N F F + (p - 1) 2 N F"
         ),
-        group="layers",
     ),
-    operation(
+    _operation(
         "linear",
         pyg=Call("torch_geometric.nn.Linear", lambda _, layer, x: layer(x), build=lambda _: None),
         torch=Call("x @ W", lambda _, weight, x: x @ weight, build=lambda _: None),
         dgl="GraphConv calls torch.matmul: see torch",
         reference=lambda _graph, weight, x: x @ weight,
         least_work=Formula("s (N D + p (D F + N F))", "p 2 N D F"),  # x has no gradient
-        group="layers",
     ),
-    operation(
+    _operation(
         "embedding_sparse_gradient",
         torch=Call("functional.embedding(sparse=True), twice", _embeddings, (_SPARSE_HALF,), "edges"),
         pyg="its models take nn.Embedding(sparse=True): see torch",
@@ -195,7 +193,6 @@ OPERATIONS = (
         directions=(FORWARD_BACKWARD,),
         reference=products,
         reach=1,
-        group="layers",
         default=False,
     ),
 )

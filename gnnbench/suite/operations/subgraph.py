@@ -15,8 +15,10 @@ from .edge_list import keys, listed
 SEEDS = 16
 HOPS = 2
 
-_NO_GRADIENT = refuses("the gradient of COO's index_select is not implemented", FORWARD_BACKWARD)
-_INT64_ONLY = refuses("COO's index_select takes int64 only", "int32")
+_COO = (
+    refuses("the gradient of COO's index_select is not implemented", FORWARD_BACKWARD),
+    refuses("COO's index_select takes int64 only", "int32"),
+)
 _MAPPING = refuses("utils.k_hop_subgraph writes int64 into a mapping of int32", "int32")
 _ON_CPU = refuses("torch_sparse.saint_subgraph works on the CPU only", "cuda")
 
@@ -153,8 +155,10 @@ def _induced(graph: Graph, nodes: Tensor) -> tuple[Graph, Tensor]:
     return graph.part(nodes, edges), edges
 
 
+_operation = partial(operation, group="structure")
+
 OPERATIONS = (
-    operation(
+    _operation(
         "subgraph",
         pyg=Call("utils.subgraph(relabel_nodes=True)", _subgraph_pyg, build=_edge_list, nodes=half),
         sparse=Call(
@@ -164,30 +168,17 @@ OPERATIONS = (
             lambda case: on_sparse.structure(case).fill_cache_(),
             nodes=half,
         ),
-        torch=Call(
-            "COO.index_select, twice",
-            _subgraph_torch,
-            (_NO_GRADIENT, _INT64_ONLY),
-            _by_target,
-            lambda output, *_: output.coalesce(),
-            nodes=half,
-        ),
+        torch=Call("COO.index_select, twice", _subgraph_torch, _COO, _by_target, nodes=half),
         dgl=Call("dgl.node_subgraph", _subgraph_dgl, nodes=half),
         reference=subgraph,
-        group="structure",
     ),
-    operation(
+    _operation(
         "bipartite_subgraph",
         pyg=Call(
             "utils.bipartite_subgraph(relabel_nodes=True)", _bipartite_pyg, build=_edge_list, nodes=halves
         ),
         torch=Call(
-            "COO.index_select of rows, then of columns",
-            _bipartite_torch,
-            (_NO_GRADIENT, _INT64_ONLY),
-            _by_target,
-            lambda output, *_: output.coalesce(),
-            nodes=halves,
+            "COO.index_select of rows, then of columns", _bipartite_torch, _COO, _by_target, nodes=halves
         ),
         dgl=Call(
             "dgl.node_subgraph of two types of nodes",
@@ -197,9 +188,8 @@ OPERATIONS = (
         ),
         sparse="torch_sparse.saint_subgraph takes one set of nodes: see subgraph",
         reference=bipartite_subgraph,
-        group="structure",
     ),
-    operation(
+    _operation(
         "k_hop_subgraph",
         pyg=Call(
             "utils.k_hop_subgraph",
@@ -218,6 +208,5 @@ OPERATIONS = (
         sparse="torch_sparse.sample_adj goes one hop: see subgraph",
         directions=(FORWARD,),
         reference=k_hop_subgraph,
-        group="structure",
     ),
 )
