@@ -21,7 +21,7 @@ def test_gat(case, library, measure):
     from gnnbench.suite import training
     from gnnbench.suite.operations import gat_conv
 
-    model = gat_conv.build(case, gat_conv.initial_parameters(case.graph, case.spec.hidden))
+    model = gat_conv.build(case)
     measure(training.epoch, *training.prepare_model(case, model, library.layer_graph(case)))
 
 
@@ -31,7 +31,7 @@ def test_sage(case, measure):
     from gnnbench.suite import training
     from gnnbench.suite.operations import layers
 
-    model = layers.sage_network(case, layers.sage_parameters(case.graph, case.spec.hidden))
+    model = layers.sage_network(case)
     measure(training.epoch, *training.prepare_model(case, model, layers.sage_graph(case)))
 
 

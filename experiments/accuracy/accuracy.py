@@ -33,12 +33,8 @@ WEIGHT_DECAY = 5e-4
 EVERY = 10
 
 
-GAT = (
-    gat_conv.build,
-    gat_conv.initial_parameters,
-    lambda case: platforms.load(case.spec.platform).layer_graph(case),
-)
-SAGE = layers.sage_network, layers.sage_parameters, layers.sage_graph
+GAT = gat_conv.build, lambda case: platforms.load(case.spec.platform).layer_graph(case)
+SAGE = layers.sage_network, layers.sage_graph
 MODELS = {"gat": (GAT, 64, 0.6, 0.005, 200), "sage": (SAGE, 256, 0.5, 0.01, 100)}
 """Functions of the model, hidden width, dropout, learning rate and epochs."""
 
@@ -57,11 +53,11 @@ def dropping(model: Network, dropout: float) -> Network:
 
 def accuracy(graph: Graph, name: str, platform: str, seed: int) -> float:
     """Train a model on a platform from the weights of a seed; return its test accuracy."""
-    (build, draw, structure), hidden, dropout, rate, epochs = MODELS[name]
+    (build, structure), hidden, dropout, rate, epochs = MODELS[name]
     graph = replace(graph, x=graph.x / graph.x.sum(dim=1, keepdim=True).clamp(min=1))
     case = Case(Spec(f"epoch_{name}", "train", platform, "float32", "int64", "cora", hidden, "cpu"), graph)
     torch.manual_seed(seed)  # of dropout
-    model = dropping(build(case, draw(graph, hidden, seed)), dropout)
+    model = dropping(build(case, seed), dropout)
     t = training.prepare_model(case, model, structure(case))
     t.optimizer.param_groups[0].update(lr=rate, weight_decay=WEIGHT_DECAY)
     best = 0.0, 0.0

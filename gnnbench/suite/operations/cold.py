@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 from functools import partial
-from typing import Any
 
 from ..annotations import Case, Tensor
 from ..libraries import torch
@@ -55,9 +54,11 @@ def run_fresh(code: str) -> str:
     return process.stdout
 
 
-def _import(platform: str) -> Kernel:
-    load(platform)
+def _import(platform: str) -> Call:
     module = PLATFORMS[platform].packages[-1]
+
+    def run(_: Tensor) -> str:
+        return run_fresh(_IMPORT.format(module=module))
 
     def build(case: Case) -> Tensor:
         return torch.ones(1, dtype=torch.int64, device=case.device)
@@ -65,16 +66,14 @@ def _import(platform: str) -> Kernel:
     def result(file: str, ones: Tensor) -> Tensor:
         return ones * (file == f"{sys.modules[module].__file__}\n")
 
-    return Kernel(build, lambda _: run_fresh(_IMPORT.format(module=module)), result)
+    return Call(f"import {module}", run, _LIMITS, build, result)
 
 
 def _new_layer(platform: str) -> Kernel:
     module = load(platform)
-
-    def run(graph: Any, weight: Tensor, bias: Tensor, x: Tensor) -> Tensor:
-        return module.apply(graph, module.layer(weight, bias), x)
-
-    return Kernel(module.layer_graph, run)
+    return Kernel(
+        module.layer_graph, lambda graph, weight, bias, x: module.apply(graph, module.layer(weight, bias), x)
+    )
 
 
 _operation = partial(operation, default=False, directions=(FORWARD,), group="first calls")
@@ -82,10 +81,7 @@ _operation = partial(operation, default=False, directions=(FORWARD,), group="fir
 OPERATIONS = (
     _operation(
         "cold_import",
-        **{
-            name: Call(f"import {PLATFORMS[name].packages[-1]}", limits=_LIMITS, make=partial(_import, name))
-            for name in COMPARED
-        },
+        **{name: _import(name) for name in COMPARED},
         # The other interpreter has imported the file that this one has.
         reference=lambda _graph: torch.ones(1, dtype=torch.int64),
     ),

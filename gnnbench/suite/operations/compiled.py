@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ...engine.ground.labels import Work
 from ..annotations import Case, Edges, Graph, Module, Tensor
 from ..least_work import Symbols
-from ..libraries import definitions, on_compiled, on_pyg, pyg_nn, torch
+from ..libraries import definitions, network, on_compiled, on_pyg, pyg_nn, torch
 from ..limits import CPU_THREADS, HALF, MAX_GRADIENT, OVERFLOW, SCATTER_ADD, Limit
 from ..operation import FORWARD, FORWARD_BACKWARD, TRAIN, Call, Kernel, Operation, operation
 from ..spec import AUTOCAST
@@ -121,7 +121,7 @@ def model(case: Case) -> Module:
     """Make an operation's model."""
     kind = next(kind for name, kind in _MODELS.items() if case.spec.operation.startswith(name))
     width = case.spec.hidden
-    return layers.drawn(case, getattr(pyg_nn, kind.name)(width, width, DEPTH, case.graph.num_classes))
+    return network.drawn(case, getattr(pyg_nn, kind.name)(width, width, DEPTH, case.graph.num_classes))
 
 
 def logits(graph: Graph, *tensors: Tensor, of: _Model) -> Tensor:

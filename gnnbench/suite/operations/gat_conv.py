@@ -4,7 +4,6 @@ A node attends to its neighbours and to itself. PyG adds the self-loops in each 
 self-loops. PyG's GATv2Conv also adds a bias to its output, which DGL's does not have.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -22,18 +21,6 @@ NEGATIVE_SLOPE = 0.2
 
 _TARGET = 1 / 20
 """The size of the target's parameters, relative to the source's."""
-
-_IN_DGL = {
-    "GATConv": {"att_src": "attn_l", "att_dst": "attn_r", "lin.weight": "fc.weight", "bias": "bias"},
-    "GATv2Conv": {
-        "att": "attn",
-        "lin_l.weight": "fc_src.weight",
-        "lin_l.bias": "fc_src.bias",
-        "lin_r.weight": "fc_dst.weight",
-        "lin_r.bias": "fc_dst.bias",
-    },
-}
-"""By layer, DGL's name of each parameter by PyG's."""
 
 _ROUNDING = avoids("DGL sums in bfloat16, which is too inexact at nodes of high degree", "bfloat16")
 
@@ -61,17 +48,20 @@ def gat_parameters(width: int) -> dict[str, Tensor]:
 
 
 def gatv2_parameters(width: int) -> dict[str, Tensor]:
-    """Return values by PyG's names: attention vector [1, H, C], weights [H C, F] and biases [H C]."""
+    """Return values by PyG's names: attention vector [1, H, C], weights [H C, F] and biases [H C].
+
+    DGL's layer has no `bias`.
+    """
     channels = _channels(width)
     of_source, of_target = _positive(HEADS * channels, 2 * width).div(width).split(width, dim=1)
     bias, source_bias, target_bias = inputs.pattern(HEADS * channels, 3).unbind(1)
     return {
         "att": _positive(HEADS, channels).div(channels).unsqueeze(0),
         "lin_l.weight": of_source,
-        "lin_l.bias": source_bias * _TARGET,
         "lin_r.weight": of_target * _TARGET,
-        "lin_r.bias": target_bias * _TARGET,
         "bias": bias,
+        "lin_l.bias": source_bias * _TARGET,
+        "lin_r.bias": target_bias * _TARGET,
     }
 
 
@@ -89,21 +79,19 @@ def _on_dgl(graph: DGLGraph, layer: Module, x: Tensor) -> Tensor:
     return layer(graph, x).flatten(1)
 
 
-def _made(case: Case, name: str, shape: tuple[int, int, int], values: Mapping[str, Tensor]) -> Module:
-    """Make a layer with copies of values by PyG's names; for `shape` see `widths`."""
-    fan_in, heads, width = shape
-    if case.spec.platform != "dgl":
-        return network.filled(case, getattr(pyg_nn, name)(fan_in, width, heads), values)
-    names = _IN_DGL[name]
-    given = {names[key]: value for key, value in values.items() if key in names}
-    return network.filled(case, getattr(dgl.nn, name)(fan_in, width, heads), given)
+def _made(case: Case, name: str, fan_in: int, heads: int, width: int) -> Module:
+    library = dgl.nn if case.spec.platform == "dgl" else pyg_nn
+    return getattr(library, name)(fan_in, width, heads)
 
 
 def layer(case: Case) -> Module:
     """Make the layer of a case's operation, GATConv or GATv2Conv, from hidden to hidden width."""
     width, is_v2 = case.spec.hidden, case.spec.operation.startswith("gatv2")
-    name, parameters = ("GATv2Conv", gatv2_parameters) if is_v2 else ("GATConv", gat_parameters)
-    return _made(case, name, (width, HEADS, _channels(width)), parameters(width))
+    values = gatv2_parameters(width) if is_v2 else gat_parameters(width)
+    if is_v2 and case.spec.platform == "dgl":
+        del values["bias"]
+    made = _made(case, "GATv2Conv" if is_v2 else "GATConv", width, HEADS, _channels(width))
+    return network.filled(case, made, values.values())
 
 
 def widths(num_features: int, hidden: int, num_classes: int) -> tuple[tuple[int, int, int], ...]:
@@ -115,29 +103,12 @@ def widths(num_features: int, hidden: int, num_classes: int) -> tuple[tuple[int,
     return (num_features, HEADS, width), (HEADS * width, 1, num_classes)
 
 
-def initial_parameters(graph: Graph, hidden: int, seed: int = 0) -> list[tuple[Tensor, ...]]:
-    """Draw both layers' parameters in float64, in the order of GATConv's names; the bias is zero."""
-    draw = partial(network.glorot, generator=torch.Generator().manual_seed(seed))
-    return [
-        (
-            draw(heads, width).unsqueeze(0),
-            draw(heads, width).unsqueeze(0),
-            draw(fan_in, heads * width).t(),
-            torch.zeros(heads * width, dtype=torch.float64),
-        )
-        for fan_in, heads, width in widths(graph.num_features, hidden, graph.num_classes)
-    ]
-
-
-def build(case: Case, parameters: Sequence[Sequence[Tensor]]) -> Network:
-    """Return the network on a case's platform, with copies of the parameters."""
+def build(case: Case, seed: int = 0) -> Network:
+    """Return the network on a case's platform."""
     shapes = widths(case.graph.num_features, case.spec.hidden, case.graph.num_classes)
-    layers = [
-        _made(case, "GATConv", shape, dict(zip(_IN_DGL["GATConv"], values, strict=True)))
-        for shape, values in zip(shapes, parameters, strict=True)
-    ]
     apply = _on_dgl if case.spec.platform == "dgl" else load(case.spec.platform).apply
-    return network.Network(layers, apply, "elu")
+    layers = [_made(case, "GATConv", *shape) for shape in shapes]
+    return network.drawn(case, network.Network(layers, apply, "elu"), seed)
 
 
 def _looped(graph: Graph) -> Graph:

@@ -10,7 +10,6 @@ from ..libraries import definitions, dgl, inputs, network, on_dgl, on_sparse, py
 from ..limits import DGL_HALF, SCATTER_ADD
 from ..operation import Call, Formula, Operation, operation
 from . import spmm
-from .layers import with_values
 
 if TYPE_CHECKING:
     from ..graphs.relation import Relation
@@ -64,12 +63,9 @@ def layer(case: Case) -> Layer:
     else:
         convolutions = {relation: pyg_nn.SAGEConv(width, width) for relation in relations}
         layer = pyg_nn.HeteroConv(convolutions, aggr="sum")
-    matrices, biases = (
-        [parameter for parameter in layer.parameters() if parameter.dim() == dim] for dim in (2, 1)
-    )
-    values = inputs.pattern(len(matrices) * width, width).reshape(-1, width, width) / width**0.5
-    with_values(case, layer, values.mT, inputs.pattern(len(biases) * width, 1).reshape(-1, width))
-    return network.Layer(layer, (*matrices, *biases))
+    matrices = inputs.pattern(2 * len(relations) * width, width).reshape(-1, width, width) / width**0.5
+    vectors = inputs.pattern(len(relations) * width, 1).reshape(-1, width)
+    return network.Layer(network.filled(case, layer, (*matrices, *vectors)), layer.parameters())
 
 
 def _on_pyg(relations: "dict[Relation, Any]", layer: Layer, features: dict[str, Tensor]) -> Any:

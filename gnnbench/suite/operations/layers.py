@@ -1,6 +1,5 @@
 """Layers and their parts: GraphSAGE's, GIN's, a product of features and weights, embeddings of nodes."""
 
-from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -19,21 +18,17 @@ _EPSILON = OVERFLOW._replace(where=OVERFLOW.where | {FORWARD_BACKWARD})
 _SPARSE_HALF = refuses("PyTorch adds no sparse tensors in float16 on the CPU", "float16", "cpu")
 
 
+def _sage(case: Case, fan_in: int, fan_out: int) -> Module:
+    if case.spec.platform == "dgl":
+        return dgl.nn.SAGEConv(fan_in, fan_out, "mean")
+    return pyg_nn.SAGEConv(fan_in, fan_out)
+
+
 def sage_layer(case: Case) -> Module:
     """Make a GraphSAGE layer with means, from hidden to hidden width."""
     width = case.spec.hidden
     matrices = (inputs.pattern(2 * width, width) / (2 * width) ** 0.5).chunk(2)
-    return _sage_layer(case, *matrices, inputs.pattern(width, 1).squeeze(1))
-
-
-def _sage_layer(case: Case, *values: Tensor) -> Module:
-    of_mean, of_node, bias = values
-    if case.spec.platform == "dgl":
-        conv = dgl.nn.SAGEConv(*of_node.shape, "mean")
-        names = "fc_neigh.weight", "fc_self.weight", "fc_self.bias"
-    else:
-        conv, names = pyg_nn.SAGEConv(*of_node.shape), ("lin_l.weight", "lin_r.weight", "lin_l.bias")
-    return network.filled(case, conv, dict(zip(names, (of_mean.t(), of_node.t(), bias), strict=True)))
+    return network.filled(case, _sage(case, width, width), (*matrices, inputs.pattern(width, 1).squeeze(1)))
 
 
 def sage_graph(case: Case) -> Any:
@@ -42,22 +37,11 @@ def sage_graph(case: Case) -> Any:
     return module.structure(case) if case.spec.platform == "dgl" else module.layer_graph(case)
 
 
-def sage_parameters(graph: Graph, hidden: int, seed: int = 0, out: int = 0) -> list[tuple[Tensor, ...]]:
-    """Draw the weights [in, out] of two layers, of means and of the nodes, in float64; the bias is zero.
-
-    `out` is the last width; 0: the number of classes.
-    """
-    draw = partial(network.glorot, generator=torch.Generator().manual_seed(seed))
-    return [
-        (draw(fan_in, fan_out), draw(fan_in, fan_out), torch.zeros(fan_out, dtype=torch.float64))
-        for fan_in, fan_out in pairwise((graph.num_features, hidden, out or graph.num_classes))
-    ]
-
-
-def sage_network(case: Case, parameters: Sequence[Sequence[Tensor]]) -> Network:
-    """Return the network of two layers on a case's platform, with copies of the parameters."""
-    layers = [_sage_layer(case, *values) for values in parameters]
-    return network.Network(layers, load(case.spec.platform).apply)
+def sage_network(case: Case, seed: int = 0, out: int = 0) -> Network:
+    """Return the network of two layers on a case's platform; `out` is the last width; 0: of classes."""
+    widths = pairwise((case.graph.num_features, case.spec.hidden, out or case.graph.num_classes))
+    layers = [_sage(case, *ends) for ends in widths]
+    return network.drawn(case, network.Network(layers, load(case.spec.platform).apply), seed)
 
 
 def gin(case: Case) -> Module:
@@ -66,21 +50,18 @@ def gin(case: Case) -> Module:
     Inner weights are whole numbers and inner biases whole numbers plus 1/4: see `whole_features`.
     """
     width = case.spec.hidden
-    network = torch.nn.Sequential(
+    inside = torch.nn.Sequential(
         torch.nn.Linear(width, width), torch.nn.ReLU(), torch.nn.Linear(width, width)
     )
     if case.spec.platform == "dgl":
-        layer = dgl.nn.GINConv(network, "sum", EPSILON, learn_eps=True)
+        layer = dgl.nn.GINConv(inside, "sum", EPSILON, learn_eps=True)
     else:
-        layer = pyg_nn.GINConv(network, EPSILON, train_eps=True)
+        layer = pyg_nn.GINConv(inside, EPSILON, train_eps=True)
     inner, outer = inputs.pattern(2 * width, width).chunk(2)
     inner_bias, outer_bias = inputs.pattern(2 * width, 1).squeeze(1).chunk(2)
-    return with_values(
-        case,
-        layer,
-        [inner.round(), outer / width**0.5],
-        [torch.tensor([EPSILON]), inner_bias.round() + 0.25, outer_bias],
-    )
+    matrices = inner.round(), outer / width**0.5
+    vectors = torch.tensor([EPSILON]), inner_bias.round() + 0.25, outer_bias
+    return network.filled(case, layer, (*matrices, *vectors))
 
 
 def whole_features(case: Case) -> Tensor:
@@ -93,35 +74,11 @@ def whole_features(case: Case) -> Tensor:
     return case.tensor(inputs.pattern(case.graph.num_nodes, case.spec.hidden).round())
 
 
-def with_values(case: Case, layer: Module, matrices: Iterable[Tensor], vectors: Iterable[Tensor]) -> Module:
-    """Give a layer of linear layers its values, device and dtype; return it.
-
-    `matrices` [in, out] are in the order of its weights, `vectors` in that of its other parameters.
-    """
-    layer.to(case.device, case.dtype)
-    parameters = list(layer.parameters())
-    with torch.no_grad():
-        for weight, matrix in zip((each for each in parameters if each.dim() > 1), matrices, strict=True):
-            weight.copy_(matrix.t())
-        for bias, vector in zip((each for each in parameters if each.dim() == 1), vectors, strict=True):
-            bias.copy_(vector)
-    return layer.requires_grad_(case.requires_grad)
-
-
-def drawn(case: Case, model: Module) -> Module:
-    """Give a model parameters by `glorot`, which are equal on all platforms; return it."""
-    draw = partial(network.glorot, generator=torch.Generator().manual_seed(0))
-    shapes = [tuple(parameter.shape) for parameter in model.parameters()]
-    matrices = [draw(fan_in, fan_out) for fan_out, fan_in in filter(lambda shape: len(shape) > 1, shapes)]
-    vectors = [draw(1, *shape).squeeze(0) for shape in shapes if len(shape) == 1]
-    return with_values(case, model, matrices, vectors)
-
-
 def linear_weight(case: Case) -> Any:
     """Return the first weight of the GCN [in, out], on pyg in a Linear without bias."""
     weight, _ = network.initial_weights(network.widths(case.graph, case.spec.hidden))[0]
     if case.spec.platform == "pyg":
-        return with_values(case, pyg_nn.Linear(*weight.shape, bias=False), [weight], [])
+        return network.filled(case, pyg_nn.Linear(*weight.shape, bias=False), [weight.t()])
     return case.tensor(weight)
 
 

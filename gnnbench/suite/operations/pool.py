@@ -4,12 +4,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..annotations import Case, DGLGraph, Graph, Module, Tensor
-from ..libraries import definitions, dgl, inputs, pyg_nn, torch, utils
+from ..libraries import definitions, dgl, inputs, network, pyg_nn, torch, utils
 from ..limits import DGL_HALF, HALF, SCATTER_ADD, SEGMENT_SUM, avoids
 from ..operation import Call, Kernel, operation
 from . import batch
 from .batch import MOLECULES
-from .layers import with_values
 
 RATIO = 0.5
 """Of the nodes that top-k pooling keeps, rounded up in each graph."""
@@ -35,7 +34,7 @@ def features(case: Case) -> Tensor:
 def layer(case: Case) -> Module:
     """Make a TopKPooling."""
     width = case.spec.hidden
-    return with_values(case, pyg_nn.TopKPooling(width, RATIO), [inputs.pattern(width, 1)], [])
+    return network.filled(case, pyg_nn.TopKPooling(width, RATIO), [inputs.pattern(width, 1).t()])
 
 
 def _pyg_batch(case: Case) -> _Batch:

@@ -41,8 +41,7 @@ def layer(case: Case) -> Layer:
     bases = inputs.pattern(BASES * width, width).reshape(BASES, width, width) / width**0.5
     coefficients = inputs.pattern(relations, BASES) / BASES**0.5
     values = (bases, coefficients, *case.weights(width, width))
-    network.filled(case, made, dict(zip(names, values, strict=True)))
-    return network.Layer(made, map(made.get_parameter, names))
+    return network.filled(case, network.Layer(made, map(made.get_parameter, names)), values)
 
 
 def _edge_type(case: Case) -> Tensor:

@@ -3,14 +3,12 @@
 Message e of [E, F] belongs to the target of entry e. Entries are sorted by target.
 """
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from ..annotations import Case, Tensor
 from ..libraries import dgl, torch, torch_scatter, utils
-from ..limits import DGL_HALF, MAX_GRADIENT, SEGMENT_SUM, Limit, avoids, refuses
-from ..operation import Call, Formula, operation
+from ..limits import DGL_HALF, MAX_GRADIENT, SEGMENT_SUM, avoids, refuses
+from ..operation import Formula, operation
 from . import scatter
 
 _SEGMENT_CSR = refuses("torch_scatter.segment_csr takes int64 offsets only", "int32")
@@ -50,17 +48,7 @@ _BYTES = f"i min(N, E) + {scatter.MESSAGE_BYTES}"
 """With the smaller of lengths and index."""
 
 
-def _call(
-    text: str,
-    run: Callable[..., Tensor],
-    reduce: str,
-    *limits: Limit,
-    build: Any = offsets,
-    result: Any = None,
-) -> Call:
-    return Call(f"{text}(..., '{reduce}')", partial(run, reduce=reduce), limits, build, result)
-
-
+_call = partial(scatter.call, build=offsets)
 _operation = partial(operation, group="scatter")
 
 
@@ -90,12 +78,9 @@ OPERATIONS = (
         "segment_max",
         pyg=_call("utils.segment", _pyg, "max", _SEGMENT_CSR, MAX_GRADIENT),
         sparse=_call("torch_scatter.segment_csr", _sparse, "max", MAX_GRADIENT),
-        torch=_call(
-            "torch.segment_reduce",
-            _torch,
-            "max",
-            MAX_GRADIENT,
-            result=lambda maxima, *_: maxima.masked_fill(maxima.isinf(), 0),  # of no messages it is -inf
+        # Of no messages, the maximum is -inf.
+        torch=_call("torch.segment_reduce", _torch, "max", MAX_GRADIENT)._replace(
+            result=lambda maxima, *_: maxima.masked_fill(maxima.isinf(), 0)
         ),
         dgl=_call("dgl.ops.segment_reduce", _dgl, "max", MAX_GRADIENT, DGL_HALF, build=lengths),
         reference=partial(scatter.reduced, end=1, reduce="amax"),

@@ -37,22 +37,25 @@ def _torch_gather(edge_index: Tensor, x: Tensor) -> Tensor:
     return torch.zeros_like(x).index_add(0, edge_index[1], x.index_select(0, edge_index[0]))
 
 
-def _update_all(message: str, reduce: str, *limits: Limit) -> Call:
-    def make() -> Kernel:
-        fields = ("x", "w", "message") if message == "u_mul_e" else ("x", "message")
-        send, add = getattr(dgl.function, message)(*fields), getattr(dgl.function, reduce)
+def update_all(message: str, reduce: str, *limits: Limit, build: Any = None) -> Call:
+    """Return DGL's call; `run` takes x [N, F] of `copy_u`, messages [E, F] of `copy_e`, both of `u_mul_e`."""
 
-        def run(graph: Any, x: Tensor, weight: Tensor | None = None) -> Tensor:
+    def make() -> Kernel:
+        fields = {"copy_u": "x", "copy_e": "w", "u_mul_e": "xw"}[message]
+        send, add = getattr(dgl.function, message)(*fields, "message"), getattr(dgl.function, reduce)
+
+        def run(graph: Any, *values: Tensor) -> Tensor:
             with graph.local_scope():
-                graph.ndata["x"] = x
-                if weight is not None:
-                    graph.edata["w"] = weight
+                if "x" in fields:
+                    graph.ndata["x"] = values[0]
+                if "w" in fields:
+                    graph.edata["w"] = values[-1]
                 graph.update_all(send, add("message", "out"))
                 return graph.ndata["out"]
 
-        return Kernel(on_dgl.structure, run)
+        return Kernel(build or on_dgl.structure, run)
 
-    return Call(f"update_all({message}, {reduce})", make=make, limits=(DGL_HALF, *limits))
+    return Call(f"update_all({message}, {reduce})", limits=(*limits, DGL_HALF), make=make)
 
 
 def aggregated(graph: Graph, x: Tensor, reduce: Any) -> Tensor:
@@ -126,12 +129,12 @@ OPERATIONS = (
         core=True,
         least_work=Formula("2 i E + p s (R + N) F", "p E F"),  # an edge list as the graph
     ),
-    _sum("update_all_copy_u_sum", dgl=_update_all("copy_u", "sum"), core=True),
-    _mean("update_all_copy_u_mean", dgl=_update_all("copy_u", "mean")),
-    _max("update_all_copy_u_max", dgl=_update_all("copy_u", "max", MAX_GRADIENT)),
+    _sum("update_all_copy_u_sum", dgl=update_all("copy_u", "sum"), core=True),
+    _mean("update_all_copy_u_mean", dgl=update_all("copy_u", "mean")),
+    _max("update_all_copy_u_max", dgl=update_all("copy_u", "max", MAX_GRADIENT)),
     _operation(
         "update_all_u_mul_e_sum",
-        dgl=_update_all("u_mul_e", "sum"),
+        dgl=update_all("u_mul_e", "sum"),
         reference=weighted_sums,
         reach=1,
         least_work=Formula("G(E) + p s ((R + N) F + E)", "(2 p - 1) 2 E F"),

@@ -4,7 +4,7 @@ They work wherever `gnnbench[pyg]` is installed, in tests with the marker `opera
 of the same name replaces the one here.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,7 +27,7 @@ from .session import COUNTED, run_of
 
 if TYPE_CHECKING:
     from ...engine.ground.labels import Rates
-    from ...engine.measure.counter_changes import Counters
+    from ...engine.measure.clock import Call
     from ..case import Case
     from ..definitions import Reference
     from ..graphs.graph import Graph
@@ -120,11 +120,14 @@ def rates(request: pytest.FixtureRequest, device: str) -> "Callable[[str], Rates
     return lambda dtype: roofline.rates(device, dtype, machine, cache_folder())
 
 
-def _judge_counters(
-    request: pytest.FixtureRequest, spec: Spec, counters: "Counters", *, is_updated: bool
-) -> None:
-    """Store the counts for the report; fail the test if they differ from the baseline."""
-    root = request.config.rootpath
+def _count(request: pytest.FixtureRequest, spec: Spec, call: "Call", *, is_updated: bool) -> None:
+    """Store a call's counts for the report; fail the test if they differ from the baseline."""
+    from ...engine.measure.counters import count
+    from ...engine.measure.seam import why_unseen
+
+    if whole := marked(request.node, WHOLE_CALL):
+        pytest.skip(f"no counters: {why_unseen(whole)}")
+    counters, root = count(call.__call__, spec.device), request.config.rootpath
     changed = counter_baseline.changes(root, spec.platform, spec.id, counters.counts, counters.unsteady)
     request.node.stash[COUNTED] = counted = {
         "counts": counters.counts,
@@ -145,12 +148,11 @@ def _judge_counters(
         pytest.fail(f"{spec.id}: {', '.join(changed)}", pytrace=False)
 
 
-def _why_not(benchmark: Any, spec: Spec, reference: "Reference | None") -> str | None:
-    if "gnnbench" in benchmark.extra_info:
-        return f"{spec.id}: measure was called before in this test: write a test for each kernel"
-    if reference is None:
-        return f"operation '{spec.operation}' has no reference: call measure(..., reference=function)"
-    return None
+def _identity(case: "Case") -> dict[str, Any]:
+    graph = case.graph
+    sizes = graph.num_nodes, graph.num_edges, graph.num_features, graph.num_classes
+    part = GraphPart(graph.content_hash, graph.name, graph.synthetic, *sizes)
+    return {"version": FORMAT_VERSION, "spec": codec.encode(case.spec), "graph": codec.encode(part)}
 
 
 @contextmanager
@@ -183,8 +185,6 @@ def measure(
     """
     from ...engine.measure.clock import Call
     from ...engine.measure.conditions import cpu_threads
-    from ...engine.measure.counters import count
-    from ...engine.measure.seam import why_unseen
     from .. import roofline
     from ..backward import with_backward
     from ..verify import verify
@@ -200,12 +200,17 @@ def measure(
         spec = case.spec
         row = None if reference else operations.OPERATIONS.get(spec.operation)
         expected = row.reference if row else reference
-        if why := _why_not(benchmark, spec, expected):
-            pytest.fail(why, pytrace=False)
-        assert expected is not None
+        if "gnnbench" in benchmark.extra_info:
+            why = "measure was called before in this test: write a test for each kernel"
+            pytest.fail(f"{spec.id}: {why}", pytrace=False)
+        if expected is None:
+            why = "has no reference: call measure(..., reference=function)"
+            pytest.fail(f"operation '{spec.operation}' {why}", pytrace=False)
         folders = (request.path.parent, Path(operations.__file__).parent, Path(platforms.__file__).parent)
-        definition = (request.function, expected)
-        ours = benchmark.extra_info["gnnbench"] = identity(case, (request.function, run), folders, definition)
+        ours = benchmark.extra_info["gnnbench"] = _identity(case) | {
+            "code_hash": code_hash((request.function, run), folders),
+            "definition_hash": code_hash((request.function, expected), folders),
+        }
         benchmark.group = f"{spec.operation} {spec.direction} {spec.dataset}"
         run = case.call(run)
         checked = not (options.counters or getattr(request.config.option, CHECKED, False))
@@ -222,10 +227,7 @@ def measure(
                 if checked:
                     check()
             if options.counters:
-                if whole := marked(request.node, WHOLE_CALL):
-                    pytest.skip(f"no counters: {why_unseen(whole)}")
-                counters = count(Call(run, inputs, {}).__call__, spec.device)
-                return _judge_counters(request, spec, counters, is_updated=options.counters == "update")
+                return _count(request, spec, Call(run, inputs, {}), is_updated=options.counters == "update")
             output = benchmark(run, *inputs)
             # A step of training depends on the steps before.
             if checked and benchmark.stats and spec.direction in (FORWARD, FORWARD_BACKWARD):
@@ -239,21 +241,3 @@ def measure(
         return output
 
     return measure
-
-
-def identity(
-    case: "Case",
-    functions: Iterable[Callable[..., Any]],
-    folders: Iterable[Path],
-    definition: Iterable[Callable[..., Any]],
-) -> dict[str, Any]:
-    """Return the part of `extra_info["gnnbench"]` that identifies the measured work."""
-    graph = case.graph
-    sizes = graph.num_nodes, graph.num_edges, graph.num_features, graph.num_classes
-    return {
-        "version": FORMAT_VERSION,
-        "spec": codec.encode(case.spec),
-        "graph": codec.encode(GraphPart(graph.content_hash, graph.name, graph.synthetic, *sizes)),
-        "code_hash": code_hash(functions, folders),
-        "definition_hash": code_hash(definition, folders),
-    }
