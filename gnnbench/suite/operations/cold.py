@@ -10,7 +10,7 @@ from ..libraries import torch
 from ..limits import HALF, avoids
 from ..operation import FORWARD, Call, Kernel, operation
 from ..platforms import COMPARED, PLATFORMS, load
-from . import conv
+from . import layers
 
 _USUAL = {"float64": "float32", HALF: "float32", "int32": "int64", "cuda": "the CPU"}
 _LIMITS = tuple(
@@ -89,10 +89,10 @@ OPERATIONS = (
         "conv_new_layer",
         **{
             name: call._replace(text=f"{call.text}(...), its first call", make=partial(_new_layer, name))
-            for name, call in conv.OPERATIONS[0].calls.items()
+            for name, call in layers.OPERATIONS[0].calls.items()
         },
-        reference=conv.reference,
+        reference=layers.conv,
         reach=2,
-        least_work=conv.least_work,
+        least_work=layers.conv_work,
     ),
 )

@@ -16,7 +16,7 @@ from ..libraries import definitions, network, on_compiled, on_pyg, pyg_nn, torch
 from ..limits import CPU_THREADS, HALF, MAX_GRADIENT, OVERFLOW, SCATTER_ADD, Limit
 from ..operation import FORWARD, FORWARD_BACKWARD, TRAIN, Call, Kernel, Operation, operation
 from ..spec import AUTOCAST
-from . import conv, epoch, gat_conv, layers
+from . import epoch, gat_conv, layers
 
 SIZES = 8
 _MOST_NODES = 16384
@@ -110,7 +110,7 @@ def _adding(degree: int, *dtypes: str) -> tuple[Limit, ...]:
 _OVERFLOW = OVERFLOW._replace(degree=256)
 _MAXIMA = tuple(MAX_GRADIENT._replace(where=frozenset({dtype, TRAIN})) for dtype in (HALF, AUTOCAST))
 _MODELS = {
-    "gcn": _Model("GCN", conv.reference, 1, 1, DEPTH + 1, (), _adding(256, HALF)),
+    "gcn": _Model("GCN", layers.conv, 1, 1, DEPTH + 1, (), _adding(256, HALF)),
     "gin": _Model("GIN", gin_layer, 2, 2, DEPTH, (SCATTER_ADD, _OVERFLOW), _adding(128, HALF, AUTOCAST)),
     "sage": _Model("GraphSAGE", layers.sage_conv, 2, 1, DEPTH, (SCATTER_ADD,), _adding(256, HALF, AUTOCAST)),
     "edge_cnn": _Model("EdgeCNN", edge_layer, 2, 2, DEPTH, (SCATTER_ADD, *_MAXIMA)),
@@ -180,7 +180,7 @@ OPERATIONS = (
         "conv_compiled_sizes",
         pyg=Call("torch.compile(GCNConv)", make=_pyg),
         example=True,
-        reference=partial(reference, of=conv.reference),
+        reference=partial(reference, of=layers.conv),
     ),
     _of_sizes(
         "gat_conv_compiled_sizes",

@@ -1,4 +1,7 @@
-"""Layers and their parts: GraphSAGE's, GIN's, a product of features and weights, embeddings of nodes."""
+"""Layers and their parts: GCN's, GraphSAGE's, GIN's, a product with weights, embeddings of nodes.
+
+GCN normalises its graph in each call, or beforehand (`conv_cached`).
+"""
 
 from functools import partial
 from itertools import pairwise
@@ -6,7 +9,7 @@ from typing import Any
 
 from ..annotations import Case, Graph, Module, Network, Tensor
 from ..libraries import definitions, dgl, functional, inputs, network, pyg_nn, torch
-from ..limits import DGL_HALF, OVERFLOW, SCATTER_ADD, refuses
+from ..limits import DGL_HALF, MIXED, OVERFLOW, SCATTER_ADD, refuses
 from ..operation import FORWARD_BACKWARD, Call, Formula, operation
 from ..platforms import load
 
@@ -82,6 +85,17 @@ def linear_weight(case: Case) -> Any:
     return case.tensor(weight)
 
 
+def propagation(graph: Graph) -> tuple[Tensor, Tensor]:
+    """Return the entries of D^-1/2 (A + I) D^-1/2: int64 [2, E + N] and float64 [E + N]."""
+    entries, ones = definitions.looped(graph)
+    return entries, definitions.normalized(entries, ones, graph.num_nodes)
+
+
+def conv(graph: Graph, weight: Tensor, bias: Tensor, x: Tensor) -> Tensor:
+    """Return D^-1/2 (A + I) D^-1/2 (x @ weight) + bias: [N, out]."""
+    return definitions.aggregate(*propagation(graph), x @ weight) + bias
+
+
 def sage_conv(graph: Graph, of_mean: Tensor, of_node: Tensor, bias: Tensor, x: Tensor) -> Tensor:
     """Return mean over neighbours @ of_mean + x @ of_node + bias (Hamilton et al., NeurIPS 2017): [N, F]."""
     # The order of mean and product does not matter, and the product is at most as wide.
@@ -109,9 +123,39 @@ def products(graph: Graph, table: Tensor) -> Tensor:
     return table[source] * table[target]
 
 
+_CONV_FLOPS = "(2 p - 1) 2 N F F + p (K(F) + N F)"
+"""Product, of which both factors need a gradient; propagation and bias."""
+conv_work = Formula("G(E) + p s (2 N F + F F + F)", _CONV_FLOPS)
+"""x, output, weight and bias, then their gradients."""
+
 _operation = partial(operation, group="layers")
+_call = partial(Call, run="apply", build="layer_graph")
+"""Makes a call of a layer, which the benchmark makes."""
 
 OPERATIONS = (
+    _operation(
+        "conv",
+        pyg=_call("GCNConv"),
+        sparse=_call("GCNConv on SparseTensor"),
+        dgl=_call("GraphConv", limits=(DGL_HALF,)),
+        torch="the plain PyTorch layer takes a normalised matrix: see conv_cached",
+        core=True,
+        reference=conv,
+        reach=2,
+        least_work=conv_work,
+    ),
+    _operation(
+        "conv_cached",
+        pyg=_call("GCNConv(cached=True)"),
+        sparse=_call("GCNConv(cached=True)"),
+        torch=_call("normalised CSR @ (x @ W)", limits=(MIXED,)),
+        dgl=Call("GraphConv(norm='none'), weights", "apply_weighted", (DGL_HALF,), "normalized_graph"),
+        reference=conv,
+        reach=2,
+        least_work=Formula(
+            "G(L) + s L + p s (2 N F + F F + F)", _CONV_FLOPS
+        ),  # the normalised matrix is an input
+    ),
     _operation(
         "sage_conv",
         pyg=Call("SAGEConv", "apply", (SCATTER_ADD,), "edges"),
