@@ -156,14 +156,14 @@ def _identity(case: "Case") -> dict[str, Any]:
 
 
 @contextmanager
-def _failing(when: str = "") -> Iterator[None]:
+def _failing(spec: Spec, when: str = "") -> Iterator[None]:
     """Let the test fail with a line if a result is wrong."""
     from ..accuracy import MismatchError
 
     try:
         yield
     except MismatchError as error:
-        raise pytest.fail.Exception(f"{when}{error}", pytrace=False) from None
+        raise pytest.fail.Exception(f"{when}{spec.id}: {error}", pytrace=False) from None
 
 
 @pytest.fixture
@@ -221,7 +221,7 @@ def measure(
             benchmark.reference_error = max(case.errors, default=None)
 
         with cpu_threads(row.threads if row else None):
-            with _failing():
+            with _failing(spec):
                 if spec.direction == FORWARD_BACKWARD:
                     run, inputs = with_backward(library, run, inputs)
                 if checked:
@@ -232,7 +232,7 @@ def measure(
             # A step of training depends on the steps before.
             if checked and benchmark.stats and spec.direction in (FORWARD, FORWARD_BACKWARD):
                 benchmark.has_error = True  # so that the times are not saved
-                with _failing("a call after the timing: "):
+                with _failing(spec, "a call after the timing: "):
                     check()
                 benchmark.has_error = False
         if "measurement" in ours:
