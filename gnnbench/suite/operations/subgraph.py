@@ -69,12 +69,7 @@ def _subgraph_sparse(chosen: Chosen, weight: Tensor) -> Any:
     return part
 
 
-def _subgraph_torch(chosen: Chosen, weight: Tensor) -> Tensor:
-    matrix = _matrix(chosen, weight)
-    return matrix.index_select(0, chosen.nodes).index_select(1, chosen.nodes)
-
-
-def _bipartite_torch(chosen: Chosen, weight: Tensor) -> Tensor:
+def _torch(chosen: Chosen, weight: Tensor) -> Tensor:
     targets, sources = chosen.nodes
     return _matrix(chosen, weight).index_select(0, targets).index_select(1, sources)
 
@@ -168,7 +163,9 @@ OPERATIONS = (
             lambda case: on_sparse.structure(case).fill_cache_(),
             nodes=half,
         ),
-        torch=Call("COO.index_select, twice", _subgraph_torch, _COO, _by_target, nodes=half),
+        torch=Call(
+            "COO.index_select, twice", _torch, _COO, _by_target, nodes=lambda graph: (half(graph),) * 2
+        ),
         dgl=Call("dgl.node_subgraph", _subgraph_dgl, nodes=half),
         reference=subgraph,
     ),
@@ -177,9 +174,7 @@ OPERATIONS = (
         pyg=Call(
             "utils.bipartite_subgraph(relabel_nodes=True)", _bipartite_pyg, build=_edge_list, nodes=halves
         ),
-        torch=Call(
-            "COO.index_select of rows, then of columns", _bipartite_torch, _COO, _by_target, nodes=halves
-        ),
+        torch=Call("COO.index_select of rows, then of columns", _torch, _COO, _by_target, nodes=halves),
         dgl=Call(
             "dgl.node_subgraph of two types of nodes",
             _subgraph_dgl,
