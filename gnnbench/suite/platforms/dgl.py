@@ -53,17 +53,14 @@ def with_formats(graph: DGLGraph) -> DGLGraph:
     return graph
 
 
-def looped_graph(case: Case) -> DGLGraph:
+def layer_graph(case: Case) -> DGLGraph:
     """Return the graph with self-loops."""
     return with_formats(dgl.add_self_loop(structure(case)))
 
 
-layer_graph = looped_graph
-
-
 def normalized_graph(case: Case) -> DGLGraph:
     """Return the graph with self-loops and the weights of D^-1/2 A D^-1/2 as `w`."""
-    looped = looped_graph(case)
+    looped = layer_graph(case)
     ones = torch.ones(looped.num_edges(), dtype=case.dtype, device=case.device)
     looped.edata["w"] = dgl.nn.EdgeWeightNorm("both")(looped, ones)
     return looped
