@@ -120,7 +120,7 @@ def rates(request: pytest.FixtureRequest, device: str) -> "Callable[[str], Rates
     return lambda dtype: roofline.rates(device, dtype, machine, cache_folder())
 
 
-def _count(request: pytest.FixtureRequest, spec: Spec, call: "Call", *, is_updated: bool) -> None:
+def _count(request: pytest.FixtureRequest, spec: Spec, call: "Call") -> None:
     """Store a call's counts for the report; fail the test if they differ from the baseline."""
     from ...engine.measure.counters import count
     from ...engine.measure.seam import why_unseen
@@ -128,7 +128,7 @@ def _count(request: pytest.FixtureRequest, spec: Spec, call: "Call", *, is_updat
     if whole := marked(request.node, WHOLE_CALL):
         pytest.skip(f"no counters: {why_unseen(whole)}")
     counters, root = count(call.__call__, spec.device), request.config.rootpath
-    changed = counter_baseline.changes(root, spec.platform, spec.id, counters.counts, counters.unsteady)
+    changed = counter_baseline.changes(root, spec, counters)
     request.node.stash[COUNTED] = counted = {
         "counts": counters.counts,
         "unsteady": counters.unsteady,
@@ -137,7 +137,7 @@ def _count(request: pytest.FixtureRequest, spec: Spec, call: "Call", *, is_updat
         "changed": changed,
         "ignored": None,
     }
-    if is_updated:
+    if run_of(request.config).options.counters == "update":
         return
     if changed is None and options_of(request.config).strict:
         changed = [counter_baseline.missing(root, spec.platform)]
@@ -227,7 +227,7 @@ def measure(
                 if checked:
                     check()
             if options.counters:
-                return _count(request, spec, Call(run, inputs, {}), is_updated=options.counters == "update")
+                return _count(request, spec, Call(run, inputs, {}))
             output = benchmark(run, *inputs)
             # A step of training depends on the steps before.
             if checked and benchmark.stats and spec.direction in (FORWARD, FORWARD_BACKWARD):
