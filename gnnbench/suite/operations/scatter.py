@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ..annotations import Case, DGLGraph, Graph, Tensor
 from ..libraries import definitions, dgl, on_dgl, on_sparse, torch, torch_scatter, torch_sparse, utils
 from ..limits import HALF, MAX_GRADIENT, SCATTER_ADD, Limit, avoids, refuses
-from ..operation import FORWARD, Call, Formula, operation
+from ..operation import FORWARD, Call, Formula, Operation, operation
 from .spmm import update_all
 
 _PRODUCT_ROUNDING = avoids(
@@ -101,8 +101,21 @@ def ranks(graph: Graph, values: Tensor) -> Tensor:
 MESSAGE_BYTES = "s F (E + N + (p - 1) (R + E))"
 """Messages and results, then their gradients."""
 _BYTES = f"i E + {MESSAGE_BYTES}"
-SUM, MEAN = "E F", "(E + p R) F"
-"""Flops: the backward pass copies; of a mean each sum is divided, and each gradient."""
+
+
+def reductions(end: int, moved: str) -> tuple[Callable[..., Operation], ...]:
+    """Return what makes operations of sums, of means and of maxima of messages; `moved` are their bytes."""
+
+    def rows(reduce: str, flops: str, **more: Any) -> Callable[..., Operation]:
+        reference = partial(reduced, end=end, reduce=reduce)
+        return partial(_operation, reference=reference, least_work=Formula(moved, flops), **more)
+
+    # The backward pass copies; of a mean each sum is divided, and each gradient.
+    return (
+        rows("sum", "E F", linear=True),
+        rows("mean", "(E + p R) F", linear=True),
+        rows("amax", "E F", reach=1, end=end),
+    )
 
 
 def call(
@@ -113,6 +126,7 @@ def call(
 
 
 _operation = partial(operation, group="scatter")
+_sum, _mean, _max = reductions(0, _BYTES)
 
 OPERATIONS = (
     _operation(
@@ -154,37 +168,27 @@ OPERATIONS = (
         # Index, values, ranks; the fewest comparisons if nothing is unsorted.
         least_work=Formula("(2 i + s) E", "E - R"),
     ),
-    _operation(
+    _sum(
         "scatter_sum",
         pyg=call("utils.scatter", _pyg, "sum", SCATTER_ADD),
         sparse=call("torch_scatter.scatter", _sparse, "sum"),
         torch=Call("index_add_", _torch_sum, build=unsorted_index),
         dgl=_dgl("sum"),
         example=True,
-        reference=partial(reduced, end=0, reduce="sum"),
-        linear=True,
-        least_work=Formula(_BYTES, SUM),
     ),
-    _operation(
+    _mean(
         "scatter_mean",
         pyg=call("utils.scatter", _pyg, "mean", SCATTER_ADD),
         sparse=call("torch_scatter.scatter", _sparse, "mean"),
         torch=call("scatter_reduce_", _torch, "mean", SCATTER_ADD),
         dgl=_dgl("mean"),
-        reference=partial(reduced, end=0, reduce="mean"),
-        linear=True,
-        least_work=Formula(_BYTES, MEAN),
     ),
-    _operation(
+    _max(
         "scatter_max",
         pyg=call("utils.scatter", _pyg, "max", SCATTER_ADD, MAX_GRADIENT),
         sparse=call("torch_scatter.scatter", _sparse, "max", MAX_GRADIENT),
         torch=call("scatter_reduce_", _torch, "amax", SCATTER_ADD, MAX_GRADIENT),
         dgl=_dgl("max", MAX_GRADIENT),
-        reference=partial(reduced, end=0, reduce="amax"),
-        reach=1,
-        end=0,
-        least_work=Formula(_BYTES, SUM),
     ),
     _operation(
         "scatter_mul",

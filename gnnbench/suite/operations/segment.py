@@ -8,7 +8,6 @@ from functools import partial
 from ..annotations import Case, Tensor
 from ..libraries import dgl, torch, torch_scatter, utils
 from ..limits import DGL_HALF, MAX_GRADIENT, SEGMENT_SUM, avoids, refuses
-from ..operation import Formula, operation
 from . import scatter
 
 _SEGMENT_CSR = refuses("torch_scatter.segment_csr takes int64 offsets only", "int32")
@@ -48,32 +47,26 @@ _BYTES = f"i min(N, E) + {scatter.MESSAGE_BYTES}"
 
 
 _call = partial(scatter.call, build=offsets)
-_operation = partial(operation, group="scatter")
+_sum, _mean, _max = scatter.reductions(1, _BYTES)
 
 
 OPERATIONS = (
-    _operation(
+    _sum(
         "segment_sum",
         pyg=_call("utils.segment", _pyg, "sum", _SEGMENT_CSR),
         sparse=_call("torch_scatter.segment_csr", _sparse, "sum"),
         torch=_call("torch.segment_reduce", _torch, "sum", _SUM_ROUNDING),
         dgl=_call("dgl.ops.segment_reduce", _dgl, "sum", SEGMENT_SUM, DGL_HALF, build=lengths),
-        reference=partial(scatter.reduced, end=1, reduce="sum"),
-        linear=True,
-        least_work=Formula(_BYTES, scatter.SUM),
     ),
-    _operation(
+    _mean(
         "segment_mean",
         pyg=_call("utils.segment", _pyg, "mean", _SEGMENT_CSR),
         sparse=_call("torch_scatter.segment_csr", _sparse, "mean"),
         # Of no messages, the mean would be NaN.
         torch=_call("torch.segment_reduce", partial(_torch, initial=0), "mean"),
         dgl=_call("dgl.ops.segment_reduce", _dgl, "mean", SEGMENT_SUM, DGL_HALF, build=lengths),
-        reference=partial(scatter.reduced, end=1, reduce="mean"),
-        linear=True,
-        least_work=Formula(_BYTES, scatter.MEAN),
     ),
-    _operation(
+    _max(
         "segment_max",
         pyg=_call("utils.segment", _pyg, "max", _SEGMENT_CSR, MAX_GRADIENT),
         sparse=_call("torch_scatter.segment_csr", _sparse, "max", MAX_GRADIENT),
@@ -82,8 +75,5 @@ OPERATIONS = (
             result=lambda maxima, *_: maxima.masked_fill(maxima.isinf(), 0)
         ),
         dgl=_call("dgl.ops.segment_reduce", _dgl, "max", MAX_GRADIENT, DGL_HALF, build=lengths),
-        reference=partial(scatter.reduced, end=1, reduce="amax"),
-        reach=1,
-        least_work=Formula(_BYTES, scatter.SUM),
     ),
 )

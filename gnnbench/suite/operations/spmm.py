@@ -41,7 +41,7 @@ def update_all(message: str, reduce: str, *limits: Limit, build: Any = None) -> 
     """Return DGL's call; `run` takes x [N, F] of `copy_u`, messages [E, F] of `copy_e`, both of `u_mul_e`."""
 
     def make() -> Kernel:
-        fields = {"copy_u": "x", "copy_e": "w", "u_mul_e": "xw"}[message]
+        fields = {"copy_u": ("x",), "copy_e": ("w",), "u_mul_e": ("x", "w")}[message]
         send, add = getattr(dgl.function, message)(*fields, "message"), getattr(dgl.function, reduce)
 
         def run(graph: Any, *values: Tensor) -> Tensor:
