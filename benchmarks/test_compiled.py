@@ -18,6 +18,6 @@ def test_conv_sizes(case, kernel, library, measure):
 @pytest.mark.operations("gat_conv_compiled_sizes")
 def test_gat_conv_sizes(case, kernel, measure):
     """Eight heads; together they have the width of the input."""
-    from gnnbench.suite.operations.compiled import attention_inputs
+    from gnnbench.suite.operations import gat_conv
 
-    measure(kernel.run, kernel.build(case), *attention_inputs(case))
+    measure(kernel.run, kernel.build(case), gat_conv.layer(case), gat_conv.features(case))

@@ -7,7 +7,7 @@ from caching on a static graph.
 import pytest
 
 
-@pytest.mark.operations("conv", "conv_cached")
+@pytest.mark.operations("conv", "conv_cached")  # suite/operations/layers.py
 def test_conv(case, kernel, library, measure):
     width = case.spec.hidden
     weight, bias = case.weights(width, width)

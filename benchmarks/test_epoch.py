@@ -16,14 +16,13 @@ def test_epoch(training, measure):
 
 
 @pytest.mark.operations("epoch_gat")
-def test_gat(case, measure):
+def test_gat(case, library, measure):
     """Two layers of graph attention, without dropout, whose numbers vary by library."""
     from gnnbench.suite import training
     from gnnbench.suite.operations import gat_conv
 
-    model = gat_conv.build(case, gat_conv.initial_parameters(case.graph, case.spec.hidden))
-    structure = gat_conv.kernel(case.spec.platform).build(case)
-    measure(training.epoch, *training.prepare_model(case, model, structure))
+    model = gat_conv.build(case)
+    measure(training.epoch, *training.prepare_model(case, model, library.layer_graph(case)))
 
 
 @pytest.mark.operations("epoch_sage")
@@ -32,9 +31,8 @@ def test_sage(case, measure):
     from gnnbench.suite import training
     from gnnbench.suite.operations import layers
 
-    model = layers.sage_network(case, layers.sage_parameters(case.graph, case.spec.hidden))
-    structure = layers.sage_kernel(case.spec.platform).build(case)
-    measure(training.epoch, *training.prepare_model(case, model, structure))
+    model = layers.sage_network(case)
+    measure(training.epoch, *training.prepare_model(case, model, layers.sage_graph(case)))
 
 
 @pytest.mark.operations("epoch_forward")

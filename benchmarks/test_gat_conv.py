@@ -9,7 +9,6 @@ import pytest
 
 @pytest.mark.operations("gat_conv", "gatv2_conv")
 def test_gat_conv(case, kernel, measure):
-    from gnnbench.suite.operations.gat_conv import features
+    from gnnbench.suite.operations import gat_conv
 
-    graph, layer = kernel.build(case)
-    measure(kernel.run, graph, layer, features(case))
+    measure(kernel.run, kernel.build(case), gat_conv.layer(case), gat_conv.features(case))

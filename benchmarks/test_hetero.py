@@ -9,8 +9,9 @@ import pytest
 
 @pytest.mark.operations("hetero_conv")
 def test_hetero_conv(case, kernel, measure):
-    graph, layer = kernel.build(case)
-    measure(kernel.run, graph, layer, case.features())
+    from gnnbench.suite.operations.hetero import layer
+
+    measure(kernel.run, kernel.build(case), layer(case), case.features())
 
 
 @pytest.mark.operations("hetero_update_all", "hetero_multi_update_all")

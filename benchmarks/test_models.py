@@ -13,7 +13,7 @@ MODELS = ("gcn", "gin", "sage", "edge_cnn")
 @pytest.mark.operations(*(f"{name}_inference{end}" for name in MODELS for end in ("", "_1_thread")))
 def test_inference(case, kernel, measure):
     """Without a gradient; features have the hidden width."""
-    from gnnbench.suite.operations.models import model
+    from gnnbench.suite.operations.compiled import model
 
     measure(kernel.run, kernel.build(case), model(case), case.features())
 
@@ -22,7 +22,7 @@ def test_inference(case, kernel, measure):
 def test_training(case, kernel, measure):
     """Forward, loss on the training nodes, backward and Adam's step; loss and step are not compiled."""
     from gnnbench.suite import network, training
-    from gnnbench.suite.operations.models import model
+    from gnnbench.suite.operations.compiled import model
 
     t = training.prepare_model(case, network.Network([model(case)], kernel.run), kernel.build(case))
     measure(training.epoch, *t._replace(x=case.features().detach()))

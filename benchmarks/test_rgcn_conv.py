@@ -10,5 +10,6 @@ import pytest
 
 @pytest.mark.operations("rgcn_conv", "rgcn_conv_fast")
 def test_rgcn_conv(case, kernel, measure):
-    graph, layer = kernel.build(case)
-    measure(kernel.run, graph, layer, case.features())
+    from gnnbench.suite.operations.rgcn_conv import layer
+
+    measure(kernel.run, kernel.build(case), layer(case), case.features())

@@ -7,12 +7,12 @@ for CSR.
 import pytest
 
 
-@pytest.mark.operations("sort_edge_index")
+@pytest.mark.operations("sort_edge_index")  # suite/operations/edge_list.py
 def test_sort_edge_index(case, kernel, measure):
     measure(kernel.run, kernel.build(case), case.edge_weight(), result=kernel.result)
 
 
-@pytest.mark.operations("edge_index_sort_by")
+@pytest.mark.operations("edge_index_sort_by")  # suite/operations/edge_list.py
 def test_sort_by(case, kernel, measure):
     """Without weights: the order is returned, by which a caller picks them."""
     measure(kernel.run, kernel.build(case), result=kernel.result)

@@ -18,7 +18,7 @@ from torch import nn
 from gnnbench.engine.ground import environment
 from gnnbench.engine.ground.files import cache_folder
 from gnnbench.engine.measure.conditions import cpu_threads
-from gnnbench.suite import training
+from gnnbench.suite import platforms, training
 from gnnbench.suite.case import Case
 from gnnbench.suite.graphs.catalog import DatasetName
 from gnnbench.suite.graphs.graph import Graph
@@ -33,8 +33,8 @@ WEIGHT_DECAY = 5e-4
 EVERY = 10
 
 
-GAT = gat_conv.build, gat_conv.initial_parameters, gat_conv.kernel
-SAGE = layers.sage_network, layers.sage_parameters, layers.sage_kernel
+GAT = gat_conv.build, lambda case: platforms.load(case.spec.platform).layer_graph(case)
+SAGE = layers.sage_network, layers.sage_graph
 MODELS = {"gat": (GAT, 64, 0.6, 0.005, 200), "sage": (SAGE, 256, 0.5, 0.01, 100)}
 """Functions of the model, hidden width, dropout, learning rate and epochs."""
 
@@ -53,12 +53,12 @@ def dropping(model: Network, dropout: float) -> Network:
 
 def accuracy(graph: Graph, name: str, platform: str, seed: int) -> float:
     """Train a model on a platform from the weights of a seed; return its test accuracy."""
-    (build, draw, kernel), hidden, dropout, rate, epochs = MODELS[name]
+    (build, structure), hidden, dropout, rate, epochs = MODELS[name]
     graph = replace(graph, x=graph.x / graph.x.sum(dim=1, keepdim=True).clamp(min=1))
     case = Case(Spec(f"epoch_{name}", "train", platform, "float32", "int64", "cora", hidden, "cpu"), graph)
     torch.manual_seed(seed)  # of dropout
-    model = dropping(build(case, draw(graph, hidden, seed)), dropout)
-    t = training.prepare_model(case, model, kernel(platform).build(case))
+    model = dropping(build(case, seed), dropout)
+    t = training.prepare_model(case, model, structure(case))
     t.optimizer.param_groups[0].update(lr=rate, weight_decay=WEIGHT_DECAY)
     best = 0.0, 0.0
     with cpu_threads(1):  # on a graph this small, threads wait for each other most of the time

@@ -50,13 +50,13 @@ def tolerance(case: Case) -> float:
 def check_type(case: Case, values: Tensor, expected: Tensor) -> None:
     """Raise MismatchError if an output has another device or dtype than the case asks for."""
     if values.device.type != case.spec.device:
-        raise MismatchError(f"{case.spec.id}: the output is on {values.device}, not on {case.spec.device}")
+        raise MismatchError(f"the output is on {values.device}, not on {case.spec.device}")
     # Which operators autocast converts is PyTorch's to decide.
     right = [case.dtype, *([torch.bfloat16] if case.spec.dtype == AUTOCAST else [])]
     if expected.is_complex():
         right = [dtype.to_complex() for dtype in right]
     if (expected.is_floating_point() or expected.is_complex()) and values.dtype not in right:
-        raise MismatchError(f"{case.spec.id}: the output is {values.dtype}, not {right[0]}")
+        raise MismatchError(f"the output is {values.dtype}, not {right[0]}")
 
 
 def agree(case: Case, value: Any, right: Any) -> bool:
@@ -86,23 +86,21 @@ def compare(
     if sparse[0] != sparse[1]:
         layouts = [str(tensor.layout).removeprefix("torch.") for tensor in (computed, expected)]
         raise MismatchError(
-            f"{case.spec.id}: {what} is {layouts[0]}, and the reference is {layouts[1]}: return the same "
-            "layout from it"
+            f"{what} is {layouts[0]}, and the reference is {layouts[1]}: return the same layout from it"
         )
     if sparse[1] and computed.shape == expected.shape:
         computed, expected = computed.to_sparse_coo().coalesce(), expected.to_sparse_coo().coalesce()
         if not torch.equal(computed.indices(), expected.indices()):
             raise MismatchError(
-                f"{case.spec.id}: {what} has entries at other positions than the reference "
+                f"{what} has entries at other positions than the reference "
                 f"({computed.indices().size(1)} entries, reference {expected.indices().size(1)})"
             )
         computed, expected = computed.values(), expected.values()
     if computed.shape != expected.shape:
-        raise MismatchError(
-            f"{case.spec.id}: {what} has shape {tuple(computed.shape)}, the reference {tuple(expected.shape)}"
-        )
+        shapes = f"{tuple(computed.shape)}, the reference {tuple(expected.shape)}"
+        raise MismatchError(f"{what} has shape {shapes}")
     if not (expected.is_floating_point() or expected.is_complex()):
-        _compare_exactly(case, what, computed, expected)
+        _compare_exactly(what, computed, expected)
         return
     if not expected.numel():
         return
@@ -124,18 +122,18 @@ def compare(
             tensor.reshape(-1)[worst].item() for tensor in (error, computed, expected, allowed_errors)
         )
         raise MismatchError(
-            f"{case.spec.id}: {what} is wrong: largest error {largest:.3g} at {place}, where it is "
+            f"{what} is wrong: largest error {largest:.3g} at {place}, where it is "
             f"{value:.6g} and the reference is {right:.6g}; allowed {allowed:.3g}"
         )
 
 
-def _compare_exactly(case: Case, what: str, computed: Tensor, expected: Tensor) -> None:
+def _compare_exactly(what: str, computed: Tensor, expected: Tensor) -> None:
     inexact = computed.is_floating_point() or computed.is_complex()
     different = (precise(computed) != expected if inexact else computed.long() != expected.long()).nonzero()
     if len(different):
         place = tuple(different[0].tolist())
         raise MismatchError(
-            f"{case.spec.id}: {what} is wrong at {place}, where it is {computed[place]} and the reference is "
+            f"{what} is wrong at {place}, where it is {computed[place]} and the reference is "
             f"{expected[place]}; {len(different)} of {expected.numel()} values differ"
         )
 
@@ -156,8 +154,8 @@ def compare_network(case: Case, gradients: Sequence[Tensor], right: Sequence[Ten
         allowed = max(KINK_TOLERANCE[case.spec.dtype] * norms[_kind(index, expected)], least)
         if not error <= allowed:  # written so that NaN fails
             raise MismatchError(
-                f"{case.spec.id}: the gradient of input tensor {index} is wrong: its error has norm "
-                f"{error:.3g}; allowed {allowed:.3g}"
+                f"the gradient of input tensor {index} is wrong: its error has norm {error:.3g}; "
+                f"allowed {allowed:.3g}"
             )
 
 

@@ -57,7 +57,7 @@ class Case:
         return values.to(self.device, self.dtype, copy=True).requires_grad_(self.requires_grad)
 
     def features(self, width: int | None = None) -> Tensor:
-        """Return an input [N, width]; None: the spec's hidden width."""
+        """Return an input [N, width], by default of the spec's hidden width."""
         return self.tensor(pattern(self.graph.num_nodes, width or self.spec.hidden, self.dtype))
 
     def node_features(self) -> Tensor:

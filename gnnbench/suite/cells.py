@@ -56,7 +56,7 @@ def declared(
 
 
 def graphs(operations: Sequence[Operation]) -> tuple[str, ...]:
-    """Return the graphs of a benchmark's operations; empty: they have none of their own."""
+    """Return the graphs of a benchmark's operations; empty if they have none of their own."""
     names = {operation.graphs: operation.name for operation in operations}
     if len(names) > 1:
         first, second, *_ = names.values()
@@ -88,7 +88,7 @@ def is_default(spec: Spec, first_graphs: Collection[str], *, narrowed: bool) -> 
 
 
 def not_installed(operation: Operation, platform: str, device: str) -> str | None:
-    """Say which packages a platform's call needs that are not installed; None: none."""
+    """Return which packages a platform's call needs that are not installed; None if all are."""
     call = operation.calls.get(platform)
     return missing(PLATFORMS[platform].packages, device) or missing_one_of(call.one_of if call else ())
 

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -12,7 +12,7 @@ from ..engine.ground import codec, json_io
 from ..engine.ground.codec import Count
 from ..engine.ground.files import write_whole
 from ..engine.ground.packages import version
-from ..engine.measure.counter_changes import changed
+from ..engine.measure.counter_changes import Counters, changed
 from ..engine.store.parts import BenchmarkPart
 from .platforms import PLATFORMS
 from .spec import Spec
@@ -58,16 +58,10 @@ def read(path: Path) -> dict[str, dict[str, dict[str, int]]]:
     return codec.read(path, json_io.read(path, _REMEDY), CounterFile, FORMAT_VERSION, _REMEDY).counters
 
 
-def changes(
-    root: Path,
-    platform: str,
-    benchmark: str,
-    counts: Mapping[str, Mapping[str, int]],
-    unsteady: Sequence[str],
-) -> list[str] | None:
+def changes(root: Path, spec: Spec, counters: Counters) -> list[str] | None:
     """Return every count that differs from the baseline, as in `+4 aten::sort`; None if none is recorded."""
-    recorded = read(path_of(root, platform)).get(benchmark)
-    return None if recorded is None else list(map(str, changed(recorded, counts, unsteady)))
+    recorded = read(path_of(root, spec.platform)).get(spec.id)
+    return None if recorded is None else list(map(str, changed(recorded, counters.counts, counters.unsteady)))
 
 
 def missing(root: Path, platform: str) -> str:
@@ -82,8 +76,8 @@ def fault(root: Path, part: BenchmarkPart, *, strict: bool) -> str | None:
     if part.counters is None:
         whole = part.measurement and part.measurement.whole_call
         return "its operators could not be counted" if strict and not whole else None
-    spec, counters = codec.decode(part.spec, Spec), part.counters
-    changed = changes(root, spec.platform, spec.id, counters.counts, counters.unsteady)
+    spec = codec.decode(part.spec, Spec)
+    changed = changes(root, spec, part.counters)
     if changed is None:
         return f"counters {missing(root, spec.platform)}" if strict else None
     if not changed:

@@ -26,7 +26,7 @@ class Request(NamedTuple):
     view: View
     arguments: Sequence[Any]
     upstream: Upstream | None = None
-    """None: `gradient_for` the first output."""
+    """None for `gradient_for` the first output."""
 
 
 class Expected:

@@ -39,6 +39,9 @@ SEGMENT_SUM = refuses("DGL's sums of segments do not support bfloat16 on the CPU
 MAX_GRADIENT = avoids(
     "the gradient of max is not unique: neighbours tie in half precision", HALF, FORWARD_BACKWARD
 )
+GRADIENT_ROUNDING = avoids(
+    "sums in bfloat16 make the gradient too inexact at nodes of high degree", "bfloat16", FORWARD_BACKWARD
+)
 SCATTER_ADD = refuses(
     "scatter_add_ and scatter_reduce_ take int64 indices only, except for very small inputs", "int32"
 )
@@ -61,5 +64,5 @@ NO_PRODUCT = avoids(
     "autocast converts matrix products in a forward pass: it is timed on layers and models only", AUTOCAST
 )
 """Of every other operation of gnnbench."""
-OF_PLATFORM = {"sparse": refuses("torch_sparse and torch_scatter take int64 indices only", "int32")}
+OF_PLATFORM = {"sparse": (refuses("torch_sparse and torch_scatter take int64 indices only", "int32"),)}
 """Of every call of gnnbench on a platform."""

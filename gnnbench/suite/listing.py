@@ -81,8 +81,7 @@ def _described(row: Operation) -> Iterator[str]:
         yield f"  {platform:{_PLATFORM_WIDTH}} {text}"
         if call and call.one_of:
             yield f"  {'':{_PLATFORM_WIDTH}} needs {' or '.join(call.one_of)}"
-        of_platform = [OF_PLATFORM[platform]] if platform in OF_PLATFORM else []
-        for limit in (*call.limits, *of_platform) if call else ():
+        for limit in (*call.limits, *OF_PLATFORM.get(platform, ())) if call else ():
             where = *sorted(limit.where), *([f"{limit.degree} neighbours"] if limit.degree else [])
             yield f"  {'':{_PLATFORM_WIDTH}} not with {' and '.join(where)}: {limit.reason}"
 

@@ -38,7 +38,7 @@ def symbols(spec: "Spec", name: "DatasetName") -> Symbols:
 
 
 def call_bytes(spec: "Spec", name: "DatasetName") -> int | None:
-    """Return the memory that a benchmark needs beside its graph, about; None: unknown."""
+    """Return the memory that a benchmark needs beside its graph, about; None if that is unknown."""
     from .definitions import CHUNK_BYTES
     from .view import LARGE
 
@@ -66,7 +66,7 @@ def call_bytes(spec: "Spec", name: "DatasetName") -> int | None:
 def why_too_large(
     spec: "Spec", name: "DatasetName", *, is_loaded: bool, free: int | None = None
 ) -> str | None:
-    """Return why a benchmark does not fit in the memory of the CPU; None: it does, or that is unknown."""
+    """Return why a benchmark does not fit in the CPU's memory; None if it does, or if that is unknown."""
     if name.path or spec.device != "cpu":
         return None
     call = call_bytes(spec, name)

@@ -1,6 +1,6 @@
 """A library's layer, a network of layers, and the widths and first weights of a GCN of three layers."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -100,7 +100,29 @@ def initial_weights(widths: Sequence[int], seed: int = 0) -> list[tuple[Tensor, 
     ]
 
 
-def filled(case: "Case", layer: nn.Module, values: Mapping[str, Tensor]) -> nn.Module:
-    """Give a layer a case's device and dtype, and all its parameters their values; return it."""
-    layer.to(case.device, case.dtype).load_state_dict(values)
-    return layer.requires_grad_(case.requires_grad)
+def ordered(model: nn.Module) -> list[nn.Parameter]:
+    """Return a model's matrices, then its vectors: in this order they are the same on every platform."""
+    return sorted(model.parameters(), key=lambda parameter: parameter.dim() == 1)
+
+
+def filled(case: "Case", model: nn.Module, values: Iterable[Tensor]) -> nn.Module:
+    """Give a model a case's device and dtype, and its `ordered` parameters their values; return it."""
+    model.to(case.device, case.dtype)
+    with torch.no_grad():
+        for parameter, value in zip(ordered(model), values, strict=True):
+            parameter.copy_(value)
+    return model.requires_grad_(case.requires_grad)
+
+
+def drawn(case: "Case", model: nn.Module, seed: int = 0) -> Any:
+    """Give a model parameters by `glorot`, which are equal on all platforms; return it."""
+    generator, values = torch.Generator().manual_seed(seed), []
+    for parameter in ordered(model):
+        fan_out, fan_in = (1, *parameter.shape)[-2:]
+        values.append(glorot(fan_in, fan_out, generator).t().reshape(parameter.shape))
+    return filled(case, model, values)
+
+
+def parameters(model: nn.Module) -> list[Tensor]:
+    """Return what a reference gets of linear layers: matrices [in, out], then vectors, in float64."""
+    return [parameter.detach().cpu().double().t() for parameter in ordered(model)]

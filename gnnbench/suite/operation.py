@@ -83,17 +83,17 @@ class Operation:
     of the input. On large graphs it is checked by a random projection."""
     reach: int | None = None
     """From how many hops a row of the output [N, ...] or [E, ...] takes its values; with degrees of
-    neighbours, one more. On large graphs a random sample of rows is checked. None: all entries are."""
+    neighbours, one more. On large graphs a random sample of rows is checked. None if all entries are."""
     end: int = 1
     """With `reach`: the end of an entry at which its message is added up, 1 the target, 0 the source."""
     least_work: "Callable[[Symbols], Work] | None" = None
     """The work that every implementation must do."""
     threads: int | None = None
-    """CPU threads that it is timed with; None: as many as the session has."""
+    """CPU threads that it is timed with; None for as many as the session has."""
     group: str = _OTHER
     """The heading under which `gnnbench list` shows it."""
     graphs: tuple[str, ...] = ()
-    """Graphs that it runs on unless --gnn-dataset names others; empty: the suite's default."""
+    """Graphs that it runs on unless --gnn-dataset names others; empty for the suite's default."""
     relational: bool = False
     """Whether it needs a graph with relations."""
     simple: bool = False
@@ -108,7 +108,7 @@ class Operation:
         return self.calls[platform].kernel(platform)
 
     def why_not_on(self, graph: "Graph", spec: "Spec | None" = None) -> str | None:
-        """Return why it does not run on a graph, or not with the types of a spec; None: it does."""
+        """Return why it does not run on a graph, or not with the types of a spec; None if it does."""
         if self.relational and not graph.relations:
             return f"{graph.name} has one relation: use --gnn-dataset {' or '.join(self.graphs)}"
         if self.batched and graph.sizes is None:
@@ -124,13 +124,13 @@ class Operation:
     def limit(
         self, platform: str, direction: str, dtype: str, index_dtype: str, device: str, degree: int = 0
     ) -> Limit | None:
-        """Return why a platform cannot run it with these types on a graph of this degree; None: it can."""
+        """Return why a platform cannot run it with these types on a graph of this degree; None if it can."""
         given = {direction, dtype, index_dtype, device, *([HALF] if dtype in ("bfloat16", "float16") else [])}
         limits = self.calls[platform].limits
         if self.group != _OTHER:
             has_product = self.group in _MULTIPLYING and direction not in (BACKWARD, STEP)
-            of_platform = [OF_PLATFORM[platform]] if platform in OF_PLATFORM else []
-            limits = (*(() if has_product else (NO_PRODUCT,)), *HALF_TRAINING, *limits, *of_platform)
+            limits = (*HALF_TRAINING, *limits, *OF_PLATFORM.get(platform, ()))
+            limits = limits if has_product else (NO_PRODUCT, *limits)
         return next((limit for limit in limits if limit.where <= given and limit.degree <= degree), None)
 
 

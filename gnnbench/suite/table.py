@@ -32,7 +32,7 @@ _READING = (
 class TableRow:
     """A row of the table: the time and its interval, in seconds, roofline bound / time, and counts.
 
-    None: there are too few blocks, no model for the operation, or counts are nondeterministic.
+    None if there are too few blocks, no model for the operation, or if counts are nondeterministic.
     """
 
     spec: Spec

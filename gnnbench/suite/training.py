@@ -31,8 +31,7 @@ def prepare(case: Case, module: PlatformModule) -> Training:
     """Build a platform's GCN with its structure and Adam (lr 0.01)."""
     weights = initial_weights(widths(case.graph, case.spec.hidden))
     layers = [module.layer(*(value.to(case.device, case.dtype) for value in each)) for each in weights]
-    kernel = module.convolution()
-    return prepare_model(case, Network(layers, kernel.run), kernel.build(case))
+    return prepare_model(case, Network(layers, module.apply), module.layer_graph(case))
 
 
 def prepare_model(case: Case, model: Network, structure: Any) -> Training:

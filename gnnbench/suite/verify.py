@@ -73,7 +73,7 @@ def verify(
         if differentiate:
             _compare_gradients(case, given, expected, upstream)
     except UncomparableError as error:
-        raise MismatchError(f"{case.spec.id}: of the reference, {error}") from None
+        raise MismatchError(f"of the reference, {error}") from None
 
 
 def _random_states(case: Case) -> list[Tensor]:
@@ -102,19 +102,15 @@ def _compare_outputs(case: Case, computed: Mapping[str, Any], expected: Expected
     view, largest = expected.request.view, largest_of(numbers(expected.request.arguments))
     if different := sorted(computed.keys() ^ expected.outputs.keys()):
         where = "the reference" if different[0] in computed else "the output"
-        raise MismatchError(
-            f"{case.spec.id}: {where} lacks output{different[0]}; the output has "
-            f"{', '.join(f'output{place}' for place in computed)}"
-        )
+        there = ", ".join(f"output{place}" for place in computed)
+        raise MismatchError(f"{where} lacks output{different[0]}; the output has {there}")
     for place, right in expected.outputs.items():
         what, values = f"output{place}", computed[place]
         if isinstance(values, Tensor) and isinstance(right, Tensor):
             check_type(case, values, right)
             compare(case, what, view.output(values), view.expected(right), largest)
         elif isinstance(values, Tensor) or isinstance(right, Tensor) or not agree(case, values, right):
-            raise MismatchError(
-                f"{case.spec.id}: {what} is {_text(values)}, and the reference is {_text(right)}"
-            )
+            raise MismatchError(f"{what} is {_text(values)}, and the reference is {_text(right)}")
 
 
 def _text(value: Any) -> str:
@@ -133,15 +129,14 @@ def _compare_gradients(
     view = expected.request.view
     before = [tensor for tensor in numbers(expected.request.arguments) if tensor.requires_grad]
     right = list(map(_dense, expected.gradients, before))
-    computed = list(_gradients(case, given, right, before))
+    computed = list(_gradients(given, right, before))
     if case.spec.direction != FORWARD_BACKWARD:
         compare_network(case, [gradient for gradient, _ in computed], right)
     else:
         for index, ((gradient, _), start) in enumerate(zip(computed, before, strict=True)):
             what = f"the gradient of input tensor {index}"
             if not view.is_zero_outside(gradient):
-                why = f"{what} is not zero where the output does not depend on it"
-                raise MismatchError(f"{case.spec.id}: {why}")
+                raise MismatchError(f"{what} is not zero where the output does not depend on it")
 
             def again(index: int = index) -> Tensor:
                 return Expected(expected.request, differentiate=True).gradients[index]
@@ -174,7 +169,7 @@ def _given(case: Case, inputs: Sequence[Any], reference: Reference) -> list[tupl
         else:
             return given
     raise MismatchError(
-        f"{case.spec.id}: the reference must take the graph and the {len(given)} inputs that have "
+        f"the reference must take the graph and the {len(given)} inputs that have "
         f"floating-point or complex numbers: {why}"
     )
 
@@ -204,7 +199,7 @@ def _argument(item: Any, transposed: bool, view: View) -> Any:
 
 
 def _gradients(
-    case: Case, given: Sequence[tuple[Any, bool]], right: Sequence[Tensor], before: Sequence[Tensor]
+    given: Sequence[tuple[Any, bool]], right: Sequence[Tensor], before: Sequence[Tensor]
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """Yield dense gradients, or zeros where one may be missing, and tensors, as the reference takes them."""
     pairs = ((tensor, transposed) for item, transposed in given for tensor in numbers(item))
@@ -213,7 +208,7 @@ def _gradients(
         gradient = tensor.grad
         if gradient is None:
             if expected.any():
-                raise MismatchError(f"{case.spec.id}: the gradient of input tensor {index} is missing")
+                raise MismatchError(f"the gradient of input tensor {index} is missing")
             yield torch.zeros_like(expected), tensor.t() if transposed else tensor
             continue
         gradient = _dense(gradient, start)

@@ -132,7 +132,7 @@ class Rows(View):
 
 
 def view_of(graph: Graph, width: int, operation: Operation | None) -> View:
-    """Return how an operation is checked on a graph; None: an operation of the suite, entry by entry."""
+    """Return how an operation is checked on a graph; a suite's own (None) entry by entry."""
     if operation is None or graph.num_edges * width < LARGE:
         return View(graph)
     if operation.linear:

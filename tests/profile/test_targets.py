@@ -78,6 +78,6 @@ def test_an_activation_that_a_layer_has_is_in_it(make_case):
     dgl = platforms.load("dgl")
     case = make_case("conv", "dgl")
     layer = dgl.dgl.nn.GraphConv(8, 8, activation=torch.nn.functional.relu)
-    structure, x = dgl.looped_graph(case), case.features()
+    structure, x = dgl.layer_graph(case), case.features()
     found = rows(lambda: layer(structure, x))
     assert found["forward GraphConv activation"] == 1

@@ -50,7 +50,7 @@ def _node_bytes(name: DatasetName) -> int:
 
 
 def check_memory(name: DatasetName, free: int | None = None) -> None:
-    """Refuse a graph that does not fit in memory; `free` is in bytes, None: measure."""
+    """Refuse a graph that does not fit in memory; `free` is in bytes, by default measured."""
     needed = peak_bytes(name)
     free = memory_free() if free is None else free
     if needed > free:

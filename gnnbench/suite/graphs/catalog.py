@@ -141,7 +141,7 @@ class DatasetName:
 
     @property
     def relations(self) -> tuple[Relation, ...]:
-        """The types of edges, also the reverses; empty: edges have no types."""
+        """The types of edges, also the reverses; empty if edges have no types."""
         return tuple(relation for relation, _ in self.dataset.relations)
 
     @property

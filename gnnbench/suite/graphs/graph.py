@@ -43,14 +43,14 @@ class Graph:
     val_mask: Tensor
     test_mask: Tensor
     edge_type: Tensor | None = None
-    """Positions in `relations`, int64 [E]; None: the graph has no relations."""
+    """Positions in `relations`, int64 [E]; None if the graph has no relations."""
     relations: tuple[Relation, ...] = ()
     node_type: Tensor | None = None
-    """Positions in `node_types`, int64 [N], ascending; None: there is one type."""
+    """Positions in `node_types`, int64 [N], ascending; None if there is one type."""
     node_types: tuple[str, ...] = (NODE,)
     sizes: Tensor | None = None
     """Numbers of nodes of the separate graphs that it consists of, such as molecules, in the order of the
-    nodes: int64 [M]. All nodes of one have its label and its part of the split. None: it is one graph."""
+    nodes: int64 [M]. All nodes of one have its label and its part of the split. None if it is one graph."""
 
     @classmethod
     def build(

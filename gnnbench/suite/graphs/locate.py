@@ -62,7 +62,7 @@ def _files(dataset: Dataset) -> Sequence[str]:
 
 
 def place(dataset: Dataset, data_root: Path | None, cache: Path) -> str | None:
-    """Return where the data set is on this machine: `data root` or `cache`; None: it must be downloaded."""
+    """Return where the data set is on this machine: `data root` or `cache`; None if it must be downloaded."""
     if raw_folder(dataset, data_root):
         return "data root"
     return "cache" if raw_folder(dataset, cache / _DOWNLOADS) else None

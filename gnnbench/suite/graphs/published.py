@@ -52,7 +52,7 @@ class Dataset:
     node_types: tuple[tuple[str, int], ...] = ()
     """Names and numbers of nodes, if there are several types; nodes of the first type have the classes."""
     relations: tuple[tuple[Relation, int], ...] = ()
-    """Relations, also the reverses, and their numbers of edges; empty: edges have no types."""
+    """Relations, also the reverses, and their numbers of edges; empty if edges have no types."""
     graphs: int = 0
     """Separate graphs that it consists of; 0: it is one graph."""
 

@@ -135,17 +135,15 @@ def reference(graph: Graph) -> tuple[Tensor, ...]:
     return edge_index, numbers, counts, member, graph.x[: len(member)].double()
 
 
+_joined = partial(Call, run=_join, result=opened)
 _operation = partial(operation, batched=True, directions=(FORWARD,), graphs=MOLECULES, group="batches")
 
 OPERATIONS = (
     _operation(
         "batch",
-        pyg=Call("Batch.from_data_list", _join, build=lambda case: pyg_molecules(case, SIZE), result=opened),
-        sparse=Call(
-            "Batch.from_data_list with SparseTensor as adj_t",
-            _join,
-            build=partial(_with_matrix, _sparse_matrix),
-            result=opened,
+        pyg=_joined("Batch.from_data_list", build=lambda case: pyg_molecules(case, SIZE)),
+        sparse=_joined(
+            "Batch.from_data_list with SparseTensor as adj_t", build=partial(_with_matrix, _sparse_matrix)
         ),
         dgl=Call("dgl.batch", "dgl.batch", build=lambda case: dgl_molecules(case, SIZE), result=opened),
         example=True,
@@ -153,12 +151,7 @@ OPERATIONS = (
     ),
     _operation(
         "batch_csr",
-        pyg=Call(
-            "Batch.from_data_list with CSR tensors as adj_t",
-            _join,
-            build=partial(_with_matrix, _csr),
-            result=opened,
-        ),
+        pyg=_joined("Batch.from_data_list with CSR tensors as adj_t", build=partial(_with_matrix, _csr)),
         reference=reference,
         default=False,
     ),

@@ -4,14 +4,13 @@ import os
 import subprocess
 import sys
 from functools import partial
-from typing import Any
 
 from ..annotations import Case, Tensor
 from ..libraries import torch
 from ..limits import HALF, avoids
 from ..operation import FORWARD, Call, Kernel, operation
 from ..platforms import COMPARED, PLATFORMS, load
-from . import conv
+from . import layers
 
 _USUAL = {"float64": "float32", HALF: "float32", "int32": "int64", "cuda": "the CPU"}
 _LIMITS = tuple(
@@ -55,9 +54,11 @@ def run_fresh(code: str) -> str:
     return process.stdout
 
 
-def _import(platform: str) -> Kernel:
-    load(platform)
+def _import(platform: str) -> Call:
     module = PLATFORMS[platform].packages[-1]
+
+    def run(_: Tensor) -> str:
+        return run_fresh(_IMPORT.format(module=module))
 
     def build(case: Case) -> Tensor:
         return torch.ones(1, dtype=torch.int64, device=case.device)
@@ -65,22 +66,14 @@ def _import(platform: str) -> Kernel:
     def result(file: str, ones: Tensor) -> Tensor:
         return ones * (file == f"{sys.modules[module].__file__}\n")
 
-    return Kernel(build, lambda _: run_fresh(_IMPORT.format(module=module)), result)
+    return Call(f"import {module}", run, _LIMITS, build, result)
 
 
 def _new_layer(platform: str) -> Kernel:
     module = load(platform)
-    kernel = module.convolution()
-
-    def run(structure: Any, weight: Tensor, bias: Tensor, x: Tensor) -> Tensor:
-        output: Tensor = kernel.run(structure, module.layer(weight, bias), x)
-        return output
-
-    return Kernel(kernel.build, run)
-
-
-def _call(text: str, platform: str, kernel: Any) -> Call:
-    return Call(text, make=partial(kernel, platform), limits=_LIMITS)
+    return Kernel(
+        module.layer_graph, lambda graph, weight, bias, x: module.apply(graph, module.layer(weight, bias), x)
+    )
 
 
 _operation = partial(operation, default=False, directions=(FORWARD,), group="first calls")
@@ -88,7 +81,7 @@ _operation = partial(operation, default=False, directions=(FORWARD,), group="fir
 OPERATIONS = (
     _operation(
         "cold_import",
-        **{name: _call(f"import {PLATFORMS[name].packages[-1]}", name, _import) for name in COMPARED},
+        **{name: _import(name) for name in COMPARED},
         # The other interpreter has imported the file that this one has.
         reference=lambda _graph: torch.ones(1, dtype=torch.int64),
     ),
@@ -96,10 +89,10 @@ OPERATIONS = (
         "conv_new_layer",
         **{
             name: call._replace(text=f"{call.text}(...), its first call", make=partial(_new_layer, name))
-            for name, call in conv.OPERATIONS[0].calls.items()
+            for name, call in layers.OPERATIONS[0].calls.items()
         },
-        reference=conv.reference,
+        reference=layers.conv,
         reach=2,
-        least_work=conv.least_work,
+        least_work=layers.conv_work,
     ),
 )

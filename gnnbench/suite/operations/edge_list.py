@@ -1,4 +1,4 @@
-"""Edge lists: merging duplicates, and adding the reverse of each edge.
+"""Edge lists: sorting by both ends or by one, merging duplicates, and adding the reverse of each edge.
 
 A list is int [2, M], sources and targets. A sorted list is ordered by source, then by target.
 """
@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from ..annotations import Case, Graph, Tensor
-from ..libraries import definitions, dgl, torch, torch_sparse, utils
+from ..libraries import definitions, dgl, torch, torch_geometric, torch_sparse, utils
 from ..limits import HALF, KEY_OVERFLOW, refuses
 from ..operation import FORWARD, Call, Formula, operation
 from ..platforms import Edges
@@ -60,11 +60,18 @@ def unchanged(output: Any, *_inputs: Any) -> Any:
     return output
 
 
-def sparse_list(output: Any, *_inputs: Any) -> tuple[Tensor, ...]:
-    """Return the edges of a SparseTensor, and its values if it has any."""
-    row, column, value = output.coo()
-    edges = torch.stack((row, column))
-    return (edges,) if value is None else (edges, value)
+def _opened(output: Any, *_inputs: Any) -> Any:
+    """Return the edges that any library returns, and their weights if it has any."""
+    if isinstance(output, torch.Tensor) and output.is_sparse:
+        return output.indices(), output.values()
+    if hasattr(output, "edata"):
+        edges, weight = torch.stack(output.edges()), output.edata.get("w")
+    elif hasattr(output, "coo"):
+        row, column, weight = output.coo()
+        edges = torch.stack((row, column))
+    else:
+        return output
+    return edges if weight is None else (edges, weight)
 
 
 def _coalesce_dgl(graph: Any, weight: Tensor) -> Any:
@@ -76,6 +83,28 @@ def _coalesce_dgl(graph: Any, weight: Tensor) -> Any:
 def _undirected_sparse_structure(case: Case) -> Any:
     edges = listed(one_direction, case)
     return torch_sparse.SparseTensor.from_edge_index(edges.edge_index, sparse_sizes=edges.size)
+
+
+def _list_and_order(edges: Tensor, before: Tensor, order: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the sorted list, and the list before in the order that the library returned."""
+    return _targets_sorted(edges), _targets_sorted(before[:, order.long()])
+
+
+def _targets_sorted(edges: Tensor) -> Tensor:
+    """Return a list sorted by source with the targets of each source sorted: libraries leave them as is."""
+    num_nodes = int(edges.max()) + 1
+    return torch.stack((edges[0], keys(edges, num_nodes).sort().values % num_nodes))
+
+
+def _sort_by_pyg_structure(case: Case) -> Any:
+    edges = listed(shuffled, case)
+    return torch_geometric.EdgeIndex(edges.edge_index, sparse_size=edges.size)
+
+
+def _sort_by_torch(edges: Edges) -> tuple[Tensor, Tensor]:
+    source, target = edges.edge_index
+    source, order = torch.sort(source)
+    return torch.stack((source, target.index_select(0, order))), order
 
 
 def coalesce(graph: Graph, weight: Tensor) -> tuple[Tensor, Tensor]:
@@ -91,36 +120,45 @@ def to_undirected(graph: Graph) -> Tensor:
     return edges_of(both.unique(), graph.num_nodes)
 
 
+def sort_edge_index(graph: Graph, weight: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the sorted edges and their weights."""
+    ordered, order = keys(shuffled(graph), graph.num_nodes).sort()
+    return edges_of(ordered, graph.num_nodes), weight[order]
+
+
+def edge_index_sort_by(graph: Graph) -> tuple[Tensor, Tensor]:
+    """Return the sorted edges, twice: see `_list_and_order`."""
+    edges = edges_of(keys(graph.edge_index, graph.num_nodes).sort().values, graph.num_nodes)
+    return edges, edges
+
+
+_call = partial(Call, result=_opened)
 _operation = partial(operation, with_pyg_lib=True, group="structure")
 
 OPERATIONS = (
     _operation(
         "coalesce",
-        pyg=Call(
+        pyg=_call(
             "utils.coalesce",
             lambda edges, weight: utils.coalesce(edges.edge_index, weight, edges.num_nodes),
             (KEY_OVERFLOW,),
             partial(listed, with_duplicates),
-            result=unchanged,
         ),
-        sparse=Call(
+        sparse=_call(
             "torch_sparse.coalesce",
             lambda edges, weight: torch_sparse.coalesce(edges.edge_index, weight, *edges.size),
             build=partial(listed, with_duplicates),
-            result=unchanged,
         ),
-        torch=Call(
+        torch=_call(
             "torch.sparse_coo_tensor, coalesce",
             lambda edges, weight: torch.sparse_coo_tensor(edges.edge_index, weight, edges.size).coalesce(),
             build=partial(listed, with_duplicates),
-            result=lambda output, *_: (output.indices(), output.values()),
         ),
-        dgl=Call(
+        dgl=_call(
             "dgl.to_simple(aggregator='sum')",
             _coalesce_dgl,
             (_TO_SIMPLE, _SCATTER_ADD),
             partial(dgl_graph, with_duplicates),
-            result=lambda output, *_: (torch.stack(output.edges()), output.edata["w"]),
         ),
         example=True,
         reference=coalesce,
@@ -129,28 +167,74 @@ OPERATIONS = (
     ),
     _operation(
         "to_undirected",
-        pyg=Call(
+        pyg=_call(
             "utils.to_undirected",
             lambda edges: utils.to_undirected(edges.edge_index, num_nodes=edges.num_nodes),
             (KEY_OVERFLOW,),
             partial(listed, one_direction),
-            result=unchanged,
         ),
-        sparse=Call(
+        sparse=_call(
             "SparseTensor.to_symmetric",
             lambda adjacency: adjacency.to_symmetric(),
             build=_undirected_sparse_structure,
-            result=sparse_list,
         ),
-        dgl=Call(
+        dgl=_call(
             "dgl.to_bidirected",
             "dgl.to_bidirected",
             (_TO_SIMPLE,),
             partial(dgl_graph, one_direction),
-            result=lambda output, *_: torch.stack(output.edges()),
         ),
         directions=(FORWARD,),
         reference=to_undirected,
         least_work=Formula("G(E // 2) + G(E)", "0"),  # half of the edges in, all out
+    ),
+    _operation(
+        "sort_edge_index",
+        pyg=_call(
+            "utils.sort_edge_index",
+            lambda edges, weight: utils.sort_edge_index(edges.edge_index, weight, edges.num_nodes),
+            (KEY_OVERFLOW,),
+            partial(listed, shuffled),
+        ),
+        sparse=_call(
+            "SparseTensor.from_edge_index",
+            lambda edges, weight: torch_sparse.SparseTensor.from_edge_index(
+                edges.edge_index, weight, edges.size
+            ),
+            build=partial(listed, shuffled),
+        ),
+        torch="torch.sort sorts by one end: see edge_index_sort_by, and coalesce",
+        dgl="dgl.reorder_graph sorts by one end: see edge_index_sort_by",
+        reference=sort_edge_index,
+        least_work=Formula("2 i E + G(E) + p s 2 E", "0"),  # the list in, the sorted list out, weights
+    ),
+    _operation(
+        "edge_index_sort_by",
+        pyg=Call(
+            "EdgeIndex.sort_by('row')",
+            lambda edge_index: edge_index.sort_by("row"),
+            build=_sort_by_pyg_structure,
+            result=lambda output, given: _list_and_order(
+                output.values.as_tensor(), given.as_tensor(), output.indices
+            ),
+        ),
+        torch=Call(
+            "torch.sort, index_select",
+            _sort_by_torch,
+            build=partial(listed, shuffled),
+            result=lambda output, given: _list_and_order(output[0], given.edge_index, output[1]),
+        ),
+        dgl=Call(
+            "dgl.reorder_graph",
+            lambda graph: dgl.reorder_graph(graph, edge_permute_algo="src"),
+            build=partial(dgl_graph, shuffled),
+            result=lambda output, given: _list_and_order(
+                torch.stack(output.edges()), torch.stack(given.edges()), output.edata[dgl.EID]
+            ),
+        ),
+        sparse="a SparseTensor is sorted by both ends: see sort_edge_index",
+        directions=(FORWARD,),
+        reference=edge_index_sort_by,
+        least_work=Formula("5 i E", "0"),  # the list in, the sorted list and the order out
     ),
 )

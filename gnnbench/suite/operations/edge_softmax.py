@@ -4,7 +4,7 @@ from functools import partial
 
 from ..annotations import Case, Graph, Tensor
 from ..libraries import definitions, inputs, torch, torch_scatter, utils
-from ..limits import DGL_HALF, HALF, NO_PRODUCT, avoids, refuses
+from ..limits import DGL_HALF, GRADIENT_ROUNDING, HALF, NO_PRODUCT, refuses
 from ..operation import FORWARD_BACKWARD, Call, Formula, operation
 
 HEADS = 8
@@ -17,9 +17,6 @@ _GATHER = refuses(
     "cpu",
 )
 _SEGMENT = refuses("sums and maxima of segments take int64 row pointers only", "int32")
-_ROUNDING = avoids(
-    "sums in bfloat16 make the gradient too inexact at nodes of high degree", "bfloat16", FORWARD_BACKWARD
-)
 _SPARSE = refuses("torch.sparse.softmax does not support half precision", HALF)
 
 
@@ -67,11 +64,11 @@ OPERATIONS = (
             lambda graph, score: torch_scatter.scatter_softmax(
                 score, graph.edge_index[1], dim=0, dim_size=graph.num_nodes
             ),
-            (_ROUNDING, NO_PRODUCT),
+            (GRADIENT_ROUNDING, NO_PRODUCT),
             "numbered_edges",
         ),
         torch=Call("torch.sparse.softmax on COO", _torch, (_SPARSE, NO_PRODUCT), _torch_structure),
-        dgl=Call("dgl.ops.edge_softmax", "dgl.ops.edge_softmax", (_ROUNDING, DGL_HALF, NO_PRODUCT)),
+        dgl=Call("dgl.ops.edge_softmax", "dgl.ops.edge_softmax", (GRADIENT_ROUNDING, DGL_HALF, NO_PRODUCT)),
         example=True,
         reference=reference,
     ),

@@ -15,8 +15,8 @@ from ..libraries import functional as F
 from ..limits import DGL_HALF, MIXED, SCATTER_ADD, avoids
 from ..operation import BACKWARD, FORWARD, STEP, TRAIN, Call, Formula, operation
 from ..spec import AUTOCAST
-from . import conv, gat_conv
-from .layers import sage_conv
+from . import gat_conv
+from .layers import propagation, sage_conv
 
 _CALLS = {
     "pyg": Call("GCNConv on edge_index"),
@@ -36,7 +36,7 @@ def logits(graph: Graph, *tensors: Tensor) -> Tensor:
     """Return the GCN's output [N, C]; `tensors` are its weights, its biases and x."""
     *parameters, x = tensors
     depth = len(parameters) // 2
-    entries, normalized = conv.propagation(graph)  # once: on large graphs it takes gigabytes
+    entries, normalized = propagation(graph)  # once: on large graphs it takes gigabytes
     for index, (weight, bias) in enumerate(zip(parameters[:depth], parameters[depth:], strict=True)):
         x = definitions.aggregate(entries, normalized, (x if index == 0 else x.relu()) @ weight) + bias
     return x

@@ -10,7 +10,7 @@ from ..libraries import functional as F
 from ..limits import SCATTER_ADD, SEGMENT_SUM
 from ..operation import TRAIN, Call, Kernel, operation
 from ..spec import AUTOCAST
-from . import layers, pool
+from . import pool
 from .batch import MOLECULES, all_sizes, dgl_molecules, pyg_molecules
 
 BATCH = 128
@@ -103,14 +103,14 @@ def model(case: Case) -> Module:
     out = linear(hidden, case.graph.num_classes)
     if case.spec.platform == "dgl":
         convolutions = [dgl.nn.GINConv(each, "sum") for each in networks]
-        return layers.drawn(case, network.GIN(convolutions, out, on_dgl.apply, pool.mean_dgl))
+        return network.drawn(case, network.GIN(convolutions, out, on_dgl.apply, pool.mean_dgl))
     made = network.GIN(
         [pyg_nn.GINConv(each) for each in networks],
         out,
         lambda batch, layer, x: layer(x, batch.edge_index),
         lambda batch, x: pyg_nn.global_mean_pool(x, batch.batch, batch.num_graphs),
     )
-    return layers.drawn(case, made)
+    return network.drawn(case, made)
 
 
 def logits(graph: Graph, numbers: Tensor, parameters: Sequence[Tensor]) -> Tensor:

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..annotations import Case, Graph, Network, Optimizer, Tensor
-from ..libraries import definitions, dgl, sampled, torch, training, utils
+from ..libraries import definitions, dgl, network, sampled, torch, training, utils
 from ..libraries import functional as F
 from ..limits import SCATTER_ADD
 from ..operation import TRAIN, Call, operation
-from .layers import sage_conv, sage_kernel, sage_network, sage_parameters
+from .layers import sage_conv, sage_graph, sage_network
 
 WIDTH = 64
 """Of a node's embedding."""
@@ -70,13 +70,9 @@ def prepare(case: Case) -> tuple[Callable[..., Any], Any, Network, Tensor, Optim
         optimizer.step()
         return value, pairs
 
-    model = sage_network(case, _parameters(case))
+    model = sage_network(case, out=WIDTH)
     optimizer = torch.optim.Adam(model.parameters(), lr=training.LEARNING_RATE)
-    return run, sage_kernel(case.spec.platform).build(case), model, case.node_features(), optimizer
-
-
-def _parameters(case: Case) -> Any:
-    return sage_parameters(case.graph, case.spec.hidden, out=WIDTH)
+    return run, sage_graph(case), model, case.node_features(), optimizer
 
 
 def checked(
@@ -92,8 +88,8 @@ def checked(
     sampled.require_pairs(graph, pairs)
     enough = _FEWEST * graph.num_edges <= pairs.size(1) <= graph.num_edges
     sampled.require(enough, "too few pairs were drawn")
-    flat = [tensor for layer in _parameters(case) for tensor in layer]
-    expected = definitions.trained(flat, [lambda parameters: loss(graph, sampled.whole(pairs), parameters)])
+    before = network.parameters(sage_network(case, out=WIDTH))
+    expected = definitions.trained(before, [lambda parameters: loss(graph, sampled.whole(pairs), parameters)])
     after = _loss(library, structure, pairs, model, x)
     computed = torch.stack((value, after)).detach()
     return (computed.double() / expected.to(computed.device)).to(computed)
@@ -102,9 +98,9 @@ def checked(
 def loss(graph: Graph, pairs: Tensor, parameters: Sequence[Tensor]) -> Tensor:
     """Return the mean of -log sigmoid(z_s . z_t) over edges and -log sigmoid(-z_s . z_t) over pairs.
 
-    z are the outputs of both layers; `parameters` are weights and bias of the first, then of the second.
+    z are the outputs of both layers; `parameters` are weights of the first, then of the second, then biases.
     """
-    of_mean, of_node, bias, next_of_mean, next_of_node, next_bias = parameters
+    of_mean, of_node, next_of_mean, next_of_node, bias, next_bias = parameters
     hidden = sage_conv(graph, of_mean, of_node, bias, graph.x.double()).relu()
     z = sage_conv(graph, next_of_mean, next_of_node, next_bias, hidden)
     source, target = torch.cat((graph.edge_index, pairs), dim=1)

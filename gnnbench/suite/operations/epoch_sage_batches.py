@@ -9,11 +9,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..annotations import Case, Graph, Hop, Network, Optimizer, Tensor
-from ..libraries import definitions, dgl, on_dgl, pyg_data, pyg_loader, sampled, torch, training
+from ..libraries import definitions, dgl, network, on_dgl, pyg_data, pyg_loader, sampled, torch, training
 from ..libraries import functional as F
 from ..loading import quietly
 from ..operation import TRAIN, Call, operation
-from .layers import sage_network, sage_parameters
+from .layers import sage_network
 from .neighbors import FAN_OUTS, INT64_ONLY
 
 BATCH = 64
@@ -46,7 +46,7 @@ class Drawn(NamedTuple):
 
 def build(case: Case) -> Network:
     """Return the network on a case's platform; DGL's takes an iterator of blocks, one for each layer."""
-    model = sage_network(case, sage_parameters(case.graph, case.spec.hidden))
+    model = sage_network(case)
     if case.spec.platform == "dgl":
         model.convolve = lambda blocks, layer, x: layer(next(blocks), x)
     return model
@@ -183,19 +183,18 @@ def checked(
     for drawn in draws:
         for hop, fan_out in zip(drawn.hops, FAN_OUTS, strict=True):
             sampled.require_hop(case.graph, hop, fan_out)
-    parameters = sage_parameters(case.graph, case.spec.hidden)
-    flat = [tensor for layer in parameters for tensor in layer]
-    expected = definitions.trained(flat, [partial(right_loss, case.graph, drawn) for drawn in draws])
+    before = network.parameters(sage_network(case))
+    expected = definitions.trained(before, [partial(right_loss, case.graph, drawn) for drawn in draws])
     seeds = torch.cat([drawn.seeds for drawn in draws])
     computed = torch.cat((losses, after.unsqueeze(0)))
     return seeds.to(losses.device), (computed.double() / expected.to(losses.device)).to(losses)
 
 
 def right_loss(graph: Graph, drawn: Drawn, parameters: Sequence[Tensor]) -> Tensor:
-    """Return the loss of a batch in float64; `parameters` are both weights and the bias of both layers."""
+    """Return the loss of a batch in float64; `parameters` are both weights of both layers, then biases."""
     x = graph.x[drawn.nodes].double()
     for index, (edges, count) in enumerate(drawn.layers):
-        of_mean, of_node, bias = parameters[3 * index : 3 * index + 3]
+        of_mean, of_node, bias = *parameters[2 * index : 2 * index + 2], parameters[4 + index]
         x = x if index == 0 else x.relu()
         x = definitions.aggregate(edges, None, x, "mean")[:count] @ of_mean + x[:count] @ of_node + bias
     y = graph.y[drawn.seeds]

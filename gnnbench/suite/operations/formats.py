@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from ..annotations import Case, Edges, Graph, Tensor
-from ..libraries import on_sparse, on_torch, torch, torch_sparse, utils
+from ..libraries import on_sparse, torch, torch_sparse, utils
 from ..limits import KEY_OVERFLOW
 from ..operation import FORWARD, Call, Formula, Operation, operation
 from .edge_list import dgl_graph, keys, listed, shuffled, unchanged
@@ -58,10 +58,6 @@ def _dgl_csr(case: Case) -> Any:
 def _weighted_csr(adjacency: Tensor, weight: Tensor) -> Tensor:
     arrays = adjacency.crow_indices(), adjacency.col_indices(), weight
     return torch.sparse_csr_tensor(*arrays, adjacency.shape, check_invariants=False)
-
-
-def _csr(case: Case) -> Tensor:
-    return on_torch.structure(case)
 
 
 def _coo_sparse(adjacency: Tensor, weight: Tensor) -> Compressed:
@@ -122,7 +118,7 @@ OPERATIONS = (
             lambda adjacency, weight: utils.to_edge_index(_weighted_csr(adjacency, weight)),
             result=lambda output, *_: (*output[0], output[1]),
         ),
-        sparse=Call("SparseTensor(...).coo", _coo_sparse, build=_csr, result=unchanged),
+        sparse=Call("SparseTensor(...).coo", _coo_sparse, build="pyg.structure", result=unchanged),
         torch=Call(
             "CSR.to_sparse_coo()",
             lambda adjacency, weight: _weighted_csr(adjacency, weight).to_sparse_coo(),

@@ -4,18 +4,14 @@ A node attends to its neighbours and to itself. PyG adds the self-loops in each 
 self-loops. PyG's GATv2Conv also adds a bias to its output, which DGL's does not have.
 """
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
-from ...engine.ground.labels import Work
-from ..annotations import Case, Graph, Module, Network, Tensor
-from ..least_work import Symbols
-from ..libraries import definitions, dgl, inputs, network, on_dgl, pyg_nn, torch
+from ..annotations import Case, DGLGraph, Graph, Module, Network, Tensor
+from ..libraries import definitions, dgl, inputs, network, pyg_nn, torch
 from ..libraries import functional as F
 from ..limits import DGL_HALF, MIXED, avoids
-from ..operation import Call, Formula, Kernel, Operation, operation
+from ..operation import Call, Formula, operation
 from ..platforms import load
 from . import edge_softmax
 from .edge_softmax import HEADS
@@ -25,21 +21,6 @@ NEGATIVE_SLOPE = 0.2
 
 _TARGET = 1 / 20
 """The size of the target's parameters, relative to the source's."""
-
-Parameters = Callable[[int], dict[str, Tensor]]
-"""Returns values of a layer of some width, by PyG's names."""
-
-_IN_DGL = {
-    "GATConv": {"att_src": "attn_l", "att_dst": "attn_r", "lin.weight": "fc.weight", "bias": "bias"},
-    "GATv2Conv": {
-        "att": "attn",
-        "lin_l.weight": "fc_src.weight",
-        "lin_l.bias": "fc_src.bias",
-        "lin_r.weight": "fc_dst.weight",
-        "lin_r.bias": "fc_dst.bias",
-    },
-}
-"""By layer, DGL's name of each parameter by PyG's."""
 
 _ROUNDING = avoids("DGL sums in bfloat16, which is too inexact at nodes of high degree", "bfloat16")
 
@@ -67,17 +48,20 @@ def gat_parameters(width: int) -> dict[str, Tensor]:
 
 
 def gatv2_parameters(width: int) -> dict[str, Tensor]:
-    """Return values by PyG's names: attention vector [1, H, C], weights [H C, F] and biases [H C]."""
+    """Return values by PyG's names: attention vector [1, H, C], weights [H C, F] and biases [H C].
+
+    DGL's layer has no `bias`.
+    """
     channels = _channels(width)
     of_source, of_target = _positive(HEADS * channels, 2 * width).div(width).split(width, dim=1)
     bias, source_bias, target_bias = inputs.pattern(HEADS * channels, 3).unbind(1)
     return {
         "att": _positive(HEADS, channels).div(channels).unsqueeze(0),
         "lin_l.weight": of_source,
-        "lin_l.bias": source_bias * _TARGET,
         "lin_r.weight": of_target * _TARGET,
-        "lin_r.bias": target_bias * _TARGET,
         "bias": bias,
+        "lin_l.bias": source_bias * _TARGET,
+        "lin_r.bias": target_bias * _TARGET,
     }
 
 
@@ -91,27 +75,23 @@ def _positive(rows: int, columns: int) -> Tensor:
     return inputs.pattern(rows, columns) / 4 + 1
 
 
-def kernel(platform: str) -> Kernel:
-    """Return the kernel that applies a layer; `run` takes the structure, the layer and x [N, in]."""
-    if platform != "dgl":
-        return load(platform).convolution()
-    return Kernel(on_dgl.looped_graph, lambda graph, layer, x: layer(graph, x).flatten(1))
+def _on_dgl(graph: DGLGraph, layer: Module, x: Tensor) -> Tensor:
+    return layer(graph, x).flatten(1)
 
 
-def _made(case: Case, name: str, shape: tuple[int, int, int], values: Mapping[str, Tensor]) -> Module:
-    """Make a layer with copies of values by PyG's names; for `shape` see `widths`."""
-    fan_in, heads, width = shape
-    if case.spec.platform != "dgl":
-        return network.filled(case, getattr(pyg_nn, name)(fan_in, width, heads), values)
-    names = _IN_DGL[name]
-    given = {names[key]: value for key, value in values.items() if key in names}
-    return network.filled(case, getattr(dgl.nn, name)(fan_in, width, heads), given)
+def _made(case: Case, name: str, fan_in: int, heads: int, width: int) -> Module:
+    library = dgl.nn if case.spec.platform == "dgl" else pyg_nn
+    return getattr(library, name)(fan_in, width, heads)
 
 
-def layer(case: Case, name: str, parameters: Parameters) -> Module:
-    """Make a layer, GATConv or GATv2Conv, from hidden to hidden width."""
-    width = case.spec.hidden
-    return _made(case, name, (width, HEADS, _channels(width)), parameters(width))
+def layer(case: Case) -> Module:
+    """Make the layer of a case's operation, GATConv or GATv2Conv, from hidden to hidden width."""
+    width, is_v2 = case.spec.hidden, case.spec.operation.startswith("gatv2")
+    values = gatv2_parameters(width) if is_v2 else gat_parameters(width)
+    if is_v2 and case.spec.platform == "dgl":
+        del values["bias"]
+    made = _made(case, "GATv2Conv" if is_v2 else "GATConv", width, HEADS, _channels(width))
+    return network.filled(case, made, values.values())
 
 
 def widths(num_features: int, hidden: int, num_classes: int) -> tuple[tuple[int, int, int], ...]:
@@ -123,37 +103,12 @@ def widths(num_features: int, hidden: int, num_classes: int) -> tuple[tuple[int,
     return (num_features, HEADS, width), (HEADS * width, 1, num_classes)
 
 
-def initial_parameters(graph: Graph, hidden: int, seed: int = 0) -> list[tuple[Tensor, ...]]:
-    """Draw both layers' parameters in float64, in the order of GATConv's names; the bias is zero."""
-    draw = partial(network.glorot, generator=torch.Generator().manual_seed(seed))
-    return [
-        (
-            draw(heads, width).unsqueeze(0),
-            draw(heads, width).unsqueeze(0),
-            draw(fan_in, heads * width).t(),
-            torch.zeros(heads * width, dtype=torch.float64),
-        )
-        for fan_in, heads, width in widths(graph.num_features, hidden, graph.num_classes)
-    ]
-
-
-def build(case: Case, parameters: Sequence[Sequence[Tensor]]) -> Network:
-    """Return the network on a case's platform, with copies of the parameters."""
+def build(case: Case, seed: int = 0) -> Network:
+    """Return the network on a case's platform."""
     shapes = widths(case.graph.num_features, case.spec.hidden, case.graph.num_classes)
-    layers = [
-        _made(case, "GATConv", shape, dict(zip(_IN_DGL["GATConv"], values, strict=True)))
-        for shape, values in zip(shapes, parameters, strict=True)
-    ]
-    return network.Network(layers, kernel(case.spec.platform).run, "elu")
-
-
-def _kernel(platform: str, name: str, parameters: Parameters) -> Kernel:
-    convolution = kernel(platform)
-
-    def build(case: Case) -> tuple[Any, Module]:
-        return convolution.build(case), layer(case, name, parameters)
-
-    return Kernel(build, convolution.run)
+    apply = _on_dgl if case.spec.platform == "dgl" else load(case.spec.platform).apply
+    layers = [_made(case, "GATConv", *shape) for shape in shapes]
+    return network.drawn(case, network.Network(layers, apply, "elu"), seed)
 
 
 def _looped(graph: Graph) -> Graph:
@@ -220,26 +175,24 @@ gatv2_work = Formula(
 )
 
 
-def _operation(
-    name: str,
-    layer: str,
-    parameters: Parameters,
-    reference: Callable[..., Tensor],
-    least_work: Callable[[Symbols], Work],
-) -> Operation:
-    return operation(
-        name,
-        pyg=Call(layer, make=partial(_kernel, "pyg", layer, parameters)),
-        sparse=Call(f"{layer} on SparseTensor", make=partial(_kernel, "sparse", layer, parameters)),
-        dgl=Call(layer, make=partial(_kernel, "dgl", layer, parameters), limits=(_ROUNDING, DGL_HALF, MIXED)),
-        reference=reference,
-        reach=1,
-        least_work=least_work,
-        group="attention",
-    )
-
+_operation = partial(operation, reach=1, group="attention")
+_LIMITS = (_ROUNDING, DGL_HALF, MIXED)
 
 OPERATIONS = (
-    _operation("gat_conv", "GATConv", gat_parameters, gat, gat_work),
-    _operation("gatv2_conv", "GATv2Conv", gatv2_parameters, gatv2, gatv2_work),
+    _operation(
+        "gat_conv",
+        pyg=Call("GATConv", "apply", build="layer_graph"),
+        sparse=Call("GATConv on SparseTensor", "apply", build="layer_graph"),
+        dgl=Call("GATConv", _on_dgl, _LIMITS, "layer_graph"),
+        reference=gat,
+        least_work=gat_work,
+    ),
+    _operation(
+        "gatv2_conv",
+        pyg=Call("GATv2Conv", "apply", build="layer_graph"),
+        sparse=Call("GATv2Conv on SparseTensor", "apply", build="layer_graph"),
+        dgl=Call("GATv2Conv", _on_dgl, _LIMITS, "layer_graph"),
+        reference=gatv2,
+        least_work=gatv2_work,
+    ),
 )

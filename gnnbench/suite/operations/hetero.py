@@ -5,12 +5,11 @@ from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..annotations import Case, Graph, Layer, Module, Tensor
+from ..annotations import Case, Graph, Layer, Tensor
 from ..libraries import definitions, dgl, inputs, network, on_dgl, on_sparse, pyg_nn, torch, torch_sparse
 from ..limits import DGL_HALF, SCATTER_ADD
 from ..operation import Call, Formula, Operation, operation
 from . import spmm
-from .layers import with_values
 
 if TYPE_CHECKING:
     from ..graphs.relation import Relation
@@ -55,34 +54,35 @@ def edges_of(case: Case) -> "dict[Relation, Tensor]":
     return edges
 
 
-def _layer(case: Case, layer: Module) -> Layer:
+def layer(case: Case) -> Layer:
     """Return a layer of one SAGEConv for each relation, with parameters that are equal on every platform."""
-    width = case.spec.hidden
-    matrices, biases = (
-        [parameter for parameter in layer.parameters() if parameter.dim() == dim] for dim in (2, 1)
-    )
-    values = inputs.pattern(len(matrices) * width, width).reshape(-1, width, width) / width**0.5
-    with_values(case, layer, values.mT, inputs.pattern(len(biases) * width, 1).reshape(-1, width))
-    return network.Layer(layer, (*matrices, *biases))
-
-
-def _pyg_layer(case: Case) -> Layer:
-    width = case.spec.hidden
-    layers = {relation: pyg_nn.SAGEConv(width, width) for relation in case.graph.relations}
-    return _layer(case, pyg_nn.HeteroConv(layers, aggr="sum"))
+    width, relations = case.spec.hidden, case.graph.relations
+    if case.spec.platform == "dgl":
+        convolutions = {tuple(relation): dgl.nn.SAGEConv(width, width, "mean") for relation in relations}
+        layer = dgl.nn.HeteroGraphConv(convolutions, aggregate="sum")
+    else:
+        convolutions = {relation: pyg_nn.SAGEConv(width, width) for relation in relations}
+        layer = pyg_nn.HeteroConv(convolutions, aggr="sum")
+    matrices = inputs.pattern(2 * len(relations) * width, width).reshape(-1, width, width) / width**0.5
+    vectors = inputs.pattern(len(relations) * width, 1).reshape(-1, width)
+    return network.Layer(network.filled(case, layer, (*matrices, *vectors)), layer.parameters())
 
 
 def _on_pyg(relations: "dict[Relation, Any]", layer: Layer, features: dict[str, Tensor]) -> Any:
     return layer.layer(features, relations)
 
 
-def _sparse(case: Case) -> tuple[_Typed, Layer]:
+def _on_dgl(graph: Any, layer: Layer, features: dict[str, Tensor]) -> Any:
+    return layer.layer(graph, features)
+
+
+def _sparse_graph(case: Case) -> _Typed:
     sizes, relations = case.graph.type_sizes, {}
     for relation, (source, target) in edges_of(case).items():
         shape = (sizes[relation.target], sizes[relation.source])
         adjacency = torch_sparse.SparseTensor(row=target, col=source, sparse_sizes=shape, is_sorted=True)
         relations[relation] = on_sparse.ordered(adjacency)
-    return _Typed(relations, sizes), _pyg_layer(case)
+    return _Typed(relations, sizes)
 
 
 def _dgl_graph(case: Case, *, empty: bool = False) -> _Typed:
@@ -92,16 +92,6 @@ def _dgl_graph(case: Case, *, empty: bool = False) -> _Typed:
         tuple(relation): tuple(ends) for relation, ends in edges_of(case).items() if empty or ends.size(1)
     }
     return _Typed(on_dgl.with_formats(dgl.heterograph(edges, num_nodes_dict=sizes)), sizes)
-
-
-def _dgl(case: Case) -> tuple[_Typed, Layer]:
-    width = case.spec.hidden
-    layers = {tuple(relation): dgl.nn.SAGEConv(width, width, "mean") for relation in case.graph.relations}
-    return _dgl_graph(case, empty=True), _layer(case, dgl.nn.HeteroGraphConv(layers, aggregate="sum"))
-
-
-def _on_dgl(graph: Any, layer: Layer, features: dict[str, Tensor]) -> Any:
-    return layer.layer(graph, features)
 
 
 def _update_all(graph: Any, features: dict[str, Tensor], *, multi: bool) -> dict[str, Tensor]:
@@ -155,10 +145,15 @@ OPERATIONS = (
             "HeteroConv of SAGEConv",
             partial(_run, _on_pyg),
             (SCATTER_ADD,),
-            lambda case: (_Typed(edges_of(case), case.graph.type_sizes), _pyg_layer(case)),
+            lambda case: _Typed(edges_of(case), case.graph.type_sizes),
         ),
-        sparse=Call("HeteroConv of SAGEConv on SparseTensor", partial(_run, _on_pyg), build=_sparse),
-        dgl=Call("HeteroGraphConv of SAGEConv", partial(_run, _on_dgl), (DGL_HALF,), _dgl),
+        sparse=Call("HeteroConv of SAGEConv on SparseTensor", partial(_run, _on_pyg), build=_sparse_graph),
+        dgl=Call(
+            "HeteroGraphConv of SAGEConv",
+            partial(_run, _on_dgl),
+            (DGL_HALF,),
+            partial(_dgl_graph, empty=True),
+        ),
         group="layers",
         graphs=(MAG,),
         relational=True,

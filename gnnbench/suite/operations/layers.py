@@ -1,14 +1,16 @@
-"""Layers and their parts: GraphSAGE's, GIN's, a product of features and weights, embeddings of nodes."""
+"""Layers and their parts: GCN's, GraphSAGE's, GIN's, a product with weights, embeddings of nodes.
 
-from collections.abc import Iterable, Sequence
+GCN normalises its graph in each call, or beforehand (`conv_cached`).
+"""
+
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
 from ..annotations import Case, Graph, Module, Network, Tensor
-from ..libraries import definitions, dgl, functional, inputs, network, on_dgl, pyg_nn, torch
-from ..limits import DGL_HALF, OVERFLOW, SCATTER_ADD, refuses
-from ..operation import FORWARD_BACKWARD, Call, Formula, Kernel, operation
+from ..libraries import definitions, dgl, functional, inputs, network, pyg_nn, torch
+from ..limits import DGL_HALF, MIXED, OVERFLOW, SCATTER_ADD, refuses
+from ..operation import FORWARD_BACKWARD, Call, Formula, operation
 from ..platforms import load
 
 EPSILON = 0.5
@@ -19,46 +21,30 @@ _EPSILON = OVERFLOW._replace(where=OVERFLOW.where | {FORWARD_BACKWARD})
 _SPARSE_HALF = refuses("PyTorch adds no sparse tensors in float16 on the CPU", "float16", "cpu")
 
 
+def _sage(case: Case, fan_in: int, fan_out: int) -> Module:
+    if case.spec.platform == "dgl":
+        return dgl.nn.SAGEConv(fan_in, fan_out, "mean")
+    return pyg_nn.SAGEConv(fan_in, fan_out)
+
+
 def sage_layer(case: Case) -> Module:
     """Make a GraphSAGE layer with means, from hidden to hidden width."""
     width = case.spec.hidden
     matrices = (inputs.pattern(2 * width, width) / (2 * width) ** 0.5).chunk(2)
-    return _sage_layer(case, *matrices, inputs.pattern(width, 1).squeeze(1))
+    return network.filled(case, _sage(case, width, width), (*matrices, inputs.pattern(width, 1).squeeze(1)))
 
 
-def _sage_layer(case: Case, *values: Tensor) -> Module:
-    of_mean, of_node, bias = values
-    if case.spec.platform == "dgl":
-        conv = dgl.nn.SAGEConv(*of_node.shape, "mean")
-        names = "fc_neigh.weight", "fc_self.weight", "fc_self.bias"
-    else:
-        conv, names = pyg_nn.SAGEConv(*of_node.shape), ("lin_l.weight", "lin_r.weight", "lin_l.bias")
-    return network.filled(case, conv, dict(zip(names, (of_mean.t(), of_node.t(), bias), strict=True)))
+def sage_graph(case: Case) -> Any:
+    """Return the graph that the layers of a network take, on DGL without self-loops."""
+    module = load(case.spec.platform)
+    return module.structure(case) if case.spec.platform == "dgl" else module.layer_graph(case)
 
 
-def sage_kernel(platform: str) -> Kernel:
-    """Return the kernel that applies a layer; `run` takes the structure, the layer and x [N, in]."""
-    if platform == "dgl":
-        return Kernel(on_dgl.structure, on_dgl.apply)
-    return load(platform).convolution()
-
-
-def sage_parameters(graph: Graph, hidden: int, seed: int = 0, out: int = 0) -> list[tuple[Tensor, ...]]:
-    """Draw the weights [in, out] of two layers, of means and of the nodes, in float64; the bias is zero.
-
-    `out` is the last width; 0: the number of classes.
-    """
-    draw = partial(network.glorot, generator=torch.Generator().manual_seed(seed))
-    return [
-        (draw(fan_in, fan_out), draw(fan_in, fan_out), torch.zeros(fan_out, dtype=torch.float64))
-        for fan_in, fan_out in pairwise((graph.num_features, hidden, out or graph.num_classes))
-    ]
-
-
-def sage_network(case: Case, parameters: Sequence[Sequence[Tensor]]) -> Network:
-    """Return the network of two layers on a case's platform, with copies of the parameters."""
-    layers = [_sage_layer(case, *values) for values in parameters]
-    return network.Network(layers, sage_kernel(case.spec.platform).run)
+def sage_network(case: Case, seed: int = 0, out: int = 0) -> Network:
+    """Return the network of two layers on a case's platform; `out` is the last width; 0: of classes."""
+    widths = pairwise((case.graph.num_features, case.spec.hidden, out or case.graph.num_classes))
+    layers = [_sage(case, *ends) for ends in widths]
+    return network.drawn(case, network.Network(layers, load(case.spec.platform).apply), seed)
 
 
 def gin(case: Case) -> Module:
@@ -67,21 +53,18 @@ def gin(case: Case) -> Module:
     Inner weights are whole numbers and inner biases whole numbers plus 1/4: see `whole_features`.
     """
     width = case.spec.hidden
-    network = torch.nn.Sequential(
+    inside = torch.nn.Sequential(
         torch.nn.Linear(width, width), torch.nn.ReLU(), torch.nn.Linear(width, width)
     )
     if case.spec.platform == "dgl":
-        layer = dgl.nn.GINConv(network, "sum", EPSILON, learn_eps=True)
+        layer = dgl.nn.GINConv(inside, "sum", EPSILON, learn_eps=True)
     else:
-        layer = pyg_nn.GINConv(network, EPSILON, train_eps=True)
+        layer = pyg_nn.GINConv(inside, EPSILON, train_eps=True)
     inner, outer = inputs.pattern(2 * width, width).chunk(2)
     inner_bias, outer_bias = inputs.pattern(2 * width, 1).squeeze(1).chunk(2)
-    return with_values(
-        case,
-        layer,
-        [inner.round(), outer / width**0.5],
-        [torch.tensor([EPSILON]), inner_bias.round() + 0.25, outer_bias],
-    )
+    matrices = inner.round(), outer / width**0.5
+    vectors = torch.tensor([EPSILON]), inner_bias.round() + 0.25, outer_bias
+    return network.filled(case, layer, (*matrices, *vectors))
 
 
 def whole_features(case: Case) -> Tensor:
@@ -94,36 +77,23 @@ def whole_features(case: Case) -> Tensor:
     return case.tensor(inputs.pattern(case.graph.num_nodes, case.spec.hidden).round())
 
 
-def with_values(case: Case, layer: Module, matrices: Iterable[Tensor], vectors: Iterable[Tensor]) -> Module:
-    """Give a layer of linear layers its values, device and dtype; return it.
-
-    `matrices` [in, out] are in the order of its weights, `vectors` in that of its other parameters.
-    """
-    layer.to(case.device, case.dtype)
-    parameters = list(layer.parameters())
-    with torch.no_grad():
-        for weight, matrix in zip((each for each in parameters if each.dim() > 1), matrices, strict=True):
-            weight.copy_(matrix.t())
-        for bias, vector in zip((each for each in parameters if each.dim() == 1), vectors, strict=True):
-            bias.copy_(vector)
-    return layer.requires_grad_(case.requires_grad)
-
-
-def drawn(case: Case, model: Module) -> Module:
-    """Give a model parameters by `glorot`, which are equal on all platforms; return it."""
-    draw = partial(network.glorot, generator=torch.Generator().manual_seed(0))
-    shapes = [tuple(parameter.shape) for parameter in model.parameters()]
-    matrices = [draw(fan_in, fan_out) for fan_out, fan_in in filter(lambda shape: len(shape) > 1, shapes)]
-    vectors = [draw(1, *shape).squeeze(0) for shape in shapes if len(shape) == 1]
-    return with_values(case, model, matrices, vectors)
-
-
 def linear_weight(case: Case) -> Any:
     """Return the first weight of the GCN [in, out], on pyg in a Linear without bias."""
     weight, _ = network.initial_weights(network.widths(case.graph, case.spec.hidden))[0]
     if case.spec.platform == "pyg":
-        return with_values(case, pyg_nn.Linear(*weight.shape, bias=False), [weight], [])
+        return network.filled(case, pyg_nn.Linear(*weight.shape, bias=False), [weight.t()])
     return case.tensor(weight)
+
+
+def propagation(graph: Graph) -> tuple[Tensor, Tensor]:
+    """Return the entries of D^-1/2 (A + I) D^-1/2: int64 [2, E + N] and float64 [E + N]."""
+    entries, ones = definitions.looped(graph)
+    return entries, definitions.normalized(entries, ones, graph.num_nodes)
+
+
+def conv(graph: Graph, weight: Tensor, bias: Tensor, x: Tensor) -> Tensor:
+    """Return D^-1/2 (A + I) D^-1/2 (x @ weight) + bias: [N, out]."""
+    return definitions.aggregate(*propagation(graph), x @ weight) + bias
 
 
 def sage_conv(graph: Graph, of_mean: Tensor, of_node: Tensor, bias: Tensor, x: Tensor) -> Tensor:
@@ -153,8 +123,40 @@ def products(graph: Graph, table: Tensor) -> Tensor:
     return table[source] * table[target]
 
 
+_CONV_FLOPS = "(2 p - 1) 2 N F F + p (K(F) + N F)"
+"""Product, of which both factors need a gradient; propagation and bias."""
+conv_work = Formula("G(E) + p s (2 N F + F F + F)", _CONV_FLOPS)
+"""x, output, weight and bias, then their gradients."""
+
+_operation = partial(operation, group="layers")
+_call = partial(Call, run="apply", build="layer_graph")
+"""Makes a call of a layer, which the benchmark makes."""
+
 OPERATIONS = (
-    operation(
+    _operation(
+        "conv",
+        pyg=_call("GCNConv"),
+        sparse=_call("GCNConv on SparseTensor"),
+        dgl=_call("GraphConv", limits=(DGL_HALF,)),
+        torch="the plain PyTorch layer takes a normalised matrix: see conv_cached",
+        core=True,
+        reference=conv,
+        reach=2,
+        least_work=conv_work,
+    ),
+    _operation(
+        "conv_cached",
+        pyg=_call("GCNConv(cached=True)"),
+        sparse=_call("GCNConv(cached=True)"),
+        torch=_call("normalised CSR @ (x @ W)", limits=(MIXED,)),
+        dgl=Call("GraphConv(norm='none'), weights", "apply_weighted", (DGL_HALF,), "normalized_graph"),
+        reference=conv,
+        reach=2,
+        least_work=Formula(
+            "G(L) + s L + p s (2 N F + F F + F)", _CONV_FLOPS
+        ),  # the normalised matrix is an input
+    ),
+    _operation(
         "sage_conv",
         pyg=Call("SAGEConv", "apply", (SCATTER_ADD,), "edges"),
         sparse=Call("SAGEConv on SparseTensor", "apply", build="ordered_structure"),
@@ -163,9 +165,8 @@ OPERATIONS = (
         reach=1,
         # Means, bias and two products, one of them for nodes with a neighbour; both factors need a gradient.
         least_work=Formula("G(E) + p s (2 N + 2 F + 1) F", "p (E + R + N) F + (2 p - 1) 2 (R + N) F F"),
-        group="layers",
     ),
-    operation(
+    _operation(
         "gin_conv",
         pyg=Call("GINConv", "apply", (SCATTER_ADD, _EPSILON), "edges"),
         sparse=Call("GINConv on SparseTensor", "apply", (_EPSILON,), "ordered_structure"),
@@ -176,18 +177,16 @@ OPERATIONS = (
         least_work=Formula(
             "G(E) + p s ((2 N + 2 F + 2) F + 1)", "p (E + 5 N) F + (2 p - 1) 4 N F F + (p - 1) 2 N F"
         ),
-        group="layers",
     ),
-    operation(
+    _operation(
         "linear",
         pyg=Call("torch_geometric.nn.Linear", lambda _, layer, x: layer(x), build=lambda _: None),
         torch=Call("x @ W", lambda _, weight, x: x @ weight, build=lambda _: None),
         dgl="GraphConv calls torch.matmul: see torch",
         reference=lambda _graph, weight, x: x @ weight,
         least_work=Formula("s (N D + p (D F + N F))", "p 2 N D F"),  # x has no gradient
-        group="layers",
     ),
-    operation(
+    _operation(
         "embedding_sparse_gradient",
         torch=Call("functional.embedding(sparse=True), twice", _embeddings, (_SPARSE_HALF,), "edges"),
         pyg="its models take nn.Embedding(sparse=True): see torch",
@@ -195,7 +194,6 @@ OPERATIONS = (
         directions=(FORWARD_BACKWARD,),
         reference=products,
         reach=1,
-        group="layers",
         default=False,
     ),
 )

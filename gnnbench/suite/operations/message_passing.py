@@ -24,8 +24,7 @@ def _pyg(platform: str) -> Kernel:
             return edge_weight.unsqueeze(1) * (x_j - x_i).relu()
 
     propagation = Differences(aggr="sum")
-    build = load(platform).convolution().build
-    return Kernel(build, lambda graph, x, weight: propagation(x, graph, weight))
+    return Kernel(load(platform).layer_graph, lambda graph, x, weight: propagation(x, graph, weight))
 
 
 def _torch(edge_index: Tensor, x: Tensor, weight: Tensor) -> Tensor:

@@ -186,7 +186,7 @@ def _layers(hops: int) -> Kernel:
             x = layer(graph, x)
         return x
 
-    return Kernel(on_dgl.looped_graph, run)
+    return Kernel(on_dgl.layer_graph, run)
 
 
 def hops_reference(hops: int, graph: Graph, x: Tensor) -> Tensor:

@@ -141,13 +141,14 @@ def replaced_reference(graph: Graph) -> tuple[Tensor, Tensor]:
     return nodes, FAN_OUTS[0] * drawn.clamp(max=1)
 
 
+_draw = partial(Call, nodes=seeds)
 by_pyg = partial(Call, limits=(INT64_ONLY, ON_CPU), one_of=("torch_sparse",))
 """Makes a call of PyG's samplers."""
 
 
 def _with_pyg_lib(result: Any = None, **options: Any) -> Call:
     text = f"NeighborSampler([15, 10], {', '.join(f'{key}={value!r}' for key, value in options.items())})"
-    return Call(text, _pyg, (INT64_ONLY, ON_CPU), partial(_pyg_sampler, **options), result, nodes=seeds)
+    return _draw(text, _pyg, (INT64_ONLY, ON_CPU), partial(_pyg_sampler, **options), result)
 
 
 sampling = partial(operation, directions=(FORWARD,), reference=reference, group="sampling", graphs=GRAPHS)
@@ -166,19 +167,15 @@ def _uniform(*, replace: bool, **more: Any) -> Operation:
             result=_pyg_hops,
             nodes=seeds,
         ),
-        sparse=Call(
+        sparse=_draw(
             f"torch.ops.torch_sparse.neighbor_sample{how}",
             partial(_sparse, replace=replace),
             (ON_CPU,),
             lambda case: case.csr()[:2],
             lambda output, batch: sampled.renumbered(len(batch.nodes), *output),
-            nodes=seeds,
         ),
-        dgl=Call(
-            f"dgl.sampling.sample_neighbors{how}, twice",
-            partial(_dgl, replace=replace),
-            result=_dgl_hops,
-            nodes=seeds,
+        dgl=_draw(
+            f"dgl.sampling.sample_neighbors{how}, twice", partial(_dgl, replace=replace), result=_dgl_hops
         ),
         with_pyg_lib=True,
         **more,
@@ -190,13 +187,12 @@ OPERATIONS = (
     _uniform(replace=True, reference=replaced_reference, default=False),
     sampling(
         "sample_neighbors_weighted",
-        dgl=Call(
+        dgl=_draw(
             "sample_neighbors(prob=...), twice",
             partial(_dgl, prob="w"),
             (_WEIGHTS,),
             _dgl_weighted,
             _dgl_hops,
-            nodes=seeds,
         ),
         pyg_lib=_with_pyg_lib(_pyg_hops, weight_attr="w"),
         pyg="NeighborSampler and NeighborLoader draw with weights (weight_attr) through pyg-lib only",

@@ -4,12 +4,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..annotations import Case, DGLGraph, Graph, Module, Tensor
-from ..libraries import definitions, dgl, inputs, pyg_nn, torch, utils
+from ..libraries import definitions, dgl, inputs, network, pyg_nn, torch, utils
 from ..limits import DGL_HALF, HALF, SCATTER_ADD, SEGMENT_SUM, avoids
 from ..operation import Call, Kernel, operation
 from . import batch
 from .batch import MOLECULES
-from .layers import with_values
 
 RATIO = 0.5
 """Of the nodes that top-k pooling keeps, rounded up in each graph."""
@@ -35,7 +34,7 @@ def features(case: Case) -> Tensor:
 def layer(case: Case) -> Module:
     """Make a TopKPooling."""
     width = case.spec.hidden
-    return with_values(case, pyg_nn.TopKPooling(width, RATIO), [inputs.pattern(width, 1)], [])
+    return network.filled(case, pyg_nn.TopKPooling(width, RATIO), [inputs.pattern(width, 1).t()])
 
 
 def _pyg_batch(case: Case) -> _Batch:
@@ -131,7 +130,6 @@ def dense_batch(graph: Graph, x: Tensor) -> tuple[Tensor, Tensor]:
     return x.new_zeros(*where.shape, x.size(1)).index_put((where,), x), where
 
 
-_SPARSE = "pooling takes features and their graphs, no matrix: see pyg"
 _operation = partial(operation, group="batches", graphs=MOLECULES, batched=True, default=False)
 
 OPERATIONS = (
@@ -144,13 +142,11 @@ OPERATIONS = (
             _pyg_batch,
         ),
         dgl=Call("dgl.mean_nodes", mean_dgl, (SEGMENT_SUM, DGL_HALF), _dgl_batch),
-        sparse=_SPARSE,
         reference=means,
     ),
     _operation(
         "topk_pool",
         pyg=Call("TopKPooling", _top_k, (SCATTER_ADD, _TIES), _pyg_batch, result=_top_k_result),
-        sparse=_SPARSE,
         dgl="DGL has no layer that keeps a part of the nodes; its topk_nodes: see sort_pool",
         reference=top_k,
     ),
@@ -158,7 +154,6 @@ OPERATIONS = (
         "sort_pool",
         pyg=Call("SortAggregation", make=_sort_pyg, limits=(_TIES,)),
         dgl=Call("dgl.topk_nodes", _sort_dgl, (_TIES,), _dgl_batch),
-        sparse=_SPARSE,
         reference=sort_pool,
     ),
     _operation(
@@ -169,7 +164,6 @@ OPERATIONS = (
             build=_pyg_batch,
             result=lambda output, graphs, x: (output, _dense(graphs, x, 1)),
         ),
-        sparse=_SPARSE,
         torch="pad_sequence takes a list of tensors, not the rows of a batch",
         dgl="DGL fills up features inside of topk_nodes only: see sort_pool",
         reference=dense_batch,

@@ -1,5 +1,6 @@
 """Random walks along edges, to any neighbour, or weighed by where the last step came from (node2vec)."""
 
+from functools import partial
 from typing import Any
 
 from ..annotations import Case, Chosen, Graph, Tensor
@@ -76,28 +77,26 @@ def reference(graph: Graph) -> tuple[Tensor, Tensor]:
     return first, torch.ones(len(first), LENGTH, dtype=torch.bool)
 
 
+_call = partial(Call, nodes=starts)
+_operation = partial(sampling, reference=reference, default=False)
+
 OPERATIONS = (
-    sampling(
+    _operation(
         "random_walk",
-        pyg=Call(
+        pyg=_call(
             "torch.ops.torch_cluster.random_walk",
             _cluster,
             (_CLUSTER,),
-            build=_cluster_graph,
+            _cluster_graph,
             one_of=("torch_cluster",),
-            nodes=starts,
         ),
-        sparse=Call("SparseTensor.random_walk", _sparse, (ON_CPU,), _sparse_graph, nodes=starts),
-        dgl=Call("dgl.sampling.random_walk", _dgl, nodes=starts),
-        reference=reference,
-        default=False,
+        sparse=_call("SparseTensor.random_walk", _sparse, (ON_CPU,), _sparse_graph),
+        dgl=_call("dgl.sampling.random_walk", _dgl),
     ),
-    sampling(
+    _operation(
         "node2vec_walk",
-        dgl=Call("dgl.sampling.node2vec_random_walk", _node2vec, (ON_CPU,), nodes=starts),
+        dgl=_call("dgl.sampling.node2vec_random_walk", _node2vec, (ON_CPU,)),
         pyg="nn.Node2Vec walks through pyg-lib only",
         sparse="torch_sparse walks to any neighbour: see random_walk",
-        reference=reference,
-        default=False,
     ),
 )

@@ -3,10 +3,10 @@
 from functools import partial
 from typing import Any, NamedTuple
 
-from ..annotations import Case, Graph, Layer, Module, Tensor
+from ..annotations import Case, Graph, Layer, Tensor
 from ..libraries import definitions, dgl, inputs, network, on_dgl, on_sparse, torch, torch_geometric
 from ..limits import DGL_HALF, HALF, SCATTER_ADD, refuses
-from ..operation import Call, Formula, Kernel, operation
+from ..operation import Call, Formula, operation
 
 BASES = 30
 """Matrices of which each relation's weight is a sum, as in PyG's example of AIFB."""
@@ -25,55 +25,42 @@ class _Edges(NamedTuple):
     norm: Tensor | None = None
 
 
-def _layer(case: Case, layer: Module, *names: str) -> Layer:
-    """Return the layer with parameters that are equal on every platform.
+def layer(case: Case) -> Layer:
+    """Make the layer of a case's operation, with parameters that are equal on every platform.
 
-    `names` are those of the bases [B, F, F], the coefficients [Q, B], the weight of the node itself [F, F]
-    and the bias [F].
+    They are bases [B, F, F], coefficients [Q, B], the weight of the node itself [F, F] and the bias [F].
     """
-    width = case.spec.hidden
+    width, relations = case.spec.hidden, len(case.graph.relations)
+    if case.spec.platform == "dgl":
+        made = dgl.nn.RelGraphConv(width, width, relations, regularizer="basis", num_bases=BASES)
+        names = "linear_r.W", "linear_r.coeff", "loop_weight", "h_bias"
+    else:
+        is_fast = case.spec.operation == "rgcn_conv_fast"
+        convolution = torch_geometric.nn.FastRGCNConv if is_fast else torch_geometric.nn.RGCNConv
+        made, names = convolution(width, width, relations, BASES), ("weight", "comp", "root", "bias")
     bases = inputs.pattern(BASES * width, width).reshape(BASES, width, width) / width**0.5
-    coefficients = inputs.pattern(len(case.graph.relations), BASES) / BASES**0.5
+    coefficients = inputs.pattern(relations, BASES) / BASES**0.5
     values = (bases, coefficients, *case.weights(width, width))
-    network.filled(case, layer, dict(zip(names, values, strict=True)))
-    return network.Layer(layer, map(layer.get_parameter, names))
+    return network.filled(case, network.Layer(made, map(made.get_parameter, names)), values)
 
 
-def _pyg_layer(case: Case, name: str) -> Layer:
-    width = case.spec.hidden
-    layer = getattr(torch_geometric.nn, name)(width, width, len(case.graph.relations), num_bases=BASES)
-    return _layer(case, layer, "weight", "comp", "root", "bias")
-
-
-def _pyg(name: str) -> Kernel:
-    def build(case: Case) -> tuple[_Edges, Layer]:
-        assert case.graph.edge_type is not None
-        edge_type = case.graph.edge_type.to(case.device, copy=True)
-        return _Edges(case.edge_index(), edge_type), _pyg_layer(case, name)
-
-    return Kernel(build, lambda edges, layer, x: layer.layer(x, edges.graph, edges.edge_type))
-
-
-def _sparse_structure(case: Case) -> tuple[Any, Layer]:
+def _edge_type(case: Case) -> Tensor:
     assert case.graph.edge_type is not None
-    adjacency = on_sparse.weighted(on_sparse.structure(case), case.graph.edge_type.to(case.device, copy=True))
-    return adjacency, _pyg_layer(case, "RGCNConv")
+    return case.graph.edge_type.to(case.device, copy=True)
 
 
-def _dgl_structure(case: Case) -> tuple[_Edges, Layer]:
-    graph, width = case.graph, case.spec.hidden
-    assert graph.edge_type is not None
-    order = graph.edge_type.argsort(stable=True)
+def _sorted_graph(case: Case) -> _Edges:
+    """Return DGL's graph with its edges sorted by relation, and the divisors of means."""
+    graph, edge_type = case.graph, _edge_type(case).cpu()
+    order = edge_type.argsort(stable=True)
     source, target = case.edge_index()[:, order.to(case.device)]
-    group = graph.edge_index[1] * len(graph.relations) + graph.edge_type
+    group = graph.edge_index[1] * len(graph.relations) + edge_type
     _, number, size = group.unique(return_inverse=True, return_counts=True)
-    edges = _Edges(
+    return _Edges(
         on_dgl.with_formats(dgl.graph((source, target), num_nodes=graph.num_nodes)),
-        graph.edge_type[order].to(case.device),
+        edge_type[order].to(case.device),
         size[number][order].double().reciprocal().unsqueeze(1).to(case.device, case.dtype),
     )
-    layer = dgl.nn.RelGraphConv(width, width, len(graph.relations), regularizer="basis", num_bases=BASES)
-    return edges, _layer(case, layer, "linear_r.W", "linear_r.coeff", "loop_weight", "h_bias")
 
 
 def reference(
@@ -98,33 +85,42 @@ _WORK = Formula(
 )
 
 
-_operation = partial(operation, graphs=("aifb",), group="layers", least_work=_WORK, reach=1)
+_operation = partial(
+    operation,
+    relational=True,
+    graphs=("aifb",),
+    reference=reference,
+    reach=1,
+    least_work=_WORK,
+    group="layers",
+)
+_pyg = partial(
+    Call,
+    run=lambda edges, layer, x: layer.layer(x, edges.graph, edges.edge_type),
+    build=lambda case: _Edges(case.edge_index(), _edge_type(case)),
+)
 
 OPERATIONS = (
     _operation(
         "rgcn_conv",
-        pyg=Call("RGCNConv, 30 bases", make=partial(_pyg, "RGCNConv"), limits=(_FLOAT32, SCATTER_ADD)),
+        pyg=_pyg("RGCNConv, 30 bases", limits=(_FLOAT32, SCATTER_ADD)),
         sparse=Call(
             "RGCNConv on SparseTensor, 30 bases",
             lambda adjacency, layer, x: layer.layer(x, adjacency),
             (_FLOAT32,),
-            _sparse_structure,
+            lambda case: on_sparse.weighted(on_sparse.structure(case), _edge_type(case)),
         ),
         dgl=Call(
             "RelGraphConv on sorted edges, 30 bases",
             lambda edges, layer, x: layer.layer(edges.graph, x, edges.edge_type, edges.norm, presorted=True),
             (DGL_HALF,),
-            _dgl_structure,
+            _sorted_graph,
         ),
-        relational=True,
-        reference=reference,
     ),
     _operation(
         "rgcn_conv_fast",
-        pyg=Call("FastRGCNConv, 30 bases", make=partial(_pyg, "FastRGCNConv"), limits=(SCATTER_ADD,)),
+        pyg=_pyg("FastRGCNConv, 30 bases", limits=(SCATTER_ADD,)),
         sparse="FastRGCNConv gathers, whatever the form of the graph: see pyg",
         dgl="DGL has one such layer: see rgcn_conv",
-        relational=True,
-        reference=reference,
     ),
 )

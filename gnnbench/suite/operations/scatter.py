@@ -8,10 +8,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from ..annotations import Case, Graph, Tensor
+from ..annotations import Case, DGLGraph, Graph, Tensor
 from ..libraries import definitions, dgl, on_dgl, on_sparse, torch, torch_scatter, torch_sparse, utils
-from ..limits import DGL_HALF, HALF, MAX_GRADIENT, SCATTER_ADD, Limit, avoids, refuses
-from ..operation import FORWARD, Call, Formula, Kernel, operation
+from ..limits import HALF, MAX_GRADIENT, SCATTER_ADD, Limit, avoids, refuses
+from ..operation import FORWARD, Call, Formula, Operation, operation
+from .spmm import update_all
 
 _PRODUCT_ROUNDING = avoids(
     "torch_scatter rounds each product to bfloat16: too inexact at nodes of high degree", "bfloat16"
@@ -58,22 +59,13 @@ def _torch_product(to: Destination, messages: Tensor) -> Tensor:
     return out.scatter_reduce_(0, to.indices.unsqueeze(1).expand_as(messages), messages, "prod")
 
 
-def _dgl(reduce_name: str) -> Kernel:
-    message = dgl.function.copy_e("message", "message")
-    reduce = getattr(dgl.function, reduce_name)
+def _dgl_graph(case: Case) -> DGLGraph:
+    index, other_end = case.edge_index()
+    return on_dgl.with_formats(dgl.graph((other_end, index), num_nodes=case.graph.num_nodes))
 
-    def build(case: Case) -> Any:
-        index, other_end = case.edge_index()
-        return on_dgl.with_formats(dgl.graph((other_end, index), num_nodes=case.graph.num_nodes))
 
-    def run(graph: Any, messages: Tensor) -> Tensor:
-        with graph.local_scope():
-            graph.edata["message"] = messages
-            # dgl.ops.copy_e_max would add the gradients of nodes without messages to entry 0.
-            graph.update_all(message, reduce("message", "out"))
-            return graph.ndata["out"]
-
-    return Kernel(build, run)
+_dgl = partial(update_all, "copy_e", build=_dgl_graph)
+"""dgl.ops.copy_e_max would add the gradients of nodes without messages to entry 0."""
 
 
 def reduced(graph: Graph, messages: Tensor, end: int, reduce: Any) -> Tensor:
@@ -109,15 +101,32 @@ def ranks(graph: Graph, values: Tensor) -> Tensor:
 MESSAGE_BYTES = "s F (E + N + (p - 1) (R + E))"
 """Messages and results, then their gradients."""
 _BYTES = f"i E + {MESSAGE_BYTES}"
-SUM, MEAN = "E F", "(E + p R) F"
-"""Flops: the backward pass copies; of a mean each sum is divided, and each gradient."""
 
 
-def _call(text: str, run: Callable[..., Tensor], reduce: str, *limits: Limit) -> Call:
-    return Call(f"{text}(..., '{reduce}')", partial(run, reduce=reduce), limits, unsorted_index)
+def reductions(end: int, moved: str) -> tuple[Callable[..., Operation], ...]:
+    """Return what makes operations of sums, of means and of maxima of messages; `moved` are their bytes."""
+
+    def rows(reduce: str, flops: str, **more: Any) -> Callable[..., Operation]:
+        reference = partial(reduced, end=end, reduce=reduce)
+        return partial(_operation, reference=reference, least_work=Formula(moved, flops), **more)
+
+    # The backward pass copies; of a mean each sum is divided, and each gradient.
+    return (
+        rows("sum", "E F", linear=True),
+        rows("mean", "(E + p R) F", linear=True),
+        rows("amax", "E F", reach=1, end=end),
+    )
+
+
+def call(
+    text: str, run: Callable[..., Tensor], reduce: str, *limits: Limit, build: Any = unsorted_index
+) -> Call:
+    """Return the call of a reduction."""
+    return Call(f"{text}(..., '{reduce}')", partial(run, reduce=reduce), limits, build)
 
 
 _operation = partial(operation, group="scatter")
+_sum, _mean, _max = reductions(0, _BYTES)
 
 OPERATIONS = (
     _operation(
@@ -159,42 +168,32 @@ OPERATIONS = (
         # Index, values, ranks; the fewest comparisons if nothing is unsorted.
         least_work=Formula("(2 i + s) E", "E - R"),
     ),
-    _operation(
+    _sum(
         "scatter_sum",
-        pyg=_call("utils.scatter", _pyg, "sum", SCATTER_ADD),
-        sparse=_call("torch_scatter.scatter", _sparse, "sum"),
+        pyg=call("utils.scatter", _pyg, "sum", SCATTER_ADD),
+        sparse=call("torch_scatter.scatter", _sparse, "sum"),
         torch=Call("index_add_", _torch_sum, build=unsorted_index),
-        dgl=Call("update_all(copy_e, sum)", limits=(DGL_HALF,), make=partial(_dgl, "sum")),
+        dgl=_dgl("sum"),
         example=True,
-        reference=partial(reduced, end=0, reduce="sum"),
-        linear=True,
-        least_work=Formula(_BYTES, SUM),
     ),
-    _operation(
+    _mean(
         "scatter_mean",
-        pyg=_call("utils.scatter", _pyg, "mean", SCATTER_ADD),
-        sparse=_call("torch_scatter.scatter", _sparse, "mean"),
-        torch=_call("scatter_reduce_", _torch, "mean", SCATTER_ADD),
-        dgl=Call("update_all(copy_e, mean)", limits=(DGL_HALF,), make=partial(_dgl, "mean")),
-        reference=partial(reduced, end=0, reduce="mean"),
-        linear=True,
-        least_work=Formula(_BYTES, MEAN),
+        pyg=call("utils.scatter", _pyg, "mean", SCATTER_ADD),
+        sparse=call("torch_scatter.scatter", _sparse, "mean"),
+        torch=call("scatter_reduce_", _torch, "mean", SCATTER_ADD),
+        dgl=_dgl("mean"),
     ),
-    _operation(
+    _max(
         "scatter_max",
-        pyg=_call("utils.scatter", _pyg, "max", SCATTER_ADD, MAX_GRADIENT),
-        sparse=_call("torch_scatter.scatter", _sparse, "max", MAX_GRADIENT),
-        torch=_call("scatter_reduce_", _torch, "amax", SCATTER_ADD, MAX_GRADIENT),
-        dgl=Call("update_all(copy_e, max)", limits=(MAX_GRADIENT, DGL_HALF), make=partial(_dgl, "max")),
-        reference=partial(reduced, end=0, reduce="amax"),
-        reach=1,
-        end=0,
-        least_work=Formula(_BYTES, SUM),
+        pyg=call("utils.scatter", _pyg, "max", SCATTER_ADD, MAX_GRADIENT),
+        sparse=call("torch_scatter.scatter", _sparse, "max", MAX_GRADIENT),
+        torch=call("scatter_reduce_", _torch, "amax", SCATTER_ADD, MAX_GRADIENT),
+        dgl=_dgl("max", MAX_GRADIENT),
     ),
     _operation(
         "scatter_mul",
-        pyg=_call("utils.scatter", _pyg, "mul", SCATTER_ADD),
-        sparse=_call("torch_scatter.scatter", _sparse, "mul", _PRODUCT_ROUNDING),
+        pyg=call("utils.scatter", _pyg, "mul", SCATTER_ADD),
+        sparse=call("torch_scatter.scatter", _sparse, "mul", _PRODUCT_ROUNDING),
         torch=Call("scatter_reduce_(..., 'prod')", _torch_product, (SCATTER_ADD,), unsorted_index),
         dgl="DGL reduces by sum, mean, max and min only",
         reference=products,

@@ -2,13 +2,10 @@
 
 from ..annotations import Case, Graph, Tensor
 from ..libraries import dgl, inputs, torch
-from ..limits import DGL_HALF, HALF, NO_PRODUCT, avoids, refuses
-from ..operation import FORWARD_BACKWARD, Call, Formula, operation
+from ..limits import DGL_HALF, GRADIENT_ROUNDING, HALF, NO_PRODUCT, avoids, refuses
+from ..operation import Call, Formula, operation
 
 _SAMPLED = refuses("sampled_addmm does not support half precision", HALF)
-_GRADIENT = avoids(
-    "sums in bfloat16 make the gradient too inexact at nodes of high degree", "bfloat16", FORWARD_BACKWARD
-)
 _DOT = avoids(
     "DGL adds up the products in bfloat16, which is too inexact from some hundred features on", "bfloat16"
 )
@@ -34,7 +31,7 @@ def reference(graph: Graph, x: Tensor, y: Tensor) -> Tensor:
 OPERATIONS = (
     operation(
         "sddmm",
-        pyg=Call("(x[source] * y[target]).sum(-1)", _pyg, (_GRADIENT, NO_PRODUCT), "edges"),
+        pyg=Call("(x[source] * y[target]).sum(-1)", _pyg, (GRADIENT_ROUNDING, NO_PRODUCT), "edges"),
         torch=Call(
             "torch.sparse.sampled_addmm",
             lambda adjacency, x, y: torch.sparse.sampled_addmm(adjacency, y, x.t(), beta=0).values(),

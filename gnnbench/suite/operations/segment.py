@@ -3,14 +3,11 @@
 Message e of [E, F] belongs to the target of entry e. Entries are sorted by target.
 """
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from ..annotations import Case, Tensor
 from ..libraries import dgl, torch, torch_scatter, utils
-from ..limits import DGL_HALF, MAX_GRADIENT, SEGMENT_SUM, Limit, avoids, refuses
-from ..operation import Call, Formula, operation
+from ..limits import DGL_HALF, MAX_GRADIENT, SEGMENT_SUM, avoids, refuses
 from . import scatter
 
 _SEGMENT_CSR = refuses("torch_scatter.segment_csr takes int64 offsets only", "int32")
@@ -21,8 +18,7 @@ _SUM_ROUNDING = avoids(
 
 def offsets(case: Case) -> Tensor:
     """Return where each target's entries start, and their number: int [N + 1]."""
-    pointer, _, _ = case.csr()
-    return pointer
+    return case.csr()[0]
 
 
 def lengths(case: Case) -> Tensor:
@@ -50,56 +46,34 @@ _BYTES = f"i min(N, E) + {scatter.MESSAGE_BYTES}"
 """With the smaller of lengths and index."""
 
 
-def _call(
-    text: str,
-    run: Callable[..., Tensor],
-    reduce: str,
-    *limits: Limit,
-    build: Any = offsets,
-    result: Any = None,
-) -> Call:
-    return Call(f"{text}(..., '{reduce}')", partial(run, reduce=reduce), limits, build, result)
-
-
-_operation = partial(operation, group="scatter")
+_call = partial(scatter.call, build=offsets)
+_sum, _mean, _max = scatter.reductions(1, _BYTES)
 
 
 OPERATIONS = (
-    _operation(
+    _sum(
         "segment_sum",
         pyg=_call("utils.segment", _pyg, "sum", _SEGMENT_CSR),
         sparse=_call("torch_scatter.segment_csr", _sparse, "sum"),
         torch=_call("torch.segment_reduce", _torch, "sum", _SUM_ROUNDING),
         dgl=_call("dgl.ops.segment_reduce", _dgl, "sum", SEGMENT_SUM, DGL_HALF, build=lengths),
-        reference=partial(scatter.reduced, end=1, reduce="sum"),
-        linear=True,
-        least_work=Formula(_BYTES, scatter.SUM),
     ),
-    _operation(
+    _mean(
         "segment_mean",
         pyg=_call("utils.segment", _pyg, "mean", _SEGMENT_CSR),
         sparse=_call("torch_scatter.segment_csr", _sparse, "mean"),
         # Of no messages, the mean would be NaN.
         torch=_call("torch.segment_reduce", partial(_torch, initial=0), "mean"),
         dgl=_call("dgl.ops.segment_reduce", _dgl, "mean", SEGMENT_SUM, DGL_HALF, build=lengths),
-        reference=partial(scatter.reduced, end=1, reduce="mean"),
-        linear=True,
-        least_work=Formula(_BYTES, scatter.MEAN),
     ),
-    _operation(
+    _max(
         "segment_max",
         pyg=_call("utils.segment", _pyg, "max", _SEGMENT_CSR, MAX_GRADIENT),
         sparse=_call("torch_scatter.segment_csr", _sparse, "max", MAX_GRADIENT),
-        torch=_call(
-            "torch.segment_reduce",
-            _torch,
-            "max",
-            MAX_GRADIENT,
-            result=lambda maxima, *_: maxima.masked_fill(maxima.isinf(), 0),  # of no messages it is -inf
+        # Of no messages, the maximum is -inf.
+        torch=_call("torch.segment_reduce", _torch, "max", MAX_GRADIENT)._replace(
+            result=lambda maxima, *_: maxima.masked_fill(maxima.isinf(), 0)
         ),
         dgl=_call("dgl.ops.segment_reduce", _dgl, "max", MAX_GRADIENT, DGL_HALF, build=lengths),
-        reference=partial(scatter.reduced, end=1, reduce="amax"),
-        reach=1,
-        least_work=Formula(_BYTES, scatter.SUM),
     ),
 )

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..annotations import Case, Edges, Graph, Tensor
 from ..libraries import definitions, dgl, on_dgl, torch, torch_geometric, torch_scatter, torch_sparse, utils
-from ..limits import CSR_PRODUCT, DGL_HALF, HALF, MAX_GRADIENT, SCATTER_ADD, refuses
+from ..limits import CSR_PRODUCT, DGL_HALF, HALF, MAX_GRADIENT, SCATTER_ADD, Limit, refuses
 from ..operation import Call, Formula, Kernel, operation
 
 _ON_CPU = (refuses("torch.sparse.mm reduces by mean and amax on the CPU only", "cuda"),)
@@ -37,19 +37,25 @@ def _torch_gather(edge_index: Tensor, x: Tensor) -> Tensor:
     return torch.zeros_like(x).index_add(0, edge_index[1], x.index_select(0, edge_index[0]))
 
 
-def _update_all(message: str, reduce: str) -> Kernel:
-    fields = ("x", "w", "message") if message == "u_mul_e" else ("x", "message")
-    send, add = getattr(dgl.function, message)(*fields), getattr(dgl.function, reduce)
+def update_all(message: str, reduce: str, *limits: Limit, build: Any = None) -> Call:
+    """Return DGL's call; `run` takes x [N, F] of `copy_u`, messages [E, F] of `copy_e`, both of `u_mul_e`."""
 
-    def run(graph: Any, x: Tensor, weight: Tensor | None = None) -> Tensor:
-        with graph.local_scope():
-            graph.ndata["x"] = x
-            if weight is not None:
-                graph.edata["w"] = weight
-            graph.update_all(send, add("message", "out"))
-            return graph.ndata["out"]
+    def make() -> Kernel:
+        fields = {"copy_u": ("x",), "copy_e": ("w",), "u_mul_e": ("x", "w")}[message]
+        send, add = getattr(dgl.function, message)(*fields, "message"), getattr(dgl.function, reduce)
 
-    return Kernel(on_dgl.structure, run)
+        def run(graph: Any, *values: Tensor) -> Tensor:
+            with graph.local_scope():
+                if "x" in fields:
+                    graph.ndata["x"] = values[0]
+                if "w" in fields:
+                    graph.edata["w"] = values[-1]
+                graph.update_all(send, add("message", "out"))
+                return graph.ndata["out"]
+
+        return Kernel(build or on_dgl.structure, run)
+
+    return Call(f"update_all({message}, {reduce})", limits=(*limits, DGL_HALF), make=make)
 
 
 def aggregated(graph: Graph, x: Tensor, reduce: Any) -> Tensor:
@@ -62,54 +68,50 @@ def weighted_sums(graph: Graph, x: Tensor, weight: Tensor) -> Tensor:
     return definitions.aggregate(graph.edge_index, weight, x)
 
 
-sums, means, maxima = (partial(aggregated, reduce=reduce) for reduce in ("sum", "mean", "amax"))
-
+sums = partial(aggregated, reduce="sum")
 
 _BYTES = "G(E) + p s (R + N) F"
 """The graph, x and sums, then the gradients of sums and x."""
-sums_work = Formula(_BYTES, "p E F")
-means_work = Formula(_BYTES, "p (E + R) F")  # each sum is divided
-maxima_work = Formula(_BYTES, "(E + (p - 1) R) F")  # comparisons; backward an addition per maximum
-_WEIGHTED_WORK = Formula("G(E) + p s ((R + N) F + E)", "(2 p - 1) 2 E F")
-
 
 _operation = partial(operation, group="aggregation")
+_sum = partial(_operation, reference=sums, linear=True, least_work=Formula(_BYTES, "p E F"))
+_mean = partial(
+    _operation,
+    reference=partial(aggregated, reduce="mean"),
+    linear=True,
+    least_work=Formula(_BYTES, "p (E + R) F"),  # each sum is divided
+)
+_max = partial(
+    _operation,
+    reference=partial(aggregated, reduce="amax"),
+    reach=1,
+    least_work=Formula(_BYTES, "(E + (p - 1) R) F"),  # comparisons; backward an addition per maximum
+)
 
 OPERATIONS = (
-    _operation(
+    _sum(
         "spmm_sum",
         pyg=Call("utils.spmm on CSR", lambda csr, x: utils.spmm(csr, x, "sum"), (CSR_PRODUCT,)),
         sparse=Call("torch_sparse.matmul", lambda csr, x: torch_sparse.matmul(csr, x, "sum")),
         torch=Call("torch.sparse.mm(..., 'sum'); CUDA: CSR @ x", "product"),
         dgl=Call("dgl.ops.copy_u_sum", "dgl.ops.copy_u_sum", (DGL_HALF,)),
         core=True,
-        reference=sums,
-        linear=True,
-        least_work=sums_work,
     ),
-    _operation(
+    _mean(
         "spmm_mean",
         pyg=Call("utils.spmm on CSR", lambda csr, x: utils.spmm(csr, x, "mean")),
         sparse=Call("torch_sparse.matmul", lambda csr, x: torch_sparse.matmul(csr, x, "mean")),
         torch=Call("torch.sparse.mm(..., 'mean')", lambda csr, x: torch.sparse.mm(csr, x, "mean"), _ON_CPU),
         dgl=Call("dgl.ops.copy_u_mean", "dgl.ops.copy_u_mean", (DGL_HALF,)),
-        reference=means,
-        linear=True,
-        least_work=means_work,
     ),
-    _operation(
+    _max(
         "spmm_max",
         pyg=Call("utils.spmm on CSR", lambda csr, x: utils.spmm(csr, x, "max"), _BOTH),
-        sparse=Call(
-            "torch_sparse.matmul", lambda csr, x: torch_sparse.matmul(csr, x, "max"), (MAX_GRADIENT,)
-        ),
+        sparse=Call("torch_sparse.matmul", lambda csr, x: torch_sparse.matmul(csr, x, "max"), _MAXIMA),
         torch=Call("torch.sparse.mm(..., 'amax')", lambda csr, x: torch.sparse.mm(csr, x, "amax"), _BOTH),
         dgl="dgl.ops.copy_u_max returns -inf for nodes without neighbours; see update_all_copy_u_max",
-        reference=maxima,
-        reach=1,
-        least_work=maxima_work,
     ),
-    _operation(
+    _sum(
         "spmm_sum_edge_index",
         pyg=Call(
             "EdgeIndex.matmul",
@@ -117,36 +119,24 @@ OPERATIONS = (
             _ONES,
             build=_edge_index,
         ),
-        reference=sums,
-        linear=True,
-        least_work=sums_work,
     ),
-    _operation(
+    _sum(
         "gather_scatter_sum",
         pyg=Call("x[source], utils.scatter", _pyg_gather, (SCATTER_ADD,), "numbered_edges"),
         sparse=Call("x[source], torch_scatter", _sparse_gather, build="numbered_edges"),
         torch=Call("index_select, index_add", _torch_gather, build="edges"),
         dgl="DGL fuses gather and scatter; see update_all_copy_u_sum",
         core=True,
-        reference=sums,
-        linear=True,
         least_work=Formula("2 i E + p s (R + N) F", "p E F"),  # an edge list as the graph
     ),
-    *(
-        _operation(
-            f"update_all_{message}_{reduce}",
-            dgl=Call(
-                f"update_all({message}, {reduce})",
-                make=partial(_update_all, message, reduce),
-                limits=(DGL_HALF, *(_MAXIMA if reduce == "max" else ())),
-            ),
-            **more,
-        )
-        for message, reduce, more in (
-            ("copy_u", "sum", {"reference": sums, "linear": True, "least_work": sums_work, "core": True}),
-            ("copy_u", "mean", {"reference": means, "linear": True, "least_work": means_work}),
-            ("copy_u", "max", {"reference": maxima, "reach": 1, "least_work": maxima_work}),
-            ("u_mul_e", "sum", {"reference": weighted_sums, "reach": 1, "least_work": _WEIGHTED_WORK}),
-        )
+    _sum("update_all_copy_u_sum", dgl=update_all("copy_u", "sum"), core=True),
+    _mean("update_all_copy_u_mean", dgl=update_all("copy_u", "mean")),
+    _max("update_all_copy_u_max", dgl=update_all("copy_u", "max", MAX_GRADIENT)),
+    _operation(
+        "update_all_u_mul_e_sum",
+        dgl=update_all("u_mul_e", "sum"),
+        reference=weighted_sums,
+        reach=1,
+        least_work=Formula("G(E) + p s ((R + N) F + E)", "(2 p - 1) 2 E F"),
     ),
 )

@@ -15,8 +15,10 @@ from .edge_list import keys, listed
 SEEDS = 16
 HOPS = 2
 
-_NO_GRADIENT = refuses("the gradient of COO's index_select is not implemented", FORWARD_BACKWARD)
-_INT64_ONLY = refuses("COO's index_select takes int64 only", "int32")
+_COO = (
+    refuses("the gradient of COO's index_select is not implemented", FORWARD_BACKWARD),
+    refuses("COO's index_select takes int64 only", "int32"),
+)
 _MAPPING = refuses("utils.k_hop_subgraph writes int64 into a mapping of int32", "int32")
 _ON_CPU = refuses("torch_sparse.saint_subgraph works on the CPU only", "cuda")
 
@@ -67,12 +69,7 @@ def _subgraph_sparse(chosen: Chosen, weight: Tensor) -> Any:
     return part
 
 
-def _subgraph_torch(chosen: Chosen, weight: Tensor) -> Tensor:
-    matrix = _matrix(chosen, weight)
-    return matrix.index_select(0, chosen.nodes).index_select(1, chosen.nodes)
-
-
-def _bipartite_torch(chosen: Chosen, weight: Tensor) -> Tensor:
+def _torch(chosen: Chosen, weight: Tensor) -> Tensor:
     targets, sources = chosen.nodes
     return _matrix(chosen, weight).index_select(0, targets).index_select(1, sources)
 
@@ -153,8 +150,10 @@ def _induced(graph: Graph, nodes: Tensor) -> tuple[Graph, Tensor]:
     return graph.part(nodes, edges), edges
 
 
+_operation = partial(operation, group="structure")
+
 OPERATIONS = (
-    operation(
+    _operation(
         "subgraph",
         pyg=Call("utils.subgraph(relabel_nodes=True)", _subgraph_pyg, build=_edge_list, nodes=half),
         sparse=Call(
@@ -165,30 +164,17 @@ OPERATIONS = (
             nodes=half,
         ),
         torch=Call(
-            "COO.index_select, twice",
-            _subgraph_torch,
-            (_NO_GRADIENT, _INT64_ONLY),
-            _by_target,
-            lambda output, *_: output.coalesce(),
-            nodes=half,
+            "COO.index_select, twice", _torch, _COO, _by_target, nodes=lambda graph: (half(graph),) * 2
         ),
         dgl=Call("dgl.node_subgraph", _subgraph_dgl, nodes=half),
         reference=subgraph,
-        group="structure",
     ),
-    operation(
+    _operation(
         "bipartite_subgraph",
         pyg=Call(
             "utils.bipartite_subgraph(relabel_nodes=True)", _bipartite_pyg, build=_edge_list, nodes=halves
         ),
-        torch=Call(
-            "COO.index_select of rows, then of columns",
-            _bipartite_torch,
-            (_NO_GRADIENT, _INT64_ONLY),
-            _by_target,
-            lambda output, *_: output.coalesce(),
-            nodes=halves,
-        ),
+        torch=Call("COO.index_select of rows, then of columns", _torch, _COO, _by_target, nodes=halves),
         dgl=Call(
             "dgl.node_subgraph of two types of nodes",
             _subgraph_dgl,
@@ -197,9 +183,8 @@ OPERATIONS = (
         ),
         sparse="torch_sparse.saint_subgraph takes one set of nodes: see subgraph",
         reference=bipartite_subgraph,
-        group="structure",
     ),
-    operation(
+    _operation(
         "k_hop_subgraph",
         pyg=Call(
             "utils.k_hop_subgraph",
@@ -218,6 +203,5 @@ OPERATIONS = (
         sparse="torch_sparse.sample_adj goes one hop: see subgraph",
         directions=(FORWARD,),
         reference=k_hop_subgraph,
-        group="structure",
     ),
 )

@@ -1,10 +1,10 @@
 """A layer with dot-product attention over neighbours."""
 
 from ..annotations import Case, Graph, Module, Tensor
-from ..libraries import inputs, pyg_nn, torch
+from ..libraries import inputs, network, pyg_nn, torch
 from ..limits import SCATTER_ADD
 from ..operation import Call, Formula, operation
-from . import gat_conv, layers
+from . import gat_conv
 
 HEADS = 8
 
@@ -19,7 +19,7 @@ def layer(case: Case) -> Module:
     matrices = (inputs.pattern(4 * width, width) / width**0.5).chunk(4)
     vectors = inputs.pattern(4 * width, 1).squeeze(1).chunk(4)
     conv = pyg_nn.TransformerConv(width, width // HEADS, HEADS)
-    layers.with_values(case, conv, matrices, vectors)
+    network.filled(case, conv, (*matrices, *vectors))
     conv.lin_key.bias.requires_grad_(False)
     return conv
 

@@ -103,8 +103,11 @@ class PlatformModule(Protocol):
     def layer(self, weight: "Tensor", bias: "Tensor", *, cached: bool = False) -> "nn.Module":
         """Make the platform's graph convolution from weight [in, out] and bias [out]."""
 
-    def convolution(self, *, cached: bool = False) -> Kernel:
-        """Return the kernel that applies a layer; `run` takes a structure, the layer and x [N, in]."""
+    def layer_graph(self, case: "Case") -> Any:
+        """Make the graph that `layer` takes."""
+
+    def apply(self, graph: Any, layer: "nn.Module", x: "Tensor") -> "Tensor":
+        """Return a layer's output for x [N, in]."""
 
 
 def why_not_on(name: str, device: str) -> str | None:

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from ..case import Case
 from ..libraries import import_dgl
-from . import Kernel
+from .torch import apply  # noqa: F401 - see `load`
 
 dgl = import_dgl()
 
@@ -53,14 +53,14 @@ def with_formats(graph: DGLGraph) -> DGLGraph:
     return graph
 
 
-def looped_graph(case: Case) -> DGLGraph:
+def layer_graph(case: Case) -> DGLGraph:
     """Return the graph with self-loops."""
     return with_formats(dgl.add_self_loop(structure(case)))
 
 
 def normalized_graph(case: Case) -> DGLGraph:
     """Return the graph with self-loops and the weights of D^-1/2 A D^-1/2 as `w`."""
-    looped = looped_graph(case)
+    looped = layer_graph(case)
     ones = torch.ones(looped.num_edges(), dtype=case.dtype, device=case.device)
     looped.edata["w"] = dgl.nn.EdgeWeightNorm("both")(looped, ones)
     return looped
@@ -73,13 +73,6 @@ def add_self_loops(graph: DGLGraph, weight: Tensor) -> DGLGraph:
     return dgl.add_self_loop(weighted, edge_feat_names=["w"], fill_data=1.0)
 
 
-def apply(graph: DGLGraph, layer: nn.Module, x: Tensor) -> Tensor:
-    """Apply a layer to a graph."""
-    return layer(graph, x)
-
-
-def convolution(*, cached: bool = False) -> Kernel:
-    """Return the kernel that applies a layer to the graph with self-loops, normalised if `cached`."""
-    if cached:
-        return Kernel(normalized_graph, lambda graph, layer, x: layer(graph, x, edge_weight=graph.edata["w"]))
-    return Kernel(looped_graph, apply)
+def apply_weighted(graph: DGLGraph, layer: nn.Module, x: Tensor) -> Tensor:
+    """Apply a layer to a graph with weights `w`."""
+    return layer(graph, x, edge_weight=graph.edata["w"])

@@ -7,8 +7,10 @@ from torch import Tensor, nn
 from torch_geometric.nn import GCNConv
 
 from ..case import Case
-from . import Edges, Kernel
+from . import Edges
 from .torch import edges, structure  # noqa: F401 - operations name it
+
+layer_graph = edges
 
 
 def layer(weight: Tensor, bias: Tensor, *, cached: bool = False) -> nn.Module:
@@ -38,8 +40,3 @@ def numbered_edges(case: Case) -> Edges:
 def apply(graph: Any, layer: nn.Module, x: Tensor) -> Tensor:
     """Apply a layer to an edge_index or a SparseTensor."""
     return layer(x, graph)
-
-
-def convolution(*, cached: bool = False) -> Kernel:  # noqa: ARG001
-    """Return the kernel that applies a layer; a cached layer stores its normalised graph itself."""
-    return Kernel(edges, apply)

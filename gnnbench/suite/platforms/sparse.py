@@ -5,7 +5,7 @@ from torch import Tensor
 from torch_sparse import SparseTensor
 
 from ..case import Case
-from . import Kernel, pyg
+from . import pyg
 from .pyg import apply, layer, numbered_edges  # noqa: F401 - see `load`
 
 
@@ -29,6 +29,9 @@ def structure(case: Case) -> SparseTensor:
     return SparseTensor(row=target, col=source, sparse_sizes=size, is_sorted=True)
 
 
+layer_graph = structure
+
+
 def ordered(adjacency: SparseTensor) -> SparseTensor:
     """Make row pointer and transposed order, as PyG's ToSparseTensor does; return the matrix.
 
@@ -48,8 +51,3 @@ def ordered_structure(case: Case) -> SparseTensor:
 def weighted(adjacency: SparseTensor, weight: Tensor) -> SparseTensor:
     """Return the matrix with values [E], ordered by row."""
     return adjacency.set_value(weight, layout="coo")
-
-
-def convolution(*, cached: bool = False) -> Kernel:  # noqa: ARG001
-    """Return the kernel that applies a layer; a cached layer stores its normalised graph itself."""
-    return Kernel(structure, apply)

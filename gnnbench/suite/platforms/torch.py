@@ -1,12 +1,12 @@
 """Plain PyTorch on sparse CSR matrices; rows are targets."""
 
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from ..case import Case
-from . import Kernel
 
 
 class CSRConv(nn.Module):
@@ -28,11 +28,9 @@ def layer(weight: Tensor, bias: Tensor, *, cached: bool = False) -> nn.Module:  
     return CSRConv(weight, bias)
 
 
-def convolution(*, cached: bool = False) -> Kernel:  # noqa: ARG001
-    """Return the kernel that applies a layer to the normalised matrix."""
-    return Kernel(
-        partial(structure, self_loops=True, normalized=True), lambda adjacency, layer, x: layer(adjacency, x)
-    )
+def apply(graph: Any, layer: nn.Module, x: Tensor) -> Tensor:
+    """Apply a layer to a matrix or a graph."""
+    return layer(graph, x)
 
 
 def entries(output: Tensor) -> None:
@@ -54,6 +52,9 @@ def structure(case: Case, *, self_loops: bool = False, normalized: bool = False)
     size = (case.graph.num_nodes, case.graph.num_nodes)
     arrays = case.csr(self_loops=self_loops, normalized=normalized)
     return torch.sparse_csr_tensor(*arrays, size=size, check_invariants=False)
+
+
+layer_graph = partial(structure, self_loops=True, normalized=True)
 
 
 def product(adjacency: Tensor, x: Tensor) -> Tensor:

@@ -64,9 +64,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         operations = selection.declared(marker.args, **marker.kwargs)
         own_graphs = selection.graphs(operations)
     except (UsageError, TypeError) as error:
-        raise _collect_error(f"{metafunc.function.__name__}: {error}") from None
+        name = metafunc.function.__name__
+        raise pytest.Collector.CollectError(f"gnnbench: {name}: {error}") from None
     if mistake := missing(("torch",)):
-        raise _collect_error(mistake)
+        raise pytest.Collector.CollectError(f"gnnbench: {mistake}")
     let_idle_threads_sleep()  # for repositories whose conftest.py does not call it
     try:
         run = run_of(metafunc.config)
@@ -97,10 +98,6 @@ def load_used_libraries(items: Iterable[pytest.Item]) -> None:
             platforms.load(name)
     for name in _WHEN_RUN if used else ():
         import_module(name, __package__)
-
-
-def _collect_error(mistake: str) -> Exception:
-    return pytest.Collector.CollectError(f"gnnbench: {mistake}")
 
 
 def _marks(cell: selection.Cell) -> list[pytest.MarkDecorator]:

@@ -4,7 +4,7 @@ They work wherever `gnnbench[pyg]` is installed, in tests with the marker `opera
 of the same name replaces the one here.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,7 +27,7 @@ from .session import COUNTED, run_of
 
 if TYPE_CHECKING:
     from ...engine.ground.labels import Rates
-    from ...engine.measure.counter_changes import Counters
+    from ...engine.measure.clock import Call
     from ..case import Case
     from ..definitions import Reference
     from ..graphs.graph import Graph
@@ -120,12 +120,15 @@ def rates(request: pytest.FixtureRequest, device: str) -> "Callable[[str], Rates
     return lambda dtype: roofline.rates(device, dtype, machine, cache_folder())
 
 
-def _judge_counters(
-    request: pytest.FixtureRequest, spec: Spec, counters: "Counters", *, is_updated: bool
-) -> None:
-    """Store the counts for the report; fail the test if they differ from the baseline."""
-    root = request.config.rootpath
-    changed = counter_baseline.changes(root, spec.platform, spec.id, counters.counts, counters.unsteady)
+def _count(request: pytest.FixtureRequest, spec: Spec, call: "Call") -> None:
+    """Store a call's counts for the report; fail the test if they differ from the baseline."""
+    from ...engine.measure.counters import count
+    from ...engine.measure.seam import why_unseen
+
+    if whole := marked(request.node, WHOLE_CALL):
+        pytest.skip(f"no counters: {why_unseen(whole)}")
+    counters, root = count(call.__call__, spec.device), request.config.rootpath
+    changed = counter_baseline.changes(root, spec, counters)
     request.node.stash[COUNTED] = counted = {
         "counts": counters.counts,
         "unsteady": counters.unsteady,
@@ -134,7 +137,7 @@ def _judge_counters(
         "changed": changed,
         "ignored": None,
     }
-    if is_updated:
+    if run_of(request.config).options.counters == "update":
         return
     if changed is None and options_of(request.config).strict:
         changed = [counter_baseline.missing(root, spec.platform)]
@@ -145,23 +148,22 @@ def _judge_counters(
         pytest.fail(f"{spec.id}: {', '.join(changed)}", pytrace=False)
 
 
-def _why_not(benchmark: Any, spec: Spec, reference: "Reference | None") -> str | None:
-    if "gnnbench" in benchmark.extra_info:
-        return f"{spec.id}: measure was called before in this test: write a test for each kernel"
-    if reference is None:
-        return f"operation '{spec.operation}' has no reference: call measure(..., reference=function)"
-    return None
+def _identity(case: "Case") -> dict[str, Any]:
+    graph = case.graph
+    sizes = graph.num_nodes, graph.num_edges, graph.num_features, graph.num_classes
+    part = GraphPart(graph.content_hash, graph.name, graph.synthetic, *sizes)
+    return {"version": FORMAT_VERSION, "spec": codec.encode(case.spec), "graph": codec.encode(part)}
 
 
 @contextmanager
-def _failing(when: str = "") -> Iterator[None]:
+def _failing(spec: Spec, when: str = "") -> Iterator[None]:
     """Let the test fail with a line if a result is wrong."""
     from ..accuracy import MismatchError
 
     try:
         yield
     except MismatchError as error:
-        raise pytest.fail.Exception(f"{when}{error}", pytrace=False) from None
+        raise pytest.fail.Exception(f"{when}{spec.id}: {error}", pytrace=False) from None
 
 
 @pytest.fixture
@@ -183,8 +185,6 @@ def measure(
     """
     from ...engine.measure.clock import Call
     from ...engine.measure.conditions import cpu_threads
-    from ...engine.measure.counters import count
-    from ...engine.measure.seam import why_unseen
     from .. import roofline
     from ..backward import with_backward
     from ..verify import verify
@@ -200,11 +200,15 @@ def measure(
         spec = case.spec
         row = None if reference else operations.OPERATIONS.get(spec.operation)
         expected = row.reference if row else reference
-        if why := _why_not(benchmark, spec, expected):
-            pytest.fail(why, pytrace=False)
-        assert expected is not None
+        if "gnnbench" in benchmark.extra_info:
+            why = "measure was called before in this test: write a test for each kernel"
+            pytest.fail(f"{spec.id}: {why}", pytrace=False)
+        if expected is None:
+            why = "has no reference: call measure(..., reference=function)"
+            pytest.fail(f"operation '{spec.operation}' {why}", pytrace=False)
         folders = (request.path.parent, Path(operations.__file__).parent, Path(platforms.__file__).parent)
-        ours = benchmark.extra_info["gnnbench"] = identity(case, (request.function, expected), folders)
+        definition = definition_hash((request.function, expected), folders)
+        ours = benchmark.extra_info["gnnbench"] = _identity(case) | {"definition_hash": definition}
         benchmark.group = f"{spec.operation} {spec.direction} {spec.dataset}"
         run = case.call(run)
         checked = not (options.counters or getattr(request.config.option, CHECKED, False))
@@ -215,21 +219,18 @@ def measure(
             benchmark.reference_error = max(case.errors, default=None)
 
         with cpu_threads(row.threads if row else None):
-            with _failing():
+            with _failing(spec):
                 if spec.direction == FORWARD_BACKWARD:
                     run, inputs = with_backward(library, run, inputs)
                 if checked:
                     check()
             if options.counters:
-                if whole := marked(request.node, WHOLE_CALL):
-                    pytest.skip(f"no counters: {why_unseen(whole)}")
-                counters = count(Call(run, inputs, {}).__call__, spec.device)
-                return _judge_counters(request, spec, counters, is_updated=options.counters == "update")
+                return _count(request, spec, Call(run, inputs, {}))
             output = benchmark(run, *inputs)
             # A step of training depends on the steps before.
             if checked and benchmark.stats and spec.direction in (FORWARD, FORWARD_BACKWARD):
                 benchmark.has_error = True  # so that the times are not saved
-                with _failing("a call after the timing: "):
+                with _failing(spec, "a call after the timing: "):
                     check()
                 benchmark.has_error = False
         if "measurement" in ours:
@@ -238,17 +239,3 @@ def measure(
         return output
 
     return measure
-
-
-def identity(
-    case: "Case", definition: Iterable[Callable[..., Any]], folders: Iterable[Path]
-) -> dict[str, Any]:
-    """Return the part of `extra_info["gnnbench"]` that identifies the measured work."""
-    graph = case.graph
-    sizes = graph.num_nodes, graph.num_edges, graph.num_features, graph.num_classes
-    return {
-        "version": FORMAT_VERSION,
-        "spec": codec.encode(case.spec),
-        "graph": codec.encode(GraphPart(graph.content_hash, graph.name, graph.synthetic, *sizes)),
-        "definition_hash": definition_hash(definition, folders),
-    }

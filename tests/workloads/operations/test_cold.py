@@ -15,10 +15,6 @@ from tests.sampling import nightly
 from tests.workloads.cells import workload_of
 
 
-def as_it_is(run, *inputs):
-    return run(*inputs)
-
-
 @pytest.fixture
 def here(monkeypatch):
     """Run what is for a fresh interpreter in this one, and return how."""
@@ -40,7 +36,8 @@ def test_what_a_fresh_interpreter_runs_is_right(make_case, platform):
 
 def test_another_file_than_this_process_imported_is_found(make_case, monkeypatch):
     monkeypatch.setattr(cold, "run_fresh", lambda _: "/elsewhere/torch/__init__.py\n")
-    workload_of(make_case("cold_import", "torch")).must_be_found_wrong(as_it_is, "cold_import")
+    workload = workload_of(make_case("cold_import", "torch"))
+    workload.must_be_found_wrong(lambda run, *inputs: run(*inputs), "output is wrong")
 
 
 def test_packages_come_from_the_folders_of_this_process(tmp_path, monkeypatch):
