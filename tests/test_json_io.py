@@ -5,28 +5,17 @@ import pytest
 from gnnbench.engine.ground import json_io
 from gnnbench.engine.ground.errors import UsageError
 
-NONE = [
-    True,
-    None,
-    "\u202e\n" * 100,
-    [[[[[[[[1]]]]]]]],
-    10**401,
-    -(10**4000),
-    math.inf,
-    math.nan,
-]
+NONE = True, None, "\u202e\n" * 100, [[[[[[[[1]]]]]]]], 10**401, -(10**4000), math.inf, math.nan
 
 
 def test_a_time_is_a_number_within_reason_and_is_returned_as_a_float():
-    for value in (*NONE, 0, -1, 1e18, 1e-18, 1e300, 5e-324, 10**20):
+    for value in (*NONE, 0, -1, 1e18, 1e-18, 10**20):
         with pytest.raises(ValueError, match="is no") as caught:
             json_io.positive(value)
         assert str(caught.value).isprintable()
         assert len(str(caught.value)) < 80
     for value in (1, 1e-17, 1e17, 10**17):
-        found = json_io.positive(value)
-        assert isinstance(found, float)
-        assert found == value
+        assert repr(json_io.positive(value)) == repr(float(value))
 
 
 def test_what_is_nested_too_deep_is_refused(tmp_path):
