@@ -113,7 +113,7 @@ def test_admits_what_is_of_this_repository(refused):
         ("pull_request", {**FORK_PUSHED, "labels": [{"name": "gpu"}]}),
         ("pull_request", _pull_request(None)),  # the fork was removed
         ("pull_request_target", FORK_PUSHED),
-        ("issue_comment", {"action": "created"}),
+        ("issue_comment", _pull_request(MINE)),
         ("pull_request", []),
     ],
 )
