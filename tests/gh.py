@@ -43,11 +43,9 @@ class GitHub:
         state = self.read()
         number = len(state["comments"]) + 1
         url = f"https://github.com/o/r/pull/7#issuecomment-{number}"
-        state["comments"].append(
-            {"id": number, "user": login and {"login": login}, "body": body, "html_url": url}
-        )
-        self.write(state)
-        return state["comments"][-1]
+        comment = {"id": number, "user": login and {"login": login}, "body": body, "html_url": url}
+        self.write({**state, "comments": [*state["comments"], comment]})
+        return comment
 
     def call(self, options):
         """Return what one call prints."""

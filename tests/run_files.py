@@ -50,12 +50,8 @@ def entry(name, milliseconds=1.0, *, seed=0, blocks=60, **changes):
     measured = Measurement("fake", "one", "no tensors among its arguments", stopped_by="time")
     measured.processes = [Process(times)]
     ours = {"version": FORMAT_VERSION, "measurement": measured.as_json(), **changes}
-    return {
-        "fullname": f"test_a.py::{name}",
-        "name": name,
-        "extra_info": {"gnnbench": ours},
-        "stats": {"median": milliseconds / 1e3},
-    }
+    names = {"fullname": f"test_a.py::{name}", "name": name}
+    return {**names, "extra_info": {"gnnbench": ours}, "stats": {"median": milliseconds / 1e3}}
 
 
 def scale(measurement, factor):
@@ -82,22 +78,14 @@ def content(*entries, **environment):
     here = codec.encode(replace(ENVIRONMENT, **environment))
     tree = {"path": ".", "commit": here["commit"], "changed_files": int(bool(here["dirty"]))}
     packages = {name: {"version": version} for name, version in here["libraries"]}
-    return {
-        "machine_info": MACHINE,
-        "commit_info": {"id": "a" * 40},
-        "benchmarks": list(entries),
-        "version": "5.1.0",
-        "gnnbench": {
-            "version": FORMAT_VERSION,
-            "environment": here,
-            "sources": {
-                "python": ".".join(here["python"].split(".")[:2]),
-                "trees": [{**tree, "packages": ["suite"], "compiled": False}],
-                "packages": packages,
-            },
-            "incomplete": [],
-        },
+    sources = {
+        "python": ".".join(here["python"].split(".")[:2]),
+        "trees": [{**tree, "packages": ["suite"], "compiled": False}],
+        "packages": packages,
     }
+    ours = {"version": FORMAT_VERSION, "environment": here, "sources": sources, "incomplete": []}
+    about = {"machine_info": MACHINE, "commit_info": {"id": "a" * 40}, "version": "5.1.0"}
+    return {**about, "benchmarks": list(entries), "gnnbench": ours}
 
 
 def suite(seed, *, benchmarks=6, factor=1.0, deviation=0.01, **environment):

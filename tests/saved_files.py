@@ -19,19 +19,15 @@ FILE, OTHER = "x.json", "y.json"
 """The file that is changed, and another one of its kind or for its commands."""
 
 GRAPH = {"name": "cora", "synthetic": True, "nodes": 9, "entries": 9, "features": 9, "classes": 9}
-MEMORY = {"verdict": "more memory", "base_bytes": 2**20, "head_bytes": 2**21, "excused": "ignored: a reason"}
 GRAPH["content_hash"] = "1" * 16
+MEMORY = {"verdict": "more memory", "base_bytes": 2**20, "head_bytes": 2**21, "excused": "ignored: a reason"}
+VERDICTS = ("slower", "faster", "same", "undecided", "incomparable", "ignored")
 
-SETTINGS = {
-    "name": "pyproject.toml",
-    "defaults": {"effect": "3%"},
-    "rules": [
-        {"number": 1, "benchmarks": "*", "effect": 0.1, "until": "2027-01-31"},
-        {"number": 2, "benchmarks": "*own*", "ignore": "a reason", "max_time_seconds": 0.005},
-    ],
-}
-
-
+RULES = [
+    {"number": 1, "benchmarks": "*", "effect": 0.1, "until": "2027-01-31"},
+    {"number": 2, "benchmarks": "*own*", "ignore": "a reason", "max_time_seconds": 0.005},
+]
+SETTINGS = {"name": "pyproject.toml", "defaults": {"effect": "3%"}, "rules": RULES}
 LEVELS = {"effect": 0.03, "family_level": 0.99, "own_level": 0.95}
 
 
@@ -47,21 +43,13 @@ def _run(seed: int, version: int = 1, **changes: object) -> dict:
         entry(f"own[{number}]", 2.0, seed=seed, blocks=12) | {"params": {"n": number}, "param": str(number)}
         for number in range(2)
     ]
-    for number, one in enumerate(whole["benchmarks"]):
-        ours = one["extra_info"]["gnnbench"]
-        ours |= {
-            "graph": GRAPH,
-            "definition_hash": "3" * 16,
-            "fingerprint": fingerprint(work=version if number % 2 else 1, other=1),
-            "comparison": contents.comparison(
-                one["fullname"],
-                ("slower", "faster", "same", "undecided", "incomparable", "ignored")[number % 6],
-                work=contents.work("scale"),
-                in_turns=True,
-                memory=MEMORY,
-            ),
-            "resident_growth_bytes": 2**20,
-        }
+    for number, benchmark in enumerate(whole["benchmarks"]):
+        ours = benchmark["extra_info"]["gnnbench"]
+        ours |= {"graph": GRAPH, "definition_hash": "3" * 16}
+        ours["resident_growth_bytes"] = 2**20
+        ours["fingerprint"] = fingerprint(work=version if number % 2 else 1, other=1)
+        verdict, work = VERDICTS[number % 6], contents.work("scale")
+        contents.judge(benchmark, verdict, work=work, in_turns=True, memory=MEMORY)
         if number % 3 == 2:
             del ours["fingerprint"]
             ours["no_fingerprint"] = "its calls are timed whole: it starts a process"
@@ -70,13 +58,8 @@ def _run(seed: int, version: int = 1, **changes: object) -> dict:
             peaks = {"allocated_bytes": 2**22, "peak_bytes": version * 2**21, "least_peak_bytes": 2**21}
             ours["counters"] = {**counters, "details": {**counters["details"], "memory": peaks}}
         ours["measurement"]["contention_share"] = 0.01
-    tree = {
-        "path": ".",
-        "commit": f"{version}" * 40,
-        "changed_files": 0,
-        "packages": ["suite"],
-        "compiled": False,
-    }
+    commit, day = f"{version}" * 40, f"2026-11-{seed + 10}"
+    tree = {"path": ".", "commit": commit, "changed_files": 0, "packages": ["suite"], "compiled": False}
     whole["gnnbench"] |= {
         "compared": {**contents.COMPARED, "thresholds": {**LEVELS, "rules": SETTINGS}},
         "settings": SETTINGS,
@@ -88,12 +71,8 @@ def _run(seed: int, version: int = 1, **changes: object) -> dict:
             "packages": {"torch_geometric": {"version": f"2.{version}.0", "origin": None}},
         },
     }
-    whole["datetime"] = f"2026-11-{seed + 10}T12:00:00+00:00"
-    whole["commit_info"] = {
-        "id": f"{version}" * 40,
-        "dirty": False,
-        "time": f"2026-11-{seed + 10}T11:00:00+00:00",
-    }
+    whole["datetime"] = f"{day}T12:00:00+00:00"
+    whole["commit_info"] = {"id": commit, "dirty": False, "time": f"{day}T11:00:00+00:00"}
     whole["gnnbench"] |= changes
     return whole
 
@@ -145,18 +124,18 @@ def results_of_ab() -> None:
     saved = json.loads((_ROOT / "tests" / "data" / "ab.json").read_text())
     names = ("functions", "values", "libraries", "work", "settings", "base_only", "head_only")
     changed = {kind: [f"suite:{kind}"] for kind in names}
-    for number, one in enumerate(saved["comparison"]["rows"]):
+    for number, row in enumerate(saved["comparison"]["rows"]):
         work = {"changed": changed if number else None, "no_fingerprint": "a reason"}
         work["counters"] = [{"name": "aten::mm", "base": 1, "head": 3}]
         moved = [{"name": "m:C.forward", "base": 900, "head": 1400}]
         numbers = {"base": 1000, "head": 1500, "noise": 0.003}
         work["instructions"] = {**numbers, "functions": [], "frames": moved}
-        one |= {"work": work, "memory": MEMORY}
-        one["allowed"] = {"ratio": 1.2, "low": 1.1, "high": 1.3, "reasons": ["a reason"]}
+        row |= {"work": work, "memory": MEMORY}
+        row["allowed"] = {"ratio": 1.2, "low": 1.1, "high": 1.3, "reasons": ["a reason"]}
         if number == 1:
-            one["judgement"] |= {"verdict": "slower", "ratio": 1.2, "low": 1.1, "high": 1.3}
+            row["judgement"] |= {"verdict": "slower", "ratio": 1.2, "low": 1.1, "high": 1.3}
         beyond = "1.22x (1.11-1.34) beyond the accepted 1.20x: a reason"
-        one["notes"] = [beyond, *codec.decode(work, Work).notes()]
+        row["notes"] = [beyond, *codec.decode(work, Work).notes()]
     for side in ("base", "head"):
         saved[side]["checkouts"] = {"../pyg": "c" * 40}
     for name in (FILE, OTHER):
@@ -179,20 +158,19 @@ def states_of_watch() -> None:
     """Write two steps with a change each, the first with its commit."""
     results_of_ab()
     compared = json.loads(Path(FILE).read_text())
-    for one in compared["comparison"]["rows"]:
-        one["memory"] = {**MEMORY, "excused": None}
+    rows = compared["comparison"]["rows"]
+    for row in rows:
+        row["memory"] = {**MEMORY, "excused": None}
     results_of_bisect()
-    search = json.loads(
-        Path(FILE).read_text().replace("test_a.py::a", compared["comparison"]["rows"][0]["fullname"])
-    )
+    search = json.loads(Path(FILE).read_text().replace("test_a.py::a", rows[0]["fullname"]))
     Path("state/steps").mkdir(parents=True)
     _write("state/watch.json", {"version": 1, "watched": "thing"})
     for number, more in enumerate(({"search": search}, {"failed": {"search": "no tag"}}), 1):
-        sides = [
+        base, head = (
             {"name": f"1.{at}", "variant": f"pip:thing==1.{at}", "day": "2026-01-31"}
             for at in (number - 1, number)
-        ]
-        step = {"number": number, "base": sides[0], "head": sides[1], "looked_at": "2026-01-31T12:00:00Z"}
+        )
+        step = {"number": number, "base": base, "head": head, "looked_at": "2026-01-31T12:00:00Z"}
         _write(f"state/steps/000{number}.json", step | {"first": compared, "again": compared} | more)
 
 

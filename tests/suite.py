@@ -31,11 +31,10 @@ CACHE = Path(tempfile.gettempdir(), f"gnnbench-tests-{os.getuid()}")
 def environment(**changes: str | None) -> dict[str, str]:
     """This process's environment without gnnbench's and pytest's variables, offline, with changes."""
     mine = ("GNNBENCH_", "PYTEST_", "OMP_")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(mine)}
+    usual = {name: value for name, value in os.environ.items() if not name.startswith(mine)}
     ours = {"GNNBENCH_CACHE": str(CACHE), "PYTEST_ADDOPTS": BARE, "COLUMNS": WIDE}
-    return {
-        name: value for name, value in {**kept, **OFFLINE, **ours, **changes}.items() if value is not None
-    }
+    variables = {**usual, **OFFLINE, **ours, **changes}
+    return {name: value for name, value in variables.items() if value is not None}
 
 
 def as_a_user(monkeypatch: pytest.MonkeyPatch, **changes: str | None) -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gnnbench.engine.drive.adopt import Project, make
+from gnnbench.engine.drive.adopt import Project
 from tests.cli.saved import rows
 from tests.suite import ROOT, environment
-from tests.test_action import ACTION, NOISE, THING, Job
+from tests.test_action import ACTION, NOISE, THING, Job, workflow
 from tests.variants.repositories import commit_all, git
 
 SUITE = "import thing\n\ndef test_sum(benchmark):\n    benchmark(thing.work, range(100))\n"
@@ -33,16 +33,17 @@ class PullRequest(Job):
     """A server's repository with `main` and pull request 7, and a runner of one's own, without an index."""
 
     def __init__(self, folder, author):
-        plan = make(Project(author, ("benchmarks/test_thing.py::test_sum",)), str(ROOT), settings=True)
-        [text] = [text for path, text in plan.files.items() if path.suffix == ".yml"]
+        text = workflow(Project(author, ("benchmarks/test_thing.py::test_sum",)), str(ROOT))
         self.workflow, self.author, self.server = yaml.safe_load(text), author, folder / "server"
         super().__init__(folder / "workspace", environment(PYTEST_ADDOPTS=None, **OFFLINE))
         self.variables |= self.workflow["env"]
         self.first = dict(self.variables)
         git(folder, "init", "-q", "--bare", str(self.server))
 
-    def push(self):
-        """Push the branch; do what the server does: a merge commit whose first parent is the base."""
+    def change(self, file, text):
+        """Push a commit; do what the server does: a merge commit whose first parent is the base."""
+        (self.author / file).write_text(text)
+        commit_all(self.author)
         head, tree = (git(self.author, "rev-parse", name) for name in ("HEAD", "HEAD^{tree}"))
         merged = git(self.author, "commit-tree", tree, "-p", "main", "-p", head, "-m", "merge")
         refs = ("main", f"{head}:refs/pull/7/head", f"{merged}:refs/pull/7/merge")
@@ -98,23 +99,17 @@ def changed(pull_request, *labels):
 
 
 def test_paths_and_labels_say_whether_the_benchmarks_run(pull_request):
-    (pull_request.author / "README.md").write_text("a page")
-    commit_all(pull_request.author)
-    pull_request.push()
+    pull_request.change("README.md", "a page")
     assert changed(pull_request) == "false"
     assert changed(pull_request, "a bug", "benchmarks") == "true"
-    (pull_request.author / "thing.py").write_text(THING.format(2e-3))
-    commit_all(pull_request.author)
-    pull_request.push()
+    pull_request.change("thing.py", THING.format(2e-3))
     assert changed(pull_request, "a bug", "my benchmarks") == "true"
     assert changed(pull_request, "no benchmarks", "benchmarks") == "false"
 
 
 @pytest.mark.nightly
 def test_slower_is_advice_and_another_output_fails(pull_request):
-    (pull_request.author / "thing.py").write_text(THING.format(1.3e-3))
-    commit_all(pull_request.author)
-    pull_request.push()
+    pull_request.change("thing.py", THING.format(1.3e-3))
     affected = pull_request.job("affected")
     assert affected.failed == [], affected.text
     timed = pull_request.job("ab")
@@ -123,10 +118,6 @@ def test_slower_is_advice_and_another_output_fails(pull_request):
     [row] = rows(json.loads(Path(result).read_text())).values()
     assert row["verdict"] == "slower"
     [_] = (pull_request.folder.parent / "gnnbench-thing/cache/used").iterdir()  # so both jobs read one cache
-    (pull_request.author / "thing.py").write_text(
-        THING.format(1.3e-3).replace("sum(numbers)", "max(numbers)")
-    )
-    commit_all(pull_request.author)
-    pull_request.push()
+    pull_request.change("thing.py", THING.format(1.3e-3).replace("sum(numbers)", "max(numbers)"))
     affected = pull_request.job("affected")
     assert affected.failed == [("ab", 1)], affected.text

@@ -57,10 +57,7 @@ def test_what_departs_from_its_type_is_a_short_line_with_its_place(changes, mess
 
 def test_a_file_of_another_version_or_form_is_refused_with_what_to_do(tmp_path):
     for content, said in (
-        (
-            {"version": 2},
-            "version 2 of the format, and this gnnbench reads 1; use the gnnbench that wrote it, or",
-        ),
+        ({"version": 2}, "version 2 of the format, and this gnnbench reads 1; use the gnnbench that wrote"),
         ([], "version None of the format"),
         ({"version": 1}, "damaged at $: object missing required field `seconds`; restore it"),
     ):
@@ -75,8 +72,6 @@ def test_saved_files_follow_the_schemas_of_their_types():
     pairs += [(one["extra_info"]["gnnbench"], (BenchmarkPart,)) for one in run["benchmarks"]]
     pairs += [(one["judgement"], (Judgement,)) for one in result["comparison"]["rows"]]
     for content, kinds in pairs:
-        jsonschema.Draft202012Validator(codec.schema(*kinds)).validate(content)
-        with pytest.raises(jsonschema.ValidationError):
-            jsonschema.Draft202012Validator(codec.schema(*kinds)).validate(
-                {**content, "version": [], "verdict": 3}
-            )
+        validator = jsonschema.Draft202012Validator(codec.schema(*kinds))
+        validator.validate(content)
+        assert not validator.is_valid({**content, "version": [], "verdict": 3})

@@ -6,6 +6,7 @@ import threading
 import time
 from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -24,8 +25,6 @@ needs_two_cores = pytest.mark.skipif(
     len(cores()) < 2 or _last_started() is None,
     reason="needs two cores, and a system that tells what was started",
 )
-
-FIRST = cores()[0]
 
 
 def placement(function=int):
@@ -57,34 +56,29 @@ def started():
             thread.start()
             process = stack.enter_context(subprocess.Popen(["sleep", "60"]))
             stack.callback(process.kill)
-            return thread.native_id, process.pid
+            return [thread.native_id, process.pid]
 
         yield start
 
 
 @needs_two_cores
-def test_the_thread_is_kept_there_for_as_long_and_what_was_started_before_is_not(started, allowed):
+def test_the_thread_alone_is_kept_there_and_what_it_started_is_free_afterwards_also_after_an_error(
+    started, allowed
+):
     others = started()
     place = placement()
     assert place.cores == cores()
-    for core in cores():
-        with place.on(core):
-            assert os.sched_getaffinity(0) == {core}
-            assert [os.sched_getaffinity(one) for one in others] == [allowed] * 2
-        assert os.sched_getaffinity(0) == allowed
-
-
-@needs_two_cores
-def test_what_was_started_meanwhile_is_free_afterwards_also_after_an_error(started, allowed):
-    others = []
 
     def fail():
+        assert os.sched_getaffinity(0) == {core}
+        assert [os.sched_getaffinity(task) for task in others] == [allowed] * 2
         others.extend(started())
         raise RuntimeError
 
-    with pytest.raises(RuntimeError), placement().on(FIRST):
+    core = cores()[0]
+    with pytest.raises(RuntimeError), place.on(core):
         fail()
-    assert [os.sched_getaffinity(one) for one in (0, *others)] == [allowed] * 3
+    assert [os.sched_getaffinity(task) for task in (0, *others)] == [allowed] * 5
 
 
 @needs_two_cores
@@ -96,43 +90,29 @@ def test_without_a_core_that_is_there_it_runs_anywhere(core):
 
 @needs_two_cores
 def test_a_call_that_binds_its_thread_has_its_way_and_a_bound_one_has_its_cores_only():
-    one, other = cores()[:2]
-    with placement().on(one):
-        os.sched_setaffinity(0, {other})
-    assert os.sched_getaffinity(0) == {other}
-    assert placement().cores == [other]
-
-
-def start_a_thread():
-    thread = threading.Thread(target=int)
-    thread.start()
-    thread.join()
-
-
-def start_a_process():
-    subprocess.run(["true"], check=True)
+    first, second = cores()[:2]
+    with placement().on(first):
+        os.sched_setaffinity(0, {second})
+    assert os.sched_getaffinity(0) == {second}
+    assert placement().cores == [second]
 
 
 @needs_two_cores
 def test_what_starts_something_or_was_not_watched_has_all_cores(monkeypatch):
-    assert placement(start_a_thread).cores == []
-    assert placement(start_a_process).cores == []
+    assert placement(lambda: threading.Thread(target=int).start()).cores == []
+    assert placement(lambda: subprocess.run(["true"], check=True)).cores == []
     assert Placement().cores == []
     # A system that does not tell what was started.
     monkeypatch.setattr(Path, "read_text", lambda *_args, **_named: "0.00 0.00 0.00 0/0 0")
     assert placement().cores == []
 
 
-def spin(seconds):
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        pass
-
-
 def share():
     watch = ContentionWatch()
     watch.begin()
-    spin(0.3)
+    end = time.perf_counter() + 0.3
+    while time.perf_counter() < end:
+        pass
     return watch.contention_share()
 
 
@@ -159,23 +139,20 @@ def test_what_children_use_is_this_process_s_own():
     assert _own_seconds() - before >= 0.1
 
 
-class System:
-    """Stands in for the processors: two of them, in seconds, and how long they and this process worked."""
-
-    def __init__(self, monkeypatch):
-        self.now = self.busy = self.own = 0.0
-        monkeypatch.setattr(cpu, "_look", lambda _cores: (self.now, self.busy, self.own))
-        monkeypatch.setattr(RealTime, "sleep", self.run)
-
-    def run(self, seconds, others=0.0, own=0.0):
-        self.now += seconds
-        self.busy += (others + own) * seconds
-        self.own += own * seconds
-
-
 @pytest.fixture
 def system(monkeypatch):
-    return System(monkeypatch)
+    """Stands in for the processors: two of them, in seconds, and how long they and this process worked."""
+    system = SimpleNamespace(now=0.0, busy=0.0, own=0.0)
+
+    def run(seconds, others=0.0, own=0.0):
+        system.now += seconds
+        system.busy += (others + own) * seconds
+        system.own += own * seconds
+
+    system.run = run
+    monkeypatch.setattr(cpu, "_look", lambda _cores: (system.now, system.busy, system.own))
+    monkeypatch.setattr(RealTime, "sleep", run)
+    return system
 
 
 def timed(watch, system, seconds, **load):

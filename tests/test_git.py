@@ -24,27 +24,18 @@ def test_a_repository_is_described(repository, tmp_path):
     repositories.git(repository, "add", "new.py")
     assert git.changed_files(repository) == 2
     assert git.state(repository)[1]
-    # A folder that git does not track has no names.
-    ignored = repository / "lib" / "thing"
-    ignored.mkdir(parents=True)
-    (ignored / "__init__.py").write_text("")
-    assert git.tracked(ignored.parent) == frozenset()
+    (repository / "lib/thing").mkdir(parents=True)
+    (repository / "lib/thing/__init__.py").write_text("")
+    assert git.tracked(repository / "lib") == frozenset()
     assert git.tracked(tmp_path) == git.tracked(tmp_path / "missing") == frozenset()
 
 
-def test_without_a_repository_or_git_nothing_is_known(repository, tmp_path, monkeypatch):
+def test_without_a_repository_or_git_nothing_is_known_and_why_is_said(repository, tmp_path, monkeypatch):
+    assert git.why_no_commit(repository) == git.refusal(repository) == ""
     repositories.git(tmp_path, "init", "-q", "empty")
     for folder in (tmp_path, tmp_path / "missing", tmp_path / "empty"):
         assert git.state(folder) == (None, False)
     assert git.top(tmp_path) == tmp_path
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert git.state(repository) == (None, False)
-    assert git.tracked(repository) == frozenset()
-
-
-def test_why_no_commit_is_known(repository, tmp_path, monkeypatch):
-    assert git.why_no_commit(repository) == git.refusal(repository) == ""
-    repositories.git(tmp_path, "init", "-q", "empty")
     assert git.why_no_commit(tmp_path / "empty") == "the repository has no commit yet"
     assert git.why_no_commit(tmp_path).startswith("not a git repository")
     assert git.refusal(tmp_path) == git.refusal(tmp_path / "empty") == ""
@@ -59,16 +50,15 @@ def test_why_no_commit_is_known(repository, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert git.why_no_commit(repository).endswith("git is not installed")
     assert git.refusal(repository) == ""
+    assert git.state(repository) == (None, False)
+    assert git.tracked(repository) == frozenset()
 
 
 @pytest.mark.parametrize(
     ("errors", "reason"),
     [
         ("git-lfs: not found\nfatal: the remote end hung up unexpectedly\n", "git-lfs: not found"),
-        (
-            "warning: old\nhint: new\nerror: external filter 'x' failed 1\nfatal: y",
-            "external filter 'x' failed 1",
-        ),
+        ("warning: old\nhint: new\nerror: filter 'x' failed 1\nfatal: y", "filter 'x' failed 1"),
         ("fatal: no\n\n\tgit config --global x \x1b\n", "no; git config --global x ?"),
         ("", ""),
     ],

@@ -62,9 +62,9 @@ def processes():
     """Write runs of several processes a side: one benchmark is slower, one faster, one ignored by a rule."""
     for side, seeds, factor in (("base", range(3), 1.0), ("head", range(3, 6), 1.4)):
         contents = [suite(seed, factor=factor) for seed in seeds]
-        for one in contents:
+        for run_file in contents:
             for number, times in ((1, 1 / factor), (2, factor)):
-                scale(one["benchmarks"][number]["extra_info"]["gnnbench"]["measurement"], times)
+                scale(run_file["benchmarks"][number]["extra_info"]["gnnbench"]["measurement"], times)
         Path(side).mkdir()
         save(Path(side), *contents)
     Path("gnnbench.toml").write_text('[[rules]]\nbenchmarks = "*b2"\nignore = "known"\n')

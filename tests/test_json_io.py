@@ -6,16 +6,7 @@ from gnnbench.engine.ground import codec, json_io
 from gnnbench.engine.ground.codec import Positive
 from gnnbench.engine.ground.errors import UsageError
 
-NONE = [
-    True,
-    None,
-    "\u202e\n" * 100,
-    [[[[[[[[1]]]]]]]],
-    10**401,
-    -(10**4000),
-    math.inf,
-    math.nan,
-]
+NONE = True, None, "\u202e\n" * 100, [[[[[[[[1]]]]]]]], 10**401, -(10**4000), math.inf, math.nan
 
 
 def test_a_time_is_a_number_within_reason_and_is_returned_as_a_float():

@@ -5,7 +5,6 @@ import pytest
 from gnnbench.engine.cli import main
 from gnnbench.engine.cli.bisect import BUDGET_SECONDS
 from gnnbench.engine.cli.common import thresholds_of
-from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.ground.settings import find
 from gnnbench.engine.store import option_defaults
 
@@ -99,21 +98,16 @@ def test_wrong_tables_are_refused_in_one_line_by_their_command(
 ):
     monkeypatch.chdir(tmp_path)
     Path("gnnbench.toml").write_text(content)
-    command = "profile" if content.startswith("[profile]") else "ab"
-    assert main.main([command, ".", *(["."] if command == "ab" else [])]) == 2
+    assert main.main(["profile", "."] if "profile" in content else ["ab", ".", "."]) == 2
     out, err = capsys.readouterr()
-    (line,) = err.splitlines()
-    assert line.startswith(f"gnnbench: {tmp_path / 'gnnbench.toml'}")
-    assert expected in line
-    assert not out
+    assert err.startswith(f"gnnbench: {tmp_path / 'gnnbench.toml'}")
+    assert expected in err
+    assert (out, err.count("\n")) == ("", 1)
 
 
 def test_what_is_asked_for_help_needs_no_settings(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("gnnbench.toml").write_text("effect = ")
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit, match="0"):
         main.main(["ab", "--help"])
-    assert ended.value.code == 0
     assert "--time-all, --no-time-all" in capsys.readouterr().out
-    with pytest.raises(UsageError):
-        find(tmp_path)

@@ -15,7 +15,7 @@ from tests.suite import environment
 from tests.variants.repositories import commit_all, git, is_alive
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
-PLUGINS = "-p pytest_benchmark.plugin -p gnnbench.engine.plugin"
+PLUGINS = "-p no:cacheprovider -p pytest_benchmark.plugin -p gnnbench.engine.plugin"
 BLOCKED = """
 import pathlib, subprocess, sys, time
 
@@ -77,12 +77,8 @@ def end(folder: Path, number: int, *words: str) -> tuple[int, str]:
     """
     temporary, cache = folder / "tmp", folder / "cache"
     temporary.mkdir()
-    variables = environment(
-        TMPDIR=str(temporary),
-        GNNBENCH_CACHE=str(cache),
-        PYTEST_DISABLE_PLUGIN_AUTOLOAD="1",
-        PYTEST_ADDOPTS="-p no:cacheprovider",
-    )
+    variables = environment(TMPDIR=str(temporary), GNNBENCH_CACHE=str(cache), PYTEST_ADDOPTS=PLUGINS)
+    variables["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     command = [str(Path(sys.executable).with_name("gnnbench")), *words]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     process = subprocess.Popen(command, cwd=folder, env=variables, **pipes)
@@ -111,7 +107,7 @@ def end(folder: Path, number: int, *words: str) -> tuple[int, str]:
     ],
 )
 def test_a_command_leaves_nothing(tmp_path, number, command, told):
-    (tmp_path / "pytest.ini").write_text(f"[pytest]\naddopts = {PLUGINS}\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "test_a.py").write_text(f"{BLOCKED}\nblock()\n")
     commit_all(tmp_path, "first")
     status, output = end(tmp_path, number, *command.split())

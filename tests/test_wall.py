@@ -1,6 +1,5 @@
 """The walls between engine, suite and applications: contracts that break, and an engine that is alone."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -8,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.sampling import nightly
 from tests.suite import ROOT, environment
 from tests.variants.repositories import commit_all
 
@@ -30,25 +28,12 @@ PLANTED = {
 }
 """Imports that are forbidden, in each direction one: of the second module in the first."""
 PARTS = (
-    *("compare/test_allowed.py", "compare/test_causes.py", "compare/test_result.py", "test_units.py"),
-    *("compare/test_shrinkage.py", "compare/test_verdict.py", "results/test_accepted.py", "test_codec.py"),
-    *("results/test_run_file.py", "report/test_wording.py"),
-)
-LONG = (
     *("compare/bisect", "compare/test_groups.py", "compare/test_runs.py", "compare/test_settle.py"),
-    *("results/test_baseline.py", "report/test_markdown.py"),
+    *("results/test_baseline.py", "report/test_markdown.py", "test_units.py"),
 )
-LIBRARY = """
-def total(n=300):
-    return sum(range(n))
-"""
-SUITE = """
-from library import total
-
-
-def test_total(benchmark):
-    assert benchmark(total)
-"""
+LIBRARY = "def total(n=300):\n    return sum(range(n))\n"
+SUITE = "from library import total\n\ndef test_total(benchmark):\n    assert benchmark(total)\n"
+PYTHON = [sys.executable, "-P", "-m"]
 GRAPHS = ("torch", "torch_geometric", "torch_scatter", "torch_sparse", "ogb", "dgl")
 
 
@@ -64,43 +49,30 @@ def alone(tmp_path_factory):
     return made
 
 
-def run(words, folder, alone):
-    return subprocess.run(
-        [sys.executable, "-P", "-m", *words],
-        cwd=folder,
-        env=environment(PYTHONPATH=str(alone)),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def run(words, folder, path):
+    """Run a command with this folder first in the import path."""
+    known = environment(PYTHONPATH=str(path))
+    return subprocess.run(words, cwd=folder, env=known, capture_output=True, text=True, check=False)
 
 
 def test_an_import_in_a_forbidden_direction_breaks_a_contract(tmp_path):
-    package = shutil.copytree(
-        ROOT / "gnnbench", tmp_path / "gnnbench", ignore=shutil.ignore_patterns("__pycache__")
-    )
+    package = shutil.copytree(ROOT / "gnnbench", tmp_path / "gnnbench")
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     for module, target in PLANTED.items():
         with (package / f"{module.replace('.', '/')}.py").open("a") as file:
             file.write(f"\nimport gnnbench.{target}\n")
-    checked = subprocess.run(
-        [Path(sys.executable).with_name("lint-imports"), "--no-logo", "--no-cache"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    lint = [Path(sys.executable).with_name("lint-imports"), "--no-logo", "--no-cache"]
+    checked = run(lint, tmp_path, tmp_path)
     assert checked.returncode == 1, checked.stdout
     broken = " ".join(checked.stdout.split())
     for module, target in PLANTED.items():
         assert f"gnnbench.{module} -> gnnbench.{target}" in broken
 
 
-@pytest.mark.parametrize("parts", [PARTS, nightly(pytest.param(LONG))], ids=["short", "long"])
-def test_the_engine_s_tests_pass_without_torch_and_without_a_suite(alone, parts):
-    files = [f"tests/{part}" for part in parts]
-    result = run(["pytest", "-q", "-p", "no:cacheprovider", *files], alone, alone)
+@pytest.mark.nightly
+def test_the_engine_s_tests_pass_without_torch_and_without_a_suite(alone):
+    files = [f"tests/{part}" for part in PARTS]
+    result = run([*PYTHON, "pytest", "-q", "-p", "no:cacheprovider", *files], alone, alone)
     assert result.returncode == 0, result.stdout
 
 
@@ -114,7 +86,7 @@ def test_a_stranger_s_suite_is_compared_by_the_engine_alone(alone, tmp_path):
         commit_all(tmp_path, f"times {factor}")
 
     def gnnbench(code, *words):
-        result = run(["gnnbench", *words], tmp_path, alone)
+        result = run([*PYTHON, "gnnbench", *words], tmp_path, alone)
         assert result.returncode == code, result.stdout + result.stderr
         return result.stdout
 
@@ -122,10 +94,11 @@ def test_a_stranger_s_suite_is_compared_by_the_engine_alone(alone, tmp_path):
     gnnbench(0, "report", "ab.json", "-o", "page.html")
     found = gnnbench(1, "bisect", "git:HEAD~2", "git:HEAD", "--", "bench")
     assert "times 9" in found
+    pytest = [*PYTHON, "pytest", "bench"]
     for name in ("a", "b"):
-        assert not run(["pytest", "bench", f"--benchmark-json={name}.json"], tmp_path, alone).returncode
+        assert not run([*pytest, f"--benchmark-json={name}.json"], tmp_path, alone).returncode
     assert "test_total" in gnnbench(3, "compare", "a.json", "--", "b.json")
-    gate = run(["pytest", "bench", "--benchmark-compare=git:HEAD~1"], tmp_path, alone)
+    gate = run([*pytest, "--benchmark-compare=git:HEAD~1"], tmp_path, alone)
     assert gate.returncode == 1
     assert "test_total" in gate.stdout
     assert "slower" in gate.stdout

@@ -12,16 +12,14 @@ from gnnbench.engine.store.baseline import FOLDER, RecordStore
 from tests import forks
 from tests.cli import saved
 from tests.run_files import save, suite
+from tests.sampling import nightly
 from tests.suite import SHORT, environment
 from tests.variants.repositories import commit_all
 
 PYG = ("torch", "torch_geometric", "torch_scatter", "torch_sparse", "ogb", "dgl")
 EXTRAS = ("altair", "jinja2", "vl_convert")
 
-WORDS = """
-def order(text):
-    return sorted(text.split())
-"""
+WORDS = "def order(text):\n    return sorted(text.split())\n"
 SUITE = """
 import pytest
 from words import order
@@ -47,7 +45,8 @@ OF_GRAPHS = (
     "--{0}platform torch --{0}dataset cora --{0}device cpu --{0}hidden 8 --{0}dtype float32 "
     "--{0}index-dtype int64 --{0}data . --no-{0}real"
 )
-VARIANTS = "git:HEAD~1 . --timeout 60 --no-dependencies"
+PREPARED = "--timeout 60 --no-dependencies --build true"
+TIMED = "--budget 30 --total-budget 60 --effect 5%"
 
 COMMANDS = {
     "list spmm_sum": (0, "torch.sparse.mm"),
@@ -79,28 +78,25 @@ LONG = {
     "profile order -- test_own.py": (2, PIP),
     "list --data .": (0, "spmm_sum"),
     "baseline record --processes 2 --reason why -- bench": (0, "recorded 2 benchmarks"),
-    f"ab {VARIANTS} -v --json a.json --budget 3 --total-budget 5 --effect 5% --time-all --no-results "
-    "--no-instructions --no-plan --build true --strict --plant 5% --shard 1/1 --markdown ab.md -- bench": (
+    f"ab git:HEAD~1 . {PREPARED} --budget 3 --total-budget 5 --effect 5% -v --json a.json --markdown ab.md "
+    "--time-all --no-results --no-instructions --no-plan --strict --plant 5% --shard 1/1 -- bench": (
         3,
         "undecided",
     ),
-    f"affected {VARIANTS} --json a.json --explain order[1] --results --build true --no-fail -v -- bench": (
+    f"affected git:HEAD~1 . {PREPARED} --json a.json --explain order[1] --results --no-fail -v -- bench": (
         0,
         "order",
     ),
-    f"bisect git:HEAD~2 git:HEAD {VARIANTS.removeprefix('git:HEAD~1 .')} --json b.json --budget 3 "
-    "--total-budget 5 --effect 5% --build true --markdown b.md -- bench": (0, "the ends do not differ"),
-    "bisect git:HEAD~2 git:HEAD --outputs -v -- bench": (0, "no other output of 2 benchmarks"),
-    "watch git:HEAD --state s --since HEAD~2 --until HEAD~1 --anchor 0 --clone . --timeout 60 "
-    "--no-dependencies --budget 30 --total-budget 60 --search-budget 5 --effect 5% --no-results "
-    "--build true -- bench": (
+    f"bisect git:HEAD~2 git:HEAD {PREPARED} {TIMED} --json b.json --markdown b.md -- bench": (
         0,
-        "2 same code",
+        "the ends do not differ",
     ),
+    "bisect git:HEAD~2 git:HEAD --outputs -v -- bench": (0, "no other output of 2 benchmarks"),
+    f"watch git:HEAD --state s --since HEAD~2 --until HEAD~1 --anchor 0 --clone . {PREPARED} {TIMED} "
+    "--search-budget 5 --no-results -- bench": (0, "2 same code"),
     "init --yes": (0, "to see that they run: python -m pytest bench/test_words.py"),
 }
 """What times, or starts several processes."""
-
 OPTIONS = {
     f"{OF_GRAPHS.format('gnn-')} --gnn-all --gnn-shard 1/1 --gnn-layouts sample --gnn-precision 50% "
     "--gnn-l2 keep --gnn-time 1m --gnn-effect 5% --gnn-turns never --gnn-budget 9 --gnn-confirm 1 "
@@ -112,11 +108,8 @@ OPTIONS = {
 }
 """Options of the plugin."""
 
-BROKEN = "libc10.so: cannot open shared object file: No such file or directory"
-
 SLOW_OPTIONS = {"--benchmark-compare=git:HEAD~1": (0, "2 same")}
-
-
+BROKEN = "libc10.so: cannot open shared object file: No such file or directory"
 ENTRIES = {
     "gnnbench": "from gnnbench.engine.cli.main import main; sys.exit(main())",
     "pytest": "import pytest; sys.exit(pytest.main())",
@@ -130,7 +123,7 @@ def sites(tmp_path_factory):
     for name, code in {
         "base": f"import sys\nsys.modules.update(dict.fromkeys({(*PYG, *EXTRAS)}))\n",
         "report": f"import sys\nsys.modules.update(dict.fromkeys({PYG}))\n",
-        "broken": "import sys\nsys.path.insert(0, 'SITE')\n".replace("SITE", str(made / "broken")),
+        "broken": f"import sys\nsys.path.insert(0, {str(made / 'broken')!r})\n",
     }.items():
         (made / name).mkdir()
         (made / name / "sitecustomize.py").write_text(code)
@@ -150,12 +143,8 @@ def original(tmp_path_factory):
     """A repository of two commits with a suite of plain Python, and files that commands read."""
     made = tmp_path_factory.mktemp("original")
     (made / "bench").mkdir()
-    for name, text in {
-        "words.py": WORDS,
-        "bench/test_words.py": SUITE,
-        "test_own.py": OWN,
-        "pytest.ini": "[pytest]\npythonpath = .\n",
-    }.items():
+    files = {"words.py": WORDS, "bench/test_words.py": SUITE, "test_own.py": OWN}
+    for name, text in {**files, "pytest.ini": "[pytest]\npythonpath = .\n"}.items():
         (made / name).write_text(text)
     for number in range(3):
         (made / "number.txt").write_text(f"{number}")
@@ -179,18 +168,14 @@ def check(folder, site, words, code, said):
     assert "Traceback" not in output
 
 
-@pytest.mark.parametrize(
-    "command", [*COMMANDS, *(pytest.param(one, marks=pytest.mark.nightly) for one in LONG)]
-)
+@pytest.mark.parametrize("command", [*COMMANDS, *map(nightly, map(pytest.param, LONG))])
 def test_a_command(folder, sites, command):
     name = next((folder / FOLDER).iterdir()).name
     words = ["gnnbench", *shlex.split(command.format(name=name))]
     check(folder, sites / "base", words, *{**COMMANDS, **LONG}[command])
 
 
-@pytest.mark.parametrize(
-    "given", [*OPTIONS, *(pytest.param(one, marks=pytest.mark.nightly) for one in SLOW_OPTIONS)]
-)
+@pytest.mark.parametrize("given", [*OPTIONS, *map(nightly, map(pytest.param, SLOW_OPTIONS))])
 def test_an_option_of_the_plugin(folder, sites, given):
     words = ["pytest", "-p", "no:cacheprovider", *SHORT, *shlex.split(given)]
     words += [] if ".py" in given else ["bench"]

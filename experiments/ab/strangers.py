@@ -176,26 +176,17 @@ def results(folder: Path) -> Iterator[str]:
         file = folder / f"{one.package}-{one.base}-{one.head}-results.json"
         if not file.exists():
             sides = [f"pip:{one.package}=={release}" for release in (one.base, one.head)]
-            command = [
-                _GNNBENCH,
-                "affected",
-                *sides,
-                "--json",
-                str(file.resolve()),
-                "--",
-                "tests",
-                *one.options,
-            ]
+            options = ["--json", str(file.resolve()), "--", "tests", *one.options]
             environment = {**os.environ, "PYTHONPATH": str(used.resolve())}
             root = suite(one, folder)
+            command = [_GNNBENCH, "affected", *sides, *options]
             subprocess.run(command, cwd=root, env=environment, check=False, stdout=subprocess.DEVNULL)
         found = json.loads(file.read_text(encoding="utf-8"))["benchmarks"] if file.exists() else {}
-        status = Counter(
-            benchmark["results"]["status"] for benchmark in found.values() if benchmark["results"]
-        )
+        compared = [benchmark["results"] for benchmark in found.values() if benchmark["results"]]
+        status = Counter(agreement["status"] for agreement in compared)
         same = sum(benchmark["status"] == "same" for benchmark in found.values())
         counts = (len(found), same, *(status[kind] for kind in kinds))
-        failed = results.count(None) - same
+        failed = len(found) - len(compared) - same
         cells = (one.package, f"{one.base} → {one.head}", *counts, failed)
         yield f"| {' | '.join(map(str, cells))} |"
         for name, benchmark in found.items():

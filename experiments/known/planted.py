@@ -21,10 +21,19 @@ _ROOT = Path(__file__).parents[2]
 _GNNBENCH = (sys.executable, "-c", "import sys; from gnnbench.engine.cli.main import main; sys.exit(main())")
 _OPERATIONS = "gnnbench/suite/operations"
 _COMPILED = ("gnnbench/suite/platforms/compiled.py", "torch.compile(pyg.apply, fullgraph=True)")
-_EAGER = 'torch.compile(pyg.apply, backend="eager")'
-_PRODUCT = (f"{_OPERATIONS}/layers.py", "lambda _, weight, x: x @ weight,")
-_TWICE = "lambda _, weight, x: (x @ weight, x @ weight)[1],"
-_LOADER = (f"{_OPERATIONS}/graph_loader.py", "num_workers=workers)")
+_NOT_COMPILED = ("not compiled", *_COMPILED, 'torch.compile(pyg.apply, backend="eager")', "test_models.py")
+_AUTOCAST = ("--gnn-dataset", "cora", "--gnn-dtype", "autocast")
+_FORWARD = "and torch and forward and not backward"
+_TWICE = (
+    "the float16 product is computed twice",
+    f"{_OPERATIONS}/layers.py",
+    "lambda _, weight, x: x @ weight,",
+    "lambda _, weight, x: (x @ weight, x @ weight)[1],",
+    "test_linear.py",
+    f"linear {_FORWARD}",
+)
+_SUM = f"{_OPERATIONS}/scatter.py", "index_add_(0, to.indices, messages)"
+_LOADER = f"{_OPERATIONS}/graph_loader.py"
 
 
 class Planted(NamedTuple):
@@ -41,91 +50,41 @@ class Planted(NamedTuple):
 
 
 PLANTED = {
-    "pytorch#117740": Planted(
-        "not compiled", *_COMPILED, _EAGER, "test_models.py", "gcn_inference_1_thread and compiled"
-    ),
-    "pytorch#109703": Planted(
-        "not compiled",
-        *_COMPILED,
-        _EAGER,
-        "test_models.py",
-        "gin_inference and compiled and not thread",
-    ),
-    "pytorch#114879": Planted(
-        "not compiled, in autocast",
-        *_COMPILED,
-        _EAGER,
-        "test_models.py",
-        "sage_inference and compiled and not thread",
-        ("--gnn-dataset", "cora", "--gnn-dtype", "autocast"),
-    ),
-    "pytorch#123502": Planted(
-        "not compiled, in autocast",
-        *_COMPILED,
-        _EAGER,
-        "test_models.py",
-        "gcn_inference_1_thread and compiled",
-        ("--gnn-dataset", "cora", "--gnn-dtype", "autocast"),
-    ),
+    "pytorch#117740": Planted(*_NOT_COMPILED, "gcn_inference_1_thread and compiled"),
+    "pytorch#109703": Planted(*_NOT_COMPILED, "gin_inference and compiled and not thread"),
+    "pytorch#114879": Planted(*_NOT_COMPILED, "sage_inference and compiled and not thread", _AUTOCAST),
+    "pytorch#123502": Planted(*_NOT_COMPILED, "gcn_inference_1_thread and compiled", _AUTOCAST),
     "pytorch#135177": Planted(
         "a conversion to float64 and back, in autocast",
         *_COMPILED,
         "torch.compile(lambda graph, layer, x: layer(x.double().sin().asin().float(), graph))",
         "test_models.py",
         "gcn_inference and compiled and not thread",
-        ("--gnn-dataset", "cora", "--gnn-dtype", "autocast"),
+        _AUTOCAST,
     ),
-    "pytorch#148636": Planted(
-        "not compiled, training",
-        *_COMPILED,
-        _EAGER,
-        "test_models.py",
-        "gin_training and compiled and not thread",
-    ),
-    "torch-xpu-ops#2590": Planted(
-        "not compiled",
-        *_COMPILED,
-        _EAGER,
-        "test_models.py",
-        "edge_cnn_inference and compiled and not thread",
-    ),
-    "pytorch#193951": Planted(
-        "the float16 product is computed twice",
-        *_PRODUCT,
-        _TWICE,
-        "test_linear.py",
-        "linear and torch and forward and not backward",
-        ("--gnn-dataset", "rmat:8", "--gnn-dtype", "float16"),
-    ),
-    "pytorch#162683": Planted(
-        "the small float16 product is computed twice",
-        *_PRODUCT,
-        _TWICE,
-        "test_linear.py",
-        "linear and torch and forward and not backward",
-        ("--gnn-dataset", "rmat:5", "--gnn-dtype", "float16"),
-    ),
+    "pytorch#148636": Planted(*_NOT_COMPILED, "gin_training and compiled and not thread"),
+    "torch-xpu-ops#2590": Planted(*_NOT_COMPILED, "edge_cnn_inference and compiled and not thread"),
+    "pytorch#193951": Planted(*_TWICE, ("--gnn-dataset", "rmat:8", "--gnn-dtype", "float16")),
+    "pytorch#162683": Planted(*_TWICE, ("--gnn-dataset", "rmat:5", "--gnn-dtype", "float16")),
     "pytorch_scatter#279": Planted(
         "float16 sums of many messages to few nodes, in float32",
-        f"{_OPERATIONS}/scatter.py",
-        "index_add_(0, to.indices, messages)",
+        *_SUM,
         "float().index_add_(0, to.indices, messages.float()).to(messages.dtype)",
         "test_scatter.py",
-        "scatter_sum and torch and forward and not backward",
+        f"scatter_sum {_FORWARD}",
         ("--gnn-dataset", "hub:12", "--gnn-dtype", "float16"),
     ),
     "pytorch#189283": Planted(
         "an allocation more for tiny sums",
-        f"{_OPERATIONS}/scatter.py",
-        "index_add_(0, to.indices, messages)",
+        *_SUM,
         "index_add_(0, to.indices, messages.clone())",
         "test_scatter.py",
-        "scatter_sum and torch and forward and not backward",
+        f"scatter_sum {_FORWARD}",
         ("--gnn-dataset", "rmat:4", "--gnn-hidden", "8"),
     ),
     "pytorch#36120": Planted(
         "sparse gradients of twice as many lookups are added up",
-        f"{_OPERATIONS}/embedding.py",
+        f"{_OPERATIONS}/layers.py",
         "functional.embedding(source, table, sparse=True) *",
         "0.5 * (functional.embedding(source, table, sparse=True)"
         " + functional.embedding(source, table, sparse=True)) *",
@@ -143,15 +102,16 @@ PLANTED = {
     ),
     "pyg#3398": Planted(
         "one worker less",
-        *_LOADER,
-        "num_workers=max(workers - 1, 0))",
+        _LOADER,
+        "num_workers=workers(case)))",
+        "num_workers=max(workers(case) - 1, 0)))",
         "test_graph_loader.py",
         "2_workers and pyg",
         (),
     ),
     "pyg#7883": Planted(
         "four tensors more of each batch go through the workers' queue",
-        _LOADER[0],
+        _LOADER,
         "batch_size=size(case.graph),",
         "batch_size=size(case.graph), follow_batch=['x', 'edge_attr'],",
         "test_graph_loader.py",
@@ -161,8 +121,8 @@ PLANTED = {
     "pyg#8232": Planted(
         "no workers",
         f"{_OPERATIONS}/hetero_loader.py",
-        "num_workers=int(workers)",
-        "num_workers=0 * int(workers)",
+        "num_workers=workers(case)",
+        "num_workers=0 * workers(case)",
         "test_hetero_loader.py",
         "hgt_loader_2_workers",
         (),
@@ -178,7 +138,7 @@ PLANTED = {
     ),
     "LinkNeighborLoader": Planted(
         "each batch is converted to float64 and back",
-        f"{_OPERATIONS}/link_loader.py",
+        f"{_OPERATIONS}/neighbor_loader.py",
         'neg_sampling="binary",',
         'neg_sampling="binary",\n'
         "        transform=lambda batch: batch.apply(lambda part: part.double().to(part.dtype)),",
@@ -188,7 +148,7 @@ PLANTED = {
     ),
     "OnDiskDataset": Planted(
         "each graph is read twice",
-        _LOADER[0],
+        _LOADER,
         "        def serialize",
         "        def __getitems__(self, indices: list[int]) -> Any:\n"
         "            return (self.multi_get(indices), self.multi_get(indices))[0]\n\n"
@@ -200,8 +160,8 @@ PLANTED = {
     "sampling with replacement": Planted(
         "a copy of the columns in each call",
         f"{_OPERATIONS}/neighbors.py",
-        "pointer, columns, batch.seeds",
-        "pointer, columns.clone(), batch.seeds",
+        "pointer, columns, batch.nodes",
+        "pointer, columns.clone(), batch.nodes",
         "test_neighbors.py",
         "sample_neighbors_replaced and sparse",
         (),

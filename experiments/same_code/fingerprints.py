@@ -1,11 +1,12 @@
-"""A pytest plugin for stable.py: saves the fingerprint of each benchmark instead of timing it.
+"""A pytest plugin for stable.py: saves the inspection of each benchmark instead of timing it.
 
-`FINGERPRINTS=FILE pytest -p fingerprints benchmarks` writes the fingerprints by test id, as JSON.
+`FINGERPRINTS=FILE pytest -p fingerprints benchmarks` writes fingerprints and seconds by test id, as JSON.
 """
 
 import json
 import os
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 from pytest_benchmark.fixture import BenchmarkFixture
@@ -22,8 +23,9 @@ def pytest_runtestloop() -> None:
 
     def only_inspect(self: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
         call = Call(function, args, kwargs)
+        start = process_time()
         found = inspect(call, Layouts(call).devices)
-        _found[self.fullname] = found.as_json()
+        _found[self.fullname] = {**found.as_json(), "seconds": process_time() - start}
         return call()
 
     BenchmarkFixture._raw = only_inspect  # type: ignore[assignment]  # noqa: SLF001

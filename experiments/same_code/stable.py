@@ -49,16 +49,8 @@ def take(process: Process, folder: Path, arguments: Sequence[str]) -> dict[str, 
     """Return the inspections of a process by test id, from its file if there is one."""
     file = folder / f"{process.name}.json"
     if not file.exists():
-        options = [
-            "-q",
-            "--gnn-all",
-            "-p",
-            "fingerprints",
-            "-p",
-            "no:cacheprovider",
-            "-c",
-            str(_ROOT / "pyproject.toml"),
-        ]
+        plugins = ["-p", "fingerprints", "-p", "no:cacheprovider"]
+        options = ["-q", "--gnn-all", *plugins, "-c", str(_ROOT / "pyproject.toml")]
         suite = [str(_ROOT / "benchmarks" / name) for name in process.files]
         with tempfile.TemporaryDirectory() as temporary:
             own = {
@@ -106,7 +98,9 @@ def main() -> None:
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # nothing is timed
         results = pool.map(lambda process: take(process, own.folder, arguments), chosen)
         for process, taken in zip(chosen, results, strict=True):
-            print(f"process {process.name}: {len(taken)} benchmarks", flush=True)
+            seconds = sorted(row["seconds"] for row in taken.values()) or [0.0]
+            each = f"{seconds[0]:.3f} to {seconds[-1]:.3f} s of CPU time each"
+            print(f"process {process.name}: {len(taken)} benchmarks, {each}", flush=True)
             for name, one in taken.items():
                 found.setdefault(name.partition("::")[2], []).append((process.name, one))
     stable = prints_taken = 0

@@ -44,16 +44,8 @@ def record(folder: Path, runs: int, every: float) -> None:
             continue
         start = time.monotonic()
         print(f"run {number} of {runs}", flush=True)
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "benchmarks",
-            "-m",
-            "core",
-            "-q",
-            f"--benchmark-json={file}",
-        ]
+        pytest = [sys.executable, "-m", "pytest", "-q"]
+        command = [*pytest, "benchmarks", "-m", "core", f"--benchmark-json={file}"]
         environment = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE"}
         subprocess.run(command, check=True, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
         time.sleep(max(0.0, every - (time.monotonic() - start)) if number < runs else 0)

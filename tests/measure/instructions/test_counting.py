@@ -1,6 +1,7 @@
 import shutil
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,25 +11,9 @@ from gnnbench.engine.measure.instructions.counting import FOLDER_VARIABLE, Instr
 from gnnbench.engine.measure.seam import Pedantic
 
 
-class Series:
-    """A counter that says of each call what it is given; it makes the call."""
-
-    def __init__(self, folder, *totals):
-        self.folder, self.totals = folder, list(totals)
-        self.began = 0
-
-    def begin(self):
-        self.began += 1
-
-    def count(self, call):
-        call()
-        total = self.totals.pop(0)
-        return Taken(total, *written(self.folder, f"{len(self.totals)}", total))
-
-
-def written(folder, name, *totals):
+def written(folder, *totals):
     """Write what callgrind does, in a file for each total, and return their paths."""
-    files = [folder / f"out.{name}{number}" for number in range(len(totals))]
+    files = [folder / f"out.{number}" for number in range(len(totals))]
     for file, total in zip(files, totals, strict=True):
         file.write_text(f"totals: {total}\n")
     return list(map(str, files))
@@ -36,10 +21,18 @@ def written(folder, name, *totals):
 
 @pytest.fixture
 def take(tmp_path):
-    """Return a function that counts calls by such a counter; on exit, no file is left."""
+    """Return a function that counts calls, of which each executes what is given; no file is left."""
 
     def take(*totals, calls=None):
-        answer = counting.take(calls or Pedantic(sorted, ([2, 1],), {}), Series(tmp_path, *totals))
+        remaining = iter(totals)
+
+        def count(call):
+            call()
+            total = next(remaining)
+            return Taken(total, *written(tmp_path, total))
+
+        counter = SimpleNamespace(begin=lambda: None, count=count)
+        answer = counting.take(calls or Pedantic(sorted, ([2, 1],), {}), counter)
         return answer["totals"], Instructions.read(answer)
 
     yield take
@@ -73,12 +66,8 @@ def test_set_up_and_tear_down_of_each_call(take):
 
 
 def test_small_functions_are_left_out(tmp_path):
-    lines = [
-        f"fn=({place}) {name}\n0 {cost}\n"
-        for place, name, cost in ((1, "a", 9000), (2, "b", 99_900), (3, "c", 1))
-    ]
     file = tmp_path / "out.1"
-    file.write_text("ob=(1) /usr/lib/libc.so.6\n" + "\n".join(lines) + "totals: 1\n")
+    file.write_text("ob=(1) /usr/lib/libc.so.6\nfn=(1) a\n0 9000\n\nfn=(2) b\n0 99900\n\nfn=(3) c\n0 1\n")
     found = Instructions.read({"totals": [105_001, 108_901], "files": [str(file)]})
     assert found.functions == {"libc:b": 99_900, "libc:a": 9000}
     assert list(tmp_path.iterdir()) == []
@@ -86,10 +75,10 @@ def test_small_functions_are_left_out(tmp_path):
 
 def test_instructions_belong_to_the_innermost_function(tmp_path):
     names = ["m:outer", "m:inner", None, "m:inner", None, None]
-    found = counting.read_frames({"names": names, "files": written(tmp_path, "", 1, 20, 300, 40, 500, 60)})
+    found = counting.read_frames({"names": names, "files": written(tmp_path, 1, 20, 300, 40, 500, 60)})
     assert list(found.items()) == [("m:inner", 800), ("m:outer", 120), (OUTSIDE, 1)]
-    files = written(tmp_path, "", 1)
-    assert counting.read_frames({"names": names, "files": files}) is None, "other events than before"
+    other = {"names": names, "files": written(tmp_path, 1)}
+    assert counting.read_frames(other) is None, "other events than before"
     assert list(tmp_path.iterdir()) == []
 
 
