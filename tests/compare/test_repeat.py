@@ -21,7 +21,7 @@ def selected(names, known=(), repeat=GIT):
     words = [shlex.split(text) for text in (commands.ab, commands.bisect)]
     assert [one[: one.index("--")] for one in words] == [
         ["gnnbench", "ab", "git:main", ".", *repeat.options],
-        ["gnnbench", "bisect", "git:main", "git:HEAD"],
+        ["gnnbench", "bisect", "git:main", "git:HEAD", *repeat.options],
     ]
     first, second = (one[one.index("--") + 1 :] for one in words)
     assert first == second
@@ -31,6 +31,9 @@ def selected(names, known=(), repeat=GIT):
 def test_a_few_benchmarks_are_selected_by_their_ids():
     names = ids("test_a", MOST_IDS)
     assert selected(names, [*names, *ids("test_b", 1)]) == (names, MOST_IDS)
+    built = replace(GIT, options=("--effect", "0.1", "--build", "make", "--dependencies"))
+    assert selected(names, repeat=built) == (names, MOST_IDS)
+    assert not replace(GIT, options=("--plant", "5%")).commands(names).bisect, "it is in no commit"
 
 
 @pytest.mark.parametrize("count", [1, MOST_IDS, 40])

@@ -32,7 +32,7 @@ class Commands:
     ab: str
     """Compares benchmarks again."""
     bisect: str | None
-    """Finds what changed them. None if the sides are not two versions of one thing."""
+    """Finds what changed them. None if the sides are not two versions of one thing, or it was planted."""
     count: int
     """Number of benchmarks that both select: fewer than asked for if these have no short selection."""
 
@@ -61,10 +61,12 @@ class Repeat:
         `known`: ids of all benchmarks that pytest's arguments select; empty if they are not known.
         """
         words, count = self._selected(names, known)
-        ab = ["gnnbench", "ab", self.base, self.head, *self.options, "--", *words]
-        at = self.options.index("--build") if "--build" in self.options else len(self.options)
-        bisect = ["gnnbench", "bisect", *(self.ends or ()), *self.options[at : at + 2], "--", *words]
-        return Commands(shlex.join(ab), shlex.join(bisect) if self.ends else None, count)
+        ab, bisect = (
+            shlex.join(["gnnbench", command, *sides, *self.options, "--", *words])
+            for command, sides in (("ab", (self.base, self.head)), ("bisect", self.ends or ()))
+        )
+        is_in_commits = self.ends and "--plant" not in self.options
+        return Commands(ab, bisect if is_in_commits else None, count)
 
     def arguments(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the arguments of pytest that select benchmarks."""
