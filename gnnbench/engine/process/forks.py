@@ -20,7 +20,6 @@ class Forks:
 
     def __init__(self) -> None:
         self.follows = False
-        """Whether forks are followed."""
         self._pid = os.getpid()
         self._pipe: tuple[int, int] | None = None
         """Each process that was forked since it was last read has its second end."""
