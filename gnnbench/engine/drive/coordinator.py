@@ -42,9 +42,7 @@ def _untimed(trial: Trial) -> Decision:
     why = trial.not_timed
     if why is None or why.kind == "same code":
         return UNTIMED
-    return replace(
-        UNTIMED, judgement=Judgement("incomparable", why.text), head_fails=why.kind == "head fails"
-    )
+    return replace(UNTIMED, judgement=Judgement("incomparable", why.text))
 
 
 def _confirmed(decision: Decision, trial: Trial) -> Decision:
@@ -302,7 +300,7 @@ class _Run:
             inspected = trial.inspections or Inspections()
             logs, results = trial.head_logs, inspected.results
             is_reported = results and results.is_other and not results.reason.startswith(HEAD_RAISES)
-            if decision.head_fails and not is_reported:
+            if trial.not_timed and trial.not_timed.kind == "head fails" and not is_reported:
                 results = Agreement("differ", decision.judgement.reason)
             rows.append(
                 Compared(

@@ -24,7 +24,6 @@ from ..process.variants.collected import Suite
 from ..process.variants.prepare import Prepared
 from . import confirm
 from .result import Result
-from .unexecuted import unexecuted
 
 ANSWER_SECONDS = 1800.0
 """Under callgrind, an import of torch and PyG takes half a minute of processor time."""
@@ -79,7 +78,7 @@ class Inspecting:
             if self.trials:
                 pair.check_trees()
         if not self._pairs.shared.plan.time_all:
-            for trial, found in unexecuted(self.trials.values(), self._terms, self._pairs, end):
+            for trial, found in confirm.unexecuted(self.trials.values(), self._terms, self._pairs, end):
                 trial.inspections = found
         confirm.failures(self._terms, self._pairs.shared, self._listener, self.trials.values())
 

@@ -55,11 +55,6 @@ class Timing:
         return PairCounts(self.pairs, excluded, self.rounds, self.layouts, self.seconds, self.decided)
 
     @property
-    def has_too_few_pairs(self) -> bool:
-        """Whether more pairs are needed for a verdict, however small the interval is."""
-        return self.estimate.pairs < self.estimate.fewest
-
-    @property
     def looks_changed(self) -> bool:
         """Whether its ratio is slower or faster by the effect, as far as is known."""
         return abs(self.estimate.log_ratio) >= math.log1p(self.thresholds.effect)

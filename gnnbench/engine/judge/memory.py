@@ -25,11 +25,6 @@ class Peaks:
     least_bytes: int
     most_bytes: int
 
-    @property
-    def spread_bytes(self) -> int:
-        """Largest difference between two calls."""
-        return self.most_bytes - self.least_bytes
-
     @classmethod
     def of(cls, saved: Mapping[str, int] | None) -> "Peaks | None":
         """Read the `memory` of a benchmark's counters, see docs/formats.md."""
@@ -75,7 +70,7 @@ class MemoryChange:
         else:
             both = min(base.most_bytes, head.most_bytes)  # a value that both sides reach
             return cls("same memory", both, both)
-        spread = max(base.spread_bytes, head.spread_bytes)
+        spread = max(side.most_bytes - side.least_bytes for side in (base, head))
         if not differs(before, after) or abs(after - before) < _SPREADS * spread:
             return cls("same memory", before, after)
         return cls("more memory" if after > before else "less memory", before, after)

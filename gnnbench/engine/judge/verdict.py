@@ -116,7 +116,6 @@ class Judgement:
 
 
 SAME_CODE = Judgement("same", "runs the same code", same_code=True)
-"""Both sides run the same code."""
 
 
 def confirmed(judgement: Judgement, fresh: int) -> Judgement:

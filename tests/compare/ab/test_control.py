@@ -1,10 +1,12 @@
-"""The base against itself."""
+"""The base against itself, and what changed in pairs of two processes."""
+
+import math
 
 import numpy as np
 import pytest
 
 from gnnbench.engine.judge.comparison import Compared
-from gnnbench.engine.judge.control import control, withheld
+from gnnbench.engine.judge.control import RECHECKS, contradiction, control, withheld
 from gnnbench.engine.judge.verdict import SAME_CODE, Judgement
 from gnnbench.engine.judge.visit import Visit
 
@@ -37,3 +39,37 @@ def test_a_run_whose_control_fails_decides_nothing_by_time():
     assert first.judgement.verdict == "undecided"
     assert "differs from itself" in first.judgement.reason
     assert (first.judgement.low, second) == (1.1, same)
+
+
+def apart_visits(ratio, noise, pairs=RECHECKS, blocks=40):
+    """Return visits with blocks of this noise around a ratio."""
+    random = np.random.default_rng(3)
+    base = np.exp(random.normal(math.log(1e6), noise, (pairs, blocks)))
+    head = np.exp(random.normal(math.log(1e6 * ratio), noise, (pairs, blocks)))
+    return [Visit(tuple(base[pair]), tuple(head[pair]), blocks, 1.0) for pair in range(pairs)]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "ratio", "apart", "noise", "is_contradicted"),
+    [
+        ("slower", 1.10, 1.10, 0.02, False),
+        ("slower", 1.10, 1.00, 0.02, True),
+        ("faster", 0.80, 1.01, 0.02, True),
+        ("faster", 0.80, 0.82, 0.02, False),
+        ("slower", 1.10, 0.90, 0.02, True),
+        ("slower", 1.10, 1.50, 0.02, False),  # even more
+        ("slower", 1.10, 1.00, 1.00, False),  # a busy machine tells nothing
+    ],
+)
+def test_a_ratio_is_contradicted_where_two_processes_are_nearer_to_1(
+    verdict, ratio, apart, noise, is_contradicted
+):
+    why = contradiction(Judgement(verdict, "", ratio), apart_visits(apart, noise))
+    assert (why is not None) == is_contradicted
+    if why:
+        assert why.startswith(f"{ratio:.2f}x in one process, ")
+        assert why.endswith("x in 4 pairs of two: not confirmed")
+
+
+def test_without_pairs_nothing_is_contradicted():
+    assert contradiction(Judgement("slower", "", 1.1), []) is None
