@@ -180,11 +180,11 @@ def pair(benchmarks: Iterable[Benchmark], axis: Axis) -> Paired:
     if not names:
         raise UsageError("these benchmarks have no parameters: there is nothing to compare them by")
     if not groups:
-        raise _unknown("field", axis.field, names)
+        raise unknown_name("field", axis.field, sorted(names)[:_MOST_NAMES])
     values = {value: None for group in groups.values() for value in group}
     base = next(iter(values)) if axis.base is None else axis.base
     if base not in values:
-        raise _unknown(axis.field, base, values)
+        raise unknown_name(axis.field, base, sorted(values)[:_MOST_NAMES])
     pairs, alone, ambiguous = [], 0, 0
     for (function, key), group in groups.items():
         single = {value: ids[0] for value, ids in group.items() if len(ids) == 1}
@@ -196,11 +196,6 @@ def pair(benchmarks: Iterable[Benchmark], axis: Axis) -> Paired:
         ]
         alone += 0 if others else len(single)
     return Paired(base, tuple(pairs), alone, ambiguous)
-
-
-def _unknown(kind: str, name: str, known: Iterable[str]) -> UsageError:
-    """Return the error for an unknown name; the file may have any number of others."""
-    return unknown_name(kind, name, sorted(known)[:_MOST_NAMES])
 
 
 def fields_of(benchmark: Benchmark, axis: str = "") -> tuple[str, dict[str, str]]:

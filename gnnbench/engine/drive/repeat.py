@@ -1,7 +1,6 @@
 """The commands that time benchmarks of a result again, and that find the commit which changed them."""
 
 import os
-import re
 import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -76,15 +75,10 @@ class Repeat:
         """Return pytest's arguments, and how many of the benchmarks they select."""
         if self.places and set(names) == set(known):
             return [*self.pytest, *self.places], len(names)
-        if len(names) > MOST_IDS:
-            nodes = _nodes(names, known)
-            if len(nodes) <= MOST_IDS:
-                return [*self.pytest, *map(self._typed, nodes)], len(names)
-            word = _word(names, known)
-            if word and self.places and not any(argument.startswith("-k") for argument in self.pytest):
-                return [*self.pytest, *self.places, "-k", word], len(names)
-        shown = names[:MOST_IDS]
-        return [*self.pytest, *map(self._typed, shown)], len(shown)
+        nodes = names if len(names) <= MOST_IDS else _nodes(names, known)
+        if len(nodes) > MOST_IDS:
+            nodes = names = names[:MOST_IDS]
+        return [*self.pytest, *map(self._typed, nodes)], len(names)
 
     def _typed(self, name: str) -> str:
         """Return an id or a file as the user would type it."""
@@ -165,11 +159,3 @@ def _file(name: str) -> str:
 
 def _function(name: str) -> str:
     return name.partition("[")[0]
-
-
-def _word(names: Sequence[str], known: Collection[str]) -> str | None:
-    """Return a word for `-k` that is in all ids and in no other known one. None if there is none."""
-    others = [name.lower() for name in set(known).difference(names)]
-    words = set.intersection(*({*re.findall(r"\w{3,}", name.partition("::")[2].lower())} for name in names))
-    fitting = [word for word in words - {"and", "not"} if others and not any(word in name for name in others)]
-    return min(fitting, key=lambda word: (-len(word), word), default=None)

@@ -58,7 +58,8 @@ def compare(
     fields = differing_fields(base, head)
     mismatch = f"different environment: {describe_fields(fields)}" if fields else None
     sides = timings(base, names), timings(head, names)
-    differences = {name: _difference(_found(base, name), _found(head, name)) for name in shown}
+    found = {name: (_found(base, name), _found(head, name)) for name in shown}
+    differences = {name: _difference(*both) for name, both in found.items()}
     same_code = {name for name, one in differences.items() if one is not None and not one}
 
     def judged() -> dict[str, Judgement]:
@@ -76,7 +77,7 @@ def compare(
         judgements[name] = replace(SAME_CODE, base_processes=counts[0], head_processes=counts[1])
     return Comparison(
         [
-            _row(name, _found(base, name), _found(head, name), judgements[name], mismatch, differences[name])
+            _row(name, *found[name], judgements[name], mismatch, differences[name])
             for name in names
             if name in shown
         ]
@@ -181,10 +182,10 @@ def _row(
         notes = (f"{redefined.partition(':')[0]}, but it runs the same code",) if redefined else ()
         work = Work(difference)
         return Compared(name, judgement, seconds(head), notes=notes, labels=head[0].labels, work=work)
-    measured = _measured_differently(base, head)
+    ways = _change(base, head, lambda benchmark: benchmark.estimand)
+    measured = without_times(base + head) or (f"measured differently: {ways}" if ways else None)
     contended = contended_on(head, "head") or contended_on(base, "base")
-    hindrance = mismatch or redefined or measured or contended
-    if hindrance:
+    if hindrance := mismatch or redefined or measured or contended:
         judgement = Judgement(
             "incomparable",
             hindrance,
@@ -219,13 +220,6 @@ def _redefined(base: list[Benchmark], head: list[Benchmark]) -> str | None:
         return None  # gnnbench did not time all
     change = _change(base, head, lambda benchmark: benchmark.part.definition_hash)
     return f"different definition of the benchmark: hash {change}" if change else None
-
-
-def _measured_differently(base: list[Benchmark], head: list[Benchmark]) -> str | None:
-    if reason := without_times(base + head):
-        return reason
-    change = _change(base, head, lambda benchmark: benchmark.estimand)
-    return f"measured differently: {change}" if change else None
 
 
 def without_times(benchmarks: Sequence[Benchmark]) -> str | None:
