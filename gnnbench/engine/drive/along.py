@@ -199,9 +199,7 @@ def pair(benchmarks: Iterable[Benchmark], axis: Axis) -> Paired:
 
 
 def fields_of(benchmark: Benchmark, axis: str = "") -> tuple[str, dict[str, str]]:
-    """Return what tells a benchmark from others: its test function, and its fields by name.
-
-    The function is an empty text if the benchmark has labels.
+    """Return what tells a benchmark apart: its test function, empty if it has labels, and its fields by name.
 
     `axis`: THREADS also divides the names of operations; else they stay as they are.
     """

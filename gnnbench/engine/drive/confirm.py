@@ -102,10 +102,7 @@ def _failure(processes: Processes, side: str, name: str, suite: Suite) -> str:
 def changes(
     terms: Terms, pairs: Pairs, trials: Mapping[str, Trial], verdicts: Mapping[str, Judgement]
 ) -> str:
-    """Time what is slower or faster in one process in pairs of two, and note what these contradict.
-
-    Returns a line if no time is left for that, else an empty text.
-    """
+    """Let pairs of two processes contradict what changed in one; return a line if no time is left."""
     names = [name for name, verdict in verdicts.items() if verdict.verdict in ("slower", "faster")]
     shared = pairs.shared
     if not names or shared.why_apart or shared.why_no_forks:

@@ -263,10 +263,7 @@ class _Run:
             self._notes.append(note)
 
     def _control(self, pair_plan: PairPlan, visits: Mapping[str, Visit]) -> None:
-        """Time the base of a benchmark against itself, as often as the square root of the visits so far.
-
-        The first pair is followed by none, nor is one for which the rest of the time is short.
-        """
+        """Time the base against itself, as often as the square root of the visits, while there is time."""
         is_first = not self._visits
         if is_first and (parents := self._pairs.shared.parents) and parents.sessions:
             # Two processes start at the same time, and have one session each.

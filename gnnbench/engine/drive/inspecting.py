@@ -33,8 +33,6 @@ _SAME = Inspections(Work(Difference()))
 class Inspecting:
     """Inspects the benchmarks of a suite, but for those that files show to be unchanged.
 
-    What it knows so far is there after an interruption, too.
-
     `choose`: says which benchmarks of a suite are inspected, the most important first.
     """
 
@@ -60,9 +58,7 @@ class Inspecting:
         return sum(trial.from_files for trial in self.trials.values())
 
     def run(self, at_most_seconds: float = math.inf) -> None:
-        """Inspect one call of each benchmark, in one pair of processes if any is needed.
-
-        If a side dies, the remaining benchmarks are inspected in a new pair.
+        """Inspect one call of each benchmark, in one pair of processes, or in more if a side dies.
 
         `at_most_seconds`: after this time those that remain are not inspected; one is always.
         """

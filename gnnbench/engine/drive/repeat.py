@@ -55,10 +55,7 @@ class Repeat:
     """The folder in which ids of tests begin, relative to the command's."""
 
     def commands(self, names: Sequence[str], known: Collection[str] = ()) -> Commands:
-        """Return the commands for benchmarks.
-
-        `known`: ids of all benchmarks that pytest's arguments select; empty if they are not known.
-        """
+        """Return the commands for benchmarks; `known`: all that pytest's arguments select, if known."""
         words, count = self._selected(names, known)
         ab, bisect = (
             shlex.join(["gnnbench", command, *sides, *self.options, "--", *words])
@@ -104,9 +101,7 @@ def of_runs(base: RunFile, head: RunFile, options: tuple[str, ...]) -> Repeat | 
 
 
 def ends_of(base: Variant, head: Variant, *, clean: bool) -> tuple[str, str] | None:
-    """Return good and bad end of a bisection from one side to the other. None if they are not of one kind.
-
-    The kinds are commits of the caller's repository, commits of another one, and releases of a package.
+    """Return good and bad end of a bisection: commits of one repository, or releases. None if they are none.
 
     `clean`: whether the working tree is as committed, or is not known not to be.
     """

@@ -136,10 +136,7 @@ def _difference(base: list[Benchmark], head: list[Benchmark]) -> Difference | No
 
 
 def _fingerprint(side: list[Benchmark]) -> Fingerprint | None:
-    """Return the fingerprint that all files of a side have. None if there is no such fingerprint.
-
-    In a record, the first file has that of all.
-    """
+    """Return the fingerprint of all files of a side; in a record, the first has it. None if there is none."""
     parts = [benchmark.part for benchmark in side]
     prints = [part.comparable_fingerprint for part in parts if part.fingerprint or part.no_fingerprint]
     return prints[0] if prints and all(row == prints[0] for row in prints) else None

@@ -26,10 +26,7 @@ _LONE_FACTOR = 2.0
 
 @dataclass(frozen=True)
 class SideTimings:
-    """The estimates of all processes of a side.
-
-    NaN: the process has no estimate.
-    """
+    """The estimates of all processes of a side; NaN: the process has none."""
 
     logs: Array
     """Natural logarithm of the estimate in nanoseconds [processes, benchmarks]."""

@@ -57,10 +57,7 @@ class MemoryChange:
 
     @classmethod
     def between(cls, base: Peaks | None, head: Peaks | None) -> "MemoryChange | None":
-        """Judge the peaks of two sides. None if a side has none.
-
-        The smallest difference between a call of the base and a call of the head counts.
-        """
+        """Judge the peaks of two sides by the two calls closest to each other. None if a side has none."""
         if base is None or head is None:
             return None
         if head.least_bytes > base.most_bytes:

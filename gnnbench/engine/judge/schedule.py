@@ -128,10 +128,7 @@ class Schedule:
 
     @property
     def needed_seconds(self) -> float:
-        """The cost of a first pair and of PAIRS_TO_AFFORD further ones with the shortest visits.
-
-        The costs of a start and of a set-up are the means so far. Returns 0 if no benchmark needs timing.
-        """
+        """The cost of a first pair and of PAIRS_TO_AFFORD with the shortest visits, by the costs so far."""
         if not self._benchmarks:
             return 0.0
         pilots = len(self._benchmarks) * (PILOT_SECONDS - SHORTEST_VISIT)

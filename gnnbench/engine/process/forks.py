@@ -13,10 +13,7 @@ _OWN = __name__.partition(".")[0]
 
 
 class Forks:
-    """The processes that this one forks in a test.
-
-    One that returns from the call ends when it forks again, as in a loop of calls, or in `leave`.
-    """
+    """Processes that this one forks; one that returns from the call ends at its next fork, or in `leave`."""
 
     def __init__(self) -> None:
         self.follows = False

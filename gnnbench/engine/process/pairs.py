@@ -39,11 +39,7 @@ class Pairs(ExitStack):
 
     @contextmanager
     def started(self, terms: Terms) -> Iterator[Pair]:
-        """Start both sides, once more if one fails to start; end them when the context ends.
-
-        Raises:
-            NotStartedError: a side that must start failed again.
-        """
+        """Start both sides, once more if one fails, or raise NotStartedError; at the end, end them."""
         at_most_seconds = 2 * self.shared.plan.timeout_seconds  # to collect the suite, one after the other
         for left in reversed(range(_STARTS)):
             pair = Pair(terms, self.shared)

@@ -174,11 +174,7 @@ class Processes:
         return child
 
     def ask_again(self, **command: Any) -> dict[str, Any]:
-        """Let a second process of the base obey a command; it is started if none runs.
-
-        Raises:
-            DiedError: there is no answer; the next command starts another one.
-        """
+        """Let a second process of the base obey; one is started if none runs, as after a DiedError."""
         try:
             if BASE_AGAIN not in self.children:
                 self._launched(BASE_AGAIN, self.terms.base)

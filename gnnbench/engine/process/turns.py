@@ -64,19 +64,13 @@ class Turns:
         return self._holding(self._inspected, only_inspected=True)
 
     def count(self) -> list[Instructions] | NotTimed:
-        """Set up, count the instructions of a call on both sides, and tear down.
-
-        Where the numbers differ, they are divided among the Python functions too.
-        """
+        """Count the instructions of a call on both sides; if they differ, those of Python functions too."""
         return self._holding(self._counted)
 
     def _holding(
         self, do: Callable[[], _Found | NotTimed], *, only_inspected: bool = False
     ) -> _Found | NotTimed:
-        """Run the test, and `do` something while both sides are inside `benchmark`.
-
-        `only_inspected`: whether the test is left then, if its call would run for nothing.
-        """
+        """Run the test, and `do` something inside `benchmark`; `only_inspected`: it may be left then."""
         found: _Found | NotTimed = no_benchmark("")
         order = self._processes.order()
         drawn, known = self._shared.rng.randrange(2**32), self._trial.inspections is not None
@@ -183,10 +177,7 @@ class Turns:
         return checked
 
     def costs(self, number: int) -> list[dict[str, Any]]:
-        """Let both sides find out what a call costs: first at once, then one after the other on one core.
-
-        `number`: how often they were asked before; each further time is on another core.
-        """
+        """Let both find out what a call costs: first (0) at once, then in turn, each time on another core."""
         if not number:
             return self._at_once(SIDES, command="cost")
         own = cores()
@@ -226,12 +217,7 @@ class Turns:
         return answers
 
     def _take(self, side: str, *, ends: bool) -> dict[str, Any]:
-        """Return the answer of a side, and note if the test has ended.
-
-        Raises:
-            DiedError: there is no answer.
-            _EndedError: the test has ended before it was timed.
-        """
+        """Return the answer of a side, and note if the test has ended, too early with an _EndedError."""
         answer = self._processes.answer(side)
         if answer["answer"] == "apart":
             raise DiedError(side, answer["reason"])

@@ -276,10 +276,7 @@ class Worker(Overrides, Instrument):
         return {"used": self._used.take(codes)} if self._used else {}
 
     def _ask(self, answer: Mapping[str, Any]) -> dict[str, Any]:
-        """Send an answer, and return the next command.
-
-        The time of the simulated machine is passed along, because both sides run on one machine.
-        """
+        """Send an answer, and return the next command; both carry the time of a simulated machine."""
         self._forks.leave()
         if answer["answer"] != "done" and self._forks.have_returned():
             self._splits = True
