@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -149,13 +150,8 @@ def timings(runs: Sequence[RunFile], names: Sequence[str]) -> SideTimings:
     for run in runs:
         columns = [run.benchmarks[name].processes if name in run.benchmarks else () for name in names]
         rows.extend(
-            [
-                (column[number].log, column[number].error)
-                if number < len(column) and column[number].is_evidence
-                else missing
-                for column in columns
-            ]
-            for number in range(max(map(len, columns), default=0))
+            [(one.log, one.error) if one and one.is_evidence else missing for one in processes]
+            for processes in zip_longest(*columns)
         )
     table = np.array(rows, dtype=float).reshape(len(rows), len(names), 2)
     return SideTimings(table[..., 0], table[..., 1])
