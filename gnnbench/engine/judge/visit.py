@@ -128,7 +128,6 @@ class Inspections:
     """Whether the code that it runs changed. It counts as affected unless it is `same`."""
 
     def __post_init__(self) -> None:
-        """Derive the status."""
         known: Status = "same" if self.same_code else "changed"
         object.__setattr__(self, "status", "unknown" if self.unknown else known)
 

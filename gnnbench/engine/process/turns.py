@@ -123,7 +123,6 @@ class Turns:
         return [answer for group in groups for answer in self._at_once(group, ends=True, **command)]
 
     def _timed(self, seconds: float, end: float) -> Visit:
-        """Calibrate both sides, and let them take turns."""
         if self.once:
             sizes, shared, seconds, end = dict.fromkeys(SIDES, Size(1, 1)), list[int](), 0.0, 0.0
         else:
