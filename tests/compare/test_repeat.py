@@ -21,7 +21,7 @@ def selected(names, known=(), repeat=GIT):
     words = [shlex.split(text) for text in (commands.ab, commands.bisect)]
     assert [one[: one.index("--")] for one in words] == [
         ["gnnbench", "ab", "git:main", ".", *repeat.options],
-        ["gnnbench", "bisect", "git:main", "git:HEAD"],
+        ["gnnbench", "bisect", "git:main", "git:HEAD", *repeat.options],
     ]
     first, second = (one[one.index("--") + 1 :] for one in words)
     assert first == second
@@ -31,6 +31,9 @@ def selected(names, known=(), repeat=GIT):
 def test_a_few_benchmarks_are_selected_by_their_ids():
     names = ids("test_a", MOST_IDS)
     assert selected(names, [*names, *ids("test_b", 1)]) == (names, MOST_IDS)
+    built = replace(GIT, options=("--effect", "0.1", "--build", "make", "--dependencies"))
+    assert selected(names, repeat=built) == (names, MOST_IDS)
+    assert not replace(GIT, options=("--plant", "5%")).commands(names).bisect, "it is in no commit"
 
 
 @pytest.mark.parametrize("count", [1, MOST_IDS, 40])
@@ -42,21 +45,12 @@ def test_all_are_selected_by_what_was_given_to_pytest(count):
     assert selected(names[:1], names[:1], unknown) == (names[:1], 1)
 
 
-def test_many_are_selected_by_a_file_a_function_or_a_word_that_selects_no_others():
+def test_many_are_selected_by_a_file_or_a_function_that_selects_no_others():
     names, others = ids("test_a", 9), ids("test_b", 3)
     assert selected(names, [*names, *others]) == (["tests/test_a.py"], 9)
     assert selected(names, [*names, *ids("test_a", 3, "test_g")]) == (["tests/test_a.py::test_f"], 9)
     mixed = [*names, others[0]]
     assert selected(mixed, [*names, *others]) == (["tests/test_a.py", others[0]], 10)
-    some = [
-        f"tests/test_{file}.py::test_f[{'pyg' if n % 2 else 'dgl'}-{n}]"
-        for file in "abcdef"
-        for n in range(4)
-    ]
-    names = [name for name in some if "pyg" in name]
-    assert selected(names, some) == (["tests", "-k", "pyg"], 12)
-    words, _ = selected(names, some, replace(GIT, pytest=("-k", "not slow")))
-    assert words == ["-k", "not slow", *names[:MOST_IDS]]
 
 
 def test_of_many_without_a_short_selection_the_first_are_named():
@@ -73,14 +67,11 @@ def test_a_selection_is_exact(bits):
     if not names:
         return
     words, count = selected(names, known)
-    if "-k" in words:
-        found = [name for name in known if words[-1] in name]
-    else:
-        found = [
-            name
-            for name in known
-            if {"tests", name, name.partition("[")[0], name.partition("::")[0]} & set(words)
-        ]
+    found = [
+        name
+        for name in known
+        if {"tests", name, name.partition("[")[0], name.partition("::")[0]} & set(words)
+    ]
     assert set(found) <= set(names)
     assert len(found) == count
 

@@ -8,7 +8,6 @@ from ..ground.errors import UsageError, unknown_name
 from ..judge.accepted import Accepted, Entry
 from ..judge.allowed import Allowed
 from ..judge.comparison import Compared
-from ..judge.memory import MemoryChange
 from ..judge.verdict import Judgement
 from ..store import run_file
 from ..store.accepted import entries_at
@@ -90,18 +89,14 @@ def entries(
         known = in_force(accepted, sides, name)
         before = [entry for entry in known if entry in committed]
         replaced |= {entry.number for entry in known if entry not in committed}
-        ratios, more_bytes = _beyond(row.judgement, before), _more_bytes(row.memory, before)
+        ratios, more_bytes, memory = _beyond(row.judgement, before), 0, row.memory
+        if memory and memory.fails:
+            accepted_bytes = sum(entry.more_bytes for entry in before)
+            more_bytes = max(memory.head_bytes - memory.base_bytes - accepted_bytes, 0)
         if not (ratios or more_bytes or row.has_other_result):
             json_io.refuse(path, f"{name} is within what {before[-1].place} accepts", "leave it out")
         new.append(Entry(name, reason, *(ratios or (1.0, 1.0, 1.0)), more_bytes, row.has_other_result))
     return new, replaced
-
-
-def _more_bytes(change: MemoryChange | None, before: Sequence[Entry]) -> int:
-    """Return by how much more memory a benchmark needs than was accepted before; 0: no more."""
-    if change is None or not change.fails:
-        return 0
-    return max(change.head_bytes - change.base_bytes - sum(entry.more_bytes for entry in before), 0)
 
 
 def _beyond(judgement: Judgement, before: Sequence[Entry]) -> tuple[float, float, float] | None:

@@ -7,10 +7,12 @@ import shlex
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
 from pathlib import Path, PurePath
+from typing import Any
 
 from ..ground import git
 from ..ground.errors import UsageError
@@ -165,14 +167,10 @@ def _set_up(project: Project) -> list[str]:
     commands += [f"{install} -r {_REQUIREMENTS}"] if (folder / _REQUIREMENTS).is_file() else []
     if not any((folder / name).exists() for name in ("pyproject.toml", "setup.py")):
         return [*commands, f"{install} pytest-benchmark"]
-    try:
-        extras = (
-            tomllib.loads(text_of(folder / "pyproject.toml"))
-            .get("project", {})
-            .get("optional-dependencies", {})
-        )
-    except tomllib.TOMLDecodeError:
-        extras = {}
+    settings: Mapping[str, Any] = {}
+    with suppress(tomllib.TOMLDecodeError):
+        settings = tomllib.loads(text_of(folder / "pyproject.toml")).get("project", {})
+    extras = settings.get("optional-dependencies", ())
     extra = next((f"[{name}]" for name in _EXTRAS if name in extras), "")
     builds = "--no-build-isolation " if "cpp_extension" in text_of(folder / "setup.py") else ""
     return [*commands, f"{install} {builds}-e '.{extra}'" if extra else f"{install} {builds}-e ."]

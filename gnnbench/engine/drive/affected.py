@@ -59,9 +59,7 @@ def run(
     listener: Listener,
     only: str | Sequence[str] | None = None,
 ) -> AffectedResult:
-    """Inspect one call of each benchmark on both sides, in one pair of processes.
-
-    If a side dies, the remaining benchmarks are inspected in a new pair.
+    """Inspect one call of each benchmark on both sides, in one pair of processes, or in more if a side dies.
 
     `only`: ids; or one id, or a part of it that no other has, for all that differs; None: inspect all.
     """

@@ -180,11 +180,11 @@ def pair(benchmarks: Iterable[Benchmark], axis: Axis) -> Paired:
     if not names:
         raise UsageError("these benchmarks have no parameters: there is nothing to compare them by")
     if not groups:
-        raise _unknown("field", axis.field, names)
+        raise unknown_name("field", axis.field, sorted(names)[:_MOST_NAMES])
     values = {value: None for group in groups.values() for value in group}
     base = next(iter(values)) if axis.base is None else axis.base
     if base not in values:
-        raise _unknown(axis.field, base, values)
+        raise unknown_name(axis.field, base, sorted(values)[:_MOST_NAMES])
     pairs, alone, ambiguous = [], 0, 0
     for (function, key), group in groups.items():
         single = {value: ids[0] for value, ids in group.items() if len(ids) == 1}
@@ -198,15 +198,8 @@ def pair(benchmarks: Iterable[Benchmark], axis: Axis) -> Paired:
     return Paired(base, tuple(pairs), alone, ambiguous)
 
 
-def _unknown(kind: str, name: str, known: Iterable[str]) -> UsageError:
-    """Return the error for an unknown name; the file may have any number of others."""
-    return unknown_name(kind, name, sorted(known)[:_MOST_NAMES])
-
-
 def fields_of(benchmark: Benchmark, axis: str = "") -> tuple[str, dict[str, str]]:
-    """Return what tells a benchmark from others: its test function, and its fields by name.
-
-    The function is an empty text if the benchmark has labels.
+    """Return what tells a benchmark apart: its test function, empty if it has labels, and its fields by name.
 
     `axis`: THREADS also divides the names of operations; else they stay as they are.
     """

@@ -1,18 +1,25 @@
-"""Confirms what a pair of processes says of a benchmark: a failure on one side, or a change of time."""
+"""Confirms what a pair of processes says of a benchmark: that a side fails, or that time or code changed."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 
 from ..ground import units
+from ..ground.cpu import RealTime
 from ..interfaces import Listener
-from ..judge import recheck
+from ..judge.control import RECHECKS, contradiction
 from ..judge.schedule import PairPlan
 from ..judge.trial import Trial
 from ..judge.verdict import Judgement
-from ..judge.visit import NotTimed, Visit
+from ..judge.visit import Inspections, NotTimed, Visit
+from ..measure.fingerprint.difference import Difference
+from ..measure.fingerprint.libraries import functions_differing
+from ..measure.fingerprint.machine_code import CONSTANTS
 from ..process.pairs import NotStartedError, Pairs
 from ..process.parents import Shared
 from ..process.processes import Processes, Terms
+from ..process.variants.builds import trapped
 from ..process.variants.child import SIDES, DiedError
 from ..process.variants.collected import Suite
 
@@ -20,6 +27,7 @@ _QUIT_SECONDS = 20.0
 RECHECK_SECONDS = 0.4
 """Length of a visit in a pair that checks a change."""
 _ONE_PLACE = "both sides use one place, such as a port or a file"
+_UNEXECUTED = "executes none of the functions that differ in compiled code"
 _COMMANDS = ("inspect", "calibrate")
 """Those that call the benchmark, in the order in which both sides get them."""
 
@@ -94,10 +102,7 @@ def _failure(processes: Processes, side: str, name: str, suite: Suite) -> str:
 def changes(
     terms: Terms, pairs: Pairs, trials: Mapping[str, Trial], verdicts: Mapping[str, Judgement]
 ) -> str:
-    """Time what is slower or faster in one process in pairs of two, and note what these contradict.
-
-    Returns a line if no time is left for that, else an empty text.
-    """
+    """Let pairs of two processes contradict what changed in one; return a line if no time is left."""
     names = [name for name, verdict in verdicts.items() if verdict.verdict in ("slower", "faster")]
     shared = pairs.shared
     if not names or shared.why_apart or shared.why_no_forks:
@@ -107,7 +112,7 @@ def changes(
     pairs.separate("what changed is timed in processes of its own")
     visits: dict[str, list[Visit]] = {name: [] for name in names}
     pair_plan = PairPlan(dict.fromkeys(names, RECHECK_SECONDS))
-    for _ in range(recheck.PAIRS):
+    for _ in range(RECHECKS):
         if shared.left_seconds() <= 0:
             break
         try:
@@ -117,5 +122,46 @@ def changes(
         for name, visit in times.visits.items():
             visits[name].append(visit)
     for name in names:
-        trials[name].contradiction = recheck.contradiction(verdicts[name], visits[name])
+        trials[name].contradiction = contradiction(verdicts[name], visits[name])
     return ""
+
+
+def unexecuted(
+    trials: Iterable[Trial], terms: Terms, pairs: Pairs, end: float
+) -> Iterator[tuple[Trial, Inspections]]:
+    """Yield benchmarks that execute none of the functions that differ in compiled code, with new inspections.
+
+    Their calls run once more, on both sides, in copies of the builds in which these functions end the
+    process, whatever calls them and in whichever thread. What comes to its end has executed the same code
+    since the libraries were loaded. Constants that such a function names belong to it; others, and variables,
+    are the same. `end`: when to cease, by RealTime.
+    """
+    differing = {trial: found for trial in trials if (found := _differing(trial.inspections))}
+    functions = {library: names for found in differing.values() for library, names in found.items()}
+    if not functions:
+        return
+    with ExitStack() as stack:
+        base, head = (stack.enter_context(trapped(side, functions)) for side in (terms.base, terms.head))
+        trees = tuple(map(str, (*base.trees, *head.trees)))
+        terms = Terms(base, head, about="changed functions: ", spared=SIDES, untimed=True, trapped=functions)
+        pair = stack.enter_context(pairs.started(terms))
+        for trial in differing:
+            in_time = not pair.broken and RealTime.seconds() < end
+            again = pair.inspect(Trial(trial.name)) if in_time else None
+            if isinstance(again, Inspections) and again.same_code:
+                loaded = (file for used in pair.used.values() for file in used["native"])
+                if all(file.startswith(trees) for file in loaded if Path(file).name in functions):
+                    yield trial, replace(again, notes=(*again.notes, _UNEXECUTED))
+
+
+def _differing(found: Inspections | None) -> Mapping[str, list[str]]:
+    """Return by library the functions that differ; empty if anything else does, or may."""
+    changed = found.work.changed if found else None
+    if not found or not changed or changed != Difference(libraries=changed.libraries):
+        return {}
+    base, head = (side["fingerprint"]["libraries"] for side in found.sides)
+    differing = {
+        name: functions_differing(base[name], head[name]) for name in base if base[name] != head[name]
+    }
+    is_known = all(names and CONSTANTS not in names for names in differing.values())
+    return differing if is_known else {}

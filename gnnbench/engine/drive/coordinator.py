@@ -44,9 +44,7 @@ def _untimed(trial: Trial) -> Decision:
     why = trial.not_timed
     if why is None or why.kind == "same code":
         return UNTIMED
-    return replace(
-        UNTIMED, judgement=Judgement("incomparable", why.text), head_fails=why.kind == "head fails"
-    )
+    return replace(UNTIMED, judgement=Judgement("incomparable", why.text))
 
 
 def _confirmed(decision: Decision, trial: Trial) -> Decision:
@@ -293,10 +291,7 @@ class _Run:
             self._notes.append(note)
 
     def _control(self, pair_plan: PairPlan, visits: Mapping[str, Visit]) -> None:
-        """Time the base of a benchmark against itself, as often as the square root of the visits so far.
-
-        The first pair is followed by none, nor is one for which the rest of the time is short.
-        """
+        """Time the base against itself, as often as the square root of the visits, while there is time."""
         is_first = not self._visits
         if is_first and (parents := self._pairs.shared.parents) and parents.sessions:
             # Two processes start at the same time, and have one session each.
@@ -331,7 +326,7 @@ class _Run:
             logs, results, on = trial.head_logs, inspected.results, self._on(trial, decision)
             notes = *inspected.work.notes(), *inspected.notes, *trial.notes
             is_reported = results and results.is_other and not results.reason.startswith(HEAD_RAISES)
-            if decision.head_fails and not is_reported:
+            if trial.not_timed and trial.not_timed.kind == "head fails" and not is_reported:
                 results = Agreement("differ", decision.judgement.reason)
             rows.append(
                 Compared(

@@ -169,7 +169,6 @@ def _number(parameter: Parameter) -> str:
 
 
 def _data(parameter: Parameter, operation: Operation, shape: str, library: str) -> str:
-    """Return a value for a parameter of a call."""
     if re.search(r"DGL.*Graph", parameter.annotation) or (
         "dgl" in operation.libraries and re.fullmatch("g|graph|block", parameter.name)
     ):

@@ -24,7 +24,6 @@ from ..process.variants.collected import Suite
 from ..process.variants.prepare import Prepared
 from . import confirm
 from .result import Result
-from .unexecuted import unexecuted
 
 ANSWER_SECONDS = 1800.0
 """Under callgrind, an import of torch and PyG takes half a minute of processor time."""
@@ -33,8 +32,6 @@ _SAME = Inspections(Work(Difference()))
 
 class Inspecting:
     """Inspects the benchmarks of a suite, but for those that files show to be unchanged.
-
-    What it knows so far is there after an interruption, too.
 
     `choose`: says which benchmarks of a suite are inspected, the most important first.
     """
@@ -61,9 +58,7 @@ class Inspecting:
         return sum(trial.from_files for trial in self.trials.values())
 
     def run(self, at_most_seconds: float = math.inf) -> None:
-        """Inspect one call of each benchmark, in one pair of processes if any is needed.
-
-        If a side dies, the remaining benchmarks are inspected in a new pair.
+        """Inspect one call of each benchmark, in one pair of processes, or in more if a side dies.
 
         `at_most_seconds`: after this time those that remain are not inspected; one is always.
         """
@@ -79,7 +74,7 @@ class Inspecting:
             if self.trials:
                 pair.check_trees()
         if not self._pairs.shared.plan.time_all:
-            for trial, found in unexecuted(self.trials.values(), self._terms, self._pairs, end):
+            for trial, found in confirm.unexecuted(self.trials.values(), self._terms, self._pairs, end):
                 trial.inspections = found
         confirm.failures(self._terms, self._pairs.shared, self._listener, self.trials.values())
 

@@ -135,7 +135,6 @@ def _level(levels: Sequence[float]) -> float:
 
 
 def _joined(results: Sequence[Result]) -> Result:
-    """Return the results of shards as one."""
     first, level = results[0], _level([part.thresholds.family_level for part in results])
     shares = [part.contention_share for part in results if part.contention_share is not None]
     return replace(

@@ -1,7 +1,6 @@
 """The commands that time benchmarks of a result again, and that find the commit which changed them."""
 
 import os
-import re
 import shlex
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -32,7 +31,7 @@ class Commands:
     ab: str
     """Compares benchmarks again."""
     bisect: str | None
-    """Finds what changed them. None if the sides are not two versions of one thing."""
+    """Finds what changed them. None if the sides are not two versions of one thing, or it was planted."""
     count: int
     """Number of benchmarks that both select: fewer than asked for if these have no short selection."""
 
@@ -56,15 +55,14 @@ class Repeat:
     """The folder in which ids of tests begin, relative to the command's."""
 
     def commands(self, names: Sequence[str], known: Collection[str] = ()) -> Commands:
-        """Return the commands for benchmarks.
-
-        `known`: ids of all benchmarks that pytest's arguments select; empty if they are not known.
-        """
+        """Return the commands for benchmarks; `known`: all that pytest's arguments select, if known."""
         words, count = self._selected(names, known)
-        ab = ["gnnbench", "ab", self.base, self.head, *self.options, "--", *words]
-        at = self.options.index("--build") if "--build" in self.options else len(self.options)
-        bisect = ["gnnbench", "bisect", *(self.ends or ()), *self.options[at : at + 2], "--", *words]
-        return Commands(shlex.join(ab), shlex.join(bisect) if self.ends else None, count)
+        ab, bisect = (
+            shlex.join(["gnnbench", command, *sides, *self.options, "--", *words])
+            for command, sides in (("ab", (self.base, self.head)), ("bisect", self.ends or ()))
+        )
+        is_in_commits = self.ends and "--plant" not in self.options
+        return Commands(ab, bisect if is_in_commits else None, count)
 
     def arguments(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the arguments of pytest that select benchmarks."""
@@ -74,15 +72,10 @@ class Repeat:
         """Return pytest's arguments, and how many of the benchmarks they select."""
         if self.places and set(names) == set(known):
             return [*self.pytest, *self.places], len(names)
-        if len(names) > MOST_IDS:
-            nodes = _nodes(names, known)
-            if len(nodes) <= MOST_IDS:
-                return [*self.pytest, *map(self._typed, nodes)], len(names)
-            word = _word(names, known)
-            if word and self.places and not any(argument.startswith("-k") for argument in self.pytest):
-                return [*self.pytest, *self.places, "-k", word], len(names)
-        shown = names[:MOST_IDS]
-        return [*self.pytest, *map(self._typed, shown)], len(shown)
+        nodes = names if len(names) <= MOST_IDS else _nodes(names, known)
+        if len(nodes) > MOST_IDS:
+            nodes = names = names[:MOST_IDS]
+        return [*self.pytest, *map(self._typed, nodes)], len(names)
 
     def _typed(self, name: str) -> str:
         """Return an id or a file as the user would type it."""
@@ -108,9 +101,7 @@ def of_runs(base: RunFile, head: RunFile, options: tuple[str, ...]) -> Repeat | 
 
 
 def ends_of(base: Variant, head: Variant, *, clean: bool) -> tuple[str, str] | None:
-    """Return good and bad end of a bisection from one side to the other. None if they are not of one kind.
-
-    The kinds are commits of the caller's repository, commits of another one, and releases of a package.
+    """Return good and bad end of a bisection: commits of one repository, or releases. None if they are none.
 
     `clean`: whether the working tree is as committed, or is not known not to be.
     """
@@ -163,11 +154,3 @@ def _file(name: str) -> str:
 
 def _function(name: str) -> str:
     return name.partition("[")[0]
-
-
-def _word(names: Sequence[str], known: Collection[str]) -> str | None:
-    """Return a word for `-k` that is in all ids and in no other known one. None if there is none."""
-    others = [name.lower() for name in set(known).difference(names)]
-    words = set.intersection(*({*re.findall(r"\w{3,}", name.partition("::")[2].lower())} for name in names))
-    fitting = [word for word in words - {"and", "not"} if others and not any(word in name for name in others)]
-    return min(fitting, key=lambda word: (-len(word), word), default=None)

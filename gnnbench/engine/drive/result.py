@@ -172,8 +172,7 @@ def kind(content: Any) -> Kind | None:
 
 def read(path: Path) -> Result:
     """Read a result."""
-    content = json_io.read(path, _REMEDY)
-    return parse(path, content)
+    return parse(path, json_io.read(path, _REMEDY))
 
 
 def parse(path: Path, content: Any) -> Result:

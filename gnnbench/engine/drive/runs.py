@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,8 @@ def compare(
     fields = differing_fields(base, head)
     mismatch = f"different environment: {describe_fields(fields)}" if fields else None
     sides = timings(base, names), timings(head, names)
-    differences = {name: _difference(_found(base, name), _found(head, name)) for name in shown}
+    found = {name: (_found(base, name), _found(head, name)) for name in shown}
+    differences = {name: _difference(*both) for name, both in found.items()}
     same_code = {name for name, one in differences.items() if one is not None and not one}
 
     def judged() -> dict[str, Judgement]:
@@ -76,7 +78,7 @@ def compare(
         judgements[name] = replace(SAME_CODE, base_processes=counts[0], head_processes=counts[1])
     return Comparison(
         [
-            _row(name, _found(base, name), _found(head, name), judgements[name], mismatch, differences[name])
+            _row(name, *found[name], judgements[name], mismatch, differences[name])
             for name in names
             if name in shown
         ]
@@ -135,10 +137,7 @@ def _difference(base: list[Benchmark], head: list[Benchmark]) -> Difference | No
 
 
 def _fingerprint(side: list[Benchmark]) -> Fingerprint | None:
-    """Return the fingerprint that all files of a side have. None if there is no such fingerprint.
-
-    In a record, the first file has that of all.
-    """
+    """Return the fingerprint of all files of a side; in a record, the first has it. None if there is none."""
     parts = [benchmark.part for benchmark in side]
     prints = [part.comparable_fingerprint for part in parts if part.fingerprint or part.no_fingerprint]
     return prints[0] if prints and all(row == prints[0] for row in prints) else None
@@ -151,13 +150,8 @@ def timings(runs: Sequence[RunFile], names: Sequence[str]) -> SideTimings:
     for run in runs:
         columns = [run.benchmarks[name].processes if name in run.benchmarks else () for name in names]
         rows.extend(
-            [
-                (column[number].log, column[number].error)
-                if number < len(column) and column[number].is_evidence
-                else missing
-                for column in columns
-            ]
-            for number in range(max(map(len, columns), default=0))
+            [(one.log, one.error) if one and one.is_evidence else missing for one in processes]
+            for processes in zip_longest(*columns)
         )
     table = np.array(rows, dtype=float).reshape(len(rows), len(names), 2)
     return SideTimings(table[..., 0], table[..., 1])
@@ -181,10 +175,10 @@ def _row(
         notes = (f"{redefined.partition(':')[0]}, but it runs the same code",) if redefined else ()
         work = Work(difference)
         return Compared(name, judgement, seconds(head), notes=notes, labels=head[0].labels, work=work)
-    measured = _measured_differently(base, head)
+    ways = _change(base, head, lambda benchmark: benchmark.estimand)
+    measured = without_times(base + head) or (f"measured differently: {ways}" if ways else None)
     contended = contended_on(head, "head") or contended_on(base, "base")
-    hindrance = mismatch or redefined or measured or contended
-    if hindrance:
+    if hindrance := mismatch or redefined or measured or contended:
         judgement = Judgement(
             "incomparable",
             hindrance,
@@ -219,13 +213,6 @@ def _redefined(base: list[Benchmark], head: list[Benchmark]) -> str | None:
         return None  # gnnbench did not time all
     change = _change(base, head, lambda benchmark: benchmark.part.definition_hash)
     return f"different definition of the benchmark: hash {change}" if change else None
-
-
-def _measured_differently(base: list[Benchmark], head: list[Benchmark]) -> str | None:
-    if reason := without_times(base + head):
-        return reason
-    change = _change(base, head, lambda benchmark: benchmark.estimand)
-    return f"measured differently: {change}" if change else None
 
 
 def without_times(benchmarks: Sequence[Benchmark]) -> str | None:

@@ -127,10 +127,7 @@ def _accepting(row: Compared, entries: Sequence[Entry], thresholds: Thresholds) 
 def _excusing_memory(
     name: str, change: MemoryChange, entries: Sequence[Entry], settings: Settings
 ) -> MemoryChange:
-    """Excuse more memory within the limit of the settings, or as far as entries accept it.
-
-    Peaks are exact, so there is no interval. A difference that would give no verdict is accepted too.
-    """
+    """Excuse more memory within the limit, or as far as entries accept it, and what gives no verdict."""
     if not change.fails:
         return change
     share = settings.value("more_memory", name) or MOST_SHARE
@@ -168,10 +165,7 @@ def _accepting_results(agreement: Agreement | None, entries: Sequence[Entry]) ->
 
 
 def _refusing(row: Compared) -> Compared:
-    """Return a benchmark without a verdict on its time if it has a different output; no rule excuses that.
-
-    Why it could not be timed, for example as its test fails, is told too.
-    """
+    """Return a benchmark without a verdict on its time if its output is another, which no rule excuses."""
     if not row.has_other_result:
         return row
     assert row.results

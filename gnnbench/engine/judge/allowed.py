@@ -46,10 +46,7 @@ class Allowed:
         return ratio, ratio / factor, ratio * factor
 
     def is_exceeded(self, judgement: Judgement, thresholds: Thresholds) -> bool:
-        """Tell whether a benchmark that is slower takes longer than this.
-
-        By at least the minimum effect of interest, and by more than both intervals allow for.
-        """
+        """Tell whether it takes longer, by the minimum effect of interest and by more than both intervals."""
         ratio, low, _ = self.beyond(judgement)
         return low > 1 and ratio >= 1 + thresholds.effect
 

@@ -129,7 +129,6 @@ def _rank(row: Compared) -> tuple[float, str]:
 
 
 def _least(counts: Mapping[str, int]) -> tuple[str, ...]:
-    """Return the names with the lowest count."""
     fewest = min(counts.values(), default=0)
     return tuple(name for name, count in counts.items() if count == fewest)
 

@@ -55,11 +55,6 @@ class Timing:
         return PairCounts(self.pairs, excluded, self.rounds, self.layouts, self.seconds, self.decided)
 
     @property
-    def has_too_few_pairs(self) -> bool:
-        """Whether more pairs are needed for a verdict, however small the interval is."""
-        return self.estimate.pairs < self.estimate.fewest
-
-    @property
     def looks_changed(self) -> bool:
         """Whether its ratio is slower or faster by the effect, as far as is known."""
         return abs(self.estimate.log_ratio) >= math.log1p(self.thresholds.effect)
@@ -82,10 +77,7 @@ class Choosing:
 
     @cached_property
     def extra(self) -> Mapping[str, float]:
-        """The mean cost of each visit beyond its planned time: set-up, calibration, long blocks.
-
-        Where it is unknown, it is that of the median benchmark.
-        """
+        """The mean cost of a visit beyond its planned time; without visits, the median of the others."""
         known = {
             name: max(state.seconds - state.asked, 0.0) / state.pairs
             for name, state in self.benchmarks.items()
@@ -106,9 +98,7 @@ class Choosing:
     def chosen(self, half: float) -> tuple[Sequence[str], int]:
         """Return the benchmarks of the next pair, and how many share the rest of the budget.
 
-        Those that are likely slower come first, while this takes no verdict from the others.
-
-        `half`: what they leave of the budget, in seconds.
+        Those likely slower come first, while this takes no verdict from the others and leaves `half`.
         """
         likely = [name for name in self.undecided if self.benchmarks[name].is_likely]
         first = [name for name in likely if self._lacks_pairs(name)]
@@ -132,10 +122,7 @@ class Choosing:
 
     @cached_property
     def _ranked(self) -> Sequence[str]:
-        """The undecided benchmarks, those that come next first.
-
-        None gets twice PAIRS_TO_AFFORD while another lacks pairs.
-        """
+        """The undecided ones, the next first; none gets twice PAIRS_TO_AFFORD while another lacks pairs."""
         names = self.undecided
         if any(map(self._lacks_pairs, names)):
             names = [name for name in names if self.benchmarks[name].pairs < 2 * PAIRS_TO_AFFORD - 1]

@@ -86,7 +86,6 @@ class RatioEstimate:
 
 
 NOTHING = RatioEstimate(0.0, math.nan, 0.0, 0, Outliers(), math.nan, shrunk=False, agreeing=0.0)
-"""Of a benchmark that was not measured."""
 
 
 def judged(

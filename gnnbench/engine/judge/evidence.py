@@ -33,7 +33,6 @@ _WITHIN_FREEDOM = 16.0
 _DISAGREEING = 4.0
 """Two estimates are taken to agree up to this squared distance over its variance."""
 _VARIANCES = np.concatenate([[0.0], np.geomspace(1e-8, 10.0, 64)])
-"""Variances between pairs that are tried."""
 
 
 class Evidence:
@@ -65,9 +64,8 @@ class Evidence:
     def _table(self) -> tuple[Array, NDArray[np.bool_], Array, Array, Array]:
         """Return the log ratios, and the noise within visits.
 
-        Returns:
-            Log ratios and blocks [2, pairs, m]; which pairs are kept [pairs, m]; noise of a block [m]; its
-            degrees of freedom [m]; degrees of freedom used up by weighting the two estimates [m].
+        Log ratios and blocks [2, pairs, m]; which pairs are kept [pairs, m]; noise of a block, its degrees of
+        freedom, and those used up by weighting the two estimates [m].
         """
         base, head, turns, *noises, blocks = self._measured
         noise = np.stack(noises)
@@ -144,14 +142,9 @@ class Evidence:
 def _scatter(apart: Array, turns: Array, blocks: Array) -> tuple[Array, Array, Array, Array]:
     """Return how far the ratio of the times is from that of the turns, and how this varies between visits.
 
-    Args:
-        apart: log ratio of the times minus that of the turns [pairs, m].
-        turns: log ratio of the turns [pairs, m].
-        blocks: number of blocks, 0 for pairs that are excluded [pairs, m].
-
-    Returns:
-        In units of the noise of a block: square of the mean distance; sum of squares around the mean; sum of
-        products with the turns; degrees of freedom [m].
+    In units of the noise of a block [m]: square of the mean distance; sum of squares around the mean; sum of
+    products with the turns; degrees of freedom. `apart`: log ratio of the times minus that of the turns.
+    `blocks`: 0 for pairs that are excluded [pairs, m].
     """
     there = blocks > 0
     weight = np.maximum(blocks.sum(axis=0), 1)
@@ -173,15 +166,8 @@ def _least_noise(
     If the ratio of the turns differs from it by more than noise explains, as it does where the shares of two
     modes have changed, the difference counts as bias.
 
-    Args:
-        of_location: variance per block of the ratio of the times [m]; NaN where it is unknown.
-        shared: covariance of both.
-        of_turns: variance per block of the ratio of the turns.
-        scatter: variation between visits, from `_scatter`.
-
-    Returns:
-        Weight of the ratio of the times, 0 to 1, and 1 where nothing is known [m]; mean squared error of a
-        visit of one block [m].
+    Returns the weight of the ratio of the times, 0 to 1, and 1 where nothing is known; and the mean squared
+    error of a visit of one block [m]. The first three arguments are variances and covariance per block [m].
     """
     apart, squares, products, degrees_of_freedom = scatter
     all_freedom = _WITHIN_FREEDOM + degrees_of_freedom

@@ -26,10 +26,7 @@ _LONE_FACTOR = 2.0
 
 @dataclass(frozen=True)
 class SideTimings:
-    """The estimates of all processes of a side.
-
-    NaN: the process has no estimate.
-    """
+    """The estimates of all processes of a side; NaN: the process has none."""
 
     logs: Array
     """Natural logarithm of the estimate in nanoseconds [processes, benchmarks]."""
@@ -147,12 +144,8 @@ def moderated(sides: Sequence[Array], noise: Array) -> ProcessVariance:
     """Estimate the variance between processes of each benchmark, shrunk towards that of all benchmarks.
 
     All benchmarks are taken to have the same variance between processes, on top of the variance within a
-    process, which each benchmark knows from its own blocks.
-
-    Args:
-        sides: log estimates [processes, m] of the same m benchmarks, NaN where one was not measured; only the
-            variation within a side counts.
-        noise: variance within a process [m]; NaN where it is unknown.
+    process (`noise` [m], NaN where it is unknown), which each benchmark knows from its own blocks. Of the log
+    estimates of the sides [processes, m], only the variation within a side counts.
     """
     residuals = np.concatenate([side - mean(side) for side in sides])
     freedom = sum(np.maximum(np.isfinite(side).sum(axis=0) - 1, 0) for side in sides).astype(float)

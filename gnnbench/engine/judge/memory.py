@@ -25,11 +25,6 @@ class Peaks:
     least_bytes: int
     most_bytes: int
 
-    @property
-    def spread_bytes(self) -> int:
-        """Largest difference between two calls."""
-        return self.most_bytes - self.least_bytes
-
     @classmethod
     def of(cls, saved: Mapping[str, int] | None) -> "Peaks | None":
         """Read the `memory` of a benchmark's counters, see docs/formats.md."""
@@ -62,10 +57,7 @@ class MemoryChange:
 
     @classmethod
     def between(cls, base: Peaks | None, head: Peaks | None) -> "MemoryChange | None":
-        """Judge the peaks of two sides. None if a side has none.
-
-        The smallest difference between a call of the base and a call of the head counts.
-        """
+        """Judge the peaks of two sides by the two calls closest to each other. None if a side has none."""
         if base is None or head is None:
             return None
         if head.least_bytes > base.most_bytes:
@@ -75,7 +67,7 @@ class MemoryChange:
         else:
             both = min(base.most_bytes, head.most_bytes)  # a value that both sides reach
             return cls("same memory", both, both)
-        spread = max(base.spread_bytes, head.spread_bytes)
+        spread = max(side.most_bytes - side.least_bytes for side in (base, head))
         if not differs(before, after) or abs(after - before) < _SPREADS * spread:
             return cls("same memory", before, after)
         return cls("more memory" if after > before else "less memory", before, after)

@@ -101,10 +101,7 @@ class Outliers:
 
 
 def kept(base: Array, head: Array) -> NDArray[np.bool_]:
-    """Return which pairs are kept [pairs, m]; the median pair always is.
-
-    `base`: log times of the base [pairs, m]; NaN where it was not measured.
-    """
+    """Return which pairs are kept [pairs, m]; the median pair always is. NaN: it was not measured."""
     return _near(head - base - _middle(head - base))
 
 
@@ -160,10 +157,7 @@ def _middle(log_ratios: Array) -> Array:
 
 
 def _modes(base: Array, head: Array, excluded: int) -> Modes | None:
-    """Find the widest gap between the times of all processes; return the modes if there are two.
-
-    `excluded`: number of excluded pairs; two modes must explain most of them.
-    """
+    """Return two modes if the widest gap between the times of all processes explains most excluded pairs."""
     levels = np.sort(np.concatenate([base, head]))
     fewest = max(_FEWEST_OF_A_MODE, math.ceil(_OFTEN * len(levels)))
     gaps = (levels[1:] - levels[:-1])[fewest - 1 : len(levels) - fewest]

@@ -65,10 +65,8 @@ def posterior(
 ) -> list[Interval]:
     """Return what is known of one benchmark, in the order of the candidates, from 0 to the last, the bad end.
 
-    Args:
-        same: two candidates each, between which nothing changes; they count as measured.
-        least: the least change of the level that counts, as a logarithm.
-        sign: 1 if the bad end, which was observed, is slower than the good one, -1 if it is faster.
+    `same`: two candidates each, between which nothing changes; they count as measured. `least`: the least
+    change of the level that counts. `sign`: 1 if the bad end, which was observed, is slower, -1 if faster.
     """
     by_position: dict[int, list[Observation]] = {position: [] for position in (0, *chain(*same))}
     for observation in observations:

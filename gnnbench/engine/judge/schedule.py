@@ -56,12 +56,9 @@ class Decision:
 
     judgement: Judgement
     counts: PairCounts
-    head_fails: bool = False
-    """Whether the head fails, alone too, and the base does not."""
 
 
 SAME_CODE = Decision(SAME, PairCounts(0, 0, 0, 0, 0.0))
-"""Of a benchmark for which both sides run the same code."""
 
 
 class Schedule:
@@ -69,13 +66,8 @@ class Schedule:
 
     The first pair measures each benchmark. Then those that are likely slower have pairs of their own, up to
     PAIRS_TO_AFFORD and in half of the budget, where this takes no verdict from the others. If the budget is
-    too small for verdicts on all, each gets a pair, and the first ones get the rest.
-
-    Args:
-        names: the benchmarks, the most important first. All of them count in the simultaneous interval,
-            except those that `leave_out` removes.
-        allowed: how much slower benchmarks may be.
-        likely: those that are likely slower.
+    too small for verdicts on all, each gets a pair, and the first of `names` get the rest. All count in the
+    simultaneous interval, except those that `leave_out` removes.
     """
 
     def __init__(
@@ -136,10 +128,7 @@ class Schedule:
 
     @property
     def needed_seconds(self) -> float:
-        """The cost of a first pair and of PAIRS_TO_AFFORD further ones with the shortest visits.
-
-        The costs of a start and of a set-up are the means so far. Returns 0 if no benchmark needs timing.
-        """
+        """The cost of a first pair and of PAIRS_TO_AFFORD with the shortest visits, by the costs so far."""
         if not self._benchmarks:
             return 0.0
         pilots = len(self._benchmarks) * (PILOT_SECONDS - SHORTEST_VISIT)
@@ -282,7 +271,8 @@ class Schedule:
 
 def _advised(timing: Timing, enough: str) -> Judgement:
     """Add to a judgement of too few pairs what gives time for more, if anything is needed for that."""
-    judgement, few = timing.judgement, timing.has_too_few_pairs or not timing.judgement.judged
+    judgement, estimate = timing.judgement, timing.estimate
+    few = estimate.pairs < estimate.fewest or not judgement.judged
     if judgement.verdict != "undecided" or not few or not enough:
         return judgement
     which = "which decide large changes, and small ones only where pairs differ little"

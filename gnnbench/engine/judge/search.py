@@ -32,7 +32,6 @@ class Search:
     same: list[tuple[int, int]] = field(default_factory=list)
     """Two candidates each, the first before the second, that run the same code, as do those between them."""
     broken: set[int] = field(default_factory=set)
-    """Candidates that cannot be measured."""
 
     @property
     def intervals(self) -> list[Interval]:

@@ -32,6 +32,7 @@ def shrunk(
     These are the moderated variances of Smyth (Statistical Applications in Genetics and Molecular Biology 3,
     2004). Benchmarks of the same process are not independent: a slow machine slows all of them. So the
     degrees of freedom are at most Satterthwaite's for dependent estimates; see `independent_benchmarks`.
+    Returns the shrunk variances and their degrees of freedom [m].
 
     Args:
         squares: sums of squared residuals [m]; positive for at least FEWEST_TO_POOL benchmarks.
@@ -40,9 +41,6 @@ def shrunk(
         sides: the values whose residuals were squared [processes, m] for each side.
         most_freedom: limit of the degrees of freedom, unless a benchmark has more of its own.
         part: of the independent benchmarks that counts, at least one.
-
-    Returns:
-        The shrunk variances and their degrees of freedom [m].
     """
     known = (own > 0) & (squares > 0)
     prior, prior_freedom = prior_of(squares[known] / own[known] / expected[known], own[known])
@@ -58,10 +56,7 @@ def independent_benchmarks(sides: Sequence[Array], variance: Array) -> float:
 
     This is (tr C)^2 / tr(C^2) of the covariance C between benchmarks, over processes that ran the whole
     suite. tr(C^2) is corrected for its bias with few processes (Bai and Saranadasa, Statistica Sinica 1996).
-
-    Args:
-        sides: log estimates [processes, m] of the same m benchmarks, NaN where one was not measured.
-        variance: of each benchmark [m]; benchmarks with variance 0 or NaN do not count.
+    Benchmarks with variance 0 or NaN [m] do not count.
     """
     residuals, freedom = [], 0
     for side in sides:

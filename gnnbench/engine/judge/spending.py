@@ -26,10 +26,7 @@ class Spending:
     """Exponent in 1 / (1 + (middle / information) ** steepness)."""
 
     def share(self, information: float, time: float) -> float:
-        """Return the fraction of the error rate that may be spent by now.
-
-        `information` is positive, in the unit of `middle`, and `time` the elapsed fraction of the budget.
-        """
+        """Return the fraction of the error rate that may be spent; `time`: the elapsed one of the budget."""
         return max(1 / (1 + (self.middle / information) ** self.steepness), min(time, 1.0) ** 2)
 
 
@@ -50,10 +47,7 @@ class Boundary:
         """Distribution of the statistic at the last analysis, if it never crossed."""
 
     def tail(self, information: float, share: float) -> float | None:
-        """Spend on one interim analysis, and return its tail probability. Returns None if it is too early.
-
-        `information` is positive, in any unit, and `share` the fraction that may be spent by now.
-        """
+        """Spend up to a share of the error on an analysis; return its tail probability. None if too early."""
         if information < self._information * _GROWTH:
             return None
         spent = self._error * share

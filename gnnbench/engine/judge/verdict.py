@@ -126,7 +126,6 @@ class Judgement:
 
 
 SAME_CODE = Judgement("same", "runs the same code", same_code=True)
-"""Both sides run the same code."""
 
 
 def confirmed(judgement: Judgement, fresh: int) -> Judgement:
@@ -148,11 +147,7 @@ def judge_ratio(
     family: int,
     least: float = 0.0,
 ) -> Judgement:
-    """Judge a log ratio by its standard error.
-
-    `least`: the caller accepts slower or faster only above this log ratio; it raises the minimum
-    detectable effect.
-    """
+    """Judge a log ratio by its standard error; up to `least` the caller takes no slower or faster."""
     own = _own(error, degrees_of_freedom, thresholds)
     wide = error * _quantile((1 - thresholds.family_level) / 2 / family, degrees_of_freedom)
     effect = math.log1p(thresholds.effect)

@@ -135,7 +135,6 @@ class Inspections:
     """Whether the code that it runs changed. It counts as affected unless it is `same`."""
 
     def __post_init__(self) -> None:
-        """Derive the status."""
         known: Status = "same" if self.same_code else "changed"
         object.__setattr__(self, "status", "unknown" if self.unknown else known)
 
@@ -301,9 +300,6 @@ def _without_each(values: Array, quantile: float) -> Array:
 
 @functools.cache
 def _weights(n: int, quantile: float) -> Array:
-    """Return the Harrell-Davis weights of n order statistics [n]: differences of the beta distribution.
-
-    scipy.stats.mstats.hdquantiles gives the same quantiles, but importing it takes a second.
-    """
+    """Return the Harrell-Davis weights of n order statistics [n]; scipy's own take a second to import."""
     ends = special.betainc((n + 1) * quantile, (n + 1) * (1 - quantile), np.arange(n + 1) / n)
     return np.diff(ends)

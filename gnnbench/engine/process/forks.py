@@ -13,14 +13,10 @@ _OWN = __name__.partition(".")[0]
 
 
 class Forks:
-    """The processes that this one forks in a test.
-
-    One that returns from the call ends when it forks again, as in a loop of calls, or in `leave`.
-    """
+    """Processes that this one forks; one that returns from the call ends at its next fork, or in `leave`."""
 
     def __init__(self) -> None:
         self.follows = False
-        """Whether forks are followed."""
         self._pid = os.getpid()
         self._pipe: tuple[int, int] | None = None
         """Each process that was forked since it was last read has its second end."""

@@ -40,12 +40,10 @@ class Held:
     """Whether a block executes nothing but its calls."""
     iterations: int | None = None
     """Iterations of a round, if the benchmark sets them."""
-    inspects = True
-    """Whether a call can be inspected; otherwise it runs to be timed only."""
     unseen: str | None = None
     """Why no call is inspected; None: it is."""
     no_calls = ""
-    """Why there are no calls beside those that are timed; empty: there are."""
+    """Why there are no calls beside those that are timed, so that none can be inspected; empty: there are."""
 
     def __init__(self, fixture: Any, layouts: Layouts, clock: Clock, *, stays: bool) -> None:
         self._fixture, self._layouts, self._clock = fixture, layouts, clock
@@ -58,7 +56,6 @@ class Held:
         self.codes: Sequence[Sequence[CodeType]] = ()
         """By recorded call, the code of the functions that ran; empty: it is not known."""
         self._obey: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {}
-        """By command, what answers it."""
 
     def renew(self) -> None:
         """Copy the inputs to another place, unless they must or can only stay in place."""
@@ -112,7 +109,8 @@ class Held:
             "return": lambda command: self._return(command, scope or {}, tested, fixed=fixed),
             "save": self._save,
         }
-        command = ask({"answer": "ready", "once": self.once, "again": again, "inspects": self.inspects})
+        ready = {"answer": "ready", "once": self.once, "again": again, "inspects": not self.no_calls}
+        command = ask(ready)
         while command["command"] != "next":
             command = ask(self.obey(command))
         if command.get("leave"):
@@ -195,9 +193,9 @@ class Held:
         if self.no_calls:
             return {"answer": "nothing returned", "reason": self.no_calls}
         from ..ground.outputs import TooMuchError
-        from ..measure.returned.calls import ALL_NEW, NONE_NEW, ComparedCalls
+        from ..measure.returned.calls import NONE_NEW, ComparedCalls
 
-        level = NONE_NEW if fixed else command.get("level", ALL_NEW)
+        level = NONE_NEW if fixed else command["level"]
         if self._inputs:
             self._inputs.restore()
         self.renew()
@@ -268,7 +266,6 @@ class Whole(Held):
 
     warms = False
     iterations = 1
-    inspects = False
 
     def __init__(self, fixture: Any, layouts: Layouts, clock: Clock, reason: str) -> None:
         self.unseen = self.no_calls = why_unseen(reason)
@@ -327,7 +324,6 @@ class Once(Repeated):
 
     once = True
     warms = False
-    inspects = False
     no_calls = "benchmark.pedantic asks for one round"
 
     def __init__(self, fixture: Any, layouts: Layouts, clock: Clock, asked: Pedantic) -> None:

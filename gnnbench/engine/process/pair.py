@@ -32,10 +32,7 @@ _Found = TypeVar("_Found")
 
 
 class Pair(Processes):
-    """A pair of fresh processes, one per side, in which benchmarks are visited one after the other.
-
-    On exit, they have ended, whatever happened.
-    """
+    """A pair of fresh processes, in which benchmarks are visited; on exit, they have ended in any case."""
 
     def __init__(self, terms: Terms, shared: Shared, parents: Parents | None = None) -> None:
         super().__init__(terms, shared, parents)

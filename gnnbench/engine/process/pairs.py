@@ -44,11 +44,7 @@ class Pairs(ExitStack):
 
     @contextmanager
     def started(self, terms: Terms) -> Iterator[Pair]:
-        """Start both sides, once more if one fails to start; end them when the context ends.
-
-        Raises:
-            NotStartedError: a side that must start failed again.
-        """
+        """Start both sides, once more if one fails, or raise NotStartedError; at the end, end them."""
         at_most_seconds = 2 * self.shared.plan.timeout_seconds  # to collect the suite, one after the other
         for left in reversed(range(_STARTS)):
             pair = self._taken(terms)
@@ -100,9 +96,9 @@ class Pairs(ExitStack):
         failures: dict[str, NotTimed] = {}
         settled_seconds = 0.0
         with self.started(terms) as pair:
-            begin, of = self._passed(), len(pair_plan.seconds)
+            begin, of = self.shared.now(), len(pair_plan.seconds)
             for number, (name, seconds) in enumerate({} if pair.broken else pair_plan.seconds.items(), 1):
-                late = self._passed() - begin > pair_plan.at_most_seconds
+                late = self.shared.now() - begin > pair_plan.at_most_seconds
                 if (late and number > 1) or self.shared.left_seconds() <= 0:
                     break
                 self._listener.step(
@@ -153,7 +149,3 @@ class Pairs(ExitStack):
         with Pair(terms, self.shared, self.shared.parents.of_base()) as pair:
             result = None if pair.broken else pair.visit(trial, seconds, longest_seconds)
         return result if isinstance(result, Visit) else None
-
-    def _passed(self) -> float:
-        """Return seconds, those of a simulated machine included."""
-        return RealTime.seconds() + self.shared.fake_seconds

@@ -30,7 +30,6 @@ class Parents:
     """By side; the same one if it is of both."""
     collected: dict[str, dict[str, Any]]
     """By side, what it says of the tests that it has collected."""
-    loaded: dict[str, tuple[str, ...]]
     sides: tuple[Prepared, Prepared]
     seconds: float
     """How long their start took."""
@@ -46,7 +45,6 @@ class Parents:
         return Parents(
             dict.fromkeys(SIDES, self.children[base]),
             dict.fromkeys(SIDES, self.collected[base]),
-            dict.fromkeys(SIDES, self.loaded[base]),
             (self.sides[0], self.sides[0]),
             self.seconds,
             sessions=sessions,

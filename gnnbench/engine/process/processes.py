@@ -18,6 +18,8 @@ from .variants.prepare import Prepared
 
 BASE_AGAIN = "a second process of the base"
 """In place of a side: what differs between it and the base is no difference of the head."""
+SEED = 0
+"""Of the random numbers of a call that is inspected or counted: so those of several pairs are alike."""
 _HASH_SEED = "PYTHONHASHSEED"
 _OWN_VARIABLES = "GNNBENCH_"
 """Their beginning; what they set is another part of a fingerprint."""
@@ -89,13 +91,11 @@ class Processes:
         """Start them; return by side what it says of the tests that it has collected."""
         shared, given = self.shared, (self.terms.base, self.terms.head)
         parents = self._parents or (shared.parents_of(given) if self._forks else None)
+        if self._forks and not parents and not shared.why_apart:
+            parents = self._start_together(given)
         if parents:
             self._fork(parents)
             return parents.collected
-        if self._forks and not shared.why_apart and self._start_together(given):
-            assert shared.parents
-            self._fork(shared.parents)
-            return shared.parents.collected
         begin = RealTime.seconds()
         if not self._fresh:
             self.launch(sides)
@@ -106,17 +106,17 @@ class Processes:
             shared.why_no_forks = next((why for one in answers.values() if (why := one["why_no_forks"])), "")
             if not shared.why_no_forks:
                 seconds = RealTime.seconds() - begin
-                shared.parents = Parents(self._fresh, collected, self.loaded, given, seconds)
+                shared.parents = Parents(self._fresh, collected, given, seconds)
                 self._fork(shared.parents)
         return collected
 
-    def _start_together(self, sides: tuple[Prepared, Prepared]) -> bool:
-        """Start a process with both sides; return whether it can be forked, or else note why it cannot."""
+    def _start_together(self, sides: tuple[Prepared, Prepared]) -> Parents | None:
+        """Start a process with both sides. Returns None, and notes why, if it cannot be forked."""
         base, head = sides
         shared, begin = self.shared, RealTime.seconds()
         if base.environment != head.environment or base.versions != head.versions:
             shared.why_apart = "the sides differ in variables or installed packages"
-            return False
+            return None
         order = self.order()
         child = self._launched(SIDES[0], self._given[order[0]], [*order, SIDES[0]])
         try:
@@ -129,17 +129,17 @@ class Processes:
         shared.why_no_forks = next((why for session in answers if (why := session.get("why_no_forks"))), "")
         if shared.why_apart or shared.why_no_forks:
             child.stop()
-            return False
+            return None
         sessions = {side: order.index(side) for side in SIDES}
         collected = {side: answers[number] for side, number in sessions.items()}
-        loaded = {side: tuple(collected[side]["loaded"]) for side in SIDES}
         children, seconds = dict.fromkeys(SIDES, child), RealTime.seconds() - begin
-        shared.parents = Parents(children, collected, loaded, sides, seconds, sessions=sessions)
-        return True
+        shared.parents = Parents(children, collected, sides, seconds, sessions=sessions)
+        return shared.parents
 
     def _fork(self, parents: Parents) -> None:
         """Fork both from their parents, or one process that has both."""
-        self.children, self.loaded, self.sessions = {}, {**parents.loaded}, parents.sessions
+        self.children, self.sessions = {}, parents.sessions
+        self.loaded = {side: tuple(answer["loaded"]) for side, answer in parents.collected.items()}
         seconds = self.shared.plan.timeout_seconds
         try:
             for side in SIDES[:1] if self.sessions else self.order():
@@ -183,11 +183,7 @@ class Processes:
         return child
 
     def ask_again(self, **command: Any) -> dict[str, Any]:
-        """Let a second process of the base obey a command; it is started if none runs.
-
-        Raises:
-            DiedError: there is no answer; the next command starts another one.
-        """
+        """Let a second process of the base obey; one is started if none runs, as after a DiedError."""
         try:
             if BASE_AGAIN not in self.children:
                 self._launched(BASE_AGAIN, self.terms.base)

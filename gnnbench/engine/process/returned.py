@@ -131,7 +131,6 @@ class _Comparing:
         )
 
     def _compare_all(self) -> None:
-        """Compare what the calls returned, and what they do beside that."""
         base, head = self._sides
         self._compare(GIVEN)
         self._compare_shared()

@@ -4,37 +4,23 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..ground.cpu import cores
-from ..ground.files import no_room
-from ..judge.comparison import Agreement, not_compared
 from ..judge.instructions import InstructionChange
 from ..judge.trial import Trial
 from ..judge.visit import Inspections, Kind, NotTimed, Size, Visit, lower
 from ..measure.clock import alternate
 from ..measure.instructions.counting import Instructions, read_frames
 from .forks import RETURN
-from .processes import BASE_AGAIN, Processes
-from .returned import agreement, depends_on_process, head_refuses
-from .unsteady import unsteady_places
+from .outputs import Outputs
+from .processes import SEED, Processes
 from .variants.child import SIDES, DiedError
 
 SAME_CODE = NotTimed("same code", "runs the same code")
 _NO_CALL = "it never calls `benchmark`"
-_SEED = 0
-"""Of the random numbers of a call that is inspected or counted: so those of several pairs are alike."""
 _FAR = 20
 """If a side is faster or slower by more than this factor, its rounds have a number of calls of their own."""
-
-_EVER = 1e12
-"""Seconds: as a number of JSON."""
 _COSTS = 3
 """How often is asked at most what a call costs."""
 
@@ -78,23 +64,17 @@ class Turns:
         return self._holding(self._inspected, only_inspected=True)
 
     def count(self) -> list[Instructions] | NotTimed:
-        """Set up, count the instructions of a call on both sides, and tear down.
-
-        Where the numbers differ, they are divided among the Python functions too.
-        """
+        """Count the instructions of a call on both sides; if they differ, those of Python functions too."""
         return self._holding(self._counted)
 
     def _holding(
         self, do: Callable[[], _Found | NotTimed], *, only_inspected: bool = False
     ) -> _Found | NotTimed:
-        """Run the test, and `do` something while both sides are inside `benchmark`.
-
-        `only_inspected`: whether the test is left then, if its call would run for nothing.
-        """
-        found: _Found | NotTimed | None = None
+        """Run the test, and `do` something inside `benchmark`; `only_inspected`: it may be left then."""
+        found: _Found | NotTimed = no_benchmark("")
         order = self._processes.order()
         drawn, known = self._shared.rng.randrange(2**32), self._trial.inspections is not None
-        seed = drawn if known else _SEED
+        seed = drawn if known else SEED
         answers = self._untimed(
             order,
             command="run",
@@ -113,7 +93,7 @@ class Turns:
             self._end(group)
         if failures := {side: failure for side, failure in self._ended.items() if failure}:
             return joined(failures)
-        return no_benchmark("") if found is None else found
+        return found
 
     def _end(self, sides: Sequence[str]) -> None:
         while going := [side for side in sides if side not in self._ended]:
@@ -139,21 +119,17 @@ class Turns:
 
     def _untimed(self, sides: Sequence[str], **command: Any) -> list[dict[str, Any]]:
         """Return the answers to a command that is not timed: both sides may run at once."""
-        answers = []
-        for group in [sides] if self._together else [[side] for side in sides]:
-            for side in group:
-                self._processes.send(side, **command)
-            answers += [self._take(side, ends=True) for side in group]
-        return answers
+        groups = [sides] if self._together else [[side] for side in sides]
+        return [answer for group in groups for answer in self._at_once(group, ends=True, **command)]
 
     def _timed(self, seconds: float, end: float) -> Visit:
-        """Calibrate both sides, and let them take turns."""
-        sizes, shared = (dict.fromkeys(SIDES, Size(1, 1)), []) if self.once else self._calibrated()
         if self.once:
-            seconds, end = 0.0, 0.0
+            sizes, shared, seconds, end = dict.fromkeys(SIDES, Size(1, 1)), list[int](), 0.0, 0.0
+        else:
+            sizes, shared = self._calibrated()
         if sessions := self._processes.sessions:
             seed = self._core_rng.randrange(2**32)
-            terms = {"seconds": seconds, "end": min(end, _EVER), "cores": shared, "seed": seed}
+            terms = {"seconds": seconds, "end": end, "cores": shared, "seed": seed}
             terms["sizes"] = {side: size._asdict() for side, size in sizes.items()}
             answer = self._ask(SIDES[0], command="turns", sessions=sessions, **terms)
             return Visit.of(*(answer["blocks"][side] for side in SIDES))
@@ -170,20 +146,14 @@ class Turns:
     def _inspected(self) -> Inspections:
         """Inspect a call on both sides at once; only in the first visit of a run."""
         if self._trial.inspections is None:
-            for side in SIDES:
-                self._processes.send(side, command="inspect")
-            answers = []
-            for side in SIDES:  # both answer, even if the first has ended the test
-                with suppress(_EndedError):
-                    answers.append(self._take(side, ends=False))
-            if self._ended:
-                raise _EndedError
+            base, head = self._at_once(SIDES, command="inspect")
             terms, variables = self._processes.terms, self._processes.differing_variables()
-            found = Inspections.of(answers[0], answers[1], variables, terms.trapped)
+            found = Inspections.of(base, head, variables, terms.trapped)
             if found.same_code and not self._shared.plan.time_all:
                 found = self._with_costs(found)
             if self._shared.plan.results and not found.same_code:
-                found = replace(found, results=self._agreement())
+                outputs = Outputs(self._processes, self._trial.name, self._at_once)
+                found = replace(found, results=outputs.agreement())
             self._trial.inspections = found
         return self._trial.inspections
 
@@ -206,69 +176,13 @@ class Turns:
         return checked
 
     def costs(self, number: int) -> list[dict[str, Any]]:
-        """Let both sides find out what a call costs: first at once, then one after the other on one core.
-
-        `number`: how often they were asked before; each further time is on another core.
-        """
+        """Let both find out what a call costs: first (0) at once, then in turn, each time on another core."""
         if not number:
-            for side in SIDES:
-                self._processes.send(side, command="cost")
-            return [self._take(side, ends=False) for side in SIDES]
+            return self._at_once(SIDES, command="cost")
         own = cores()
         core = own[number % len(own)] if own else None
         answers = {side: self._ask(side, command="cost", core=core) for side in self._processes.order()}
         return [answers[side] for side in SIDES]
-
-    def _agreement(self) -> Agreement:
-        answers = self._returned(SIDES)
-        if any(call["failure"] for call in answers[1].get("calls", ())):
-            answers[1:] = self._returned(SIDES[1:])  # both sides may use one place at once, as a port
-        levels = [answer.get("level", 0) for answer in answers]
-        is_returned = all(answer["answer"] == "returned" for answer in answers)
-        if is_returned and levels[0] != levels[1] and not head_refuses(*answers):
-            # A side refused new values: the other gets the same again.
-            side = int(levels[1] > levels[0])
-            answers[side] = self._returned([SIDES[side]], min(levels))[0]
-        base, head = answers
-        with TemporaryDirectory(dir=self._shared.logs) as folder:
-
-            def fetch(sides: Sequence[str], side: int, wanted: Sequence[tuple[int, str]]) -> list[Any]:
-                ask = self._ask_again if sides[side] == BASE_AGAIN else partial(self._ask, sides[side])
-                answer = ask(command="save", wanted=wanted, folder=folder)
-                return [_loaded(Path(folder), one) for one in answer["files"]]
-
-            of_sides = partial(fetch, SIDES)
-            found = agreement(base, head, of_sides)
-            if not depends_on_process(found):
-                return found
-            try:
-                again = self._returned_again(base["level"])
-                unsteady = unsteady_places(base, again, partial(fetch, (SIDES[0], BASE_AGAIN)))
-                self._processes.ask_again(command="next", leave=True)
-            except DiedError as error:
-                if error.side in SIDES:
-                    raise
-                return not_compared(str(error))
-            return agreement(base, head, of_sides, unsteady)
-
-    def _returned_again(self, level: int) -> dict[str, Any]:
-        """Return what a second process of the base answers to `return`, after the calls of the first."""
-        self._ask_again(command="run", name=self._trial.name, seed=_SEED, checked=False, compared=True)
-        self._ask_again(command="inspect")
-        return self._ask_again(command="return", level=level)
-
-    def _ask_again(self, **command: Any) -> dict[str, Any]:
-        answer = self._processes.ask_again(**command)
-        if answer["answer"] == "done":
-            raise DiedError(BASE_AGAIN, answer["failure"]["text"] if answer["failure"] else _NO_CALL)
-        return answer
-
-    def _returned(self, sides: Sequence[str], level: int | None = None) -> list[dict[str, Any]]:
-        """Let sides make calls whose outputs are compared, with no more new values than of a level."""
-        for side in sides:
-            more = {} if level is None else {"level": level}
-            self._processes.send(side, command="return", **more)
-        return [self._take(side, ends=False) for side in sides]
 
     def _calibrated(self) -> tuple[dict[str, Size], list[int]]:
         """Warm both sides up; return the sizes of their blocks, and the cores that both can use."""
@@ -287,16 +201,22 @@ class Turns:
         return sizes, [core for core in base if core in head]
 
     def _ask(self, side: str, **command: Any) -> dict[str, Any]:
-        self._processes.send(side, **command)
-        return self._take(side, ends=False)
+        return self._at_once([side], **command)[0]
+
+    def _at_once(self, sides: Sequence[str], *, ends: bool = False, **command: Any) -> list[dict[str, Any]]:
+        """Let sides obey a command at once, and return their answers; `ends`: the test may end."""
+        for side in sides:
+            self._processes.send(side, **command)
+        answers = []
+        for side in sides:  # all answer, even if the first has ended the test
+            with suppress(_EndedError):
+                answers.append(self._take(side, ends=ends))
+        if self._ended and not ends:
+            raise _EndedError
+        return answers
 
     def _take(self, side: str, *, ends: bool) -> dict[str, Any]:
-        """Return the answer of a side, and note if the test has ended.
-
-        Raises:
-            DiedError: there is no answer.
-            _EndedError: the test has ended before it was timed.
-        """
+        """Return the answer of a side, and note if the test has ended, too early with an _EndedError."""
         answer = self._processes.answer(side)
         if answer["answer"] == "apart":
             raise DiedError(side, answer["reason"])
@@ -315,16 +235,6 @@ class Turns:
         if not ends:
             raise _EndedError
         return answer
-
-
-def _loaded(folder: Path, saved: Mapping[str, str] | None) -> NDArray[Any] | str | None:
-    """Return numbers that a worker has written, or the text that it sent."""
-    if saved is None or "text" in saved:
-        return None if saved is None else saved["text"]
-    if "error" in saved:
-        raise no_room(folder.parents[1], saved["error"])
-    found: NDArray[Any] = np.load(folder / saved["file"], mmap_mode="r", allow_pickle=False)
-    return found
 
 
 def no_benchmark(fixture: str) -> NotTimed:

@@ -26,15 +26,14 @@ import sys
 import tempfile
 import traceback
 import zlib
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from types import CodeType
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from ..ground.cpu import RealTime
 from ..interfaces import Instrument
 from ..measure import conditions, seam
 from ..measure.clock import Call, Clock
@@ -83,25 +82,10 @@ _PLUGINS_OFF = ("cacheprovider", "stepwise", "timeout", "unraisableexception", "
 garbage several times at the end, which takes seconds with torch."""
 
 
-class _Sessions(Protocol):
-    """What `together.Together` is to each of its workers."""
-
-    @property
-    def current(self) -> "Worker": ...
-
-    def goes_on(self, collected: Mapping[str, Any], root: str) -> Mapping[str, Any] | None: ...
-
-    def begin(self, pair: int, place: int | None, link: Link) -> None: ...
-
-    def takes(self, command: Mapping[str, Any]) -> bool: ...
-
-
 class Worker(Overrides, Instrument):
     """The plugin, and the instrument that holds each benchmark."""
 
-    def __init__(
-        self, terms: Mapping[str, Any], link: Link, trees: Trees, together: "_Sessions | None" = None
-    ) -> None:
+    def __init__(self, terms: Mapping[str, Any], link: Link, trees: Trees) -> None:
         """Take the connection and what this process is started for.
 
         Of the terms that `Child` was given, `pair` and `side` (1 for the head) seed a simulated clock, and
@@ -110,7 +94,6 @@ class Worker(Overrides, Instrument):
         those before.
         """
         self._pair, self._side = terms["pair"], terms["side"]
-        self._number_of_session = terms.get("session", 0)
         super().__init__({**_OPTIONS, "randomly_seed": self._pair}, terms.get("defaults"))
         self._is_parent, self._apart = terms.get("forks", False), terms.get("apart", False)
         self._link, self._trees = link, trees
@@ -130,7 +113,6 @@ class Worker(Overrides, Instrument):
         self._seed = self._pair
         self._keeps = False
         """Whether outputs may be compared, for which the inputs are kept."""
-        self._together = together
         self._number = 0
         """Of the last command."""
         conditions.seed(self._pair)
@@ -196,11 +178,9 @@ class Worker(Overrides, Instrument):
             "folders": whole_folders(config) if self._is_whole else None,
             "rootdir": os.path.relpath(config.rootpath, config.invocation_params.dir),
         }
-        with seam.replaced(self._choose):
+        with seam.replaced(self.choose):
             try:
-                first: Mapping[str, Any] | None = {**collected, **self._taken()}
-                if self._together:
-                    first = self._together.goes_on(collected, str(config.rootpath))
+                first = self._first_answer({**collected, **self._taken()})
                 command = self._serve_forks(self._ask(first)) if first else {"command": "quit"}
                 while command["command"] == "run":
                     command = self._ask(self._run(command))
@@ -208,31 +188,9 @@ class Worker(Overrides, Instrument):
                 config.pluginmanager.unregister(name="terminalreporter")  # its summary may take a second
         return True
 
-    def obey(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Obey a command while a test of another session waits for its next one; return the answer."""
-        follows, self._forks.follows = self._forks.follows, self._current is not None
-        try:
-            return self._current.obey(command) if self._current else self._run(command)
-        finally:
-            self._forks.follows = follows
-
-    def reply(self, command: Mapping[str, Any], obey: Callable[[], dict[str, Any]]) -> None:
-        """Send the answer to a command; an exception ends the comparison in this process."""
-        self._number = command["number"]
-        try:
-            answer = obey()
-        except Exception as error:  # noqa: BLE001 - a call may raise anything, and the other test must go on
-            answer = {"answer": "apart", "reason": f"{type(error).__name__}: {error}"}
-        self._send(answer)
-
-    def follow(self, other: "Worker") -> None:
-        """Go on at the simulated time of another session."""
-        if self._machine and other._machine:  # noqa: SLF001
-            self._machine.now_seconds = other._machine.now_seconds  # noqa: SLF001
-
-    def now(self) -> float:
-        """Return seconds, simulated ones if a machine is simulated."""
-        return self._machine.now_seconds if self._machine else RealTime.seconds()
+    def _first_answer(self, collected: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return what is sent first. None if nothing is: another session has taken the commands."""
+        return collected
 
     def _serve_forks(self, command: dict[str, Any]) -> dict[str, Any]:
         """Fork processes while these are asked for; return the next command, also in a fork."""
@@ -244,7 +202,7 @@ class Worker(Overrides, Instrument):
             pid, link = forking.fork(self._link.descriptors.pop(), command["token"])
             if link:
                 self._link.close()
-                (self._together or self).begin(command["pair"], command["place"], link)
+                self.begin(command["pair"], command["place"], link)
                 return self._ask({"answer": "forked"})
             command = self._ask({"answer": "forked", "pid": pid})
         return command
@@ -257,7 +215,6 @@ class Worker(Overrides, Instrument):
         conditions.seed(pair)
         if hasattr(config.option, "randomly_seed"):
             config.option.randomly_seed = pair
-        place = self._number_of_session if self._together and place is None else place
         self._machine = _fake_machine(pair, self._side, self._slowdown, place)
 
     def _run(self, command: Mapping[str, Any]) -> dict[str, Any]:
@@ -319,22 +276,16 @@ class Worker(Overrides, Instrument):
         return {"used": self._used.take(codes)} if self._used else {}
 
     def _ask(self, answer: Mapping[str, Any]) -> dict[str, Any]:
-        """Send an answer, and return the next command.
-
-        The time of the simulated machine is passed along, because both sides run on one machine.
-        """
+        """Send an answer, and return the next command; both carry the time of a simulated machine."""
         self._forks.leave()
         if answer["answer"] != "done" and self._forks.have_returned():
             self._splits = True
             pytest.skip(RETURN)
         self._send(answer)
         try:
-            command = self._link.receive()
-            while command and self._together and self._together.takes(command):
-                command = self._link.receive()
+            command = self._receive()
         except ClosedError:
             end_group()
-        assert command is not None
         self._number = command.get("number", 0)
         if command["command"] == "quit" and answer["answer"] not in _BETWEEN:
             pytest.exit("the coordinator ended")
@@ -350,10 +301,14 @@ class Worker(Overrides, Instrument):
         except ClosedError:
             end_group()
 
-    def _choose(self, fixture: Any) -> Instrument | None:
-        """Return the worker of the active session, as another session's is asked, too, and its plugins."""
-        worker = self._together.current if self._together else self
-        return None if fixture.disabled or worker._item is None else worker  # noqa: SLF001
+    def _receive(self) -> dict[str, Any]:
+        command = self._link.receive()
+        assert command
+        return command
+
+    def choose(self, fixture: Any) -> Instrument | None:
+        """Return what measures: nothing outside of a test that was asked for."""
+        return None if fixture.disabled or self._item is None else self
 
     def measure(self, fixture: Any, call: Call) -> Any:
         """Hold `benchmark(function, ...)`."""

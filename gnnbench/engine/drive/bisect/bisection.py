@@ -173,7 +173,6 @@ class _Bisection:
         )
 
     def _compared(self) -> Result:
-        """Return the comparison of the ends."""
         if self._saved.ends:
             done = units.count(len(self._saved.measured), "measurement")
             self._watcher.say(f"continuing after the comparison of the ends and {done} of an earlier run")
@@ -246,7 +245,6 @@ class _Bisection:
         return Measured(position, broken, same, ratios, failures)
 
     def _different(self, low: int, high: int, names: Sequence[str]) -> Mapping[str, Inspections]:
-        """Inspect benchmarks in two candidates."""
         sides = self._ready(low), self._ready(high)
         return affected.run(*sides, self._plan, self._watcher, names).benchmarks if names else {}
 
