@@ -69,6 +69,11 @@ __asm__(".pushsection .text; table: .long 5; .popsection");
 extern const int table[] __attribute__((visibility("hidden")));
 int reads(void) { return table[0]; }
 """
+OF_GPU = """
+__asm__(".pushsection .nv_fatbin, \\"a\\"; kernels: .quad 5; .popsection");
+extern const long kernels[] __attribute__((visibility("hidden")));
+const long *wrapper __attribute__((section(".nvFatBinSegment"))) = kernels;
+"""
 
 
 @pytest.fixture
@@ -144,10 +149,7 @@ def test_what_differs_is_named(compiled, old, new, names):
 
 
 def test_functions_of_one_name_are_told_apart(compiled):
-    other = [
-        source.replace("3, 1)", "5, 2)") if "one" in source else source.replace("5, 2)", "3, 1)")
-        for source in (ONE, TWO)
-    ]
+    other = ONE.replace("3, 1", "5, 2"), TWO.replace("5, 2", "3, 1")
     assert differing(compiled(ONE, TWO), compiled(*other)) == ["one", "two"]
 
 
@@ -178,6 +180,7 @@ def test_a_function_with_a_trap_ends_the_process(compiled, tmp_path):
         (CATCHING, "catch (int)", "catch (long)", ["_Z5firsti"]),
         (ENDINGS, "bar", "baz", ["one", "two"]),
         (IN_CODE, "long 5", "long 6", ["constants", "table"]),
+        (OF_GPU, "quad 5", "quad 6", ["constants"]),
     ],
 )
 def test_what_belongs_to_a_function_differs_with_it(compiled, source, old, new, names):
