@@ -18,8 +18,8 @@ _PADDING = re.compile(r"(data16 |cs )*(nop\w?|xchg +%ax,%ax|int3)\b")
 _STUBS = "Disassembly of section .plt"
 HASH = re.compile(r"(?<=17h)[0-9a-f]{16}(?=E)")
 """Part of Rust's symbols that depends on the folder."""
-_NUMBER = re.compile(r"\.(llvm\.)?\d+")
-"""Part of symbols that depends on the order of functions."""
+_NUMBER = re.compile(r"\.(llvm\.)?\d+|@@Base")
+"""Part of symbols that depends on the order of functions, or on the symbol table."""
 _UNLIKELY = ".cold"
 """End of the name of a part of a function that is seldom executed."""
 

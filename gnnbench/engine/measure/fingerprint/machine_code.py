@@ -21,7 +21,7 @@ from elftools.elf.elffile import ELFFile
 from . import digest
 from .disassembly import HASH, MACHINE, Function, disassembled, plain
 
-VERSION = 2
+VERSION = 3
 """Of the hashes."""
 CONSTANTS, IMPORTS = "constants", "imports"
 """Names of what is beside functions: variables and constants that no function names alone; imports."""
@@ -61,13 +61,10 @@ def functions(file: Path) -> Mapping[str, str]:
 def differing(base: Mapping[str, str], head: Mapping[str, str]) -> list[str]:
     """Return the names that differ, the likeliest cause first: functions that both have."""
     names = [name for name in {**head, **base} if base.get(name) != head.get(name)]
+    both = base.keys() & head.keys()
 
     def rank(name: str) -> tuple[bool, ...]:
-        return (
-            name in (CONSTANTS, IMPORTS),
-            bool(_AT_IMPORT.search(name)),
-            name not in base or name not in head,
-        )
+        return name in (CONSTANTS, IMPORTS), bool(_AT_IMPORT.search(name)), name not in both
 
     return sorted(names, key=rank)
 
@@ -179,8 +176,10 @@ class _Library:
                     is_variable, following = part["sh_flags"] & _WRITABLE, self._end(at)
                     content = self._content(at, following)
                     belongs = at in left_out or self._is_own(at) if is_variable else at in self._hashed
+                    start, _, name = self._variables.before(at)
                     if not belongs and content != _EMPTY:
-                        yield f"{part.name} {self._at(at) if is_variable else self._name(at)} {content}"
+                        place = self._at(at) if is_variable else plain(name) * (start == at)
+                        yield f"{part.name} {place} {content}"
                     at = following
 
     def _is_own(self, address: int) -> bool:
@@ -189,11 +188,6 @@ class _Library:
         at = bisect_left(self._pointed, start)
         is_pointed = at < len(self._pointed) and self._pointed[at] < end
         return address < end and not is_pointed and start not in self._exported
-
-    def _name(self, address: int) -> str:
-        """Return the name of the constant that begins at an address; empty if none does."""
-        start, _, name = self._variables.before(address)
-        return plain(name) if start == address else ""
 
     def _relocations(self) -> Iterator[tuple[int, tuple[str, int, int]]]:
         """Yield the addresses that the loader writes: a symbol or nothing, the kind, and what is added."""

@@ -50,8 +50,13 @@ _VARIABLES = re.compile(
 """Environment variables that builds read."""
 _ELSEWHERE = ("PYTHONPATH", "PYTHONHOME", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_PYTHON")
 """Those by which a command would install into another folder, or import from it."""
-_DATE = "315532800"
-"""The first that archives can have."""
+_GIVEN = {
+    "SOURCE_DATE_EPOCH": "315532800",  # the first that archives can have
+    "SKBUILD_INSTALL_STRIP": "false",
+    "CARGO_PROFILE_RELEASE_STRIP": "none",
+    "WITH_SYMBOLS": "1",  # of PyG's libraries
+}
+"""Variables of builds, unless the user sets them: one date for all, and libraries with symbol tables."""
 _LINES = 3
 """Lines of a failed command's output in the message."""
 _ERROR = re.compile(r"\b(fatal |\w*)error\b(?!s?\.[ch])", re.IGNORECASE)
@@ -178,8 +183,7 @@ def _environment(folder: Path, top: Path) -> dict[str, str]:
     pip.chmod(0o755)
     paths = [str(folder / "bin"), str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
     given = {name: value for name, value in git.variables().items() if name not in _ELSEWHERE}
-    # Two builds of the same source have the same dates in them.
-    return {"SOURCE_DATE_EPOCH": _DATE, **given, "VIRTUAL_ENV": str(folder), "PATH": os.pathsep.join(paths)}
+    return {**_GIVEN, **given, "VIRTUAL_ENV": str(folder), "PATH": os.pathsep.join(paths)}
 
 
 def _is_installed(place: str) -> bool:
