@@ -48,12 +48,7 @@ def make(suite: str, folder: Path) -> None:
 
 
 def record(folder: Path, python: str) -> None:
-    """Record the project's benchmarks with default options, unless there is a record.
-
-    Args:
-        folder: of the project.
-        python: the interpreter of the environment to record in.
-    """
+    """Record a project's benchmarks by an interpreter with default options, unless there is a record."""
     if not RecordStore(folder / FOLDER).records():
         log = folder.with_name(f"{folder.name}.record.txt")
         if _call([python, "-P", "-c", _GNNBENCH, "baseline", "record", "--", "benchmarks"], folder, log):
@@ -61,14 +56,7 @@ def record(folder: Path, python: str) -> None:
 
 
 def judge(folder: Path, python: str, log: Path, words: Sequence[str] = ()) -> dict[str, Any]:
-    """Run `pytest benchmarks --benchmark-compare`; return exit status, seconds and verdicts.
-
-    Args:
-        folder: of the project.
-        python: the interpreter of the environment to judge.
-        log: file for the output.
-        words: further arguments of pytest.
-    """
+    """Run `pytest benchmarks --benchmark-compare WORDS`; return exit status, seconds and verdicts."""
     saved = log.resolve().with_suffix(".run.json")
     saved.unlink(missing_ok=True)
     start = time.monotonic()

@@ -63,14 +63,7 @@ def first_pass(machine: ab.Machine) -> list[str]:
 
 
 def simulate(runs: int, power: int, seed: int, keep: Path | None = None) -> dict[str, Any]:
-    """Simulate runs of fixed seeds, on all cores, those that are not kept yet.
-
-    Args:
-        runs: of identical benchmarks.
-        power: with each effect in each kind of benchmark.
-        seed: of the first; the others follow.
-        keep: file of finished runs; None keeps nothing.
-    """
+    """Simulate `runs` of identical benchmarks, and `power` of each slowdown: those that are not kept yet."""
     first = seed * 1_000_000
     slowed = [(kind, effect) for effect in EFFECTS for kind in ab.PLANTED]
     wanted = [("identical", 0.0, first + run) for run in range(runs)]

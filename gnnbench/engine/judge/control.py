@@ -41,8 +41,9 @@ class Control:
 
     @property
     def text(self) -> str:
-        """`base against itself 1.00x (0.99-1.01)`."""
-        return f"base against itself {units.ratio(self.ratio)} ({units.interval(self.low, self.high)})"
+        """`base against itself 1.00x (0.99-1.01)`, and what follows if that fails."""
+        shown = f"base against itself {units.ratio(self.ratio)} ({units.interval(self.low, self.high)})"
+        return f"{shown}, so times decide nothing: repeat it on a quiet machine" if self.fails else shown
 
 
 def control(visits: Sequence[Visit]) -> Control | None:
@@ -65,9 +66,8 @@ def withheld(rows: Sequence[Compared], result: Control | None) -> list[Compared]
     """Return the benchmarks of a run; if its control fails, without the verdicts that came from time."""
     if not (result and result.fails):
         return [*rows]
-    reason = f"this run differs from itself: {result.text}; repeat it on a quiet machine"
     return [
-        replace(row, judgement=replace(row.judgement, verdict="undecided", reason=reason), on=None)
+        replace(row, judgement=replace(row.judgement, verdict="undecided", reason=result.text), on=None)
         if row.judgement.low is not None
         else row
         for row in rows

@@ -39,7 +39,7 @@ def test_a_run_whose_control_fails_decides_nothing_by_time():
     assert withheld([slower, same], controls(6, 1.0)) == [slower, same]
     first, second = withheld([slower, same], controls(6, 1.2))
     assert first.judgement.verdict == "undecided"
-    assert "differs from itself" in first.judgement.reason
+    assert first.judgement.reason.endswith(", so times decide nothing: repeat it on a quiet machine")
     assert (first.judgement.low, second) == (1.1, same)
 
 
