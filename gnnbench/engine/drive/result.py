@@ -144,7 +144,7 @@ class Result:
         whose = f"{units.count(count, 'benchmark')} {'is' if count == 1 else 'are'} undecided"
         used = units.fraction(self.contention_share or 0.0)
         threads = self.environment.threads if self.environment else 1
-        hint = "; OMP_NUM_THREADS=1 before the command lets CPU time decide" if threads > 1 else ""
+        hint = "; with OMP_NUM_THREADS=1 CPU time decides" if threads > 1 else ""
         return f"the machine was busy: other programs used {used} of its CPU time, maybe why {whose}{hint}"
 
 

@@ -41,8 +41,10 @@ class Control:
 
     @property
     def text(self) -> str:
-        """`base against itself 1.00x (0.99-1.01)`, and what follows if that fails."""
-        shown = f"base against itself {units.ratio(self.ratio)} ({units.interval(self.low, self.high)})"
+        """`control, base against base: 1.00x (0.99-1.01)`, and what follows if that fails."""
+        shown = (
+            f"control, base against base: {units.ratio(self.ratio)} ({units.interval(self.low, self.high)})"
+        )
         return f"{shown}, so times decide nothing: repeat it on a quiet machine" if self.fails else shown
 
 

@@ -67,9 +67,10 @@ def _forest(view: View, thresholds: Thresholds, benchmarks: Sequence[BenchmarkVi
         return forest.chart(rows, effect, style)
 
     same_code = f" {view.same_code}." if view.same_code else ""
+    pale = f"undecided ({sum(one.verdict == 'undecided' for one in benchmarks)}) or other outputs"
     note = (
         f"Lines: {units.level(level)} simultaneous intervals; grey: changes of less than "
-        f"{units.fraction(effect)}. Pale: not decided; hollow: no interval.{same_code}"
+        f"{units.fraction(effect)}. Pale: {pale}; hollow: no interval.{same_code}"
     )
     text = f"Forest plot of {units.count(len(benchmarks), 'ratio')}. {view.headline}."
     return Picture("verdicts", view.headline, note, text, draw, len(benchmarks))

@@ -67,9 +67,10 @@ def _on(judgement: Judgement) -> Shown:
 
 
 def _results(row: Compared) -> Shown | None:
-    """Return how the results agree; None: they are equal, or there is nothing to say."""
+    """Return how outputs agree. Returns None if they are equal, or were not compared, as a note says."""
     found = row.results
-    if found is None or (found.status == "equal" and not found.only_repeated and not found.reservation):
+    is_plain = found is not None and not found.only_repeated and not found.reservation
+    if found is None or (is_plain and found.status in ("equal", "not compared")):
         return None
     style = ("slower" if found.fails else "ignored") if found.is_other else ""
     status = "partly compared" if found.reservation else found.status

@@ -29,7 +29,7 @@ def test_identical_code_seldom_fails_and_a_difference_does():
     assert all(controls(6, 1.2, seed).fails for seed in range(20))
     found = controls(40, 1.0)
     assert found.ratio == pytest.approx(1, abs=0.02)
-    assert found.text.startswith("base against itself 1.0")
+    assert found.text.startswith("control, base against base: 1.0")
     assert controls(2, 1.0) is None
 
 
