@@ -57,7 +57,7 @@ class Used:
 
     def __init__(self, trees: Trees) -> None:
         self._trees, self._crossings = trees, Crossings(trees, _OWN)
-        self._left = (*environment_folders(), *_SYSTEM, f"{libraries.kept_hashes()}{os.sep}")
+        self._outside = (*environment_folders(), *_SYSTEM, f"{libraries.kept_hashes()}{os.sep}")
         self._codes: list[CodeType] = []
         """Of functions that ran, beside those that `_executed` has."""
         self._shared: list[CodeType] = []
@@ -81,19 +81,15 @@ class Used:
             **dict.fromkeys(("sys.settrace", *Executed.disturbing), self._traced),
         }
         sys.addaudithook(self._audited)
-        self._note_searches()
-        self._executed = Executed()
-
-    def _note_searches(self) -> None:
-        """Note from now on which packages are looked for, and whose source is read from Python's cache."""
+        sys.meta_path.insert(0, self)  # which packages are looked for
         lines = linecache.getlines
 
         def reads(filename: str, module_globals: dict[str, Any] | None = None) -> list[str]:
-            self._read.add(os.path.abspath(filename))
+            self._read.add(os.path.abspath(filename))  # maybe from Python's cache
             return lines(filename, module_globals)
 
-        sys.meta_path.insert(0, self)
         vars(linecache)["getlines"] = reads
+        self._executed = Executed()
 
     def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> None:
         """Note that a module is looked for; it is left to the other finders."""
@@ -127,7 +123,7 @@ class Used:
 
     def _looked_into(self, _event: str, arguments: tuple[Any, ...]) -> None:
         path = "." if arguments[0] is None else arguments[0]
-        if isinstance(path, _PATHS) and not (_is_import() or _is_own()):
+        if isinstance(path, _PATHS) and not _is_internal():
             name = os.path.abspath(os.fsdecode(path))
             if not f"{name}{os.sep}".endswith(_CACHED):  # where Python adds files at any time
                 self._listed.add(name)
@@ -218,9 +214,9 @@ class Used:
 
     def _counts(self, file: str) -> bool:
         """Whether a file or folder is neither Python's, nor installed, nor the system's."""
-        if not file.startswith(os.sep) or f"{file}{os.sep}".startswith(self._left):
+        if not file.startswith(os.sep) or f"{file}{os.sep}".startswith(self._outside):
             return False
-        return not f"{os.path.realpath(file)}{os.sep}".startswith(self._left)
+        return not f"{os.path.realpath(file)}{os.sep}".startswith(self._outside)
 
 
 def _is_loaded() -> bool:
@@ -231,12 +227,8 @@ def _is_loaded() -> bool:
     return is_import and before is not None and before.f_code.co_name == "get_code"
 
 
-def _is_import() -> bool:
-    """Whether an audit event was caused by Python's import, or by its search for packages' metadata."""
-    return sys._getframe(3).f_code.co_filename.startswith(_IMPORTS)  # noqa: SLF001
-
-
-def _is_own() -> bool:
-    """Whether this package caused an audit event: it looks for native libraries in packages' folders."""
+def _is_internal() -> bool:
+    """Whether an audit event was caused by Python's import, or by this package: it looks for libraries."""
     near = itertools.islice(traceback.walk_stack(sys._getframe(3)), _NEAR)  # noqa: SLF001
-    return any(frame.f_code.co_filename.startswith(_OWN) for frame, _ in near)
+    files = [frame.f_code.co_filename for frame, _ in near]
+    return files[0].startswith(_IMPORTS) or any(file.startswith(_OWN) for file in files)

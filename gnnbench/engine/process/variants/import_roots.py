@@ -187,7 +187,7 @@ class Trees:
 
     def save(self, file: str) -> None:
         """Write all that another process needs to import the same."""
-        temporary, places = f"{file}.new", list(map(vars, self._places))
+        temporary, places = f"{file}.{os.getpid()}", list(map(vars, self._places))
         with open(temporary, "wb") as opened:
             marshal.dump((self._roots, places, self._left, vars(self.tests)), opened)
         os.replace(temporary, file)

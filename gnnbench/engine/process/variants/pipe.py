@@ -50,9 +50,9 @@ class Link:
         while True:
             line, end, rest = self._buffer.partition(b"\n")
             if not end:
-                left = max(deadline - RealTime.seconds(), 0.0)
+                remaining = max(deadline - RealTime.seconds(), 0.0)
                 try:
-                    self._socket.settimeout(left if left < math.inf else None)
+                    self._socket.settimeout(remaining if remaining < math.inf else None)
                     content, descriptors, *_ = recv_fds(self._socket, _CHUNK_BYTES, 1)
                 except (TimeoutError, BlockingIOError):
                     return None
