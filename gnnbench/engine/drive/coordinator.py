@@ -112,7 +112,7 @@ class Planned:
 def planned(base: Prepared, head: Prepared, plan: Plan, watcher: Listener) -> Planned:
     """Return what `run` would inspect, see there."""
     with Pairs(plan, watcher) as pairs:
-        inspecting = _Run(Terms(base, head), plan, watcher, pairs).inspecting()
+        inspecting = _Run(Terms(base, head), plan, watcher, pairs).inspecting
         known = inspecting.take_known()
     remaining = [trial.name for trial in inspecting.remaining]
     return Planned(inspecting.known, remaining, known.why, known.seconds)
@@ -123,42 +123,38 @@ class _Run:
 
     def __init__(self, terms: Terms, plan: Plan, watcher: Listener, pairs: Pairs) -> None:
         self._terms, self._plan, self._watcher, self._pairs = terms, plan, watcher, pairs
-        self.trials: Mapping[str, Trial] = {}
-        """The benchmarks by name, when they were inspected."""
+        self.inspecting = Inspecting(pairs, terms, watcher, self._chosen)
         self.schedule = Schedule((), plan.thresholds)
         self.host: Schedule | None = None
         """Judges wall time where the GPU's own is judged and the host does other work. None before a pair."""
         self._notes: list[str] = []
-        self._suite = Suite()
         self._visits = 0
         self._controls: list[Visit] = []
         self._rng = random.Random(plan.seed)  # noqa: S311 - turns, not secrets
 
     def inspect(self) -> None:
         """Inspect the benchmarks, for at most a half of the time; then it is known which must be timed."""
-        plan, start = self._plan, RealTime.seconds()
-        inspecting = self.inspecting()
+        start = RealTime.seconds()
         try:
-            inspecting.run(plan.total_seconds / 2)
+            self.inspecting.run(self._plan.total_seconds / 2)
         finally:
-            if inspecting.suite.names:
-                self._begin(inspecting, start)
+            if self.inspecting.suite.names:
+                self._begin(start)
 
-    def inspecting(self) -> Inspecting:
-        """Return what inspects the benchmarks of the run."""
-        return Inspecting(self._pairs, self._terms, self._watcher, self._chosen)
+    @property
+    def trials(self) -> Mapping[str, Trial]:
+        """The benchmarks by name, when they are known."""
+        return self.inspecting.trials
 
-    def _begin(self, inspecting: Inspecting, start: float) -> None:
+    def _begin(self, start: float) -> None:
         """Take what was inspected since a time."""
-        plan, suite = self._plan, inspecting.suite
-        self._suite = suite
-        self._notes += [*suite.notes(all_named=plan.only is not None), *inspecting.notes()]
+        plan, suite = self._plan, self.inspecting.suite
+        self._notes += [*suite.notes(all_named=plan.only is not None), *self.inspecting.notes()]
         if plan.shard:
             whole = units.count(len(suite.benchmarks), "benchmark")
-            self._notes.append(f"shard {plan.shard}: {len(inspecting.trials)} of {whole}")
+            self._notes.append(f"shard {plan.shard}: {len(self.trials)} of {whole}")
         if plan.only is None and suite.folders is not None:
             self._notes += unmatched(plan.thresholds.rules, suite.declared, suite.folders)
-        self.trials = inspecting.trials
         self._separate()
         self.schedule = self._scheduled()
         for trial in self.trials.values():
@@ -358,6 +354,6 @@ class _Run:
         """Return what commands need that time the benchmarks again."""
         base, head = self._terms.base, self._terms.head
         ends = ends_of(variant.parse(base.text), variant.parse(head.text), clean=not head.dirty)
-        words = tuple(word for word in self._plan.arguments if word not in self._suite.places)
-        places, rootdir = self._suite.places, self._suite.rootdir
-        return Repeat(base.text, head.text, ends, self._plan.options, words, places, rootdir)
+        suite = self.inspecting.suite
+        words = tuple(word for word in self._plan.arguments if word not in suite.places)
+        return Repeat(base.text, head.text, ends, self._plan.options, words, suite.places, suite.rootdir)
