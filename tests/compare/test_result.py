@@ -45,7 +45,8 @@ def test_a_result_of_ab_is_read_as_it_was_shown_with_how_busy_the_machine_was(tm
     assert (found.base.title, found.head.title) == ("git:main (01234567)", "env:NAME=1")
     assert found.contention_share == 0.4
     assert found.all_notes() == (
-        "this run could detect a slowdown of 4.0% (MDE, power 90%); control, base against base: 1.00x (0.99-1.01)",
+        "this run could detect a slowdown of 4.0% (MDE, power 90%); "
+        "control, base against base: 1.00x (0.99-1.01)",
     )
     undecided = replace(written.rows[0], judgement=replace(SLOWER, verdict="undecided"))
     note, _ = replace(written, comparison=Comparison([undecided])).all_notes()
