@@ -48,14 +48,13 @@ def test_what_is_no_device_is_refused(monkeypatch, name):
         devices.resolve(name)
 
 
-@pytest.mark.parametrize(
-    ("visible", "seen"),
-    [
-        (None, ["GPU-aaaa-1", "GPU-bbbb-2"]),
-        ("1,0", ["GPU-bbbb-2", "GPU-aaaa-1"]),
-        ("GPU-bbbb", ["GPU-bbbb-2"]),
-    ],
-)
+FIRST, SECOND, SLICE = nvml.UUIDS
+SEEN = {None: [FIRST, SECOND], "1": [SECOND], "1,0": [SECOND, FIRST], " 0 ": [FIRST], SLICE: [SLICE]}
+SEEN |= {"GPU-bbbb": [SECOND], "GPU-bb,GPU-aa": [SECOND, FIRST]}
+SEEN |= {"0,9,1": [FIRST], "2": [], "GPU-cc": [], "MIG-none": [], "NoDevFiles": []}
+
+
+@pytest.mark.parametrize(("visible", "seen"), SEEN.items())
 def test_a_gpu_is_chosen_by_its_number_among_those_that_cuda_sees(monkeypatch, visible, seen):
     nvml.install(monkeypatch)
     if visible:

@@ -35,7 +35,6 @@ WRONG = {
     "[ab]\nbudgt = 30": "ab: unknown key 'budgt': did you mean budget",
     "[ab]\nplatform = 'pyg'": "ab: unknown key 'platform': known: budget,",
     "[ab]\nbudget = true": "ab: budget = true must be a text, a number",
-    "[ab]\nshard = '1/4'": "ab: shard belongs to one run: give it on the command line, not here",
     "[profile]\nseed_table = true": "profile: unknown key 'seed_table'",
     "[profile]\nwith = 'layer'": "profile: with = \"layer\": unknown kind 'layer': did you mean layers",
 }
