@@ -178,6 +178,7 @@ def test_a_function_with_a_trap_ends_the_process(compiled, tmp_path, flags):
         (extension.SOURCE, "methods[] = {", 'methods[] = {{"as", work, METH_O}, ', ["work"]),
         (extension.SOURCE, '"_k", NULL, -1', '"_k", NULL, 0', ["PyInit__k"]),
         (CATCHING, "catch (int)", "catch (long)", ["_Z5firsti"]),
+        (CATCHING, "catch (int)", "catch (char) { return 4; } catch (int)", ["_Z5firsti"]),
         (ENDINGS, "bar", "baz", ["one", "two"]),
         (IN_CODE, "long 5", "long 6", ["constants", "table"]),
         (OF_GPU, "quad 5", "quad 6", ["constants"]),

@@ -73,9 +73,8 @@ class _Symbols:
     """The functions, or the variables, of a file."""
 
     def __init__(self, tables: Sequence[Any], kind: str) -> None:
-        symbols = [
-            each for table in tables for each in table.iter_symbols() if each["st_info"]["type"] == kind
-        ]
+        every = (each for table in tables for each in table.iter_symbols())
+        symbols = [each for each in every if each["st_info"]["type"] == kind]
         defined = {one["st_value"]: one for one in symbols if one["st_shndx"] != "SHN_UNDEF"}
         self.addresses = sorted(defined)
         self.ends = [address + defined[address]["st_size"] for address in self.addresses]
@@ -99,35 +98,29 @@ class _Library:
         ]
         tables: list[Any] = [elf.get_section_by_name(name) for name in (".symtab", ".dynsym")]
         self._tables = [table for table in tables if table]
-        self._functions, self._variables = (
-            _Symbols(self._tables, f"STT_{kind}") for kind in ("FUNC", "OBJECT")
-        )
+        self._functions = _Symbols(self._tables, "STT_FUNC")
+        self._variables = _Symbols(self._tables, "STT_OBJECT")
         self._at = cache(self._described)
         self._data = {part["sh_addr"]: part.data() for part in self._sections if not _is_zero(part)}
         self._pointers = dict(self._relocations())
         self._code = [each for each in code if each.name not in _OF_COMPILER]
         self._shared = Counter(plain(each.name) for each in code)
-        self._named = {
-            int(match[2], 16)
-            for each in self._code
-            for line in each.lines
-            if (match := _RELATIVE.search(line))
-        }
+        relative = (_RELATIVE.search(line) for each in self._code for line in each.lines)
+        self._named = {int(match[2], 16) for match in relative if match}
         addends = {addend for name, _, addend in self._pointers.values() if not name}
         self._hashed, self._pointed = self._named | addends, sorted(addends)
         self._exported = {each["st_value"] for each in self._tables[-1].iter_symbols()}
         places = (*self._named, *addends, *self._variables.addresses, *self._variables.ends)
         self._starts = sorted({*places, *(part["sh_addr"] for part in self._sections)})
-        self._handlers = _handlers(elf, [each.address for each in code])
         self._bodies = {each.address: digest.short(*map(self._shallow, each.lines)) for each in code}
+        self._handlers = _handlers(elf, [each.address for each in code])
 
     def hashes(self) -> dict[str, str]:
         """Return the hashes of functions, constants and imports."""
         bodies = defaultdict(list)
         for each in self._code:
-            bodies[each.plain].append(
-                digest.short(*map(self._deep, each.lines), *self._handlers[each.address])
-            )
+            handlers = (self._handler(*place) for place in self._handlers[each.address])
+            bodies[each.plain].append(digest.short(*map(self._deep, each.lines), *handlers))
         tables = set()
         for table, name, text in self._methods():
             tables.add(table)
@@ -261,8 +254,7 @@ class _Library:
     def _end(self, address: int) -> int:
         """Return where the next piece begins."""
         part, at = self._section(address), bisect_right(self._starts, address)
-        end: int = part["sh_addr"] + part["sh_size"]
-        return min(end, self._starts[at]) if at < len(self._starts) else end
+        return int(min([part["sh_addr"] + part["sh_size"], *self._starts[at : at + 1]]))
 
     def _content(self, start: int, end: int, deep: bool = True) -> str:
         """Return a hash of bytes, with what the loader writes there."""
@@ -282,6 +274,18 @@ class _Library:
         jumps = [] if part["sh_flags"] & _WRITABLE else self._jumps(start, text)
         return digest.short(*jumps) if jumps else digest.short(digest.of_bytes(text), *written)
 
+    def _handler(self, start: int, end: int) -> str:
+        """Return a hash of a table of handlers, with the types in place of their distance from it."""
+        part = self._section(start)
+        table = bytearray(self._data[part["sh_addr"]][start - part["sh_addr"] : end - part["sh_addr"]])
+        types = []
+        for at in range(-start % _JUMP, len(table), _JUMP):
+            place = start + at + int.from_bytes(table[at : at + _JUMP], "little", signed=True)
+            if place in self._pointers:
+                table[at : at + _JUMP] = bytes(_JUMP)
+                types.append(self._pointer(place, deep=True))
+        return digest.short(digest.of_bytes(table.rstrip(b"\0")), *types)
+
     def _jumps(self, start: int, content: bytes) -> list[str]:
         """Return the targets of a table of jumps, which has distances from its start; empty for others."""
         places = range(0, len(content), _JUMP)
@@ -295,19 +299,17 @@ class _Library:
         return targets
 
 
-def _handlers(elf: ELFFile, starts: Sequence[int]) -> Mapping[int, list[str]]:
-    """Return what exceptions lead to in each function, by its address."""
-    found = defaultdict[int, list[str]](list)
+def _handlers(elf: ELFFile, starts: Sequence[int]) -> Mapping[int, list[tuple[int, int]]]:
+    """Return where the tables of what exceptions lead to begin and end, by the function's address."""
+    found = defaultdict[int, list[tuple[int, int]]](list)
     table = elf.get_section_by_name(_HANDLERS)
     if table:
-        content = table.data()
         entries: Sequence[Any] = elf.get_dwarf_info(follow_links=False).EH_CFI_entries()
         handled = {each.lsda_pointer: each for each in entries if getattr(each, "lsda_pointer", None)}
         ends = [*sorted(handled)[1:], table["sh_addr"] + table["sh_size"]]
         for at, end in zip(sorted(handled), ends, strict=True):
             function = starts[bisect_right(starts, handled[at]["initial_location"]) - 1]
-            inside = content[at - table["sh_addr"] : end - table["sh_addr"]]
-            found[function].append(digest.of_bytes(inside.rstrip(b"\0")))
+            found[function].append((at, end))
     return found
 
 
