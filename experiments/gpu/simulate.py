@@ -2,9 +2,10 @@
 
     python experiments/gpu/simulate.py [--runs 100]
 
-The schedule and the decision rule are the real ones. Twenty benchmarks have 240 seconds together. The GPU's own
-time of a round varies by 0.5 %, and between processes by 0.3, 1 or 2.5 %; the host's by 10 and 20 %, as on small
-graphs. A visit's set-up takes 0.2 seconds, a turn 12 ms. STARTS has the seconds that a pair takes to start.
+The schedule and the decision rule are the real ones. Twenty benchmarks have 240 seconds together. The
+GPU's own time of a round varies by 0.5 %, and between processes by 0.3, 1 or 2.5 %; the host's by 10 and
+20 %, as on small graphs. A visit's set-up takes 0.2 seconds, a turn 12 ms. STARTS has the seconds that a
+pair takes to start.
 """
 
 import argparse
