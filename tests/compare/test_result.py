@@ -16,6 +16,8 @@ from tests.run_files import ENVIRONMENT, suite
 SLOWER = Judgement("slower", "surely", 1.2, 1.1, 1.3, 1.15, 1.25, 0.04)
 NOT_THERE = Judgement("incomparable", "new: not in the base")
 
+POWER = "this run could detect a slowdown of 4.0% (MDE, power 90%)"
+
 
 def of_ab(**changes):
     """Return a result with a slower benchmark and one that is new."""
@@ -44,10 +46,7 @@ def test_a_result_of_ab_is_read_as_it_was_shown_with_how_busy_the_machine_was(tm
     assert found == replace(written, path=path)
     assert (found.base.title, found.head.title) == ("git:main (01234567)", "env:NAME=1")
     assert found.contention_share == 0.4
-    assert found.all_notes() == (
-        "this run could detect a slowdown of 4.0% (MDE, power 90%); "
-        "control, base against base: 1.00x (0.99-1.01)",
-    )
+    assert found.all_notes() == (f"{POWER}; control, base against base: 1.00x (0.99-1.01)",)
     undecided = replace(written.rows[0], judgement=replace(SLOWER, verdict="undecided"))
     note, _ = replace(written, comparison=Comparison([undecided])).all_notes()
     assert "other programs used 40% of its CPU time" in note
