@@ -85,4 +85,4 @@ def test_commands_that_compare_again_build_again():
     again = Repeat("git:v1", ".", ("git:v1", "git:HEAD"), ("--effect", "5%", "--build", "make all"))
     commands = again.commands(["benchmarks/test_k.py::test_work"])
     assert commands.ab.startswith("gnnbench ab git:v1 . --effect 5% --build 'make all' -- ")
-    assert commands.bisect.startswith("gnnbench bisect git:v1 git:HEAD --build 'make all' -- ")
+    assert commands.bisect.startswith("gnnbench bisect git:v1 git:HEAD --effect 5% --build 'make all' -- ")
