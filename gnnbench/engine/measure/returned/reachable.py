@@ -1,5 +1,6 @@
 """What a call works on: arguments, what its functions hold, and gradients."""
 
+import re
 import sys
 from array import array
 from collections import Counter, OrderedDict, defaultdict, deque
@@ -34,6 +35,7 @@ _CONTAINERS = (list, dict, deque, Counter, OrderedDict, defaultdict, *_WHOLE)
 _LARGEST_INDEX = 1 << 32
 """Larger whole numbers may be addresses."""
 _MAPS = Path("/proc/self/maps")
+_SHARED = re.compile(r"^(\w+)-(\w+) ...s ", re.MULTILINE)
 
 
 class Reachable:
@@ -160,16 +162,9 @@ def _may_change(value: Any) -> bool:
 def _shared_memory() -> list[tuple[int, int]]:
     """Return the addresses of memory that files or other processes share, as far as the system tells."""
     try:
-        lines = _MAPS.read_text().splitlines()
+        return [(int(start, 16), int(end, 16)) for start, end in _SHARED.findall(_MAPS.read_text())]
     except OSError:
         return []
-    ranges = (line.split(" ", 2) for line in lines)
-    return [
-        (int(start, 16), int(end, 16))
-        for place, rights, _ in ranges
-        if rights[3] == "s"
-        for start, _, end in [place.partition("-")]
-    ]
 
 
 def is_expanded(value: Any) -> bool:
