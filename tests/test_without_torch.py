@@ -46,6 +46,7 @@ OF_GRAPHS = (
     "--{0}index-dtype int64 --{0}data . --no-{0}real"
 )
 PREPARED = "--timeout 60 --no-dependencies --build true"
+SIDES = f"git:HEAD~1 . {PREPARED}"
 TIMED = "--budget 30 --total-budget 60 --effect 5%"
 
 COMMANDS = {
@@ -70,23 +71,14 @@ COMMANDS = {
 """What measures nothing, or says at once what is missing: exit code, and a part of what is said."""
 
 LONG = {
-    f"profile order --with functions --epochs 1 --folder p {OF_GRAPHS.format('')} -- bench": (
-        0,
-        "built-in method builtins.sorted",
-    ),
+    f"profile order --with functions --epochs 1 --folder p {OF_GRAPHS.format('')} -- bench": (0, "sorted"),
     "init bench --action o/n@v1 --timeout 60 --yes": (0, "to see that they run: "),
     "profile order -- test_own.py": (2, PIP),
     "list --data .": (0, "spmm_sum"),
     "baseline record --processes 2 --reason why -- bench": (0, "recorded 2 benchmarks"),
-    f"ab git:HEAD~1 . {PREPARED} --budget 3 --total-budget 5 --effect 5% -v --json a.json --markdown ab.md "
-    "--time-all --no-results --no-instructions --no-plan --strict --plant 5% --shard 1/1 -- bench": (
-        3,
-        "undecided",
-    ),
-    f"affected git:HEAD~1 . {PREPARED} --json a.json --explain order[1] --results --no-fail -v -- bench": (
-        0,
-        "order",
-    ),
+    f"ab {SIDES} --budget 3 --total-budget 5 --effect 5% -v --json a.json --markdown ab.md --time-all "
+    "--no-results --no-instructions --no-plan --strict --plant 5% --shard 1/1 -- bench": (3, "undecided"),
+    f"affected {SIDES} --json a.json --explain order[1] --results --no-fail -v -- bench": (0, "order"),
     f"bisect git:HEAD~2 git:HEAD {PREPARED} {TIMED} --json b.json --markdown b.md -- bench": (
         0,
         "the ends do not differ",
