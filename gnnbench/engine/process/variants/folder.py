@@ -37,20 +37,17 @@ class Folder(VariantPart):
 
     def check(self, root: Path) -> None:
         """Check that the folder exists."""
-        self._existing(root)
+        existing_folder(self.path, root, one_line(str(self)))
 
     @classmethod
     def prepare(cls, parts: Sequence[Self], preparation: Preparation) -> None:
         """Add its import roots."""
         for part in parts:
             side, home = preparation.side, project(preparation.root)
-            folder = part._existing(preparation.root)  # noqa: SLF001
+            folder = existing_folder(part.path, preparation.root, one_line(str(part)))
             side.trees += import_roots(folder)
             if preparation.build:
                 preparation.listener.say(f"{one_line(str(part))} is used as it is: --build builds commits")
             side.places += (places.of_folder(home, real_path(folder)),)
             side.has_code = True
             side.commit, side.dirty = state(folder) if tracked(folder) else (None, False)
-
-    def _existing(self, root: Path) -> Path:
-        return existing_folder(self.path, root, one_line(str(self)))

@@ -4,7 +4,6 @@ import filecmp
 import importlib.metadata
 import os
 import re
-import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -125,15 +124,6 @@ def _settings(home: Path) -> str:
     return text
 
 
-def advice(home: Path) -> str:
-    """Return what to type so that a project's compiled modules are built; empty if it has none."""
-    text = _settings(home)
-    if not _COMPILES.search(text):
-        return ""
-    isolated = ("--no-build-isolation",) if _NOT_ISOLATED.search(text) else ()
-    return f"--build {shlex.quote(' '.join(('pip install', *isolated, '.')))} (pytest: --gnn-build)"
-
-
 def in_use(home: Path) -> frozenset[str]:
     """Return the compiled modules of a project that are installed here, or in folders of PYTHONPATH."""
     text = _settings(home)
@@ -151,10 +141,12 @@ def in_use(home: Path) -> frozenset[str]:
 
 
 def note(home: Path, place: Place) -> str:
-    """Return what is amiss with a commit that is not built, and what to type; empty if nothing is."""
-    build = advice(home)
-    if not build:
+    """Return what a commit that is not built lacks, and what to type; empty if it lacks nothing."""
+    text = _settings(home)
+    if not _COMPILES.search(text):
         return ""
+    isolated = " --no-build-isolation" if _NOT_ISOLATED.search(text) else ""
+    build = f"--build 'pip install{isolated} .' (pytest: --gnn-build)"
     if changed := sorted(filter(_is_compiled, place.changed)):
         return f"is not built, and has another {changed[0]}: what is compiled is not compared; add {build}"
     if not any(NATIVE.search(name) for name in (*place.ignored, *place.foreign)):
