@@ -100,9 +100,7 @@ def document(
 ) -> Document:
     """Return a table for each heading, the line on benchmarks that run the same code, notes, and causes.
 
-    Args:
-        result: the run that the benchmarks are of, or a part of them.
-        verbose: whether all notes are shown, see `brief`.
+    `result`: the run that the benchmarks are of, or a part of them. `verbose`: as in `brief`.
     """
     notes = result.first_notes() if result else ()
     shown, same_code = divided(found.rows)
@@ -130,5 +128,6 @@ def _rank(row: Compared) -> int:
 
 def remarks(row: Compared, causes: Sequence[Explained] = ()) -> list[str]:
     """Return what changed besides the time, and why there is no verdict, without what the causes say."""
-    of_memory, of_results = memory_notes(row.memory), result_notes(row.results)
-    return [*of_memory, *of_results, *reasons(row.judgement), *notes_of(row, causes)]
+    judged, others = reasons(row.judgement), (*memory_notes(row.memory), *result_notes(row.results))
+    first = (*judged, *others) if row.has_other_result else (*others, *judged)
+    return [*first, *notes_of(row, causes)]
