@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 from gnnbench.engine.judge.comparison import Agreement, Compared, Comparison, PairCounts
+from gnnbench.engine.judge.memory import MemoryChange
 from gnnbench.engine.judge.schedule import Decision
 from gnnbench.engine.judge.verdict import Judgement
 from gnnbench.engine.show import drawing
@@ -103,6 +104,8 @@ def test_a_different_output_is_said_instead_of_incomparable_unless_it_is_accepte
     why = Judgement("incomparable", "a different output: by 2", 10.7)
     other = row(why, results=Agreement("differ", "by 2"))
     assert "different output" in shown(other)
+    memory = MemoryChange("more memory", 2**23, 2**24, "within the limit of 200%")
+    assert notes(replace(other, memory=memory))[0].startswith("a different output: by 2")
     assert change(other) == "different output"
     assert count([other]) == "0 slower, 1 different output, 0 faster, 0 same, 0 undecided, 0 incomparable"
     assert count([other, other]).startswith("0 slower, 2 different outputs, ")

@@ -129,5 +129,6 @@ def _rank(row: Compared) -> int:
 
 def remarks(row: Compared, causes: Sequence[Explained] = ()) -> list[str]:
     """Return what changed besides the time, and why there is no verdict, without what the causes say."""
-    of_memory, of_results = memory_notes(row.memory), result_notes(row.results)
-    return [*of_memory, *of_results, *reasons(row.judgement), *notes_of(row, causes)]
+    judged, others = reasons(row.judgement), (*memory_notes(row.memory), *result_notes(row.results))
+    first = (*judged, *others) if row.has_other_result else (*others, *judged)
+    return [*first, *notes_of(row, causes)]
