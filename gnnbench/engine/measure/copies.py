@@ -57,8 +57,9 @@ class Copies:
     def _copy(self, value: Any, kind: Kind) -> Any:
         if kind is TENSOR:
             return self._copy_tensor(value)
-        if kind is FUNCTION and any(True for _ in tensors(value)):
-            return self._tear(value, f"tensors that {value.__name__} captured")
+        if kind is FUNCTION:
+            has_tensors = any(True for _ in tensors(value))
+            return self._tear(value, f"tensors that {value.__name__} captured") if has_tensors else value
         if kind.rebuild:
             return kind.rebuild(value, [self.of(part) for _, part in kind.parts(value)])
         if kind is OPTIMIZER:

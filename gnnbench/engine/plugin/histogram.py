@@ -8,6 +8,7 @@ import pytest
 from pytest_benchmark.utils import slugify
 
 from ..ground import devices, environment, packages, units
+from ..ground.errors import UsageError
 from . import writing
 
 _Group = tuple[str | None, Sequence[dict[str, Any]]]
@@ -65,19 +66,15 @@ class _Histogram:
         try:
             if groups:
                 self._draw(terminalreporter, groups)
-        except OSError as error:
-            writing.say(
-                terminalreporter,
-                f"failed: --benchmark-histogram: {self._prefix} cannot be written "
-                f"({error.strerror}); give the beginning of another path",
-                red=True,
-            )
+        except UsageError as error:
+            line = f"failed: --benchmark-histogram: {error}; give the beginning of another path"
+            writing.say(terminalreporter, line, red=True)
             session = terminalreporter._session  # noqa: SLF001
             if session and session.exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def _draw(self, reporter: pytest.TerminalReporter, groups: Sequence[_Group]) -> None:
-        """Draw the groups; if a file cannot be written, an OSError says so."""
+        """Draw the groups; if a file cannot be written, a UsageError says so."""
         from ..show import histogram, slides
         from ..show.composed import environment_facts
 

@@ -96,7 +96,7 @@ def test_the_work_that_the_host_has_more_is_counted(judged):
 def test_a_gpu_that_hardly_works_is_judged_by_wall_time(judged):
     row = rows(judged)["test_kernel[short-work]"]
     assert row.on is None
-    assert row.judgement.verdict == "undecided"
+    assert row.seconds == pytest.approx(WALL, rel=0.3)
     assert "20 µs" in " ".join(row.notes)
 
 
