@@ -58,7 +58,7 @@ def judged(tmp_path_factory):
         clock = machine(folder / f"{side}.json", times, **noise)
         sides.append(prepared(f"env:SIDE={side}", SIDE=side, GNNBENCH_FAKE_CLOCK=clock))
     names = [f"test_suite.py::{name}" for name in NAMES]
-    run = plan(folder, arguments=tuple(names), seed=1, time_all=True, per_benchmark_seconds=30.0)
+    run = plan(folder, arguments=tuple(names), seed=1, time_all=True, per_benchmark_seconds=12.0)
     with pytest.MonkeyPatch.context() as patch:
         clean(patch)
         patch.chdir(folder)
