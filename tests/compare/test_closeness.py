@@ -75,7 +75,7 @@ PAIRS = [
 def test_another_order_of_the_same_operations_is_close(pair, rows, columns, dtype, kind, seed):
     rng = np.random.default_rng(seed)
     draw = {"normal": rng.standard_normal, "uniform": rng.random, "heavy": lambda n: rng.standard_t(3, n)}
-    x = draw[kind]((rows, columns)).astype(dtype)
+    x = draw[kind]((rows, columns)).clip(-50, 50).astype(dtype)  # beyond, np.exp overflows in float32
     base, head = (run(x) for run in pair)
     found = compare(base, head, dtype, others=[(pair[0](moved(x, rng)), 1)], inputs=x.size)
     assert found.is_close, found

@@ -26,7 +26,8 @@ class GpuAndHost:
     @property
     def judgement(self) -> Judgement:
         """The verdict on the benchmark: that on the host if it is slower there alone."""
-        return self.host if self.host.verdict == "slower" != self.gpu.verdict else self.gpu
+        is_slower_there_alone = self.host.verdict == "slower" and self.gpu.verdict != "slower"
+        return self.host if is_slower_there_alone else self.gpu
 
     @property
     def note(self) -> str:
