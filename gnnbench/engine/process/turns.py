@@ -21,7 +21,7 @@ SAME_CODE = NotTimed("same code", "runs the same code")
 _NO_CALL = "it never calls `benchmark`"
 _FAR = 20
 """If a side is faster or slower by more than this factor, its rounds have a number of calls of their own."""
-_COSTS = 3
+_COSTS = 6
 """How often is asked at most what a call costs."""
 
 _Found = TypeVar("_Found")

@@ -115,7 +115,7 @@ FAST, SLOW = costing(100, 1e-3), costing(100, 2e-3)
         ([FAST], [SLOW, FAST], None),
         ([FAST, SLOW], [SLOW, SLOW, FAST], None),
         ([FAST, SLOW], [SLOW], None),
-        ([FAST], [SLOW, SLOW, SLOW, FAST], 2.0),
+        ([FAST], [*[SLOW] * 6, FAST], 2.0),
         ([FAST], [costing(100, 1.3e-3)], None),
     ],
 )
