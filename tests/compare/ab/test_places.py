@@ -67,6 +67,7 @@ class Project:
             timeout_seconds=60,
             cache=cache or self.top.parent / "cache",
             results=True,
+            time_all=True,  # without costs, which a busy machine changes
         )
         place = self.top.parent / "worktrees"
         with (

@@ -61,7 +61,8 @@ class Recorded:
 
     def plan(self, **defaults):
         usual = {"timeout_seconds": 60, "cache": self.cache, "defaults": defaults}
-        return Plan(arguments=self.arguments, folder=self.folder, **usual)
+        # It asks for no cost, which a busy machine changes.
+        return Plan(arguments=self.arguments, folder=self.folder, time_all=True, **usual)
 
     def inspected(self):
         found = affected.run(*self.sides(), self.plan(), Watcher()).benchmarks
