@@ -12,6 +12,15 @@ from tests.suite import gnnbench
 from tests.variants import compiled
 from tests.variants.repositories import git, without_settings
 
+THREADS = """
+import fastk, torch
+VALUES = torch.ones(1 << 20) + 1  # in OpenMP's threads, which a fork has not
+def test_work(benchmark):
+    assert benchmark(fastk.work, 2000) == 2
+def test_plain(benchmark):
+    benchmark(lambda: VALUES + fastk.plain())
+"""
+
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
@@ -21,10 +30,10 @@ def folder(tmp_path, monkeypatch):
     return folder
 
 
-def affected(folder, *words):
+def affected(folder, *words, **variables):
     """Return what `affected` prints, and what differs by benchmark."""
     arguments = ("affected", *words, "--json", "a.json")
-    result = gnnbench(*arguments, cwd=folder, GNNBENCH_CACHE=str(folder / ".cache"))
+    result = gnnbench(*arguments, cwd=folder, GNNBENCH_CACHE=str(folder / ".cache"), **variables)
     assert result.returncode == 0, result.stderr
     rows = json.loads((folder / "a.json").read_text())["benchmarks"]
     return result, {name.partition("::")[2]: row["work"]["changed"] for name, row in rows.items()}
@@ -46,6 +55,12 @@ def test_a_comment_changes_nothing_and_a_function_that_differs_is_named(folder):
     assert changed["test_work"]["libraries"] == ["work in _k.so"]
     assert "1 of 2 benchmarks runs changed code, 1 runs the same code" in result.stdout
     assert "built git:v2" not in result.stderr, "it is kept"
+
+
+def test_a_function_that_differs_is_found_where_nothing_can_be_forked(folder):
+    (folder / "benchmarks" / "test_k.py").write_text(THREADS)
+    result, _ = affected(folder, "git:v2", "git:v3", OMP_DYNAMIC="false")  # so its processes are fresh
+    assert "1 of 2 benchmarks runs changed code, 1 runs the same code" in result.stdout
 
 
 def install(folder, how):

@@ -144,14 +144,18 @@ def unexecuted(
         base, head = (stack.enter_context(trapped(side, functions)) for side in (terms.base, terms.head))
         trees = tuple(map(str, (*base.trees, *head.trees)))
         terms = Terms(base, head, about="changed functions: ", spared=SIDES, untimed=True, trapped=functions)
-        pair = stack.enter_context(pairs.started(terms))
-        for trial in differing:
-            in_time = not pair.broken and RealTime.seconds() < end
-            again = pair.inspect(Trial(trial.name)) if in_time else None
-            if isinstance(again, Inspections) and again.same_code:
-                loaded = (file for used in pair.used.values() for file in used["native"])
-                if all(file.startswith(trees) for file in loaded if Path(file).name in functions):
-                    yield trial, replace(again, notes=(*again.notes, _UNEXECUTED))
+        remaining = list(differing)
+        while remaining and RealTime.seconds() < end:
+            with pairs.started(terms) as pair:
+                if pair.broken:
+                    return
+                while remaining and not pair.broken and RealTime.seconds() < end:
+                    trial = remaining.pop(0)
+                    again = pair.inspect(Trial(trial.name))
+                    if isinstance(again, Inspections) and again.same_code:
+                        loaded = (file for used in pair.used.values() for file in used["native"])
+                        if all(file.startswith(trees) for file in loaded if Path(file).name in functions):
+                            yield trial, replace(again, notes=(*again.notes, _UNEXECUTED))
 
 
 def _differing(found: Inspections | None) -> Mapping[str, list[str]]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..ground.cpu import RealTime
-from ..ground.devices import why_no_cuda
 from ..ground.files import project, real_path
 from ..measure.instructions import callgrind, counting
 from .parents import Parents, Shared
@@ -177,7 +176,7 @@ class Processes:
                 "recorded": self.terms.untimed,
                 "forks": self._forks,
                 "defaults": plan.defaults,
-                "apart": bool(self.terms.counter or self.terms.trapped) and why_no_cuda() is not None,
+                "apart": bool(self.terms.counter or self.terms.trapped),
             },
         )
         return child

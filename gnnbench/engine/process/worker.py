@@ -90,8 +90,8 @@ class Worker(Overrides, Instrument):
 
         Of the terms that `Child` was given, `pair` and `side` (1 for the head) seed a simulated clock, and
         `defaults` are those of gnnbench's options. With `recorded`, it notes what it uses; with `forks`, the
-        processes of pairs are forked from this one; with `apart`, each test runs in a fork: none depends on
-        those before.
+        processes of pairs are forked from this one; with `apart`, each test runs in a fork if that is
+        possible: none depends on those before.
         """
         self._pair, self._side = terms["pair"], terms["side"]
         super().__init__({**_OPTIONS, "randomly_seed": self._pair}, terms.get("defaults"))
@@ -164,10 +164,12 @@ class Worker(Overrides, Instrument):
         suite = config.pluginmanager.get_plugin(_SUITE)  # of this side's gnnbench
         if (self._is_parent or self._apart) and suite:  # each fork would import them again
             suite.load_used_libraries(session.items)
+        why_no_forks = forking.why_not() if self._is_parent or self._apart else ""
+        self._apart = self._apart and not why_no_forks
         self._session, self._items = session, items
         collected = {
             "answer": "collected",
-            "why_no_forks": forking.why_not() if self._is_parent else "",
+            "why_no_forks": why_no_forks,
             "names": list(items),
             "declared": declared,
             "left_out": list(left_out),
