@@ -65,3 +65,11 @@ def test_an_empty_cache_is_slower_than_a_full_one(clock):
         for one in (type(clock)(flush=True), type(clock)(flush=False))
     )
     assert warm < cold
+
+
+def test_launches_are_the_same_for_the_same_work_and_the_clock_rate_is_that_of_a_gpu(clock):
+    x, y = (torch.randn(size, device="cuda") for size in (1 << 20, 1 << 21))
+    first, again, larger = (clock.launches(Call(torch.neg, (given,), {})) for given in (x, x, y))
+    assert first == again != larger
+    assert len(first) == 1
+    assert 5e8 < clock.block(Call(torch.neg, (x,), {}), 1, 1).device_hertz < 4e9

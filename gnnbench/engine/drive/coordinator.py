@@ -13,7 +13,7 @@ from ..interfaces import Listener
 from ..judge.choosing import NOT_REACHED
 from ..judge.comparison import Agreement, Compared, Comparison
 from ..judge.control import Control, control, withheld
-from ..judge.host import SAME_WORK, GpuAndHost
+from ..judge.host import SAME_KERNELS, SAME_WORK, GpuAndHost
 from ..judge.schedule import SAME_CODE as UNTIMED
 from ..judge.schedule import Decision, PairPlan, Schedule
 from ..judge.trial import Trial
@@ -42,6 +42,8 @@ _RESERVED = 1 / 5
 def _untimed(trial: Trial) -> Decision:
     """Return the state of a benchmark that needs no timing."""
     why = trial.not_timed
+    if why is None and trial.has_same_kernels:
+        return replace(UNTIMED, judgement=SAME_KERNELS)
     if why is None or why.kind == "same code":
         return UNTIMED
     return replace(UNTIMED, judgement=Judgement("incomparable", why.text))
@@ -125,8 +127,8 @@ class _Run:
         self._terms, self._plan, self._watcher, self._pairs = terms, plan, watcher, pairs
         self.inspecting = Inspecting(pairs, terms, watcher, self._chosen)
         self.schedule = Schedule((), plan.thresholds)
-        self.host: Schedule | None = None
-        """Judges wall time where the GPU's own is judged and the host does other work. None before a pair."""
+        self.host = Schedule((), plan.thresholds)
+        """Judges wall time where the GPU's own is judged and the host does other work."""
         self._notes: list[str] = []
         self._visits = 0
         self._controls: list[Visit] = []
@@ -163,7 +165,12 @@ class _Run:
                 why = SAME_CODE
             if why:
                 self._take(trial, why)
+            elif trial.has_same_kernels:
+                self.schedule.leave_out(trial.name)
         self.schedule.spend(RealTime.seconds() - start)
+        names = [trial.name for trial in self.trials.values() if trial.needs_host_time]
+        seconds = plan.per_benchmark_seconds
+        self.host = Schedule(names, plan.thresholds.of_host, seconds, self.schedule.left_seconds)
         self._update()
 
     def _separate(self) -> None:
@@ -198,12 +205,15 @@ class _Run:
             trial.head_logs.append(sample(result).head)
             if result.wall:
                 trial.wall_logs.append(sample(result.wall).head)
+            else:
+                self.host.leave_out(trial.name)
             return False
         skipped = result.kind == "skipped" and not trial.head_logs
         if not skipped and result.kind not in ("incomparable", "head fails", "same code"):
             return False
         trial.not_timed = result
         self.schedule.leave_out(trial.name)
+        self.host.leave_out(trial.name)
         return True
 
     def decisions(self) -> dict[str, Decision]:
@@ -234,7 +244,7 @@ class _Run:
     def pair(self) -> bool:
         """Run a pair of processes; return whether there is more to do."""
         pair_plan, schedule = self.schedule.next(), self.schedule
-        if pair_plan is None and self.host:
+        if pair_plan is None:
             pair_plan, schedule = self.host.next(), self.host
         if pair_plan is None:
             return False
@@ -258,16 +268,14 @@ class _Run:
         """Add what a pair measured; one that was planned for the host alone decides nothing else."""
         wall = {name: visit.wall for name, visit in times.visits.items() if visit.wall}
         self._pairs.starts_ahead |= bool(wall)
-        wall = {name: visit for name, visit in wall.items() if not self.trials[name].does_same_work}
-        if self.host is None:
-            thresholds, seconds = self._plan.thresholds.of_host, self._plan.per_benchmark_seconds
-            self.host = Schedule([*wall], thresholds, seconds, self.schedule.left_seconds)
         if to_host:
             self.schedule.spend(times.start_seconds + sum(visit.seconds for visit in times.visits.values()))
         else:
             self.schedule.add(times)
-        if wall := {name: visit for name, visit in wall.items() if name in self.host.decisions()}:
-            self.host.add(replace(times, visits=wall, failures={}))
+        judged, failures = self.host.decisions(), times.failures if to_host else {}
+        wall = {name: visit for name, visit in wall.items() if name in judged}
+        if wall or to_host:
+            self.host.add(replace(times, visits=wall, failures=failures))
 
     def _confirm(self, failures: Mapping[str, NotTimed]) -> None:
         """Run benchmarks that were never timed, and that one side has failed, again in that side alone."""
@@ -343,7 +351,7 @@ class _Run:
         """Return the verdicts on the GPU's own time and on the host. Returns None if that is not judged."""
         if not trial.wall_logs:
             return None
-        host = self.host.decisions().get(trial.name) if self.host else None
+        host = self.host.decisions().get(trial.name)
         judgement = host.judgement if host else Judgement("undecided", NOT_REACHED)
         if trial.does_same_work:
             judgement = SAME_WORK

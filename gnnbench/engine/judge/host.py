@@ -8,6 +8,8 @@ from .verdict import Judgement
 
 SAME_WORK = Judgement("same", "as many operators, copies, kernels, library calls and Python calls")
 """On the host, of a benchmark whose counts are equal on both sides."""
+SAME_KERNELS = Judgement("same", "launches the same kernels on the same values")
+"""Of the GPU's own time, which is not judged then."""
 _BOUND = 0.8
 """A GPU that works for a larger share of the wall time sets the pace."""
 

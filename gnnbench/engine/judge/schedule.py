@@ -152,11 +152,11 @@ class Schedule:
         self.spent_seconds += seconds
 
     def leave_out(self, name: str) -> None:
-        """Remove a benchmark that needs no timing; the others share its part of the error probability.
+        """Remove a benchmark, if it is there, that needs no timing; the others share its error probability.
 
         Benchmarks that have been analysed keep their smaller part, so the total is never exceeded.
         """
-        del self._benchmarks[name]
+        self._benchmarks.pop(name, None)
 
     def next(self) -> PairPlan | None:
         """Plan a pair; None if all benchmarks are decided or the budget is too small for another pair."""

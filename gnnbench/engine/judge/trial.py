@@ -47,6 +47,16 @@ class Trial:
         return self.inspections is not None or self.not_timed is not None
 
     @property
+    def has_same_kernels(self) -> bool:
+        """Whether a GPU launches the same kernels on both sides, so that its own time needs no judging."""
+        return self.inspections is not None and self.inspections.same_kernels
+
+    @property
+    def needs_host_time(self) -> bool:
+        """Whether the host does other work for a GPU, so that its time is judged too."""
+        return self.inspections is not None and self.inspections.on_gpu and not self.does_same_work
+
+    @property
     def does_same_work(self) -> bool:
         """Whether the host does the same on both sides, by counts."""
         return self.inspections is not None and self.inspections.same_work

@@ -106,7 +106,7 @@ class Judgement:
     @property
     def judged(self) -> bool:
         """Whether the sides were comparable, and there is an interval or no need of one."""
-        return self.verdict != "incomparable" and (self.low is not None or self.same_code)
+        return self.verdict != "incomparable" and (self.low is not None or self.verdict == "same")
 
     @property
     def changed(self) -> bool | None:

@@ -4,7 +4,8 @@ import functools
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import geometric_mean
+from itertools import zip_longest
+from statistics import geometric_mean, median
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -23,11 +24,19 @@ from .comparison import Agreement, Work
 from .memory import MemoryChange, Peaks
 
 Array = NDArray[np.float64]
+Turn = tuple[Mapping[str, Any], ...]
+"""A block of each side."""
 Status = Literal["changed", "same", "unknown"]
 Kind = Literal["same code", "skipped", "no benchmark", "died", "incomparable", "head fails", "failed"]
 
+_GIVEN = {"operators", "inputs"}
+"""Parts of a fingerprint's work that say what a GPU is given."""
+_AS_LONG = 1.05
+"""Ratio of the GPU's own times up to which it works as long."""
 _OPERATOR = 500
 """So many Python calls take about as long as an operator on a small graph."""
+_THROTTLED = 0.97
+"""Share of the usual clock rate below which a GPU is slower than usual."""
 _BLOCK_SECONDS = 0.003
 _MOST_ROUNDS = 50
 
@@ -94,9 +103,19 @@ class Visit:
         """Return a visit from what workers of base and head answered to `block`."""
         base, head = (tuple(block["ns"] for block in side) for side in sides)
         rounds = sum(block["rounds"] for block in sides[1])
-        of_base, of_head = (tuple(block["gpu_ns"] for block in side) for side in sides)
-        by_gpu = cls(of_base, of_head, rounds, 0.0) if all((*of_base, *of_head)) else None
+        by_gpu = None
+        if all(block["gpu_ns"] for side in sides for block in side):
+            turns = _at_usual_clock([*zip(*sides, strict=True)])
+            of_base, of_head = (tuple(turn[side]["gpu_ns"] for turn in turns) for side in range(len(sides)))
+            by_gpu = cls(of_base, of_head, rounds, 0.0)
         return cls(base, head, rounds, 0.0, CpuTimes.of(*sides), by_gpu)
+
+
+def _at_usual_clock(turns: Sequence[Turn]) -> Sequence[Turn]:
+    """Return the turns in which the GPU's clock was as fast as usual on both sides, or all if too few."""
+    usual = median(block["gpu_hertz"] for turn in turns for block in turn)
+    steady = [turn for turn in turns if min(block["gpu_hertz"] for block in turn) > _THROTTLED * usual]
+    return steady if len(steady) >= FEWEST_BLOCKS else turns
 
 
 @dataclass(frozen=True)
@@ -131,6 +150,8 @@ class Inspections:
     """Why it could not be inspected, in one line. None if it was."""
     notes: tuple[str, ...] = field(default=(), compare=False)
     """On what both sides run alike, although it differs between them."""
+    same_kernels: bool = field(default=False, metadata=UNSAVED)
+    """Whether a GPU works as long on both sides, and launches the same kernels on the same values."""
     status: Status = field(init=False)
     """Whether the code that it runs changed. It counts as affected unless it is `same`."""
 
@@ -146,7 +167,35 @@ class Inspections:
     @property
     def same_code(self) -> bool:
         """Whether both sides run the same code, at the same cost, on the same kind of input and settings."""
-        return self.work.changed is not None and not self.work.changed and self.work.cost is None
+        is_same = self.work.changed is not None and not self.work.changed and self.work.cost is None
+        return is_same and not self.other_launch
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether both sides run kernels on a GPU."""
+        kernels = (side["counts"].get("kernels") for side in self.sides)
+        return bool(self._launches) and all(map(any, zip(self._launches, kernels, strict=True)))
+
+    @property
+    def same_launches(self) -> bool:
+        """Whether a GPU gets the same from both sides: launches in order, operators with their values."""
+        changed = self.work.changed
+        if changed is None or changed.libraries or changed.settings or not _GIVEN.isdisjoint(changed.work):
+            return False
+        return bool(self._launches) and all(self._launches) and not self.other_launch
+
+    @property
+    def _launches(self) -> Sequence[Sequence[str]]:
+        """Those of both sides; empty where they are not known."""
+        return [side.get("launches", ()) for side in self.sides]
+
+    @property
+    def other_launch(self) -> str:
+        """The first launch on a GPU that differs; empty if none does, or one side's are not known."""
+        if not all(self._launches):
+            return ""
+        differing = (pair for pair in zip_longest(*self._launches, fillvalue="nothing") if len({*pair}) > 1)
+        return next((f"launches {head} in place of {base}" for base, head in differing), "")
 
     @property
     def same_work(self) -> bool:
@@ -206,6 +255,14 @@ class Inspections:
             memory = None
         changes = between(*counts) if all(counts) else ()
         return cls(Work(difference, changes, unseen), (base, head), memory)
+
+    def with_gpu_costs(self, answers: Sequence[Mapping[str, Any]]) -> "Inspections":
+        """Return these inspections of the same launches with what both workers answered to `cost`."""
+        costs = [codec.decode(answer["cost"], Cost).seconds for answer in answers if answer["cost"]]
+        known = [seconds for seconds in costs if seconds]
+        return replace(
+            self, same_kernels=len(known) == len(self.sides) and max(known) < _AS_LONG * min(known)
+        )
 
     def with_costs(self, answers: Sequence[Mapping[str, Any]], *, is_strict: bool) -> "Inspections":
         """Return these inspections with what both workers answered to `cost`; see `Cost.change`."""

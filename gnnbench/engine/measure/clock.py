@@ -55,13 +55,16 @@ class Block(NamedTuple):
     """Wall time of each round, for all of its iterations together."""
     device_seconds: float | None = None
     """Time of one more round between two CUDA events; None on a CPU."""
+    device_hertz: float | None = None
+    """The GPU's clock rate before that round; None on a CPU."""
 
     @classmethod
     def of(cls, blocks: "Sequence[Block]") -> "Block":
         """Join blocks; the device's time is their median."""
         seconds = [second for block in blocks for second in block.seconds]
         device = [block.device_seconds for block in blocks if block.device_seconds is not None]
-        return cls(seconds, median(device) if device else None)
+        rates = [block.device_hertz for block in blocks if block.device_hertz is not None]
+        return cls(seconds, median(device) if device else None, median(rates) if rates else None)
 
 
 class Clock(ABC):
@@ -70,6 +73,8 @@ class Clock(ABC):
     name: str
     resolution_seconds: float
     """Smallest difference between two readings."""
+    times_device = False
+    """Whether blocks have the GPU's own time."""
 
     def now(self) -> float:
         """Return monotonic seconds, in which budgets are measured."""
@@ -78,6 +83,10 @@ class Clock(ABC):
     @abstractmethod
     def block(self, call: Call, rounds: int, iterations: int) -> Block:
         """Time rounds; each calls the function `iterations` times."""
+
+    def launches(self, call: Call) -> tuple[str, ...]:  # noqa: ARG002 - a GPU's clock needs it
+        """Call the function, and return what it launches on a GPU, in order; empty if that is not known."""
+        return ()
 
     def renewed(self) -> None:  # noqa: B027 - only a simulated clock needs it
         """Notify the clock that the inputs of the next block are at other addresses."""

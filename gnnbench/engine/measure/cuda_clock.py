@@ -7,7 +7,7 @@ import torch
 
 from ..ground.cpu import RealTime
 from .clock import Block, Call, Clock, ClockError
-from .memory import gpu_events
+from .memory import gpu_events, launches
 
 _LAUNCHES = 100
 _CALLS = 5
@@ -34,6 +34,7 @@ class CudaClock(Clock):
 
     name = "cuda"
     resolution_seconds = 5e-7
+    times_device = True
 
     def __init__(self, *, flush: bool, inputs_there: bool = True) -> None:
         """Allocate a buffer if the L2 cache is flushed.
@@ -62,25 +63,34 @@ class CudaClock(Clock):
             seconds.append(end - start)
             launch_seconds.append(launched - start)
         wait_seconds = min(_wait_seconds(median(launch_seconds)), _LONGEST_WAIT_SECONDS)
-        return Block(seconds, self._device_seconds(call, iterations, wait_seconds))
+        return Block(seconds, *self._device_times(call, iterations, wait_seconds))
+
+    def launches(self, call: Call) -> tuple[str, ...]:
+        """Call the function twice, and return the launches if they are the same; later ones take longer."""
+        first, second = launches(call.__call__), launches(call.__call__)
+        return first if first == second else ()
 
     def _flush(self) -> None:
         if self._buffer is not None:
             self._buffer.zero_()
 
-    def _device_seconds(self, call: Call, iterations: int, wait_seconds: float) -> float:
-        """Time a round on the device, which is kept busy until the host has launched it."""
+    def _device_times(self, call: Call, iterations: int, wait_seconds: float) -> tuple[float, float]:
+        """Time a round on the device, which is kept busy until the host has launched it.
+
+        Returns its seconds, and the clock rate, as the device is busy for a known number of cycles.
+        """
         function, args, kwargs = call
-        start = torch.cuda.Event(enable_timing=True)
-        end = torch.cuda.Event(enable_timing=True)
+        before, start, end = (torch.cuda.Event(enable_timing=True) for _ in range(3))
+        cycles = int(wait_seconds * _CYCLES_PER_SECOND)
         self._flush()
-        torch.cuda._sleep(int(wait_seconds * _CYCLES_PER_SECOND))  # noqa: SLF001 - as PyTorch's own tests wait
+        before.record()
+        torch.cuda._sleep(cycles)  # noqa: SLF001 - as PyTorch's own tests wait
         start.record()
         for _ in repeat(None, iterations):
             function(*args, **kwargs)
         end.record()
         torch.cuda.synchronize()
-        return start.elapsed_time(end) / 1e3
+        return start.elapsed_time(end) / 1e3, cycles / before.elapsed_time(start) * 1e3
 
     def check(self, call: Call) -> None:
         """Call the function, and check that it runs kernels and takes at least as long as an empty launch.
@@ -109,10 +119,10 @@ class CudaClock(Clock):
     def _is_busy(self, call: Call, call_seconds: float, launch: Call) -> bool:
         """Tell whether the current stream works for a call, at least half as long as for an empty kernel."""
         nothing_seconds, launch_seconds = (
-            min(self._device_seconds(one, 1, _RECORD_SECONDS) for _ in range(_CALLS))
+            min(self._device_times(one, 1, _RECORD_SECONDS)[0] for _ in range(_CALLS))
             for one in (Call(int, (), {}), launch)
         )
-        found_seconds = self._device_seconds(call, 1, _wait_seconds(call_seconds))
+        found_seconds, _ = self._device_times(call, 1, _wait_seconds(call_seconds))
         return found_seconds > (nothing_seconds + launch_seconds) / 2
 
 

@@ -41,6 +41,8 @@ class Inspection:
     """Why there is no fingerprint; None: there is one."""
     codes: Sequence[Sequence[CodeType]] = ()
     """By recorded call, those of the functions that ran."""
+    launches: Sequence[str] = ()
+    """Those on a GPU, in order; empty: there are none, or they are not known."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the counters that are compared, by name, memory and fingerprint; see docs/formats.md."""
@@ -53,6 +55,7 @@ class Inspection:
             "memory": self.counters and self.counters.details["memory"],
             "fingerprint": codec.encode(self.fingerprint),
             "unseen": self.unseen,
+            "launches": [*self.launches],
         }
 
 

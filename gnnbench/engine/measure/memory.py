@@ -9,11 +9,16 @@ pytorch_memlab and a GPU, and rounds to megabytes. `get_gpu_memory_from_nvidia_s
 with other processes and the allocator's cache.
 """
 
+import json
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
+from operator import itemgetter
+from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import torch
@@ -27,6 +32,10 @@ _OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC
 
 # CUDA: Tried to allocate 22.78 GiB. CPU: you tried to allocate 4096 bytes. NumPy: Unable to allocate 2. PiB
 _ASKED = re.compile(r"\ballocate ([\d.]+) (bytes|[KMGTPE]iB)")
+_LAUNCHES = ("kernel", "gpu_memcpy", "gpu_memset")
+"""Categories of a trace's events."""
+_LAUNCHED_WITH = ("grid", "block", "shared memory", "bytes")
+_UNSEEN = ("triton", "numba", "cupy", "dgl")
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
@@ -54,6 +63,26 @@ def gpu_events(run: Callable[[], object]) -> list[Any]:
         run()
         torch.cuda.synchronize()
     return [event for event in profile.events() if event.device_type.name == "CUDA"]
+
+
+def launches(run: Callable[[], object]) -> tuple[str, ...]:
+    """Call a function, and return its launches on the GPU in order, with grid, block and shared memory.
+
+    Empty in a process with code that may compile kernels, which have one name whatever they do, or whose
+    calls show no values.
+    """
+    if not sys.modules.keys().isdisjoint(_UNSEEN):
+        return ()
+    quiet_profiler()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        run()
+        torch.cuda.synchronize()
+    with NamedTemporaryFile(suffix=".json") as file:
+        profile.export_chrome_trace(file.name)
+        events = json.loads(Path(file.name).read_bytes())["traceEvents"]
+    events = sorted((event for event in events if event.get("cat") in _LAUNCHES), key=itemgetter("ts"))
+    rows = ([event["args"].get(name) for name in _LAUNCHED_WITH] for event in events)
+    return tuple(f"{event['name']} {row}" for event, row in zip(events, rows, strict=True))
 
 
 def quiet_profiler() -> None:

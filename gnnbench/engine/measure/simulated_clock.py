@@ -28,6 +28,8 @@ from ..ground.errors import UsageError
 from .clock import Block, Call, Clock
 
 VARIABLE = "GNNBENCH_FAKE_CLOCK"
+_HERTZ, _THROTTLED = 1.7e9, 0.85
+"""Rate of a simulated GPU's clock, and its share where it is slower."""
 
 
 def reseeded(number: int) -> dict[str, str]:
@@ -59,6 +61,8 @@ class Noise:
     """Standard deviation of the logarithm of the GPU's own time of a round."""
     gpu_process_sigma: float = 0.0
     """The same of a factor on it, drawn for each process and benchmark."""
+    gpu_throttled: float = 0.0
+    """Share of blocks in which the GPU's clock is slower."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,8 @@ class Truth:
     """`module:name` of a global of the code under test; its value is a factor on the time."""
     gpu_seconds: float = 0.0
     """The GPU's own time of one call; 0: it runs on the CPU."""
+    launches: tuple[str, ...] = ()
+    """What a call launches on the GPU; empty: not known."""
 
 
 @dataclass
@@ -133,7 +139,8 @@ class FakeClock(Clock):
         self._machine = machine
         self._random = np.random.default_rng([machine.seed, zlib.crc32(fullname.encode())])
         self._seconds = truth.seconds * math.exp(self._random.normal(0, machine.noise.process_sigma))
-        self._gpu_seconds = truth.gpu_seconds
+        self._gpu_seconds, self._launches = truth.gpu_seconds, truth.launches
+        self.times_device = bool(truth.gpu_seconds)
         if truth.gpu_seconds:
             self._gpu_seconds *= math.exp(self._random.normal(0, machine.noise.gpu_process_sigma))
         self._factors, self._weights = zip(*truth.modes, strict=True)
@@ -162,8 +169,14 @@ class FakeClock(Clock):
         if not self._gpu_seconds:
             return Block(seconds)
         gpu_seconds = self._gpu_seconds * math.exp(self._random.normal(0, noise.gpu_sigma)) * iterations
-        machine.now_seconds += gpu_seconds
-        return Block(seconds, gpu_seconds)
+        is_throttled = bool(noise.gpu_throttled) and self._random.random() < noise.gpu_throttled
+        rate = _THROTTLED if is_throttled else 1.0
+        machine.now_seconds += gpu_seconds / rate
+        return Block(seconds, gpu_seconds / rate, _HERTZ * rate)
+
+    def launches(self, call: Call) -> tuple[str, ...]:  # noqa: ARG002 - what is launched is given
+        """Return what the call launches on the simulated GPU."""
+        return self._launches
 
     def renewed(self) -> None:
         """Draw the mode of the next buffer placement."""
@@ -187,5 +200,6 @@ def _truth(value: Any) -> Truth:
         return Truth(1.0, place=value)
     if isinstance(value, dict):
         modes = tuple((float(factor), float(share)) for factor, share in value.get("modes", [(1, 1)]))
-        return Truth(float(value["seconds"]), modes, gpu_seconds=float(value.get("gpu_seconds", 0)))
+        gpu = float(value.get("gpu_seconds", 0)), tuple(value.get("launches", ()))
+        return Truth(float(value["seconds"]), modes, "", *gpu)
     return Truth(float(value))

@@ -4,6 +4,7 @@ import math
 import statistics
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +75,8 @@ class Held:
         if self.unseen:
             return Inspection(unseen=self.unseen)
         self.renew()
-        return inspect(self._layouts.current, self._layouts.devices)
+        found = inspect(self._layouts.current, self._layouts.devices)
+        return found if found.unseen else replace(found, launches=self._clock.launches(self._layouts.current))
 
     def calls(self) -> Pedantic:
         """Return the calls whose instructions can be counted, and whose results can be compared."""
@@ -162,7 +164,7 @@ class Held:
 
     def _cost(self, core: int | None, noting: Callable[[], AbstractContextManager[None]]) -> dict[str, Any]:
         """Find out what a call costs, after it was inspected; on a core, if one is given."""
-        clock = self._clock if "cuda" in self._layouts.devices else None
+        clock = self._clock if self._clock.times_device else None
         try:
             with self._placement.on(core):
                 found, codes = cost.measured(self._fresh, noting, clock)
@@ -242,6 +244,7 @@ class Held:
             "ns": statistics.median(seconds) / iterations * 1e9,
             "rounds": len(seconds),
             "gpu_ns": block.device_seconds and block.device_seconds / iterations * 1e9,
+            "gpu_hertz": block.device_hertz,
             "cpu_ns": used_ns / rounds / iterations or None if is_cpu_time else None,
             "cpu_share": used_ns / 1e9 / sum(seconds),
             "waits": not after.is_whole_since(before),

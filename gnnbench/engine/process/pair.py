@@ -93,7 +93,8 @@ class Pair(Processes):
             changed = replace(changed, values=(*files, *changed.values))
         if changed is not None and changed.libraries:
             changed = replace(changed, libraries=tuple(_functions(changed.libraries, found.sides)))
-        notes = tuple(notes_on(crossed, self._differing, trial.name))
+        of_gpu = [found.other_launch] if found.other_launch else []
+        notes = (*notes_on(crossed, self._differing, trial.name), *of_gpu)
         found = replace(found, work=replace(found.work, changed=changed), notes=notes)
         trial.inspections = found
         return found

@@ -171,7 +171,6 @@ class Processes:
             pair=self.number,
             side=side,
             under=under,
-            # CUDA does not work in a fork.
             terms={
                 "recorded": self.terms.untimed,
                 "forks": self._forks,

@@ -151,6 +151,8 @@ class Turns:
             found = Inspections.of(base, head, variables, terms.trapped)
             if found.same_code and not self._shared.plan.time_all:
                 found = self._with_costs(found)
+            elif found.same_launches and not self._shared.plan.time_all:
+                found = found.with_gpu_costs(self.costs(1))
             if self._shared.plan.results and not found.same_code:
                 outputs = Outputs(self._processes, self._trial.name, self._at_once)
                 found = replace(found, results=outputs.agreement())

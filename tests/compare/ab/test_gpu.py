@@ -34,10 +34,11 @@ def test_kernel(benchmark, name, function):
     benchmark(function, VALUES)
 """
 WALL, GPU, SHORT = 4e-4, 1e-4, 5e-6
-IDENTICAL = {"seconds": WALL, "gpu_seconds": GPU}
+LAUNCHES = ["add [1, 1, 1] [128, 1, 1] 0"]
+IDENTICAL = {"seconds": WALL, "gpu_seconds": GPU, "launches": LAUNCHES}
 CHANGED = {
-    "test_kernel[slower-work]": {"seconds": WALL, "gpu_seconds": 1.015 * GPU},
-    "test_kernel[on_host-more_work]": {"seconds": 1.5 * WALL, "gpu_seconds": GPU},
+    "test_kernel[slower-work]": {"seconds": WALL, "gpu_seconds": 1.015 * GPU, "launches": LAUNCHES},
+    "test_kernel[on_host-more_work]": {"seconds": 1.5 * WALL, "gpu_seconds": GPU, "launches": LAUNCHES},
 }
 NAMES = [
     *("test_kernel[identical-work]", "test_kernel[identical-more_work]", "test_kernel[short-work]", *CHANGED),
@@ -135,3 +136,55 @@ def test_processes_of_the_next_pair_start_while_one_measures(tmp_path, monkeypat
     assert all(ahead[first:])
     children = psutil.Process().children(recursive=True)
     assert not [child.pid for child in children if child.cwd() == str(tmp_path)]
+
+
+LAUNCHED = """
+import os
+
+import pytest
+import torch
+
+VALUES = torch.arange(6.0)
+STEPS = int(os.environ["GNNBENCH_STEPS"])
+
+
+def step(values):
+    return values
+
+
+def more_python(values):
+    for _ in range(STEPS):
+        values = step(values)
+    return values + 1
+
+
+@pytest.mark.parametrize("name", ["same", "slower", "other"])
+def test_kernel(benchmark, name):
+    benchmark(more_python, VALUES)
+"""
+OF_HEAD = {"slower": {"gpu_seconds": 1.5 * GPU}, "other": {"launches": ["add [2, 1, 1] [64, 1, 1] 0"]}}
+
+
+def test_the_same_launches_on_the_same_values_are_not_timed(tmp_path, monkeypatch):
+    """But what the host does for them is, and a GPU that works longer for the same launches."""
+    write(tmp_path, LAUNCHED)
+    names = [f"test_suite.py::test_kernel[{name}]" for name in ("same", "slower", "other")]
+    noise = {"process_sigma": 0.01, "gpu_process_sigma": 0.002, "gpu_throttled": 0.1}
+    sides = []
+    for steps, changes in (("1", {}), ("20", OF_HEAD)):
+        times = {
+            f"test_kernel[{name}]": {**IDENTICAL, **changes.get(name, {})} for name in ("same", *OF_HEAD)
+        }
+        clock = machine(tmp_path / f"{steps}.json", times, **noise)
+        sides.append(prepared(f"env:GNNBENCH_STEPS={steps}", GNNBENCH_STEPS=steps, GNNBENCH_FAKE_CLOCK=clock))
+    clean(monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    run = plan(tmp_path, arguments=tuple(names), seed=1, per_benchmark_seconds=12.0)
+    same, slower, other = coordinator.run(*sides, run, Watcher()).rows
+    assert same.on.gpu.reason == "launches the same kernels on the same values"
+    assert same.on.gpu.low is None
+    assert same.on.host.low is not None, "it runs more Python functions"
+    verdicts_of = [(row.judgement.verdict, row.on.gpu.verdict) for row in (same, slower, other)]
+    assert verdicts_of == [("same", "same"), ("slower", "slower"), ("same", "same")]
+    assert other.on.gpu.low is not None
+    assert "launches add [2, 1, 1] [64, 1, 1] 0 in place of add [1, 1, 1]" in " ".join(other.notes)

@@ -6,13 +6,13 @@ import torch
 
 from gnnbench.engine.ground.cpu import cores
 from gnnbench.engine.judge.visit import Inspections
-from gnnbench.engine.measure.clock import Block, Call, ClockError
+from gnnbench.engine.measure.clock import Block, Call, Clock, ClockError
 from gnnbench.engine.measure.layouts import Layouts
 from gnnbench.engine.measure.seam import Pedantic
 from gnnbench.engine.process.held import Held, Once, Repeated, Whole
 
 
-class CallClock:
+class CallClock(Clock):
     """Takes so long a call, by its own account."""
 
     name = "test"

@@ -354,8 +354,9 @@ def test_a_result_is_checked_unless_an_earlier_process_has_done_so(pytester):
     assert last == first
 
 
-def test_each_test_may_run_in_a_fork(pytester):
-    once, twice, exits = (visits(name) for name in ("test_counts", "test_counts", "test_exits"))
-    answers = here(pytester, APART, [*once, *twice, *exits[:1]], apart=True)
-    assert failures(answers) == [None, None, "its process ended with exit status 3"]
-    assert [one["held"] for one in answers if one["answer"] == "done"] == [True, True, False]
+def test_each_test_may_run_in_a_fork(tmp_path, monkeypatch):
+    clean(monkeypatch)
+    with process(write(tmp_path, APART), terms={"apart": True}) as worker:
+        suite = Suite(worker)
+        failed = [suite.failure(name) for name in ("test_counts", "test_counts", "test_exits")]
+        assert failed == [None, None, "its process ended with exit status 3"]

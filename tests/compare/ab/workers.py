@@ -85,13 +85,14 @@ class Asked(Child):
         return self.answer(timeout_seconds)
 
 
-def process(folder, *arguments, trees=(), **variables):
+def process(folder, *arguments, trees=(), terms=None, **variables):
     return Asked(
         arguments or ("test_suite.py",),
         environment=variables,
         trees=Trees(list(map(str, trees)), project=str(folder)),
         folder=folder,
         log=folder / "worker.log",
+        terms=terms or {},
     )
 
 

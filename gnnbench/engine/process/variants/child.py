@@ -48,6 +48,11 @@ _PROGRESS = re.compile(r"(\S+\.py)? ?[.FEsxX]*( +\[.*\])?")
 _REASON = re.compile(r"Fatal Python error|\S+: error: ")
 """Beginnings of lines before a long trace, and before where pytest's settings are."""
 
+_USUAL = {
+    "OMP_WAIT_POLICY": "PASSIVE",  # idle OpenMP threads that spin would disturb the other side
+    "PYTORCH_NVML_BASED_CUDA_CHECK": "1",  # else torch.cuda.is_available() keeps forks from using the GPU
+}
+"""Variables of a child, unless the user sets them."""
 _PACKAGE = Path(__file__).parents[3]
 _ALIAS = "gnnbench_coordinator"
 _BOOT = """
@@ -296,5 +301,4 @@ def _environment(changes: Mapping[str, str]) -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.startswith("PYTEST_XDIST_") and name != "PYTEST_CURRENT_TEST"
     }
-    # Idle OpenMP threads that spin would disturb the other side.
-    return {"OMP_WAIT_POLICY": "PASSIVE", **inherited, **changes}
+    return {**_USUAL, **inherited, **changes}

@@ -10,7 +10,9 @@ from . import startup
 from .pipe import Link
 
 _TICK_SECONDS = 0.005
-_TASKS, _MAPS = Path("/proc/self/task"), Path("/proc/self/maps")
+_TASKS, _MAPS, _FILES = Path("/proc/self/task"), Path("/proc/self/maps"), Path("/proc/self/fd")
+_GPU = "/dev/nvidia-uvm"
+"""Open where CUDA was initialised, and not where the driver was only asked for its GPUs."""
 _BLAS = ("libopenblas", "libscipy_openblas")
 """Beginnings of names of libraries with a thread for each further core, which they start again in a fork."""
 THREAD = "importing the tests leaves a thread, as a computation of torch at the top of a file does"
@@ -27,9 +29,8 @@ def why_not() -> str:
     """
     if sys.platform != "linux":
         return "forks need Linux"
-    torch = sys.modules.get("torch")
-    if torch and torch.cuda.is_available():
-        return "a GPU is here"
+    if _GPU in map(os.path.realpath, _FILES.iterdir()):
+        return "a GPU is used while the tests are imported"
     others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
     waiting = [thread for thread in others if _module(thread) in _WAITING]
     if len(waiting) < len(others):
