@@ -1,4 +1,4 @@
-"""An operation: its call on each platform, its definition in float64 and its least work."""
+"""An operation: its call on each platform, and its definition in float64."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -6,7 +6,6 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .least_work import Formula
 from .limits import HALF, HALF_TRAINING, NO_PRODUCT, OF_PLATFORM, Limit
 from .platforms import COMPARED, PLATFORMS, Kernel, Result, chosen, load
 from .spec import BACKWARD, FORWARD, FORWARD_BACKWARD, STEP, TRAIN
@@ -14,14 +13,12 @@ from .spec import BACKWARD, FORWARD, FORWARD_BACKWARD, STEP, TRAIN
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ..engine.ground.labels import Work
     from .graphs.graph import Graph
-    from .least_work import Symbols
     from .spec import Spec
 
 # What the modules of `operations/` are made of.
 __all__ = ["BACKWARD", "FORWARD", "FORWARD_BACKWARD", "STEP", "TRAIN"]
-__all__ += ["Call", "Formula", "Kernel", "Operation"]
+__all__ += ["Call", "Kernel", "Operation"]
 
 _OTHER = "other"
 """The group of a suite's own operations."""
@@ -86,8 +83,8 @@ class Operation:
     neighbours, one more. On large graphs a random sample of rows is checked. None if all entries are."""
     end: int = 1
     """With `reach`: the end of an entry at which its message is added up, 1 the target, 0 the source."""
-    least_work: "Callable[[Symbols], Work] | None" = None
-    """The work that every implementation must do."""
+    reads_all: bool = True
+    """Whether a call reads all of its inputs; only then the least possible time is known."""
     threads: int | None = None
     """CPU threads that it is timed with; None for as many as the session has."""
     group: str = _OTHER

@@ -9,7 +9,8 @@ import torch
 
 from ...engine.ground.errors import UsageError
 from ...engine.ground.files import cache_folder, hold
-from . import capacity, matrix_market, molecules, synthetic
+from ...engine.measure.memory import is_out_of_memory
+from . import matrix_market, molecules, synthetic
 from .catalog import Dataset, DatasetName
 from .graph import Graph
 from .locate import data_folder, fetch, reason, resolve
@@ -20,12 +21,22 @@ _READERS = b"1"
 
 
 def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
-    """Read, download or make a graph on the CPU, after checking that it fits.
+    """Read, download or make a graph on the CPU.
 
     `data_root`, the folder of real data sets, is only read; `cache` is for downloads and for graphs that take
     long to read. UsageError: memory is too small, files are broken, or the download failed.
     """
-    capacity.check_memory(name)
+    try:
+        return _load(name, data_root, cache)
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        raise UsageError(
+            f"{name.id} does not fit into memory ({reason(error)}); use a smaller graph"
+        ) from error
+
+
+def _load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
     if name.path:
         return matrix_market.read(name.path)
     dataset = name.dataset
@@ -37,9 +48,11 @@ def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
     try:
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
             return _read(dataset, folder, cache)
-    except (MemoryError, UsageError):
+    except UsageError:
         raise
     except Exception as error:  # of any parser
+        if is_out_of_memory(error):
+            raise
         raise UsageError(
             f"{dataset.id}: the files in {folder} cannot be read ({reason(error)}); replace them, or use "
             f"{dataset.id}:synthetic"

@@ -11,23 +11,6 @@ from .graph import Graph
 _FIELDS = ("pattern", "real", "integer")
 
 
-def size(path: Path) -> tuple[int, int]:
-    """Return the header's number of nodes, and an upper bound of the graph's entries."""
-    import scipy.io
-
-    try:
-        rows, columns, entries, layout, field, _ = scipy.io.mminfo(path)
-    except (OSError, ValueError, OverflowError) as error:
-        raise _unreadable(path, error) from error
-    if layout != "coordinate":
-        raise UsageError(f"{path}: the matrix is dense ('{layout}'); a graph needs the format 'coordinate'")
-    if rows != columns or not rows:
-        raise UsageError(f"{path}: the matrix is {rows} by {columns}; it must be square and not empty")
-    if field not in _FIELDS:
-        raise UsageError(f"{path}: the matrix is '{field}'; it must be one of {', '.join(_FIELDS)}")
-    return rows, 2 * entries
-
-
 def read(path: Path) -> Graph:
     """Read a graph's structure with scipy.io.mmread, and give it synthetic features, labels and split.
 
@@ -36,19 +19,23 @@ def read(path: Path) -> Graph:
     """
     import scipy.io
 
-    size(path)
     try:
+        rows, columns, _, layout, field, _ = scipy.io.mminfo(path)
         matrix = scipy.io.mmread(path)
     except (OSError, ValueError, OverflowError) as error:
-        raise _unreadable(path, error) from error
+        raise UsageError(
+            f"{path}: not a readable Matrix Market file ({error}); repair or replace it"
+        ) from error
+    if layout != "coordinate":
+        raise UsageError(f"{path}: the matrix is dense ('{layout}'); a graph needs the format 'coordinate'")
+    if rows != columns or not rows:
+        raise UsageError(f"{path}: the matrix is {rows} by {columns}; it must be square and not empty")
+    if field not in _FIELDS:
+        raise UsageError(f"{path}: the matrix is '{field}'; it must be one of {', '.join(_FIELDS)}")
     return Graph.build(
         path.name,
         matrix.row.astype(np.int64),
         matrix.col.astype(np.int64),
-        *attributes.made_up(matrix.shape[0]),
+        *attributes.made_up(rows),
         synthetic=False,
     )
-
-
-def _unreadable(path: Path, error: Exception) -> UsageError:
-    return UsageError(f"{path}: not a readable Matrix Market file ({error}); repair or replace it")

@@ -10,7 +10,7 @@ from typing import Any
 from ..annotations import Case, Graph, Module, Network, Tensor
 from ..libraries import definitions, dgl, functional, inputs, network, pyg_nn, torch
 from ..limits import DGL_HALF, MIXED, OVERFLOW, SCATTER_ADD, refuses
-from ..operation import FORWARD_BACKWARD, Call, Formula, operation
+from ..operation import FORWARD_BACKWARD, Call, operation
 from ..platforms import load
 
 EPSILON = 0.5
@@ -123,11 +123,6 @@ def products(graph: Graph, table: Tensor) -> Tensor:
     return table[source] * table[target]
 
 
-_CONV_FLOPS = "(2 p - 1) 2 N F F + p (K(F) + N F)"
-"""Product, of which both factors need a gradient; propagation and bias."""
-conv_work = Formula("G(E) + p s (2 N F + F F + F)", _CONV_FLOPS)
-"""x, output, weight and bias, then their gradients."""
-
 _operation = partial(operation, group="layers")
 _call = partial(Call, run="apply", build="layer_graph")
 """Makes a call of a layer, which the benchmark makes."""
@@ -142,7 +137,6 @@ OPERATIONS = (
         core=True,
         reference=conv,
         reach=2,
-        least_work=conv_work,
     ),
     _operation(
         "conv_cached",
@@ -152,9 +146,6 @@ OPERATIONS = (
         dgl=Call("GraphConv(norm='none'), weights", "apply_weighted", (DGL_HALF,), "normalized_graph"),
         reference=conv,
         reach=2,
-        least_work=Formula(
-            "G(L) + s L + p s (2 N F + F F + F)", _CONV_FLOPS
-        ),  # the normalised matrix is an input
     ),
     _operation(
         "sage_conv",
@@ -163,8 +154,6 @@ OPERATIONS = (
         dgl=Call("SAGEConv('mean')", "apply", (DGL_HALF,)),
         reference=sage_conv,
         reach=1,
-        # Means, bias and two products, one of them for nodes with a neighbour; both factors need a gradient.
-        least_work=Formula("G(E) + p s (2 N + 2 F + 1) F", "p (E + R + N) F + (2 p - 1) 2 (R + N) F F"),
     ),
     _operation(
         "gin_conv",
@@ -173,10 +162,6 @@ OPERATIONS = (
         dgl=Call("GINConv('sum')", "apply", (DGL_HALF, _EPSILON)),
         reference=gin_conv,
         reach=1,
-        # Sums, the scaled x and its addition, two biases, ReLU and two products; epsilon's gradient.
-        least_work=Formula(
-            "G(E) + p s ((2 N + 2 F + 2) F + 1)", "p (E + 5 N) F + (2 p - 1) 4 N F F + (p - 1) 2 N F"
-        ),
     ),
     _operation(
         "linear",
@@ -184,7 +169,6 @@ OPERATIONS = (
         torch=Call("x @ W", lambda _, weight, x: x @ weight, build=lambda _: None),
         dgl="GraphConv calls torch.matmul: see torch",
         reference=lambda _graph, weight, x: x @ weight,
-        least_work=Formula("s (N D + p (D F + N F))", "p 2 N D F"),  # x has no gradient
     ),
     _operation(
         "embedding_sparse_gradient",

@@ -6,7 +6,7 @@ from typing import Any
 from ..annotations import Graph, Tensor
 from ..libraries import dgl, on_dgl, pyg_nn, torch
 from ..limits import DGL_HALF, SCATTER_ADD
-from ..operation import Call, Formula, Kernel, operation
+from ..operation import Call, Kernel, operation
 from ..platforms import load
 
 _COLUMNS = 4
@@ -79,9 +79,6 @@ OPERATIONS = (
         dgl=Call("update_all(Python function, sum)", make=_dgl, limits=(DGL_HALF,)),
         reference=reference,
         reach=1,
-        # Difference, ReLU, product, sum. Backward a product and a sum for the weight; a product and ReLU for
-        # the difference, which is summed at both ends.
-        least_work=Formula("G(E) + p s ((R + N) F + E)", "(4 + (p - 1) 6) E F"),
         group="layers",
     ),
 )

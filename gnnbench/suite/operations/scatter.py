@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ..annotations import Case, DGLGraph, Graph, Tensor
 from ..libraries import definitions, dgl, on_dgl, on_sparse, torch, torch_scatter, torch_sparse, utils
 from ..limits import HALF, MAX_GRADIENT, SCATTER_ADD, Limit, avoids, refuses
-from ..operation import FORWARD, Call, Formula, Operation, operation
+from ..operation import FORWARD, Call, Operation, operation
 from .spmm import update_all
 
 _PRODUCT_ROUNDING = avoids(
@@ -98,23 +98,12 @@ def ranks(graph: Graph, values: Tensor) -> Tensor:
     return rank - (degree.cumsum(0) - degree)[source]
 
 
-MESSAGE_BYTES = "s F (E + N + (p - 1) (R + E))"
-"""Messages and results, then their gradients."""
-_BYTES = f"i E + {MESSAGE_BYTES}"
-
-
-def reductions(end: int, moved: str) -> tuple[Callable[..., Operation], ...]:
-    """Return what makes operations of sums, of means and of maxima of messages; `moved` are their bytes."""
-
-    def rows(reduce: str, flops: str, **more: Any) -> Callable[..., Operation]:
-        reference = partial(reduced, end=end, reduce=reduce)
-        return partial(_operation, reference=reference, least_work=Formula(moved, flops), **more)
-
-    # The backward pass copies; of a mean each sum is divided, and each gradient.
+def reductions(end: int) -> tuple[Callable[..., Operation], ...]:
+    """Return what makes operations of sums, of means and of maxima of messages at an end of entries."""
     return (
-        rows("sum", "E F", linear=True),
-        rows("mean", "(E + p R) F", linear=True),
-        rows("amax", "E F", reach=1, end=end),
+        partial(_operation, reference=partial(reduced, end=end, reduce="sum"), linear=True),
+        partial(_operation, reference=partial(reduced, end=end, reduce="mean"), linear=True),
+        partial(_operation, reference=partial(reduced, end=end, reduce="amax"), reach=1, end=end),
     )
 
 
@@ -126,7 +115,7 @@ def call(
 
 
 _operation = partial(operation, group="scatter")
-_sum, _mean, _max = reductions(0, _BYTES)
+_sum, _mean, _max = reductions(0)
 
 OPERATIONS = (
     _operation(
@@ -151,7 +140,6 @@ OPERATIONS = (
         dgl=Call("in_degrees", lambda graph: graph.in_degrees()),
         directions=(FORWARD,),
         reference=degrees,
-        least_work=Formula("i min(N + 1, E) + min(s, i) N", "N"),  # a row pointer or an index; results
     ),
     _operation(
         "group_argsort",
@@ -165,8 +153,6 @@ OPERATIONS = (
         dgl="dgl.sort_csc_by_tag sorts by integer tags and returns a graph, not ranks",
         directions=(FORWARD,),
         reference=ranks,
-        # Index, values, ranks; the fewest comparisons if nothing is unsorted.
-        least_work=Formula("(2 i + s) E", "E - R"),
     ),
     _sum(
         "scatter_sum",
@@ -199,6 +185,5 @@ OPERATIONS = (
         reference=products,
         reach=1,
         end=0,
-        least_work=Formula(_BYTES, "(E + (p - 1) (R + E)) F"),
     ),
 )

@@ -42,13 +42,8 @@ def _dgl(lengths: Tensor, messages: Tensor, reduce: str) -> Tensor:
     return dgl.ops.segment_reduce(lengths, messages, reduce)
 
 
-_BYTES = f"i min(N, E) + {scatter.MESSAGE_BYTES}"
-"""With the smaller of lengths and index."""
-
-
 _call = partial(scatter.call, build=offsets)
-_sum, _mean, _max = scatter.reductions(1, _BYTES)
-
+_sum, _mean, _max = scatter.reductions(1)
 
 OPERATIONS = (
     _sum(

@@ -2,7 +2,7 @@
 
 from ..annotations import Case, Graph, Tensor
 from ..libraries import torch, utils
-from ..operation import Call, Formula, operation
+from ..operation import Call, operation
 from .subgraph import drawn
 
 
@@ -24,10 +24,6 @@ def _mask(case: Case) -> Tensor:
     return mask(case.graph).to(case.device)
 
 
-_ROWS = "s F (2 (N // 2) + (p - 1) (N // 2 + N))"
-"""Bytes of the rows in and out; backward their gradients in, and x's out."""
-
-
 OPERATIONS = (
     operation(
         "mask_select",
@@ -36,7 +32,6 @@ OPERATIONS = (
         elsewhere="features are PyTorch tensors there too: see torch",
         reference=lambda graph, x: x[mask(graph)],
         linear=True,
-        least_work=Formula(f"N + {_ROWS}", "0"),
         group="structure",
     ),
     operation(
@@ -46,7 +41,6 @@ OPERATIONS = (
         elsewhere="features are PyTorch tensors there too: see torch",
         reference=lambda graph, x: x[nodes(graph)],
         linear=True,
-        least_work=Formula(f"i (N // 2) + {_ROWS}", "0"),
         group="structure",
     ),
 )

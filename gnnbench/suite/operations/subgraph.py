@@ -1,7 +1,4 @@
-"""Parts of a graph: the edges among half of its nodes or between its halves, and the neighbourhood of a few.
-
-None has a least work: it depends on how many edges the drawn nodes have.
-"""
+"""Parts of a graph: the edges among half of its nodes or between its halves, neighbourhoods of a few."""
 
 from functools import partial
 from typing import Any
@@ -150,7 +147,7 @@ def _induced(graph: Graph, nodes: Tensor) -> tuple[Graph, Tensor]:
     return graph.part(nodes, edges), edges
 
 
-_operation = partial(operation, group="structure")
+_operation = partial(operation, reads_all=False, group="structure")
 
 OPERATIONS = (
     _operation(

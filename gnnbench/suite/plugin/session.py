@@ -26,7 +26,6 @@ class Run:
     options: SuiteOptions
     datasets: dict[str, DatasetName] = field(default_factory=dict)
     """The graphs that were asked for so far, by id."""
-    loaded: str | None = None
     notices: list[str] = field(default_factory=list)
     """Lines about data sets that are replaced or will be downloaded."""
     _resolved: dict[tuple[str, ...], list[DatasetName]] = field(default_factory=dict)

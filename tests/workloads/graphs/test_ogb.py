@@ -9,7 +9,6 @@ import pytest
 import torch
 
 from gnnbench.engine.ground.errors import UsageError
-from gnnbench.suite.graphs import capacity
 from gnnbench.suite.graphs.catalog import DATASETS, DatasetName
 from gnnbench.suite.graphs.load import load
 from gnnbench.suite.graphs.locate import place
@@ -18,11 +17,6 @@ NODES = 30
 SPLIT = dict(zip(("train", "valid", "test"), np.split(np.arange(NODES), [20, 25]), strict=True))
 EDGES = np.stack((np.arange(NODES - 1), np.arange(1, NODES)), axis=1)
 FEATURES = np.arange(NODES * 4, dtype=np.float32).reshape(NODES, 4) / 8
-
-
-@pytest.fixture(autouse=True)
-def _has_memory(monkeypatch):
-    monkeypatch.setattr(capacity, "memory_free", lambda: 1 << 40)
 
 
 def read(name, root):
