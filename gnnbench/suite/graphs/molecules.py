@@ -22,15 +22,15 @@ _RING = 6
 _LARGEST_DEGREE = 3
 
 
-def generate(name: DatasetName, seed: int = SEED) -> Graph:
-    """Make `name.graphs` molecules with `name.nodes` atoms and `name.pairs` bonds altogether.
+def generate(name: DatasetName) -> Graph:
+    """Make `name.dataset.graphs` molecules with `name.nodes` atoms and `name.pairs` bonds altogether.
 
     Each is a chain with branches of one atom and with rings, connected, of degree 1 to 3; its size is a sum
     of four uniform numbers, scaled. Its label says whether it has more rings than the median, and its atoms'
     features depend on that a little.
     """
-    stream = Stream(seed)
-    count = name.graphs
+    stream = Stream(SEED)
+    count = name.dataset.graphs
     sizes = _sizes(stream, count, name.nodes)
     last = np.cumsum(sizes)
     molecule = np.repeat(np.arange(count), sizes)
