@@ -5,14 +5,13 @@ from collections.abc import Iterator
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from textwrap import shorten
 
 from ..engine.cli import streams
 from ..engine.cli.common import NOTHING_SLOWER, declare
 from ..engine.ground.errors import unknown_name
 from ..engine.ground.packages import missing
 from ..engine.show.document import Column, Document, Shown, Table
-from ..engine.show.lines import Note, folded, line_width
+from ..engine.show.lines import Note
 from .graphs.catalog import DATASETS
 from .graphs.locate import raw_folder
 from .limits import OF_PLATFORM
@@ -21,7 +20,6 @@ from .operations import OPERATIONS
 from .options import OPTIONS
 from .platforms import COMPARED, PLATFORMS
 
-_SHORTEST_CALL = 10
 _PLATFORM_WIDTH = max(map(len, PLATFORMS))
 _DATA_SET_COLUMNS = (
     Column("name"),
@@ -45,14 +43,13 @@ def document(data_root: Path | None) -> Document:
     reasons = {row.name: missing(row.packages) for row in PLATFORMS.values()}
     platforms = [(row.name, row.title, "no" if reasons[row.name] else "yes") for row in PLATFORMS.values()]
     titles = [Column(name, "text") for name in ("name", "what", "here")]
-    heading = "Operations, their platforms, and the call that is timed on the first"
-    columns = [Column("", "shown") for _ in ("name", *COMPARED, "call")]
+    columns = [Column("", "shown") for _ in ("name", *COMPARED)]
     return [
         Table("Data sets (--gnn-dataset)", _DATA_SET_COLUMNS, list(_datasets(data_root))),
         Note(_DATA_SETS),
         Table("Platforms (--gnn-platform)", titles, platforms),
         *(Note(f"{name}: {reason}") for name, reason in reasons.items() if reason),
-        Table(heading, columns, list(_operations(line_width()))),
+        Table("Operations and their platforms", columns, list(_operations())),
         Note("gnnbench list OPERATION shows the calls on all platforms, and why a platform has none."),
     ]
 
@@ -92,25 +89,15 @@ def _datasets(data_root: Path | None) -> Iterator[tuple[str, ...]]:
         yield dataset.id, *counts, "yes" if raw_folder(dataset, data_root) else "no", dataset.family
 
 
-def _operations(width: int) -> Iterator[tuple[object, ...]]:
+def _operations() -> Iterator[tuple[object, ...]]:
     """Yield a row for each operation, below the heading of its group."""
-    names = max(map(len, OPERATIONS)) + 2
-    room = max(width - names - sum(len(platform) + 1 for platform in COMPARED) - 2, _SHORTEST_CALL)
     group = attrgetter("group")
     for heading, rows in groupby(sorted(OPERATIONS.values(), key=group), group):
-        yield Shown(heading, style="heading"), *[None] * (len(COMPARED) + 1)
+        yield Shown(heading, style="heading"), *[None] * len(COMPARED)
         for row in rows:
             # No operation is on both of these; `pyg_lib` stands beside `pyg`.
             shown = {name.replace("compiled", "sparse"): name for name in row.calls}
-            platforms = map(shown.get, COMPARED)
-            first = next(row.calls[platform].text for platform in PLATFORMS if platform in row.calls)
-            yield f"  {row.name}", *platforms, _shortened(first, room)
-
-
-def _shortened(call: str, width: int) -> str:
-    """Return as many words of a call as fit; if none does, the beginning of the first."""
-    text = shorten(call, width, placeholder=" …")
-    return text if text != "…" else f"{folded(call, width - 1)[0]}…"
+            yield f"  {row.name}", *map(shown.get, COMPARED)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

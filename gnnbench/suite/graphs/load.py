@@ -10,7 +10,7 @@ import torch
 from ...engine.ground.errors import UsageError
 from ...engine.ground.files import cache_folder, hold
 from ...engine.measure.memory import is_out_of_memory
-from . import matrix_market, molecules, synthetic
+from . import molecules, readers, synthetic
 from .catalog import Dataset, DatasetName
 from .graph import Graph
 from .locate import data_folder, raw_folder, resolve
@@ -37,7 +37,7 @@ def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
 
 def _load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
     if name.path:
-        return matrix_market.read(name.path)
+        return readers.matrix_market(name.path)
     dataset = name.dataset
     if name.synthetic:
         families = {"rmat": synthetic.rmat, "uniform": synthetic.uniform, "hub": synthetic.hub}
@@ -62,15 +62,13 @@ def _load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
 
 def _read(dataset: Dataset, folder: Path, cache: Path) -> Graph:
     if dataset.family == "planetoid":
-        return _read_planetoid(dataset, folder)
+        return readers.planetoid(dataset, folder)
     # Tables take long to read: the graph is kept in the cache.
     file = cache / "graphs" / f"{dataset.id}-{_fingerprint(folder)}.pt"
     with hold(file.with_suffix(".lock"), cache):
         if file.exists():
             return Graph(**torch.load(file, weights_only=True))
-        from . import ogb
-
-        graph = ogb.read(dataset, folder)
+        graph = readers.ogb(dataset, folder)
         unfinished = file.with_suffix(".unfinished")
         torch.save(vars(graph), unfinished)
         unfinished.replace(file)
@@ -95,19 +93,6 @@ def load_by_id(text: str) -> Graph:
     root = data_folder()
     (name,), _ = resolve([DatasetName.parse(text)], root, real_only=False)
     return load(name, root, cache_folder())
-
-
-def _read_planetoid(dataset: Dataset, folder: Path) -> Graph:
-    """Read a data set with its "public" split; features are divided by their row's sum, as usual."""
-    from torch_geometric.io import read_planetoid_data
-    from torch_geometric.transforms import NormalizeFeatures
-
-    data = NormalizeFeatures()(read_planetoid_data(str(folder), dataset.title))
-    source, target = data.edge_index.numpy()
-    masks = (data.train_mask, data.val_mask, data.test_mask)
-    parts = (mask.nonzero().view(-1).numpy() for mask in masks)
-    x, y = data.x.numpy(), data.y.numpy()
-    return Graph.build(dataset.id, source, target, x, y, dataset.classes, *parts, synthetic=False)
 
 
 def _reason(error: Exception) -> str:

@@ -1,6 +1,6 @@
-"""Layers and their parts: GCN's, GraphSAGE's, GIN's, a product with weights, embeddings of nodes.
+"""Layers and their parts: GCN's, GraphSAGE's, GIN's, one's own messages, a product, embeddings of nodes.
 
-GCN normalises its graph in each call, or beforehand (`conv_cached`).
+GCN normalises its graph in each call, or beforehand (`conv_cached`). Messages of one's own are all stored.
 """
 
 from functools import partial
@@ -8,13 +8,16 @@ from itertools import pairwise
 from typing import Any
 
 from ..annotations import Case, Graph, Module, Network, Tensor
-from ..libraries import definitions, dgl, functional, inputs, network, pyg_nn, torch
+from ..libraries import definitions, dgl, functional, inputs, network, on_dgl, pyg_nn, torch
 from ..limits import DGL_HALF, MIXED, OVERFLOW, SCATTER_ADD, refuses
-from ..operation import FORWARD_BACKWARD, Call, operation
+from ..operation import FORWARD_BACKWARD, Call, Kernel, operation
 from ..platforms import load
 
 EPSILON = 0.5
 """GIN's initial epsilon: not 0, so that a layer without it is found."""
+
+_COLUMNS = 4
+"""Columns of messages that the reference computes at a time."""
 
 _EPSILON = OVERFLOW._replace(where=OVERFLOW.where | {FORWARD_BACKWARD})
 """The gradient of epsilon is a sum over all nodes."""
@@ -123,6 +126,63 @@ def products(graph: Graph, table: Tensor) -> Tensor:
     return table[source] * table[target]
 
 
+def _passing_pyg(platform: str) -> Kernel:
+    """Return the kernel of a MessagePassing, as users of PyG write it."""
+
+    class Differences(pyg_nn.MessagePassing):  # type: ignore[misc]
+        def forward(self, x: torch.Tensor, graph: Any, edge_weight: torch.Tensor) -> torch.Tensor:
+            return self.propagate(graph, x=x, edge_weight=edge_weight)
+
+        def message(self, x_i: torch.Tensor, x_j: torch.Tensor, edge_weight: torch.Tensor) -> torch.Tensor:
+            return edge_weight.unsqueeze(1) * (x_j - x_i).relu()
+
+    propagation = Differences(aggr="sum")
+    return Kernel(load(platform).layer_graph, lambda graph, x, weight: propagation(x, graph, weight))
+
+
+def _passing_torch(edge_index: Tensor, x: Tensor, weight: Tensor) -> Tensor:
+    source, target = edge_index
+    difference = x.index_select(0, source) - x.index_select(0, target)
+    return torch.zeros_like(x).index_add(0, target, weight.unsqueeze(1) * difference.relu())
+
+
+def _passing_dgl() -> Kernel:
+    total = dgl.function.sum("message", "out")
+
+    def message(edges: Any) -> dict[str, Tensor]:
+        difference = edges.src["x"] - edges.dst["x"]
+        return {"message": edges.data["w"].unsqueeze(1) * difference.relu()}
+
+    def run(graph: Any, x: Tensor, weight: Tensor) -> Tensor:
+        with graph.local_scope():
+            graph.ndata["x"] = x
+            graph.edata["w"] = weight
+            graph.update_all(message, total)
+            return graph.ndata["out"]
+
+    return Kernel(on_dgl.structure, run)
+
+
+def passing(graph: Graph, x: Tensor, weight: Tensor) -> Tensor:
+    """Return the sums over neighbours of weight * relu(x[source] - x[target]): [N, F].
+
+    Gradients are comparable although ReLU has a kink, because a difference of two floating-point numbers has
+    the right sign in every dtype.
+    """
+    # Computed again in the backward pass, as autograd would keep several numbers for each message.
+    parts = (
+        torch.utils.checkpoint.checkpoint(_passed, graph.edge_index, columns, weight, use_reentrant=False)
+        for columns in x.split(_COLUMNS, dim=1)
+    )
+    return torch.cat(list(parts), dim=1)
+
+
+def _passed(entries: Tensor, x: Tensor, weight: Tensor) -> Tensor:
+    source, target = entries
+    messages = weight.unsqueeze(1) * (x[source] - x[target]).relu()
+    return torch.zeros_like(x).index_add(0, target, messages)
+
+
 _operation = partial(operation, group="layers")
 _call = partial(Call, run="apply", build="layer_graph")
 """Makes a call of a layer, which the benchmark makes."""
@@ -179,5 +239,14 @@ OPERATIONS = (
         reference=products,
         reach=1,
         default=False,
+    ),
+    _operation(
+        "message_passing",
+        pyg=Call("MessagePassing with a message()", make=partial(_passing_pyg, "pyg"), limits=(SCATTER_ADD,)),
+        sparse=Call("MessagePassing on SparseTensor", make=partial(_passing_pyg, "sparse")),
+        torch=Call("index_select, relu, index_add", _passing_torch, build="edges"),
+        dgl=Call("update_all(Python function, sum)", make=_passing_dgl, limits=(DGL_HALF,)),
+        reference=passing,
+        reach=1,
     ),
 )
