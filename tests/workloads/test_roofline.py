@@ -60,8 +60,8 @@ PARAMETERS = (D * F + F) + (F * F + F) + (F * C + C)
 @pytest.mark.parametrize(
     ("operation", "platform", "direction", "numbers", "products"),
     [
-        ("spmm_sum", "torch", "forward", 2 * N * F, 0),
-        *(("spmm_sum", platform, BOTH, 4 * N * F, 0) for platform in ("pyg", "sparse", "dgl")),
+        *(("gather_scatter_sum", platform, "forward", 2 * N * F, 0) for platform in ("pyg", "torch")),
+        *(("spmm_sum", platform, BOTH, 4 * N * F, 0) for platform in ("sparse", "dgl")),
         # Of the layer, weight and bias, and their gradients; of weight and input the products.
         *(
             ("conv", platform, BOTH, 4 * N * F + 2 * (F * F + F), 3 * N * F * F)

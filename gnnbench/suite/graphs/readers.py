@@ -12,9 +12,6 @@ from .catalog import Dataset
 from .graph import Graph
 from .stream import Floats, Ints
 
-_FIELDS = ("pattern", "real", "integer")
-"""Of a Matrix Market file (https://math.nist.gov/MatrixMarket/formats.html)."""
-
 
 def planetoid(dataset: Dataset, folder: Path) -> Graph:
     """Read a data set with its "public" split; features are divided by their row's sum, as usual."""
@@ -64,7 +61,7 @@ def _mean_of_edges(edges: Ints, features: Floats, nodes: int) -> Floats:
 
 
 def matrix_market(path: Path) -> Graph:
-    """Read a graph's structure from a Matrix Market file, and give it synthetic features, labels and split.
+    """Read a graph's structure from a Matrix Market file, and make up its features, labels and split.
 
     Entries become undirected edges, whether the file lists one direction (symmetric) or both; values, loops
     and duplicates are dropped. The graph does not count as synthetic: times depend on the structure.
@@ -72,7 +69,7 @@ def matrix_market(path: Path) -> Graph:
     import scipy.io
 
     try:
-        rows, columns, _, layout, field, _ = scipy.io.mminfo(path)
+        rows, columns, _, layout, *_ = scipy.io.mminfo(path)
         matrix = scipy.io.mmread(path)
     except (OSError, ValueError, OverflowError) as error:
         raise UsageError(
@@ -82,8 +79,6 @@ def matrix_market(path: Path) -> Graph:
         raise UsageError(f"{path}: the matrix is dense ('{layout}'); a graph needs the format 'coordinate'")
     if rows != columns or not rows:
         raise UsageError(f"{path}: the matrix is {rows} by {columns}; it must be square and not empty")
-    if field not in _FIELDS:
-        raise UsageError(f"{path}: the matrix is '{field}'; it must be one of {', '.join(_FIELDS)}")
     return Graph.build(
         path.name,
         matrix.row.astype(np.int64),

@@ -43,7 +43,6 @@ UNREADABLE = "not a readable Matrix Market file"
         ("coordinate pattern symmetric\n3 3 3\n2 1\n", UNREADABLE),
         ("", UNREADABLE),
         ("coordinate pattern general\n3 4 1\n2 1\n", "the matrix is 3 by 4"),
-        ("coordinate complex general\n3 3 1\n2 1 1 0\n", "the matrix is 'complex'"),
         ("array real general\n1 1\n2\n", "the matrix is dense"),
     ],
 )
