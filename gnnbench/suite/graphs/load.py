@@ -10,7 +10,7 @@ import torch
 from ...engine.ground.errors import UsageError
 from ...engine.ground.files import cache_folder, hold
 from ...engine.measure.memory import is_out_of_memory
-from . import molecules, readers, synthetic
+from . import readers, synthetic
 from .catalog import Dataset, DatasetName
 from .graph import Graph
 from .locate import data_folder, raw_folder, resolve
@@ -40,9 +40,9 @@ def _load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
         return readers.matrix_market(name.path)
     dataset = name.dataset
     if name.synthetic:
-        families = {"rmat": synthetic.rmat, "uniform": synthetic.uniform, "hub": synthetic.hub}
-        families["molecules"] = molecules.generate
-        return families.get(dataset.family, synthetic.twin)(name)
+        families = (synthetic.rmat, synthetic.uniform, synthetic.hub, synthetic.molecules)
+        made = {family.__name__: family for family in families}
+        return made.get(dataset.family, synthetic.twin)(name)
     folder = raw_folder(dataset, data_root)
     if folder is None:
         raise UsageError(f"{name.id} is not in the data folder; use {name.id}:synthetic")
