@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .limits import HALF, HALF_TRAINING, NO_PRODUCT, OF_PLATFORM, Limit
 from .platforms import COMPARED, PLATFORMS, Kernel, Result, chosen, load
-from .spec import BACKWARD, FORWARD, FORWARD_BACKWARD, STEP, TRAIN
+from .spec import BACKWARD, FORWARD, FORWARD_BACKWARD, TRAIN
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .spec import Spec
 
 # What the modules of `operations/` are made of.
-__all__ = ["BACKWARD", "FORWARD", "FORWARD_BACKWARD", "STEP", "TRAIN"]
+__all__ = ["BACKWARD", "FORWARD", "FORWARD_BACKWARD", "TRAIN"]
 __all__ += ["Call", "Kernel", "Operation"]
 
 _OTHER = "other"
@@ -125,8 +125,8 @@ class Operation:
         given = {direction, dtype, index_dtype, device, *([HALF] if dtype in ("bfloat16", "float16") else [])}
         limits = self.calls[platform].limits
         if self.group != _OTHER:
-            has_product = self.group in _MULTIPLYING and direction not in (BACKWARD, STEP)
-            limits = (*HALF_TRAINING, *limits, *OF_PLATFORM.get(platform, ()))
+            has_product = self.group in _MULTIPLYING and direction != BACKWARD
+            limits = (HALF_TRAINING, *limits, *OF_PLATFORM.get(platform, ()))
             limits = limits if has_product else (NO_PRODUCT, *limits)
         return next((limit for limit in limits if limit.where <= given and limit.degree <= degree), None)
 

@@ -238,7 +238,7 @@ def test_half_precision_and_autocast_have_limits_of_their_own():
     assert half == [limits.CSR_PRODUCT] * 2
     for operation, direction in (("spmm_sum", "forward"), ("epoch_backward", "backward")):
         assert limit(operation, "pyg", direction, "autocast") is limits.NO_PRODUCT
-    assert limit("epoch", "pyg", TRAIN, "float16") in limits.HALF_TRAINING
+    assert limit("epoch", "pyg", TRAIN, "float16") is limits.HALF_TRAINING
     for operation in ("conv", "gat_conv", "epoch_forward"):
         assert limit(operation, "pyg", "forward", "autocast") is None
     own = Operation("own", {"torch": Call("own")}, directions=DIRECTIONS)

@@ -1,4 +1,4 @@
-"""A training epoch of a three-layer GCN and each of its phases, and epochs of two layers of GAT or GraphSAGE.
+"""A training epoch of a three-layer GCN, its passes alone, and epochs of two layers of GAT or GraphSAGE.
 
 The code is in `training.py`, the models are in `network.py`, `gat_conv.py` and `layers.py`.
 """
@@ -6,10 +6,10 @@ The code is in `training.py`, the models are in `network.py`, `gat_conv.py` and 
 from functools import partial
 
 from ..annotations import Graph, Tensor
-from ..libraries import definitions, inputs
+from ..libraries import definitions
 from ..libraries import functional as F
 from ..limits import DGL_HALF, MIXED, SCATTER_ADD, avoids
-from ..operation import BACKWARD, FORWARD, STEP, TRAIN, Call, operation
+from ..operation import BACKWARD, FORWARD, TRAIN, Call, operation
 from ..spec import AUTOCAST
 from . import gat_conv
 from .layers import propagation, sage_conv
@@ -51,11 +51,6 @@ def network_loss(graph: Graph, *tensors: Tensor) -> Tensor:
     return loss(graph, logits(graph, *tensors))
 
 
-def first_step(_graph: Graph, parameter: Tensor) -> Tensor:
-    """Return the parameter after Adam's first step with the gradient `gradient_for(parameter)`."""
-    return definitions.adam_step(parameter, inputs.gradient_for(parameter))
-
-
 def gat_loss(graph: Graph, *tensors: Tensor) -> Tensor:
     """Return GAT's loss; `tensors` are source, target and weight of both layers, their biases, and x."""
     source, target, weight, next_source, next_target, next_weight, bias, next_bias, x = tensors
@@ -76,26 +71,10 @@ OPERATIONS = (
     _operation("epoch", **_CALLS, directions=(TRAIN,), core=True, reference=network_loss),
     _operation("epoch_forward", **_CALLS, directions=(FORWARD,), reference=logits),
     _operation(
-        "epoch_loss",
-        torch=Call("nll_loss of log_softmax"),
-        elsewhere="every platform uses PyTorch's loss: see torch",
-        directions=(FORWARD,),
-        default=False,
-        reference=loss,
-    ),
-    _operation(
         "epoch_backward",
         **{name: call._replace(limits=(*call.limits, _SMALL)) for name, call in _CALLS.items()},
         directions=(BACKWARD,),
         reference=network_loss,
-    ),
-    _operation(
-        "epoch_step",
-        torch=Call("torch.optim.Adam"),
-        elsewhere="every platform uses PyTorch's step: see torch",
-        directions=(STEP,),
-        default=False,
-        reference=first_step,
     ),
     _operation(
         "epoch_gat",
