@@ -133,7 +133,7 @@ def _sums(name: str, text: str, *, multi: bool) -> Operation:
         graphs=("aifb", MAG),
         relational=True,
         reference=spmm.sums,
-        linear=True,
+        reach=1,
     )
 
 
