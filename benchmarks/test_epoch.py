@@ -1,6 +1,6 @@
-"""One training epoch of a three-layer GCN, and each of its four phases; epochs of GAT and GraphSAGE.
+"""One training epoch of a three-layer GCN, and both of its passes; epochs of GAT and GraphSAGE.
 
-The epoch shows how much a slower kernel matters in training; the phases show where. GAT spends its time on
+The epoch shows how much a slower kernel matters in training; the passes show where. GAT spends its time on
 edges, GraphSAGE also propagates the wide features of the data set.
 """
 
@@ -42,15 +42,6 @@ def test_forward(training, measure):
     measure(lambda model, structure, x: model(structure, x), t.model, t.structure, t.x)
 
 
-@pytest.mark.operations("epoch_loss")
-def test_loss(case, training, measure):
-    """The loss takes the logits of all nodes and the labels of the training nodes."""
-    from gnnbench.suite.training import loss
-
-    logits = case.features(case.graph.num_classes).requires_grad_()
-    measure(loss, logits, training.train, training.y)
-
-
 @pytest.mark.in_place("its autograd graph cannot be copied")
 @pytest.mark.operations("epoch_backward")
 def test_backward(training, measure):
@@ -65,19 +56,3 @@ def test_backward(training, measure):
         return value
 
     measure(backward, training.model, training.x)
-
-
-@pytest.mark.operations("epoch_step")
-def test_step(training, measure):
-    """Adam's step on all parameters, with constant gradients; the largest weight is checked."""
-    from gnnbench.suite.inputs import gradient_for
-
-    for parameter in training.model.parameters():
-        parameter.grad = gradient_for(parameter)
-
-    def step(weight, optimizer):
-        optimizer.step()
-        return weight
-
-    weight = max(training.model.parameters(), key=lambda parameter: parameter.numel())
-    measure(step, weight, training.optimizer)

@@ -3,8 +3,8 @@
     python experiments/large/sizes.py run FOLDER [--graphs rmat:14 ...] [--width 32]    # continues
     python experiments/large/sizes.py table FOLDER
 
-Each benchmark runs in a process of its own, so that the peak of the resident set is its own. What needs more
-memory than is free is refused by gnnbench, and the refusal is its result. Close other programs first.
+Each benchmark runs in a process of its own, so that the peak of the resident set is its own. To run out of
+memory is a result. Close other programs first.
 """
 
 import argparse

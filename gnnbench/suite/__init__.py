@@ -104,8 +104,7 @@ PUBLIC = {
     "operation": "Call Operation",
     "operations": "OPERATIONS",
     "operations.edge_list": "edges_of keys listed shuffled unchanged with_duplicates",
-    "operations.scatter": "Destination unsorted_index",
-    "operations.segment": "offsets",
+    "operations.scatter": "Destination offsets unsorted_index",
     "spec": "FORWARD_BACKWARD SHORT_DIRECTION Spec",
     "verify": "verify",
 }

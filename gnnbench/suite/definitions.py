@@ -120,28 +120,21 @@ def matrix(graph: Graph, entries: Tensor, weight: Tensor) -> Tensor:
 
 
 def trained(parameters: Sequence[Tensor], losses: Sequence[Callable[[Sequence[Tensor]], Tensor]]) -> Tensor:
-    """Train with a step of Adam for each batch (Kingma and Ba, ICLR 2015, algorithm 1).
+    """Train with a step of Adam for each batch.
 
     Of each batch, `losses` has a function of the parameters, which are not changed. The loss of each batch
     before its step is returned, and that of the first one after all steps: float64 [B + 1].
     """
-    first = [torch.zeros_like(parameter) for parameter in parameters]
-    second = [torch.zeros_like(parameter) for parameter in parameters]
-    before = []
-    for step, loss in enumerate(losses, 1):
-        with torch.enable_grad():
-            current = [parameter.detach().requires_grad_() for parameter in parameters]
-            value = loss(current)
-            gradients = torch.autograd.grad(value, current)
-        before.append(value.detach())
-        first = [0.9 * m + 0.1 * g for m, g in zip(first, gradients, strict=True)]
-        second = [0.999 * v + 0.001 * g * g for v, g in zip(second, gradients, strict=True)]
-        rate = LEARNING_RATE / (1 - 0.9**step)
-        parameters = [
-            parameter.detach() - rate * m / ((v / (1 - 0.999**step)).sqrt() + 1e-8)
-            for parameter, m, v in zip(current, first, second, strict=True)
-        ]
-    return torch.stack([*before, losses[0](parameters).detach()])
+    current = [parameter.detach().clone().requires_grad_() for parameter in parameters]
+    optimizer, values = torch.optim.Adam(current, lr=LEARNING_RATE), []
+    with torch.enable_grad():
+        for loss in losses:
+            optimizer.zero_grad()
+            values.append(loss(current))
+            values[-1].backward()
+            optimizer.step()
+        values.append(losses[0](current))
+    return torch.stack(values).detach()
 
 
 def adam_step(parameter: Tensor, gradient: Tensor) -> Tensor:

@@ -20,7 +20,7 @@ def examine(data_root: Path | None) -> Iterator[Diagnosis]:
         yield from _built_without_cuda()
     if data_root is None:
         detail = "no folder of real data sets"
-        remedy = "set GNNBENCH_DATA to one; otherwise data is downloaded or a synthetic stand-in is used"
+        remedy = "set GNNBENCH_DATA to one; otherwise synthetic stand-ins are used"
         yield Diagnosis("data", "note", detail, remedy)
     else:
         yield Diagnosis("data", "ok", str(data_root))

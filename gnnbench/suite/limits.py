@@ -5,7 +5,7 @@ The limits here and in `operations/` are those of torch 2.13, PyG 2.8.1, torch_s
 
 from typing import NamedTuple
 
-from .spec import AUTOCAST, FORWARD_BACKWARD, STEP, TRAIN
+from .spec import AUTOCAST, FORWARD_BACKWARD, TRAIN
 
 HALF = "bfloat16 or float16"
 """Stands for both types in `Limit.where`."""
@@ -56,9 +56,7 @@ MIXED = refuses(
     "cpu",
 )
 OVERFLOW = avoids("sums exceed float16's largest number, 65,504", "float16")
-HALF_TRAINING = tuple(
-    refuses("Adam's epsilon of 1e-8 is 0 in float16", "float16", direction) for direction in (TRAIN, STEP)
-)
+HALF_TRAINING = refuses("Adam's epsilon of 1e-8 is 0 in float16", "float16", TRAIN)
 """Of every operation of gnnbench."""
 NO_PRODUCT = avoids(
     "autocast converts matrix products in a forward pass: it is timed on layers and models only", AUTOCAST

@@ -5,23 +5,21 @@ from collections.abc import Iterator
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from textwrap import shorten
 
 from ..engine.cli import streams
 from ..engine.cli.common import NOTHING_SLOWER, declare
 from ..engine.ground.errors import unknown_name
 from ..engine.ground.packages import missing
 from ..engine.show.document import Column, Document, Shown, Table
-from ..engine.show.lines import Note, folded, line_width
+from ..engine.show.lines import Note
 from .graphs.catalog import DATASETS
-from .graphs.locate import place
+from .graphs.locate import raw_folder
 from .limits import OF_PLATFORM
 from .operation import Operation
 from .operations import OPERATIONS
 from .options import OPTIONS
 from .platforms import COMPARED, PLATFORMS
 
-_SHORTEST_CALL = 10
 _PLATFORM_WIDTH = max(map(len, PLATFORMS))
 _DATA_SET_COLUMNS = (
     Column("name"),
@@ -29,9 +27,9 @@ _DATA_SET_COLUMNS = (
     *(Column(name, "text") for name in ("here", "from")),
 )
 _DATA_SETS = (
-    "planetoid: Yang et al. 2016, through PyG's Planetoid; ogb, ogbg: Hu et al. 2020, through ogb's "
-    "loaders; entities: Ristoski et al. 2016, the files of PyG's Entities, with made-up features. aifb has "
-    "90 relations, ogbn-mag-hetero four types of nodes and 7 relations, ogbg-molhiv 41,127 molecules. "
+    "planetoid: Yang et al. 2016, through PyG's Planetoid; ogb: Hu et al. 2020, through ogb's readers; "
+    "entities: Ristoski et al. 2016. aifb has 90 relations, ogbn-mag-hetero four types of nodes and 7 "
+    "relations: there are synthetic stand-ins of both. "
     "NAME:synthetic is a data set's synthetic stand-in, NAME:synthetic@0.1 one of a tenth of its size; "
     "rmat:SCALE and uniform:SCALE are random graphs with 2**SCALE nodes, hub:SCALE one with a node that has "
     "a tenth of the edges (rmat:14@4: 4 edges for each node), molecules:SCALE 2**SCALE molecules as in ZINC; "
@@ -40,19 +38,18 @@ _DATA_SETS = (
 )
 
 
-def document(data_root: Path | None, cache: Path) -> Document:
+def document(data_root: Path | None) -> Document:
     """Return all data sets and platforms, and a line for each operation."""
     reasons = {row.name: missing(row.packages) for row in PLATFORMS.values()}
     platforms = [(row.name, row.title, "no" if reasons[row.name] else "yes") for row in PLATFORMS.values()]
     titles = [Column(name, "text") for name in ("name", "what", "here")]
-    heading = "Operations, their platforms, and the call that is timed on the first"
-    columns = [Column("", "shown") for _ in ("name", *COMPARED, "call")]
+    columns = [Column("", "shown") for _ in ("name", *COMPARED)]
     return [
-        Table("Data sets (--gnn-dataset)", _DATA_SET_COLUMNS, list(_datasets(data_root, cache))),
+        Table("Data sets (--gnn-dataset)", _DATA_SET_COLUMNS, list(_datasets(data_root))),
         Note(_DATA_SETS),
         Table("Platforms (--gnn-platform)", titles, platforms),
         *(Note(f"{name}: {reason}") for name, reason in reasons.items() if reason),
-        Table(heading, columns, list(_operations(line_width()))),
+        Table("Operations and their platforms", columns, list(_operations())),
         Note("gnnbench list OPERATION shows the calls on all platforms, and why a platform has none."),
     ]
 
@@ -86,32 +83,21 @@ def _described(row: Operation) -> Iterator[str]:
             yield f"  {'':{_PLATFORM_WIDTH}} not with {' and '.join(where)}: {limit.reason}"
 
 
-def _datasets(data_root: Path | None, cache: Path) -> Iterator[tuple[str, ...]]:
+def _datasets(data_root: Path | None) -> Iterator[tuple[str, ...]]:
     for dataset in DATASETS.values():
         counts = (f"{count:,}" for count in (dataset.nodes, dataset.edges, dataset.features, dataset.classes))
-        here = {"data root": "yes", "cache": "cache"}.get(place(dataset, data_root, cache) or "", "no")
-        yield dataset.id, *counts, here, dataset.family
+        yield dataset.id, *counts, "yes" if raw_folder(dataset, data_root) else "no", dataset.family
 
 
-def _operations(width: int) -> Iterator[tuple[object, ...]]:
+def _operations() -> Iterator[tuple[object, ...]]:
     """Yield a row for each operation, below the heading of its group."""
-    names = max(map(len, OPERATIONS)) + 2
-    room = max(width - names - sum(len(platform) + 1 for platform in COMPARED) - 2, _SHORTEST_CALL)
     group = attrgetter("group")
     for heading, rows in groupby(sorted(OPERATIONS.values(), key=group), group):
-        yield Shown(heading, style="heading"), *[None] * (len(COMPARED) + 1)
+        yield Shown(heading, style="heading"), *[None] * len(COMPARED)
         for row in rows:
             # No operation is on both of these; `pyg_lib` stands beside `pyg`.
             shown = {name.replace("compiled", "sparse"): name for name in row.calls}
-            platforms = map(shown.get, COMPARED)
-            first = next(row.calls[platform].text for platform in PLATFORMS if platform in row.calls)
-            yield f"  {row.name}", *platforms, _shortened(first, room)
-
-
-def _shortened(call: str, width: int) -> str:
-    """Return as many words of a call as fit; if none does, the beginning of the first."""
-    text = shorten(call, width, placeholder=" …")
-    return text if text != "…" else f"{folded(call, width - 1)[0]}…"
+            yield f"  {row.name}", *map(shown.get, COMPARED)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -128,11 +114,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print what is there, and return the exit code."""
-    from ..engine.ground.files import cache_folder
-
     if options.operations:
         for line in [line for name in options.operations for line in operation(name)]:
             streams.say(line, indent=" " * 9)
         return NOTHING_SLOWER
-    streams.show(document(options.data, cache_folder()))
+    streams.show(document(options.data))
     return NOTHING_SLOWER

@@ -1,4 +1,4 @@
-"""An operation: its call on each platform, its definition in float64 and its least work."""
+"""An operation: its call on each platform, and its definition in float64."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -6,22 +6,19 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .least_work import Formula
 from .limits import HALF, HALF_TRAINING, NO_PRODUCT, OF_PLATFORM, Limit
 from .platforms import COMPARED, PLATFORMS, Kernel, Result, chosen, load
-from .spec import BACKWARD, FORWARD, FORWARD_BACKWARD, STEP, TRAIN
+from .spec import BACKWARD, FORWARD, FORWARD_BACKWARD, TRAIN
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ..engine.ground.labels import Work
     from .graphs.graph import Graph
-    from .least_work import Symbols
     from .spec import Spec
 
 # What the modules of `operations/` are made of.
-__all__ = ["BACKWARD", "FORWARD", "FORWARD_BACKWARD", "STEP", "TRAIN"]
-__all__ += ["Call", "Formula", "Kernel", "Operation"]
+__all__ = ["BACKWARD", "FORWARD", "FORWARD_BACKWARD", "TRAIN"]
+__all__ += ["Call", "Kernel", "Operation"]
 
 _OTHER = "other"
 """The group of a suite's own operations."""
@@ -78,16 +75,13 @@ class Operation:
     """Whether a run with -k or its file's name has it; False for what takes long or resembles another."""
     reference: "Callable[..., Tensor | tuple[Tensor, ...]] | None" = None
     """The definition that kernels are checked against; it takes the graph and float64 tensors."""
-    linear: bool = False
-    """Whether its only input is [N, F] or [E, F], and each column of the output is linear in the same column
-    of the input. On large graphs it is checked by a random projection."""
     reach: int | None = None
     """From how many hops a row of the output [N, ...] or [E, ...] takes its values; with degrees of
     neighbours, one more. On large graphs a random sample of rows is checked. None if all entries are."""
     end: int = 1
     """With `reach`: the end of an entry at which its message is added up, 1 the target, 0 the source."""
-    least_work: "Callable[[Symbols], Work] | None" = None
-    """The work that every implementation must do."""
+    reads_all: bool = True
+    """Whether a call reads all of its inputs; only then the least possible time is known."""
     threads: int | None = None
     """CPU threads that it is timed with; None for as many as the session has."""
     group: str = _OTHER
@@ -128,8 +122,8 @@ class Operation:
         given = {direction, dtype, index_dtype, device, *([HALF] if dtype in ("bfloat16", "float16") else [])}
         limits = self.calls[platform].limits
         if self.group != _OTHER:
-            has_product = self.group in _MULTIPLYING and direction not in (BACKWARD, STEP)
-            limits = (*HALF_TRAINING, *limits, *OF_PLATFORM.get(platform, ()))
+            has_product = self.group in _MULTIPLYING and direction != BACKWARD
+            limits = (HALF_TRAINING, *limits, *OF_PLATFORM.get(platform, ()))
             limits = limits if has_product else (NO_PRODUCT, *limits)
         return next((limit for limit in limits if limit.where <= given and limit.degree <= degree), None)
 

@@ -1,13 +1,18 @@
 """The roofline bound of a kernel (Williams, Waterman and Patterson, CACM 2009).
 
-Both rates, of a copy and of a matrix product, are measured once per environment.
+Both rates, of a copy and of a matrix product, are measured once per environment. The bytes are compulsory
+traffic (Hill and Smith, IEEE Trans. Computers 1989): each input is read once and each output is written once.
+The arithmetic is that of products of dense matrices; sums over neighbours take less time than their bytes.
 """
 
-from collections.abc import Callable
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import flop_registry
 
 from ..engine.ground import codec, json_io
 from ..engine.ground.cpu import RealTime
@@ -15,12 +20,9 @@ from ..engine.ground.devices import cuda_free_bytes
 from ..engine.ground.errors import UsageError
 from ..engine.ground.files import hold, write_whole
 from ..engine.ground.labels import Limit, Rates, Work
+from ..engine.ground.parts import tensors
 from .case import Case
-from .graphs.capacity import memory_free
-from .least_work import Symbols
-from .network import widths
-from .operations import OPERATIONS
-from .spec import AUTOCAST
+from .memory import free_bytes
 
 FORMAT_VERSION = 1
 
@@ -38,30 +40,42 @@ _FIRST_SIDE = 128
 _ABOVE = "the data stays in a cache, or the saved rates are too low: delete rates/ in gnnbench's cache"
 
 
-def least(case: Case) -> Work | None:
-    """Return the least work; None without a formula, or if autocast decides which values have two bytes."""
-    if case.spec.dtype == AUTOCAST:
-        return None
-    operation = OPERATIONS.get(case.spec.operation)
-    return operation.least_work(_symbols(case)) if operation and operation.least_work else None
+def least(case: Case, run: Callable[..., Any], inputs: Sequence[Any]) -> Work:
+    """Call a function once more, and return the least work: bytes of inputs, output and gradients; products.
+
+    The indices of the inputs count as those of a CSR matrix at most: libraries keep a graph in several forms.
+    """
+    with _Products() as products:  # type: ignore[no-untyped-call]
+        output = run(*inputs)
+    read = list(tensors(tuple(inputs)))
+    indices = [tensor for tensor in read if not tensor.is_floating_point()]
+    values = [tensor for tensor in read if tensor.is_floating_point()]
+    gradients = [tensor.grad for tensor in values if tensor.is_leaf and tensor.grad is not None]
+    entries, nodes = case.graph.num_edges, case.graph.num_nodes
+    matrix = case.index_dtype.itemsize * (min(nodes + 1, entries) + entries)
+    moved = (*values, *tensors(output), *tensors(gradients))
+    return Work(min(_bytes(indices), matrix) + _bytes(moved), products.flops)
 
 
-def _symbols(case: Case) -> Symbols:
-    graph = case.graph
-    relations, ends = max(1, len(graph.relations)), graph.edge_index[1]
-    if graph.edge_type is not None:
-        ends = ends * relations + graph.edge_type
-    return Symbols.of(
-        case.spec,
-        tuple(pairwise(widths(graph, case.spec.hidden))),
-        multi_label=graph.y.is_floating_point(),
-        N=graph.num_nodes,
-        E=graph.num_edges,
-        R=int(graph.edge_index[0].bincount().count_nonzero()),
-        Q=relations,
-        V=int(ends.bincount().count_nonzero()),
-        T=int(graph.train_mask.sum()),
-    )
+def _bytes(moved: Iterable[Tensor]) -> int:
+    """Return the bytes of tensors, some of which share their memory."""
+    storages = (tensor.untyped_storage() for tensor in moved)
+    return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
+
+
+class _Products(TorchDispatchMode):
+    """Adds up the arithmetic of products of dense matrices."""
+
+    flops = 0
+
+    def __torch_dispatch__(
+        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        output = function(*args, **(kwargs or {}))
+        count = flop_registry.get(function.overloadpacket)
+        if count and all(value.layout == torch.strided for value in args if isinstance(value, Tensor)):
+            self.flops += count(*args, **(kwargs or {}), out_val=output)
+        return output
 
 
 def rates(device: str, dtype: str, environment_key: str, cache: Path) -> Rates:
@@ -82,7 +96,7 @@ def measure(device: str, dtype: str) -> Rates:
     A copy's bytes are read and written. Matrices grow until the time is spent, so an emulated dtype takes no
     longer.
     """
-    free = memory_free() if device == "cpu" else cuda_free_bytes()
+    free = free_bytes() if device == "cpu" else cuda_free_bytes()
     room = free // _MEMORY_PART
     kind = getattr(torch, dtype)
     return Rates(_copy_rate(device, kind, room), _matrix_rate(device, kind, room))
@@ -132,14 +146,7 @@ def _read(path: Path) -> dict[str, Rates]:
         return {}
 
 
-def limit(case: Case, seconds: float, rates: Callable[[str], Rates]) -> Limit | None:
-    """Divide the roofline bound, max(bytes / copy rate, flops / flop rate), by a case's measured `seconds`.
-
-    Returns None, and does not ask for the rates of the dtype, if the least work is unknown.
-    """
-    work = least(case)
-    if work is None:
-        return None
-    measured = rates(case.spec.dtype)
+def limit(work: Work, measured: Rates, seconds: float) -> Limit:
+    """Divide the roofline bound, max(bytes / copy rate, flops / flop rate), by the measured `seconds`."""
     bound = max(work.bytes / measured.copy_bytes_per_second, work.flops / measured.flops_per_second)
     return Limit(work, measured, bound / seconds, _ABOVE if bound > seconds else "")

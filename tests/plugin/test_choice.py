@@ -4,7 +4,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from gnnbench.suite.graphs import locate
 from gnnbench.suite.operations import OPERATIONS
 
 SUITE = """
@@ -57,7 +56,6 @@ class Suite:
 def suite(pytester, monkeypatch):
     monkeypatch.delenv("GNNBENCH_DATA", raising=False)
     monkeypatch.setenv("GNNBENCH_CACHE", str(pytester.path))
-    monkeypatch.setattr(locate, "is_reachable", lambda _url: False)
     pytester.makeini("[pytest]\n")
     return Suite(pytester)
 

@@ -1,19 +1,23 @@
-import re
-
 import pytest
 
+from gnnbench.suite import memory
 
-def test_what_does_not_fit_in_memory_is_skipped_before_its_graph_is_made(pytester):
-    suite = "import pytest\n@pytest.mark.operations('spmm_sum')\ndef test_spmm(case): pass\n"
-    pytester.makepyfile(suite)
-    options = ("--gnn-device=cpu", "--gnn-dataset", "rmat:30", "--gnn-hidden", "32", "--gnn-all", "-rs")
-    result = pytester.runpytest_inprocess(*options, "--gnn-platform", "torch")
-    result.assert_outcomes(skipped=2)
-    text = " ".join(str(result.stdout).split())
-    memory = r"on rmat:30 needs about [\d.]+ TiB of memory, but [\d.]+ [GM]iB is free; "
-    for direction in ("forward", "forward_backward"):
-        needs = f"spmm_sum {direction} {memory}use a smaller scale, or a smaller --gnn-hidden"
-        assert re.search(needs, text)
+
+def test_a_benchmark_that_takes_more_memory_than_is_free_says_so_and_the_next_one_runs(pytester, monkeypatch):
+    monkeypatch.setattr(memory, "free_bytes", lambda: 2 << 30)
+    pytester.makepyfile("""
+        import pytest
+
+        @pytest.mark.operations("large", "small")
+        def test_own(case, measure):
+            repeat = 4096 if case.spec.operation == "large" else 1
+            run = lambda x: x.repeat(repeat, 8)[:256]
+            measure(run, case.features(), reference=lambda _, x: x.repeat(1, 8))
+    """)
+    options = ("--gnn-device=cpu", "--gnn-dataset=rmat:8", "--gnn-platform=torch", "--benchmark-disable")
+    result = pytester.runpytest_inprocess(*options)
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["gnnbench: large-forward-*: OOM at 4 GiB"])
 
 
 def test_a_graph_that_cannot_be_read_ends_the_session_in_a_line(pytester):

@@ -9,10 +9,10 @@ from gnnbench.suite.operations import OPERATIONS
 
 
 @pytest.fixture
-def render(tmp_path, monkeypatch):
-    def render(data_root=None, cache=tmp_path / "cache", width=100):
-        monkeypatch.setenv("COLUMNS", str(width))
-        return Terminal().write(listing.document(data_root, cache))
+def render(monkeypatch):
+    def render(data_root=None):
+        monkeypatch.setenv("COLUMNS", "100")
+        return Terminal().write(listing.document(data_root))
 
     return render
 
@@ -39,14 +39,12 @@ def test_an_operation_is_found_by_the_beginning_of_its_name():
 
 
 def test_says_where_a_data_set_is(render, tmp_path):
-    for folder, name in (("data", "CiteSeer"), ("cache/data", "PubMed")):
-        raw = tmp_path / folder / "Planetoid" / name / "raw"
-        raw.mkdir(parents=True)
-        for part in ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index"):
-            (raw / f"ind.{name.lower()}.{part}").touch()
-    text = render(tmp_path / "data")
+    raw = tmp_path / "Planetoid/CiteSeer/raw"
+    raw.mkdir(parents=True)
+    for part in ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index"):
+        (raw / f"ind.citeseer.{part}").touch()
+    text = render(tmp_path)
     assert rows(text, "citeseer")[0][1:] == ["3,327", "9,104", "3,703", "6", "yes", "planetoid"]
-    assert rows(text, "pubmed")[0][-2:] == ["cache", "planetoid"]
     assert rows(text, "cora")[0][-2:] == ["no", "planetoid"]
 
 

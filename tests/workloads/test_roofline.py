@@ -5,8 +5,11 @@ import json
 import pytest
 import torch
 
+from gnnbench.engine.ground.labels import Work
 from gnnbench.suite import roofline
 from gnnbench.suite.roofline import Rates, measure, rates
+from gnnbench.suite.spec import FORWARD_BACKWARD, TRAIN
+from tests.workloads.cells import workload_of
 
 MIB = 2**20
 SENTINEL = {"copy_bytes_per_second": 1.5, "flops_per_second": 2.5}
@@ -15,7 +18,7 @@ SENTINEL = {"copy_bytes_per_second": 1.5, "flops_per_second": 2.5}
 @pytest.fixture(autouse=True)
 def _briefly_and_in_little_memory(monkeypatch):
     monkeypatch.setattr(roofline, "_SECONDS", 0.01)
-    monkeypatch.setattr(roofline, "memory_free", lambda: 16 * MIB)
+    monkeypatch.setattr(roofline, "free_bytes", lambda: 16 * MIB)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64"])
@@ -48,12 +51,46 @@ def test_measures_once_for_each_environment_and_dtype(tmp_path):
     assert (tmp_path / "rates/elsewhere-cpu.json").exists()
 
 
-def test_what_is_above_the_bound_is_explained(make_case):
-    case = make_case("spmm_sum", "torch")
-    work = roofline.least(case)
-    for seconds, note in ((work.bytes / MIB, ""), (0.9 * work.bytes / MIB, roofline._ABOVE)):
-        found = roofline.limit(case, seconds, lambda _: Rates(MIB, 1e12))
-        assert (found.fraction, found.note) == (pytest.approx(work.bytes / MIB / seconds), note)
+BOTH = FORWARD_BACKWARD
+N, D, F, C = 60, 24, 8, 4
+"""Nodes of the small graph, its features, hidden width and classes."""
+PARAMETERS = (D * F + F) + (F * F + F) + (F * C + C)
+
+
+@pytest.mark.parametrize(
+    ("operation", "platform", "direction", "numbers", "products"),
+    [
+        *(("gather_scatter_sum", platform, "forward", 2 * N * F, 0) for platform in ("pyg", "torch")),
+        *(("spmm_sum", platform, BOTH, 4 * N * F, 0) for platform in ("sparse", "dgl")),
+        # Of the layer, weight and bias, and their gradients; of weight and input the products.
+        *(
+            ("conv", platform, BOTH, 4 * N * F + 2 * (F * F + F), 3 * N * F * F)
+            for platform in ("pyg", "sparse", "dgl")
+        ),
+        # x, parameters, gradients, both moments and the number of steps of each, loss; nothing for x.
+        (
+            "epoch",
+            "dgl",
+            TRAIN,
+            N * D + 4 * PARAMETERS + 6 + 1,
+            2 * N * D * F + 3 * N * F * F + 3 * N * F * C,
+        ),
+    ],
+)
+def test_the_least_work_is_what_a_call_takes_and_gives_and_the_products(
+    make_case, operation, platform, direction, numbers, products
+):
+    case = make_case(operation, platform, direction, hidden=F)
+    timed, entries = workload_of(case).timed(), case.graph.num_edges
+    found = roofline.least(case, timed.run, timed.inputs)
+    assert found == Work(8 * (N + 1 + entries) + 4 * numbers, 2 * products)
+
+
+def test_what_is_above_the_bound_is_explained():
+    for seconds, note in ((2.0, ""), (0.9, roofline._ABOVE)):
+        found = roofline.limit(Work(MIB, 5), Rates(MIB, 1e12), seconds)
+        assert (found.fraction, found.note) == (pytest.approx(1 / seconds), note)
+    assert roofline.limit(Work(5, MIB), Rates(1e12, MIB), 2.0).fraction == pytest.approx(0.5)
 
 
 @pytest.mark.cuda

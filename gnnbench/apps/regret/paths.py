@@ -20,8 +20,7 @@ from ...suite.operations.edge_list import (
     unchanged,
     with_duplicates,
 )
-from ...suite.operations.scatter import Destination, unsorted_index
-from ...suite.operations.segment import offsets
+from ...suite.operations.scatter import Destination, offsets, unsorted_index
 
 
 class Path(NamedTuple):

@@ -74,7 +74,7 @@ class DatasetName:
             path = user_path(text)
             if not path.is_file():
                 raise UsageError(f"{text}: there is no such file; give the path of a Matrix Market file")
-            counts = Dataset(path.name, "", "", 0, 0, ATTRIBUTES_WIDTH, ATTRIBUTES_CLASSES)
+            counts = Dataset(path.name, "", 0, 0, ATTRIBUTES_WIDTH, ATTRIBUTES_CLASSES)
             return cls(path.name, counts, path=path)
         name, colon, variant = text.partition(":")
         if name in FAMILIES:
@@ -117,7 +117,7 @@ class DatasetName:
         numbers = round(usual.nodes * 2**scale), round(each * 2**scale), usual.features, usual.classes
         graphs = 2**scale if family == "molecules" else 0
         part = graphs // 12  # as in ZINC
-        counts = Dataset(name, "", family, *numbers, split=(graphs - 2 * part, part, part), graphs=graphs)
+        counts = Dataset(name, family, *numbers, split=(graphs - 2 * part, part, part), graphs=graphs)
         made = cls(name, counts, synthetic=True, scale=scale, edges=each)
         if family == "hub" and made.is_crowded:
             raise UsageError(f"dataset '{text}': {made.nodes} nodes are too few for {made.pairs} edges")
@@ -133,11 +133,6 @@ class DatasetName:
         """Numbers of nodes by type; not defined for a file."""
         types = self.dataset.node_types or ((NODE, self.dataset.nodes),)
         return {name: round(count * self.fraction) for name, count in types}
-
-    @property
-    def graphs(self) -> int:
-        """The number of separate graphs that it consists of; 0: it is one graph."""
-        return round(self.dataset.graphs * self.fraction)
 
     @property
     def relations(self) -> tuple[Relation, ...]:

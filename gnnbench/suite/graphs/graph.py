@@ -76,12 +76,9 @@ class Graph:
         `train`, `val` and `test` are node numbers. `edge_type` has positions in `relations` of the listed
         edges; relations come with their reverses, and one without is its own. `type_sizes` has numbers of
         nodes by type, in their order, and `sizes` those of separate graphs. UsageError: a node number is
-        outside [0, N), a feature is not finite, or shapes do not match.
+        outside [0, N).
         """
         num_nodes = len(x)
-        if len(y) != num_nodes:
-            why = f"{len(y)} labels for {num_nodes} nodes; the files do not belong together"
-            raise UsageError(f"{name}: {why}")
         for end, ids in (("source", source), ("target", target)):
             outside = np.flatnonzero((ids < 0) | (ids >= num_nodes))
             if len(outside):
@@ -90,11 +87,6 @@ class Graph:
                     f"{name}: edge {at} has {end} node {int(ids[at])}, outside 0..{num_nodes - 1}; "
                     "check how the file numbers its nodes"
                 )
-        if not np.isfinite(x).all():
-            row, column = np.argwhere(~np.isfinite(x))[0]
-            raise UsageError(
-                f"{name}: feature {column} of node {row} is {x[row, column]}; clean the features first"
-            )
         entries, types = _entries(source, target, num_nodes, edge_type, reverses(relations))
         return cls(
             name,

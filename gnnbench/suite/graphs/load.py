@@ -9,62 +9,68 @@ import torch
 
 from ...engine.ground.errors import UsageError
 from ...engine.ground.files import cache_folder, hold
-from . import capacity, matrix_market, molecules, synthetic
+from ...engine.measure.memory import is_out_of_memory
+from . import readers, synthetic
 from .catalog import Dataset, DatasetName
 from .graph import Graph
-from .locate import data_folder, fetch, reason, resolve
-from .relation import Relation
+from .locate import data_folder, raw_folder, resolve
 
 _READERS = b"1"
 """Another number reads all data sets of ogb again: a reader makes another graph of the same files."""
 
 
 def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
-    """Read, download or make a graph on the CPU, after checking that it fits.
+    """Read or make a graph on the CPU.
 
-    `data_root`, the folder of real data sets, is only read; `cache` is for downloads and for graphs that take
-    long to read. UsageError: memory is too small, files are broken, or the download failed.
+    `data_root`, the folder of real data sets, is only read; `cache` is for graphs that take long to read.
+    UsageError: memory is too small, or files are missing or broken.
     """
-    capacity.check_memory(name)
+    try:
+        return _load(name, data_root, cache)
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        raise UsageError(
+            f"{name.id} does not fit into memory ({_reason(error)}); use a smaller graph"
+        ) from error
+
+
+def _load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
     if name.path:
-        return matrix_market.read(name.path)
+        return readers.matrix_market(name.path)
     dataset = name.dataset
     if name.synthetic:
-        families = {"rmat": synthetic.rmat, "uniform": synthetic.uniform, "hub": synthetic.hub}
-        families["molecules"] = molecules.generate
-        return families.get(dataset.family, synthetic.twin)(name)
-    folder = fetch(dataset, data_root, cache)
+        families = (synthetic.rmat, synthetic.uniform, synthetic.hub, synthetic.molecules)
+        made = {family.__name__: family for family in families}
+        return made.get(dataset.family, synthetic.twin)(name)
+    folder = raw_folder(dataset, data_root)
+    if folder is None:
+        raise UsageError(f"{name.id} is not in the data folder; use {name.id}:synthetic")
     try:
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
             return _read(dataset, folder, cache)
-    except (MemoryError, UsageError):
+    except UsageError:
         raise
     except Exception as error:  # of any parser
+        if is_out_of_memory(error):
+            raise
         raise UsageError(
-            f"{dataset.id}: the files in {folder} cannot be read ({reason(error)}); replace them, or use "
+            f"{dataset.id}: the files in {folder} cannot be read ({_reason(error)}); replace them, or use "
             f"{dataset.id}:synthetic"
         ) from error
 
 
 def _read(dataset: Dataset, folder: Path, cache: Path) -> Graph:
     if dataset.family == "planetoid":
-        return _read_planetoid(dataset, folder)
-    if dataset.family == "entities":
-        from . import entities
-
-        return entities.read(dataset, folder)
+        return readers.planetoid(dataset, folder)
     # Tables take long to read: the graph is kept in the cache.
     file = cache / "graphs" / f"{dataset.id}-{_fingerprint(folder)}.pt"
     with hold(file.with_suffix(".lock"), cache):
         if file.exists():
-            fields = torch.load(file, weights_only=True)
-            relations = tuple(Relation(*relation) for relation in fields.pop("relations"))
-            return Graph(relations=relations, **fields)
-        from . import ogb
-
-        graph = ogb.read(dataset, folder)
+            return Graph(**torch.load(file, weights_only=True))
+        graph = readers.ogb(dataset, folder)
         unfinished = file.with_suffix(".unfinished")
-        torch.save({**vars(graph), "relations": [tuple(each) for each in graph.relations]}, unfinished)
+        torch.save(vars(graph), unfinished)
         unfinished.replace(file)
         return graph
 
@@ -84,19 +90,11 @@ def load_by_id(text: str) -> Graph:
     The data folder is GNNBENCH_DATA. An unavailable published data set is replaced by its synthetic stand-in;
     then the graph's name is that of the stand-in. It raises UsageError as `load` and `DatasetName.parse`.
     """
-    root, cache = data_folder(), cache_folder()
-    (name,), _ = resolve([DatasetName.parse(text)], root, cache, real_only=False)
-    return load(name, root, cache)
+    root = data_folder()
+    (name,), _ = resolve([DatasetName.parse(text)], root, real_only=False)
+    return load(name, root, cache_folder())
 
 
-def _read_planetoid(dataset: Dataset, folder: Path) -> Graph:
-    """Read a data set with its "public" split; features are divided by their row's sum, as usual."""
-    from torch_geometric.io import read_planetoid_data
-    from torch_geometric.transforms import NormalizeFeatures
-
-    data = NormalizeFeatures()(read_planetoid_data(str(folder), dataset.title))
-    source, target = data.edge_index.numpy()
-    masks = (data.train_mask, data.val_mask, data.test_mask)
-    parts = (mask.nonzero().view(-1).numpy() for mask in masks)
-    x, y = data.x.numpy(), data.y.numpy()
-    return Graph.build(dataset.id, source, target, x, y, dataset.classes, *parts, synthetic=False)
+def _reason(error: Exception) -> str:
+    """Return the first line of an exception's message, or its type."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -76,7 +76,7 @@ def _new_layer(platform: str) -> Kernel:
     )
 
 
-_operation = partial(operation, default=False, directions=(FORWARD,), group="first calls")
+_operation = partial(operation, default=False, directions=(FORWARD,), reads_all=False, group="first calls")
 
 OPERATIONS = (
     _operation(
@@ -93,6 +93,5 @@ OPERATIONS = (
         },
         reference=layers.conv,
         reach=2,
-        least_work=layers.conv_work,
     ),
 )

@@ -9,9 +9,7 @@ from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
-from ...engine.ground.labels import Work
 from ..annotations import Case, Edges, Graph, Module, Tensor
-from ..least_work import Symbols
 from ..libraries import definitions, network, on_compiled, on_pyg, pyg_nn, torch
 from ..limits import CPU_THREADS, HALF, MAX_GRADIENT, OVERFLOW, SCATTER_ADD, Limit
 from ..operation import FORWARD, FORWARD_BACKWARD, TRAIN, Call, Kernel, Operation, operation
@@ -56,19 +54,6 @@ def reference(graph: Graph, *tensors: Tensor, of: Callable[..., Tensor]) -> Tens
     """Return the layer `of` its parameters and x on each part, one below the other: [sum of nodes, out]."""
     *parameters, x = tensors
     return torch.cat([of(part, *parameters, x[: part.num_nodes]) for part in _parts(graph)])
-
-
-def conv_work(m: Symbols) -> Work:
-    """x, outputs, weight and bias, then their gradients; product, propagation of self-loops, bias.
-
-    Of the entries only those of a largest part that is the whole graph count, because how many the others
-    have is not known. Attention does more.
-    """
-    nodes = counts(m.N)
-    total = sum(nodes)
-    entries = m.G(m.E) if nodes[-1] == m.N else 0
-    moved = entries + m.p * m.s * (nodes[-1] * m.F + total * m.F + m.F * m.F + m.F)
-    return Work(moved, (2 * m.p - 1) * 2 * total * m.F * m.F + m.p * 3 * total * m.F)
 
 
 DEPTH = 3
@@ -161,6 +146,7 @@ def _operations(prefix: str, of: _Model) -> Iterator[Operation]:
                 reference=partial(reference, of=of),
                 reach=of.reach if direction == FORWARD else None,
                 threads=threads,
+                reads_all=False,
                 group="compiled",
             )
 
@@ -171,7 +157,7 @@ _of_sizes = partial(
     torch="torch.compile does not accept sparse tensors",
     dgl="torch.compile does not trace DGL's kernels",
     directions=(FORWARD_BACKWARD,),
-    least_work=conv_work,
+    reads_all=False,
     group="compiled",
 )
 

@@ -10,7 +10,7 @@ from typing import Any
 from ..annotations import Case, Graph, Tensor
 from ..libraries import definitions, dgl, torch, torch_geometric, torch_sparse, utils
 from ..limits import HALF, KEY_OVERFLOW, refuses
-from ..operation import FORWARD, Call, Formula, operation
+from ..operation import FORWARD, Call, operation
 from ..platforms import Edges
 
 _TO_SIMPLE = refuses("dgl.to_simple works on the CPU only", "cuda")
@@ -162,8 +162,6 @@ OPERATIONS = (
         ),
         example=True,
         reference=coalesce,
-        # The list in, distinct edges out, weights.
-        least_work=Formula("2 i E + G(E - E // 4) + p s (E + E - E // 4)", "E"),
     ),
     _operation(
         "to_undirected",
@@ -186,7 +184,6 @@ OPERATIONS = (
         ),
         directions=(FORWARD,),
         reference=to_undirected,
-        least_work=Formula("G(E // 2) + G(E)", "0"),  # half of the edges in, all out
     ),
     _operation(
         "sort_edge_index",
@@ -206,7 +203,6 @@ OPERATIONS = (
         torch="torch.sort sorts by one end: see edge_index_sort_by, and coalesce",
         dgl="dgl.reorder_graph sorts by one end: see edge_index_sort_by",
         reference=sort_edge_index,
-        least_work=Formula("2 i E + G(E) + p s 2 E", "0"),  # the list in, the sorted list out, weights
     ),
     _operation(
         "edge_index_sort_by",
@@ -235,6 +231,5 @@ OPERATIONS = (
         sparse="a SparseTensor is sorted by both ends: see sort_edge_index",
         directions=(FORWARD,),
         reference=edge_index_sort_by,
-        least_work=Formula("5 i E", "0"),  # the list in, the sorted list and the order out
     ),
 )

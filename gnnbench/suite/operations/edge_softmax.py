@@ -5,7 +5,7 @@ from functools import partial
 from ..annotations import Case, Graph, Tensor
 from ..libraries import definitions, inputs, torch, torch_scatter, utils
 from ..limits import DGL_HALF, GRADIENT_ROUNDING, HALF, NO_PRODUCT, refuses
-from ..operation import FORWARD_BACKWARD, Call, Formula, operation
+from ..operation import FORWARD_BACKWARD, Call, operation
 
 HEADS = 8
 """Scores of each edge."""
@@ -44,11 +44,7 @@ def reference(graph: Graph, score: Tensor) -> Tensor:
     return score.exp() / definitions.sums(target, score.exp(), graph.num_nodes)[target]
 
 
-least_work = Formula("i min(N + 1, E) + p s 2 E H", "(4 p - 1) E H", {"H": f"{HEADS}"})
-"""Targets, scores and results, then their gradients."""
-
-
-_operation = partial(operation, group="attention", least_work=least_work, reach=1)
+_operation = partial(operation, group="attention", reach=1)
 
 OPERATIONS = (
     _operation(

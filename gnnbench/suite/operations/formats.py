@@ -11,7 +11,7 @@ from typing import Any
 from ..annotations import Case, Edges, Graph, Tensor
 from ..libraries import on_sparse, torch, torch_sparse, utils
 from ..limits import KEY_OVERFLOW
-from ..operation import FORWARD, Call, Formula, Operation, operation
+from ..operation import FORWARD, Call, Operation, operation
 from .edge_list import dgl_graph, keys, listed, shuffled, unchanged
 
 Compressed = tuple[Tensor, Tensor, Tensor]
@@ -82,10 +82,6 @@ def compressed(entries: Callable[[Graph], Tensor], graph: Graph, weight: Tensor)
     return pointer, ends[1, order], weight[order]
 
 
-_WORK = Formula("2 i E + G(E) + min(2 s, i) E", "0")
-"""A list, a matrix, and weights in and out or their order."""
-
-
 _operation = partial(operation, directions=(FORWARD,), group="structure")
 
 
@@ -104,7 +100,6 @@ def _conversion(form: str, entries: Callable[[Graph], Tensor]) -> Operation:
             result=partial(_dgl_parts, form),
         ),
         reference=partial(compressed, entries),
-        least_work=_WORK,
     )
 
 
@@ -132,7 +127,6 @@ OPERATIONS = (
             result=lambda output, _, weight: (*output.adj_tensors("coo"), weight),
         ),
         reference=to_coo,
-        least_work=_WORK,
     ),
     _operation(
         "transpose",
@@ -154,6 +148,5 @@ OPERATIONS = (
         ),
         pyg="PyG reverses edges by edge_index.flip(0), which copies the list: see to_csc",
         reference=partial(compressed, lambda graph: graph.edge_index),
-        least_work=Formula("2 G(E) + min(2 s, i) E", "0"),
     ),
 )

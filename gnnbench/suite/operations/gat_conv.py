@@ -11,7 +11,7 @@ from ..annotations import Case, DGLGraph, Graph, Module, Network, Tensor
 from ..libraries import definitions, dgl, inputs, network, pyg_nn, torch
 from ..libraries import functional as F
 from ..limits import DGL_HALF, MIXED, avoids
-from ..operation import Call, Formula, operation
+from ..operation import Call, operation
 from ..platforms import load
 from . import edge_softmax
 from .edge_softmax import HEADS
@@ -155,26 +155,6 @@ def gatv2(graph: Graph, attention: Tensor, of_source: Tensor, of_target: Tensor,
     return output + bias[0] if bias else output
 
 
-_COLUMNS = {"H": f"{HEADS}", "O": f"{HEADS} max(1, F // {HEADS})"}
-"""Heads, and columns of all heads."""
-gat_work = Formula(
-    # x, weight, attention vectors, bias and output, then gradients.
-    "G(E) + p s (N F + F O + 3 O + N O)",
-    # Product, scores of both ends and bias; sum, LeakyReLU and softmax; weighted sums. Then the gradients'.
-    "2 N F O + 5 N O + 5 L H + 2 L O + (p - 1) (4 N F O + 9 N O + 7 L H + 4 L O)",
-    _COLUMNS,
-)
-
-
-gatv2_work = Formula(
-    # x, weights, attention, two biases and output, then gradients.
-    "G(E) + p s (N F + 2 F O + 3 O + N O)",
-    # Products and biases; sum, LeakyReLU, attention and weighted sums; softmax. Then the gradients'.
-    "4 N F O + 2 N O + 6 L O + 3 L H + (p - 1) (8 N F O + 2 N O + 10 L O + 4 L H)",
-    _COLUMNS,
-)
-
-
 _operation = partial(operation, reach=1, group="attention")
 _LIMITS = (_ROUNDING, DGL_HALF, MIXED)
 
@@ -185,7 +165,6 @@ OPERATIONS = (
         sparse=Call("GATConv on SparseTensor", "apply", build="layer_graph"),
         dgl=Call("GATConv", _on_dgl, _LIMITS, "layer_graph"),
         reference=gat,
-        least_work=gat_work,
     ),
     _operation(
         "gatv2_conv",
@@ -193,6 +172,5 @@ OPERATIONS = (
         sparse=Call("GATv2Conv on SparseTensor", "apply", build="layer_graph"),
         dgl=Call("GATv2Conv", _on_dgl, _LIMITS, "layer_graph"),
         reference=gatv2,
-        least_work=gatv2_work,
     ),
 )

@@ -5,7 +5,7 @@ from typing import Any
 from ..annotations import Graph, Tensor
 from ..libraries import definitions, dgl, gcn_conv, on_dgl, on_sparse, torch, torch_sparse, utils
 from ..limits import DGL_HALF, avoids
-from ..operation import FORWARD, FORWARD_BACKWARD, Call, Formula, operation
+from ..operation import FORWARD, FORWARD_BACKWARD, Call, operation
 
 _ROUNDING = avoids(
     "the gradient of EdgeWeightNorm is too inexact in bfloat16 at nodes of high degree",
@@ -42,10 +42,6 @@ def degree_norm(graph: Graph, _like: Tensor) -> Tensor:
     return graph.edge_index[0].bincount(minlength=graph.num_nodes).clamp(min=1).double().rsqrt()
 
 
-_WEIGHTS = "G(E) + G(L) + p s (E + L)"
-"""Weights in, normalised weights out; then the gradients."""
-
-
 OPERATIONS = (
     operation(
         "gcn_norm",
@@ -62,9 +58,6 @@ OPERATIONS = (
         dgl="DGL divides by the sums at both ends, so its gradient differs: see edge_weight_norm",
         core=True,
         reference=gcn_norm,
-        # Degrees, roots, two products per entry. Backward a product per entry, summed at both ends into the
-        # degrees' gradients; two products and the degree's share per weight.
-        least_work=Formula(_WEIGHTS, "3 L + N + (p - 1) (3 (E + L) + 2 N)"),
         group="normalisation",
     ),
     operation(
@@ -72,7 +65,6 @@ OPERATIONS = (
         dgl=Call("add_self_loop, EdgeWeightNorm", _dgl_weights, (_ROUNDING, DGL_HALF)),
         core=True,
         reference=edge_weight_norm,
-        least_work=Formula(_WEIGHTS, "4 L + 2 N + (p - 1) (4 E + 3 L + 4 N)"),  # degrees at both ends
         group="normalisation",
     ),
     operation(
@@ -83,7 +75,7 @@ OPERATIONS = (
         ),
         directions=(FORWARD,),
         reference=degree_norm,
-        least_work=Formula("i min(N + 1, E) + s N", "N"),  # a row pointer or one end of each entry; results
+        reads_all=False,  # of its second input only the dtype
         group="normalisation",
     ),
     operation(
@@ -102,8 +94,6 @@ OPERATIONS = (
         dgl=Call("dgl.add_self_loop", "add_self_loops"),
         core=True,
         reference=lambda graph, weight: definitions.matrix(graph, *definitions.looped(graph, weight)),
-        # Weights in and out; backward without loops.
-        least_work=Formula("G(E) + G(L) + s (E + L + (p - 1) 2 E)", "0"),
         group="normalisation",
     ),
 )

@@ -103,7 +103,13 @@ def reference(graph: Graph) -> tuple[Tensor, Tensor, Tensor]:
 
 
 _operation = partial(
-    operation, directions=(FORWARD,), reference=reference, batched=True, graphs=MOLECULES, group="batches"
+    operation,
+    directions=(FORWARD,),
+    reference=reference,
+    reads_all=False,
+    batched=True,
+    graphs=MOLECULES,
+    group="batches",
 )
 
 OPERATIONS = (

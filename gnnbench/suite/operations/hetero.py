@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..annotations import Case, Graph, Layer, Tensor
 from ..libraries import definitions, dgl, inputs, network, on_dgl, on_sparse, pyg_nn, torch, torch_sparse
 from ..limits import DGL_HALF, SCATTER_ADD
-from ..operation import Call, Formula, Operation, operation
+from ..operation import Call, Operation, operation
 from . import spmm
 
 if TYPE_CHECKING:
@@ -133,8 +133,7 @@ def _sums(name: str, text: str, *, multi: bool) -> Operation:
         graphs=("aifb", MAG),
         relational=True,
         reference=spmm.sums,
-        linear=True,
-        least_work=Formula("i (E + V) + p s (R + N) F", "p E F"),
+        reach=1,
     )
 
 
@@ -159,11 +158,6 @@ OPERATIONS = (
         relational=True,
         reference=convolutions,
         reach=1,
-        # Graph, x, output, parameters, then gradients. Sums, divisions, bias and products; the weights of
-        # the nodes themselves can be added up before the product.
-        least_work=Formula(
-            "i (E + V) + p s (2 N F + Q (2 F F + F))", "p (E + V + N) F + 2 (2 p - 1) (V + N) F F"
-        ),
     ),
     _sums("hetero_update_all", "update_all(copy_u, sum) on a heterograph", multi=False),
     _sums("hetero_multi_update_all", "multi_update_all(copy_u, sum; sum)", multi=True),

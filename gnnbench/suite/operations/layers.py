@@ -1,6 +1,6 @@
-"""Layers and their parts: GCN's, GraphSAGE's, GIN's, a product with weights, embeddings of nodes.
+"""Layers and their parts: GCN's, GraphSAGE's, GIN's, one's own messages, a product, embeddings of nodes.
 
-GCN normalises its graph in each call, or beforehand (`conv_cached`).
+GCN normalises its graph in each call, or beforehand (`conv_cached`). Messages of one's own are all stored.
 """
 
 from functools import partial
@@ -8,13 +8,16 @@ from itertools import pairwise
 from typing import Any
 
 from ..annotations import Case, Graph, Module, Network, Tensor
-from ..libraries import definitions, dgl, functional, inputs, network, pyg_nn, torch
+from ..libraries import definitions, dgl, functional, inputs, network, on_dgl, pyg_nn, torch
 from ..limits import DGL_HALF, MIXED, OVERFLOW, SCATTER_ADD, refuses
-from ..operation import FORWARD_BACKWARD, Call, Formula, operation
+from ..operation import FORWARD_BACKWARD, Call, Kernel, operation
 from ..platforms import load
 
 EPSILON = 0.5
 """GIN's initial epsilon: not 0, so that a layer without it is found."""
+
+_COLUMNS = 4
+"""Columns of messages that the reference computes at a time."""
 
 _EPSILON = OVERFLOW._replace(where=OVERFLOW.where | {FORWARD_BACKWARD})
 """The gradient of epsilon is a sum over all nodes."""
@@ -123,10 +126,62 @@ def products(graph: Graph, table: Tensor) -> Tensor:
     return table[source] * table[target]
 
 
-_CONV_FLOPS = "(2 p - 1) 2 N F F + p (K(F) + N F)"
-"""Product, of which both factors need a gradient; propagation and bias."""
-conv_work = Formula("G(E) + p s (2 N F + F F + F)", _CONV_FLOPS)
-"""x, output, weight and bias, then their gradients."""
+def _passing_pyg(platform: str) -> Kernel:
+    """Return the kernel of a MessagePassing, as users of PyG write it."""
+
+    class Differences(pyg_nn.MessagePassing):  # type: ignore[misc]
+        def forward(self, x: torch.Tensor, graph: Any, edge_weight: torch.Tensor) -> torch.Tensor:
+            return self.propagate(graph, x=x, edge_weight=edge_weight)
+
+        def message(self, x_i: torch.Tensor, x_j: torch.Tensor, edge_weight: torch.Tensor) -> torch.Tensor:
+            return edge_weight.unsqueeze(1) * (x_j - x_i).relu()
+
+    propagation = Differences(aggr="sum")
+    return Kernel(load(platform).layer_graph, lambda graph, x, weight: propagation(x, graph, weight))
+
+
+def _passing_torch(edge_index: Tensor, x: Tensor, weight: Tensor) -> Tensor:
+    source, target = edge_index
+    difference = x.index_select(0, source) - x.index_select(0, target)
+    return torch.zeros_like(x).index_add(0, target, weight.unsqueeze(1) * difference.relu())
+
+
+def _passing_dgl() -> Kernel:
+    total = dgl.function.sum("message", "out")
+
+    def message(edges: Any) -> dict[str, Tensor]:
+        difference = edges.src["x"] - edges.dst["x"]
+        return {"message": edges.data["w"].unsqueeze(1) * difference.relu()}
+
+    def run(graph: Any, x: Tensor, weight: Tensor) -> Tensor:
+        with graph.local_scope():
+            graph.ndata["x"] = x
+            graph.edata["w"] = weight
+            graph.update_all(message, total)
+            return graph.ndata["out"]
+
+    return Kernel(on_dgl.structure, run)
+
+
+def passing(graph: Graph, x: Tensor, weight: Tensor) -> Tensor:
+    """Return the sums over neighbours of weight * relu(x[source] - x[target]): [N, F].
+
+    Gradients are comparable although ReLU has a kink, because a difference of two floating-point numbers has
+    the right sign in every dtype.
+    """
+    # Computed again in the backward pass, as autograd would keep several numbers for each message.
+    parts = (
+        torch.utils.checkpoint.checkpoint(_passed, graph.edge_index, columns, weight, use_reentrant=False)
+        for columns in x.split(_COLUMNS, dim=1)
+    )
+    return torch.cat(list(parts), dim=1)
+
+
+def _passed(entries: Tensor, x: Tensor, weight: Tensor) -> Tensor:
+    source, target = entries
+    messages = weight.unsqueeze(1) * (x[source] - x[target]).relu()
+    return torch.zeros_like(x).index_add(0, target, messages)
+
 
 _operation = partial(operation, group="layers")
 _call = partial(Call, run="apply", build="layer_graph")
@@ -142,7 +197,6 @@ OPERATIONS = (
         core=True,
         reference=conv,
         reach=2,
-        least_work=conv_work,
     ),
     _operation(
         "conv_cached",
@@ -152,9 +206,6 @@ OPERATIONS = (
         dgl=Call("GraphConv(norm='none'), weights", "apply_weighted", (DGL_HALF,), "normalized_graph"),
         reference=conv,
         reach=2,
-        least_work=Formula(
-            "G(L) + s L + p s (2 N F + F F + F)", _CONV_FLOPS
-        ),  # the normalised matrix is an input
     ),
     _operation(
         "sage_conv",
@@ -163,8 +214,6 @@ OPERATIONS = (
         dgl=Call("SAGEConv('mean')", "apply", (DGL_HALF,)),
         reference=sage_conv,
         reach=1,
-        # Means, bias and two products, one of them for nodes with a neighbour; both factors need a gradient.
-        least_work=Formula("G(E) + p s (2 N + 2 F + 1) F", "p (E + R + N) F + (2 p - 1) 2 (R + N) F F"),
     ),
     _operation(
         "gin_conv",
@@ -173,10 +222,6 @@ OPERATIONS = (
         dgl=Call("GINConv('sum')", "apply", (DGL_HALF, _EPSILON)),
         reference=gin_conv,
         reach=1,
-        # Sums, the scaled x and its addition, two biases, ReLU and two products; epsilon's gradient.
-        least_work=Formula(
-            "G(E) + p s ((2 N + 2 F + 2) F + 1)", "p (E + 5 N) F + (2 p - 1) 4 N F F + (p - 1) 2 N F"
-        ),
     ),
     _operation(
         "linear",
@@ -184,7 +229,6 @@ OPERATIONS = (
         torch=Call("x @ W", lambda _, weight, x: x @ weight, build=lambda _: None),
         dgl="GraphConv calls torch.matmul: see torch",
         reference=lambda _graph, weight, x: x @ weight,
-        least_work=Formula("s (N D + p (D F + N F))", "p 2 N D F"),  # x has no gradient
     ),
     _operation(
         "embedding_sparse_gradient",
@@ -195,5 +239,14 @@ OPERATIONS = (
         reference=products,
         reach=1,
         default=False,
+    ),
+    _operation(
+        "message_passing",
+        pyg=Call("MessagePassing with a message()", make=partial(_passing_pyg, "pyg"), limits=(SCATTER_ADD,)),
+        sparse=Call("MessagePassing on SparseTensor", make=partial(_passing_pyg, "sparse")),
+        torch=Call("index_select, relu, index_add", _passing_torch, build="edges"),
+        dgl=Call("update_all(Python function, sum)", make=_passing_dgl, limits=(DGL_HALF,)),
+        reference=passing,
+        reach=1,
     ),
 )

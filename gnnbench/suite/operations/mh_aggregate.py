@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ..annotations import Case, Graph, Tensor
 from ..libraries import definitions, dgl, on_dgl, on_torch, torch
 from ..limits import CSR_PRODUCT, DGL_HALF, OVERFLOW, avoids
-from ..operation import FORWARD, FORWARD_BACKWARD, Call, Formula, Kernel, operation
+from ..operation import FORWARD, FORWARD_BACKWARD, Call, Kernel, operation
 
 HOPS = 2
 DROPPED = (0.5, 0.25)
@@ -212,8 +212,6 @@ OPERATIONS = (
             core=not name,
             default=hops in (2, 4),
             reference=partial(hops_reference, hops),
-            # The graph once for all hops, one column in and out.
-            least_work=Formula("G(L) + p s 2 N", f"p {hops} L"),
             group="aggregation",
         )
         for name, hops, by_layers, by_product in (
@@ -231,7 +229,6 @@ OPERATIONS = (
         dgl=Call("dgl.ops.u_mul_e_sum of both columns", *_KERNEL),
         directions=(FORWARD,),
         reference=reference,
-        least_work=Formula("G(E) + E + N + s 2 N", "4 L"),  # graph, masks of edges and nodes, results
         group="aggregation",
         simple=True,
     ),

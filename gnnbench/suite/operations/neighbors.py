@@ -1,4 +1,4 @@
-"""Drawing neighbours of a batch of nodes, at two hops; the least work depends on what is drawn."""
+"""Drawing neighbours of a batch of nodes, at two hops."""
 
 from functools import partial
 from typing import Any
@@ -151,7 +151,14 @@ def _with_pyg_lib(result: Any = None, **options: Any) -> Call:
     return _draw(text, _pyg, (INT64_ONLY, ON_CPU), partial(_pyg_sampler, **options), result)
 
 
-sampling = partial(operation, directions=(FORWARD,), reference=reference, group="sampling", graphs=GRAPHS)
+sampling = partial(
+    operation,
+    directions=(FORWARD,),
+    reference=reference,
+    reads_all=False,
+    group="sampling",
+    graphs=GRAPHS,
+)
 """Makes an operation of this group."""
 
 

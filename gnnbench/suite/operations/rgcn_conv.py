@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from ..annotations import Case, Graph, Layer, Tensor
 from ..libraries import definitions, dgl, inputs, network, on_dgl, on_sparse, torch, torch_geometric
 from ..limits import DGL_HALF, HALF, SCATTER_ADD, refuses
-from ..operation import Call, Formula, operation
+from ..operation import Call, operation
 
 BASES = 30
 """Matrices of which each relation's weight is a sum, as in PyG's example of AIFB."""
@@ -77,21 +77,12 @@ def reference(
     return result
 
 
-_WORK = Formula(
-    # Graph, x, output, parameters, then gradients; sums, divisions and bias, and products.
-    "i (E + V) + p s (2 N F + B F F + Q B + F F + F)",
-    "p (E + V + N) F + 2 (2 p - 1) (Q B + V + N) F F",
-    {"B": f"{BASES}"},
-)
-
-
 _operation = partial(
     operation,
     relational=True,
     graphs=("aifb",),
     reference=reference,
     reach=1,
-    least_work=_WORK,
     group="layers",
 )
 _pyg = partial(

@@ -1,7 +1,8 @@
-"""Sums, means, maxima and products of messages by an index that is not sorted; degrees and ranks by it.
+"""Sums, means, maxima and products of messages by an index, or in sorted segments; degrees and ranks.
 
 Message e of [E, F] belongs to node index[e], the source of entry e. Entries are sorted by target, so the
-messages of a node lie apart, as in PyG's data sets, which are sorted by source and aggregated at targets.
+messages of a node lie apart, as in PyG's data sets, which are sorted by source and aggregated at targets. In
+segments, between offsets, it belongs to the target.
 """
 
 from collections.abc import Callable
@@ -10,14 +11,18 @@ from typing import Any, NamedTuple
 
 from ..annotations import Case, DGLGraph, Graph, Tensor
 from ..libraries import definitions, dgl, on_dgl, on_sparse, torch, torch_scatter, torch_sparse, utils
-from ..limits import HALF, MAX_GRADIENT, SCATTER_ADD, Limit, avoids, refuses
-from ..operation import FORWARD, Call, Formula, Operation, operation
+from ..limits import DGL_HALF, HALF, MAX_GRADIENT, SCATTER_ADD, SEGMENT_SUM, Limit, avoids, refuses
+from ..operation import FORWARD, Call, Operation, operation
 from .spmm import update_all
 
 _PRODUCT_ROUNDING = avoids(
     "torch_scatter rounds each product to bfloat16: too inexact at nodes of high degree", "bfloat16"
 )
 _DEGREE_ROUNDING = avoids("bfloat16 cannot represent each degree above 256, float16 above 2,048", HALF)
+_SEGMENT_CSR = refuses("torch_scatter.segment_csr takes int64 offsets only", "int32")
+_SEGMENT_ROUNDING = avoids(
+    "torch.segment_reduce adds in bfloat16: too inexact at nodes of high degree", "bfloat16", "cpu"
+)
 _RANK_INDEX = refuses("group_argsort takes int64 indices only", "int32")
 _RANK_ROUNDING = avoids(
     "group_argsort adds 2 * index to values from 0 to 1 in their dtype; in half precision nodes mix", HALF
@@ -68,6 +73,32 @@ _dgl = partial(update_all, "copy_e", build=_dgl_graph)
 """dgl.ops.copy_e_max would add the gradients of nodes without messages to entry 0."""
 
 
+def offsets(case: Case) -> Tensor:
+    """Return where each target's entries start, and their number: int [N + 1]."""
+    return case.csr()[0]
+
+
+def lengths(case: Case) -> Tensor:
+    """Return the number of each target's entries: int [N]."""
+    return offsets(case).diff()
+
+
+def _segment_pyg(pointer: Tensor, messages: Tensor, reduce: str) -> Tensor:
+    return utils.segment(messages, pointer, reduce)
+
+
+def _segment_sparse(pointer: Tensor, messages: Tensor, reduce: str) -> Tensor:
+    return torch_scatter.segment_csr(messages, pointer, reduce=reduce)
+
+
+def _segment_torch(pointer: Tensor, messages: Tensor, reduce: str, initial: int | None = None) -> Tensor:
+    return torch.segment_reduce(messages, reduce, offsets=pointer, initial=initial)
+
+
+def _segment_dgl(lengths: Tensor, messages: Tensor, reduce: str) -> Tensor:
+    return dgl.ops.segment_reduce(lengths, messages, reduce)
+
+
 def reduced(graph: Graph, messages: Tensor, end: int, reduce: Any) -> Tensor:
     """Return each node's sum, mean or maximum of messages by source (`end` 0) or target (1), or 0: [N, F]."""
     return definitions.reduced(graph.edge_index[end], messages, graph.num_nodes, reduce)
@@ -98,23 +129,11 @@ def ranks(graph: Graph, values: Tensor) -> Tensor:
     return rank - (degree.cumsum(0) - degree)[source]
 
 
-MESSAGE_BYTES = "s F (E + N + (p - 1) (R + E))"
-"""Messages and results, then their gradients."""
-_BYTES = f"i E + {MESSAGE_BYTES}"
-
-
-def reductions(end: int, moved: str) -> tuple[Callable[..., Operation], ...]:
-    """Return what makes operations of sums, of means and of maxima of messages; `moved` are their bytes."""
-
-    def rows(reduce: str, flops: str, **more: Any) -> Callable[..., Operation]:
-        reference = partial(reduced, end=end, reduce=reduce)
-        return partial(_operation, reference=reference, least_work=Formula(moved, flops), **more)
-
-    # The backward pass copies; of a mean each sum is divided, and each gradient.
-    return (
-        rows("sum", "E F", linear=True),
-        rows("mean", "(E + p R) F", linear=True),
-        rows("amax", "E F", reach=1, end=end),
+def reductions(end: int) -> tuple[Callable[..., Operation], ...]:
+    """Return what makes operations of sums, of means and of maxima of messages at an end of entries."""
+    return tuple(
+        partial(_operation, reference=partial(reduced, end=end, reduce=reduce), reach=1, end=end)
+        for reduce in ("sum", "mean", "amax")
     )
 
 
@@ -126,7 +145,9 @@ def call(
 
 
 _operation = partial(operation, group="scatter")
-_sum, _mean, _max = reductions(0, _BYTES)
+_sum, _mean, _max = reductions(0)
+_segment = partial(call, build=offsets)
+_segment_sum, _segment_mean, _segment_max = reductions(1)
 
 OPERATIONS = (
     _operation(
@@ -151,7 +172,6 @@ OPERATIONS = (
         dgl=Call("in_degrees", lambda graph: graph.in_degrees()),
         directions=(FORWARD,),
         reference=degrees,
-        least_work=Formula("i min(N + 1, E) + min(s, i) N", "N"),  # a row pointer or an index; results
     ),
     _operation(
         "group_argsort",
@@ -165,8 +185,6 @@ OPERATIONS = (
         dgl="dgl.sort_csc_by_tag sorts by integer tags and returns a graph, not ranks",
         directions=(FORWARD,),
         reference=ranks,
-        # Index, values, ranks; the fewest comparisons if nothing is unsorted.
-        least_work=Formula("(2 i + s) E", "E - R"),
     ),
     _sum(
         "scatter_sum",
@@ -199,6 +217,30 @@ OPERATIONS = (
         reference=products,
         reach=1,
         end=0,
-        least_work=Formula(_BYTES, "(E + (p - 1) (R + E)) F"),
+    ),
+    _segment_sum(
+        "segment_sum",
+        pyg=_segment("utils.segment", _segment_pyg, "sum", _SEGMENT_CSR),
+        sparse=_segment("torch_scatter.segment_csr", _segment_sparse, "sum"),
+        torch=_segment("torch.segment_reduce", _segment_torch, "sum", _SEGMENT_ROUNDING),
+        dgl=_segment("dgl.ops.segment_reduce", _segment_dgl, "sum", SEGMENT_SUM, DGL_HALF, build=lengths),
+    ),
+    _segment_mean(
+        "segment_mean",
+        pyg=_segment("utils.segment", _segment_pyg, "mean", _SEGMENT_CSR),
+        sparse=_segment("torch_scatter.segment_csr", _segment_sparse, "mean"),
+        # Of no messages, the mean would be NaN.
+        torch=_segment("torch.segment_reduce", partial(_segment_torch, initial=0), "mean"),
+        dgl=_segment("dgl.ops.segment_reduce", _segment_dgl, "mean", SEGMENT_SUM, DGL_HALF, build=lengths),
+    ),
+    _segment_max(
+        "segment_max",
+        pyg=_segment("utils.segment", _segment_pyg, "max", _SEGMENT_CSR, MAX_GRADIENT),
+        sparse=_segment("torch_scatter.segment_csr", _segment_sparse, "max", MAX_GRADIENT),
+        # Of no messages, the maximum is -inf.
+        torch=_segment("torch.segment_reduce", _segment_torch, "max", MAX_GRADIENT)._replace(
+            result=lambda maxima, *_: maxima.masked_fill(maxima.isinf(), 0)
+        ),
+        dgl=_segment("dgl.ops.segment_reduce", _segment_dgl, "max", MAX_GRADIENT, DGL_HALF, build=lengths),
     ),
 )

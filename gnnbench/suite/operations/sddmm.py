@@ -3,7 +3,7 @@
 from ..annotations import Case, Graph, Tensor
 from ..libraries import dgl, inputs, torch
 from ..limits import DGL_HALF, GRADIENT_ROUNDING, HALF, NO_PRODUCT, avoids, refuses
-from ..operation import Call, Formula, operation
+from ..operation import Call, operation
 
 _SAMPLED = refuses("sampled_addmm does not support half precision", HALF)
 _DOT = avoids(
@@ -44,8 +44,6 @@ OPERATIONS = (
         ),
         reference=reference,
         reach=1,
-        # Features in, products out; backward the gradients.
-        least_work=Formula("G(E) + s (2 R F + E + (p - 1) (2 N F + E))", "(2 p - 1) 2 E F"),
         group="attention",
     ),
 )

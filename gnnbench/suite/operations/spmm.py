@@ -6,7 +6,7 @@ from typing import Any
 from ..annotations import Case, Edges, Graph, Tensor
 from ..libraries import definitions, dgl, on_dgl, torch, torch_geometric, torch_scatter, torch_sparse, utils
 from ..limits import CSR_PRODUCT, DGL_HALF, HALF, MAX_GRADIENT, SCATTER_ADD, Limit, refuses
-from ..operation import Call, Formula, Kernel, operation
+from ..operation import Call, Kernel, operation
 
 _ON_CPU = (refuses("torch.sparse.mm reduces by mean and amax on the CPU only", "cuda"),)
 _MAXIMA = (MAX_GRADIENT,)
@@ -70,23 +70,10 @@ def weighted_sums(graph: Graph, x: Tensor, weight: Tensor) -> Tensor:
 
 sums = partial(aggregated, reduce="sum")
 
-_BYTES = "G(E) + p s (R + N) F"
-"""The graph, x and sums, then the gradients of sums and x."""
-
 _operation = partial(operation, group="aggregation")
-_sum = partial(_operation, reference=sums, linear=True, least_work=Formula(_BYTES, "p E F"))
-_mean = partial(
-    _operation,
-    reference=partial(aggregated, reduce="mean"),
-    linear=True,
-    least_work=Formula(_BYTES, "p (E + R) F"),  # each sum is divided
-)
-_max = partial(
-    _operation,
-    reference=partial(aggregated, reduce="amax"),
-    reach=1,
-    least_work=Formula(_BYTES, "(E + (p - 1) R) F"),  # comparisons; backward an addition per maximum
-)
+_sum = partial(_operation, reference=sums, reach=1)
+_mean = partial(_operation, reference=partial(aggregated, reduce="mean"), reach=1)
+_max = partial(_operation, reference=partial(aggregated, reduce="amax"), reach=1)
 
 OPERATIONS = (
     _sum(
@@ -127,7 +114,6 @@ OPERATIONS = (
         torch=Call("index_select, index_add", _torch_gather, build="edges"),
         dgl="DGL fuses gather and scatter; see update_all_copy_u_sum",
         core=True,
-        least_work=Formula("2 i E + p s (R + N) F", "p E F"),  # an edge list as the graph
     ),
     _sum("update_all_copy_u_sum", dgl=update_all("copy_u", "sum"), core=True),
     _mean("update_all_copy_u_mean", dgl=update_all("copy_u", "mean")),
@@ -137,6 +123,5 @@ OPERATIONS = (
         dgl=update_all("u_mul_e", "sum"),
         reference=weighted_sums,
         reach=1,
-        least_work=Formula("G(E) + p s ((R + N) F + E)", "(2 p - 1) 2 E F"),
     ),
 )

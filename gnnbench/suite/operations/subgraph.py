@@ -1,7 +1,4 @@
-"""Parts of a graph: the edges among half of its nodes or between its halves, and the neighbourhood of a few.
-
-None has a least work: it depends on how many edges the drawn nodes have.
-"""
+"""Parts of a graph: edges among half of its nodes or between its halves, neighbourhoods; rows."""
 
 from functools import partial
 from typing import Any
@@ -150,7 +147,25 @@ def _induced(graph: Graph, nodes: Tensor) -> tuple[Graph, Tensor]:
     return graph.part(nodes, edges), edges
 
 
-_operation = partial(operation, group="structure")
+def shuffled_half(graph: Graph) -> Tensor:
+    """Return a random half of the nodes, in random order: int64 [N // 2]."""
+    return drawn(graph, graph.num_nodes // 2)
+
+
+def _nodes(case: Case) -> Tensor:
+    return shuffled_half(case.graph).to(case.device, case.index_dtype)
+
+
+def mask(graph: Graph) -> Tensor:
+    """Return which nodes `shuffled_half` has: bool [N]."""
+    return torch.zeros(graph.num_nodes, dtype=torch.bool).index_fill(0, shuffled_half(graph), True)
+
+
+def _mask(case: Case) -> Tensor:
+    return mask(case.graph).to(case.device)
+
+
+_operation = partial(operation, reads_all=False, group="structure")
 
 OPERATIONS = (
     _operation(
@@ -203,5 +218,19 @@ OPERATIONS = (
         sparse="torch_sparse.sample_adj goes one hop: see subgraph",
         directions=(FORWARD,),
         reference=k_hop_subgraph,
+    ),
+    _operation(
+        "mask_select",
+        pyg=Call("utils.mask_select", lambda mask, x: utils.mask_select(x, 0, mask), build=_mask),
+        torch=Call("x[mask]", lambda mask, x: x[mask], build=_mask),
+        elsewhere="features are PyTorch tensors there too: see torch",
+        reference=lambda graph, x: x[mask(graph)],
+    ),
+    _operation(
+        "index_select",
+        pyg=Call("utils.select", lambda nodes, x: utils.select(x, nodes, 0), build=_nodes),
+        torch=Call("torch.index_select", lambda nodes, x: torch.index_select(x, 0, nodes), build=_nodes),
+        elsewhere="features are PyTorch tensors there too: see torch",
+        reference=lambda graph, x: x[shuffled_half(graph)],
     ),
 )

@@ -3,7 +3,7 @@
 from ..annotations import Case, Graph, Module, Tensor
 from ..libraries import inputs, network, pyg_nn, torch
 from ..limits import SCATTER_ADD
-from ..operation import Call, Formula, operation
+from ..operation import Call, operation
 from . import gat_conv
 
 HEADS = 8
@@ -57,14 +57,6 @@ OPERATIONS = (
         dgl="DGL has no such layer: its DotGatConv has one weight for keys and values, and no skip",
         reference=reference,
         reach=1,
-        # Four products with their biases, three of them for nodes with a neighbour; scores and weighted sums;
-        # scale and softmax; the last addition. The bias of the keys has no gradient.
-        least_work=Formula(
-            "G(E) + s (p (2 N + 4 F + 4) F - (p - 1) F)",
-            "(3 R + N) (2 F + 1) F + 4 E (F + H) + N F"
-            " + (p - 1) ((3 R + N) 4 F F + (2 R + N) F + (8 F + 5 H) E)",
-            {"H": f"{HEADS}"},
-        ),
         group="layers",
     ),
 )

@@ -1,7 +1,7 @@
 """The suite's plugin of pytest: parametrises benchmarks by operation, platform and graph, and shows them."""
 
 from collections.abc import Generator, Iterable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from importlib import import_module
 from typing import Any
 
@@ -17,10 +17,10 @@ from ...engine.plugin.writing import usage_error
 from ...engine.process.variants.collected import declares
 from ...engine.process.variants.outcome import FIXTURES
 from .. import cells as selection
-from .. import platforms
+from .. import memory, platforms
 from . import choice, fixtures, progress
 from .choice import Choice, choice_of
-from .session import MARKER, owns, run_of, spec_of
+from .session import MARKER, owns, run_of
 
 _MARKERS = {
     f"{MARKER}(*names, platforms=None, directions=None, core=False)": "operations of a benchmark; it is "
@@ -33,7 +33,6 @@ _WHEN_RUN = (
     "..case",
     "..graphs.load",
     "..kept_reference",
-    "..needs",
     "..platforms.torch",
     "..training",
     "..verify",
@@ -107,17 +106,17 @@ def _marks(cell: selection.Cell) -> list[pytest.MarkDecorator]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a benchmark that does not fit in memory; refuse to count another suite's one."""
-    config, is_owned = item.config, owns(item)
-    if declares(item) and config.getoption("gnn_counters") and not is_owned:
+    """Refuse to count another suite's benchmark."""
+    config = item.config
+    if declares(item) and config.getoption("gnn_counters") and not owns(item):
         stop(f"--gnn-counters works with gnnbench's own benchmarks only; leave out {item.nodeid}", config)
-    if is_owned:
-        from .. import needs
 
-        spec, run = spec_of(item), run_of(config)
-        is_loaded = run.loaded == spec.dataset
-        if too_large := needs.why_too_large(spec, run.datasets[spec.dataset], is_loaded=is_loaded):
-            pytest.skip(too_large)
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Let a benchmark run out of memory that would take more than is free."""
+    with memory.bounded() if owns(item) and run_of(item.config).device == "cpu" else nullcontext():
+        return (yield)
 
 
 @pytest.hookimpl(trylast=True)

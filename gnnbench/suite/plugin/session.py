@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from ...engine.ground.files import cache_folder
 from ...engine.ground.labels import Labels
 from ...engine.plugin.session import given, options_of
 from ..graphs.catalog import DatasetName
@@ -26,17 +25,16 @@ class Run:
     options: SuiteOptions
     datasets: dict[str, DatasetName] = field(default_factory=dict)
     """The graphs that were asked for so far, by id."""
-    loaded: str | None = None
     notices: list[str] = field(default_factory=list)
-    """Lines about data sets that are replaced or will be downloaded."""
+    """Lines about data sets that are replaced."""
     _resolved: dict[tuple[str, ...], list[DatasetName]] = field(default_factory=dict)
 
     def graphs(self, of_operation: Sequence[str] = ()) -> list[DatasetName]:
-        """Return the graphs of an operation, or stand-ins; the network is asked once for each data set."""
+        """Return the graphs of an operation, or stand-ins."""
         key = tuple(of_operation)
         if key not in self._resolved:
             asked, chosen = self.options.graphs(self.device, of_operation), self.options
-            names, notices = resolve(asked, chosen.data_root, cache_folder(), real_only=chosen.real_only)
+            names, notices = resolve(asked, chosen.data_root, real_only=chosen.real_only)
             self._resolved[key] = names
             self.datasets.update({name.id: name for name in names})
             self.notices.extend(notice for notice in notices if notice not in self.notices)

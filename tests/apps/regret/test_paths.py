@@ -6,8 +6,7 @@ import torch
 
 from gnnbench.apps.regret.paths import FAMILIES, Half, family_of, structure_kind
 from gnnbench.suite.operations import OPERATIONS
-from gnnbench.suite.operations.scatter import Destination, unsorted_index
-from gnnbench.suite.operations.segment import offsets
+from gnnbench.suite.operations.scatter import Destination, offsets, unsorted_index
 from gnnbench.suite.platforms import Edges
 
 EDGES = torch.tensor([[0, 1, 1], [1, 0, 2]])

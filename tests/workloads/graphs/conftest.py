@@ -21,14 +21,6 @@ def cora_root(data_root):
 
 
 @pytest.fixture
-def offline(monkeypatch):
-    """A proxy that is not there: the way out that every client here is told to take."""
-    for scheme in ("http_proxy", "https_proxy"):
-        monkeypatch.setenv(scheme, "http://127.0.0.1:9")
-    monkeypatch.setenv("no_proxy", "")
-
-
-@pytest.fixture
 def listing():
     """Return a function that lists a folder: what is there, how large, and when it was written."""
     return lambda folder: sorted((p, p.stat().st_size, p.stat().st_mtime_ns) for p in folder.rglob("*"))

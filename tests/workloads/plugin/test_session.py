@@ -2,7 +2,6 @@ from dataclasses import replace
 
 import pytest
 
-from gnnbench.suite.graphs import locate
 from gnnbench.suite.operations import OPERATIONS
 from gnnbench.suite.plugin import session
 from gnnbench.suite.spec import Spec
@@ -14,7 +13,6 @@ SPEC = Spec("spmm_sum", "forward", "torch", "float32", "int64", "rmat:5", 128, "
 def _offline(monkeypatch, tmp_path):
     monkeypatch.delenv("GNNBENCH_DATA", raising=False)
     monkeypatch.setenv("GNNBENCH_CACHE", str(tmp_path))
-    monkeypatch.setattr(locate, "is_reachable", lambda _url: False)
 
 
 def test_a_benchmark_of_a_record_is_asked_for_on_its_operation_s_own_graphs(monkeypatch, pytester):

@@ -1,0 +1,88 @@
+"""Reads graphs from files with the readers of PyG, ogb and SciPy."""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...engine.ground.errors import UsageError
+from ...engine.ground.packages import hidden
+from . import attributes
+from .catalog import Dataset
+from .graph import Graph
+from .stream import Floats, Ints
+
+
+def planetoid(dataset: Dataset, folder: Path) -> Graph:
+    """Read a data set with its "public" split; features are divided by their row's sum, as usual."""
+    from torch_geometric.io import read_planetoid_data
+    from torch_geometric.transforms import NormalizeFeatures
+
+    data = NormalizeFeatures()(read_planetoid_data(str(folder), dataset.title))
+    source, target = data.edge_index.numpy()
+    masks = (data.train_mask, data.val_mask, data.test_mask)
+    parts = (mask.nonzero().view(-1).numpy() for mask in masks)
+    x, y = data.x.numpy(), data.y.numpy()
+    return Graph.build(dataset.id, source, target, x, y, dataset.classes, *parts, synthetic=False)
+
+
+def ogb(dataset: Dataset, folder: Path) -> Graph:
+    """Read a data set with its standard split from a folder with `raw` and `split`.
+
+    Edges become undirected. In ogbn-proteins, nodes get the mean of their edges' features. ogb's classes of
+    data sets ask questions, write beside the files, and cannot read that with torch 2.6.
+    """
+    with hidden("outdated"):  # `import ogb` would query a package index for newer versions, in a thread
+        from ogb.io import read_graph_raw as readers
+    raw = folder / "raw"
+    split = [_table(folder / "split", part)[:, 0].astype(np.int64) for part in ("train", "valid", "test")]
+    (graph,) = readers.read_csv_graph_raw(str(raw), add_inverse_edge=dataset.edge_features > 0)
+    edges, x, labels = graph["edge_index"], graph["node_feat"], _table(raw, "node-label")
+    source, target = edges
+    if x is None:
+        x = _mean_of_edges(edges, graph["edge_feat"], graph["num_nodes"])
+    y = labels.astype(np.float32) if dataset.multi_label else labels.reshape(-1).astype(np.int64)
+    return Graph.build(dataset.id, source, target, x, y, dataset.classes, *split, synthetic=False)
+
+
+def _table(folder: Path, name: str) -> NDArray[np.float64]:
+    """Return the one table of a name under a folder: float64 [rows, columns]."""
+    files = list(folder.rglob(f"{name}.csv.gz"))
+    if len(files) != 1:
+        raise ValueError(f"{folder.name} has {len(files)} files {name}.csv.gz")
+    return np.loadtxt(files[0], delimiter=",", ndmin=2)
+
+
+def _mean_of_edges(edges: Ints, features: Floats, nodes: int) -> Floats:
+    """Return the mean feature of the edges that end at each node, zeros without edges: float32 [N, K]."""
+    count = np.maximum(np.bincount(edges[1], minlength=nodes), 1)
+    columns = [np.bincount(edges[1], weights=column, minlength=nodes) / count for column in features.T]
+    return np.stack(columns, axis=1).astype(np.float32)
+
+
+def matrix_market(path: Path) -> Graph:
+    """Read a graph's structure from a Matrix Market file, and make up its features, labels and split.
+
+    Entries become undirected edges, whether the file lists one direction (symmetric) or both; values, loops
+    and duplicates are dropped. The graph does not count as synthetic: times depend on the structure.
+    """
+    import scipy.io
+
+    try:
+        rows, columns, _, layout, *_ = scipy.io.mminfo(path)
+        matrix = scipy.io.mmread(path)
+    except (OSError, ValueError, OverflowError) as error:
+        raise UsageError(
+            f"{path}: not a readable Matrix Market file ({error}); repair or replace it"
+        ) from error
+    if layout != "coordinate":
+        raise UsageError(f"{path}: the matrix is dense ('{layout}'); a graph needs the format 'coordinate'")
+    if rows != columns or not rows:
+        raise UsageError(f"{path}: the matrix is {rows} by {columns}; it must be square and not empty")
+    return Graph.build(
+        path.name,
+        matrix.row.astype(np.int64),
+        matrix.col.astype(np.int64),
+        *attributes.made_up(rows),
+        synthetic=False,
+    )

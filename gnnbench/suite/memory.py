@@ -1,0 +1,55 @@
+"""The memory that is free, and the end of an allocation for which there is no room."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+
+import psutil
+
+_RECLAIMED = ("inactive_file", "active_file", "slab_reclaimable")
+"""What the kernel gives back before it ends a process."""
+
+
+def free_bytes(root: Path = Path("/")) -> int:
+    """Return the bytes that can still be allocated: free memory, or less if a cgroup limits it."""
+    return min([psutil.virtual_memory().available, *_cgroup_rooms(root)])
+
+
+def _cgroup_rooms(root: Path) -> Iterator[int]:
+    """Yield the free bytes of each limited cgroup of this process; the page cache is free, too."""
+    try:
+        _, _, path = (root / "proc/self/cgroup").read_text().rpartition("0::")
+    except OSError:  # not Linux
+        return
+    group = PurePosixPath(path.strip())
+    for part in (group, *group.parents):
+        folder = root / "sys/fs/cgroup" / str(part).lstrip("/")
+        try:
+            limit, used, lines = (
+                (folder / f"memory.{name}").read_text() for name in ("max", "current", "stat")
+            )
+        except OSError:  # the root group has no limit; a container has only part of the tree
+            continue
+        if limit.strip() != "max":
+            sizes = dict(line.split() for line in lines.splitlines())
+            cached = sum(int(sizes.get(name, 0)) for name in _RECLAIMED)
+            yield max(0, int(limit) - int(used) + cached)
+
+
+@contextmanager
+def bounded() -> Iterator[None]:
+    """Let an allocation fail that has no room, on Linux: it would end the process when it is written to."""
+    if sys.platform != "linux":
+        yield
+        return
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    room = psutil.Process().memory_info().data + free_bytes()
+    bounds = [room, *(limit for limit in before if limit != resource.RLIM_INFINITY)]
+    resource.setrlimit(resource.RLIMIT_DATA, (min(bounds), before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
