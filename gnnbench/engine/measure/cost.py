@@ -7,10 +7,8 @@ enough that what runs in each 64th call is in it.
 import math
 import os
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from itertools import repeat
-from types import CodeType
 
 from ..ground.cpu import RealTime
 from .clock import Call, Clock
@@ -87,10 +85,9 @@ def _ratio(base: float, head: float, limit: float, slack: float) -> float | None
 
 def measured(
     fresh: Callable[[], Call],
-    noting: Callable[[], AbstractContextManager[None]] = nullcontext,
     device_clock: Clock | None = None,
-) -> tuple[Cost, list[CodeType]]:
-    """Call a function many times; return what a call costs, and the code of the functions that ran.
+) -> Cost:
+    """Call a function many times; return what a call costs.
 
     It was called before, so that its caches are filled. What a call costs may depend on how many were made:
     as many are traced on both sides, after as many others.
@@ -100,7 +97,7 @@ def measured(
         calls = max(2 ** round(math.log2(_BATCH_SECONDS / seconds)), 1)
         if seconds < _FAST_SECONDS:
             calls = max(calls, FEWEST_CALLS)
-        counts, codes = _counted(fresh(), min(calls, FEWEST_CALLS), noting)
+        counts = _counted(fresh(), min(calls, FEWEST_CALLS))
         start, found = RealTime.seconds(), list[float]()
         for number in range(_BATCHES):
             if number >= _FEWEST_BATCHES and RealTime.seconds() - start > _MOST_SECONDS:
@@ -110,7 +107,7 @@ def measured(
                 found.append(one)
             elif number and not found:
                 break
-    return Cost(counts, min(found, default=None)), codes
+    return Cost(counts, min(found, default=None))
 
 
 def _shortest(call: Call, device_clock: Clock | None) -> float:
@@ -150,10 +147,8 @@ def _batch(call: Call, calls: int, device_clock: Clock | None) -> float | None:
     return thread / made / 1e9
 
 
-def _counted(
-    call: Call, calls: int, noting: Callable[[], AbstractContextManager[None]]
-) -> tuple[dict[str, float], list[CodeType]]:
-    """Trace calls; return what is counted in each on average, and the code of the functions that ran.
+def _counted(call: Call, calls: int) -> dict[str, float]:
+    """Trace calls; return what is counted in each on average.
 
     With too many events, these are the averages of the calls that had ended before. The others are made all
     the same.
@@ -167,8 +162,6 @@ def _counted(
                 break
             made += 1
             totals = tracer.steps, tracer.python_calls, tracer.c_calls
-    with noting():
-        for _ in repeat(None, calls - made - tracer.ended):
-            function(*args, **kwargs)
-    averages = {name: total / made for name, total in zip(_NAMES, totals, strict=True)} if made else {}
-    return averages, [*tracer.codes.values()] if made else []
+    for _ in repeat(None, calls - made - tracer.ended):
+        function(*args, **kwargs)
+    return {name: total / made for name, total in zip(_NAMES, totals, strict=True)} if made else {}
