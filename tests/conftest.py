@@ -9,6 +9,7 @@ from importlib.util import find_spec
 import pytest
 from hypothesis import settings
 
+from gnnbench.engine.process.unchanged import known
 from gnnbench.engine.process.variants import child, command
 from gnnbench.engine.show import lines
 from tests.forked_children import ADDRESS, INSTEAD, address, look_up_once
@@ -68,8 +69,10 @@ def _started_processes_load_little() -> Iterator[None]:
     """Leave hypothesis's plugin out of every pytest that a test starts, and let it write as for a person.
 
     None of them is a worker of xdist, also where this process is one: pytest-benchmark would time nothing.
+    And leave the installed packages out of what is known from files: to look at each takes two seconds.
     """
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(known, "environment_folders", tuple)
         for module in (child, command):
             patch.setattr(module, "subprocess", INSTEAD)
         patch.setenv("PYTEST_ADDOPTS", BARE)

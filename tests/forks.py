@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 from tempfile import TemporaryFile
 
+from gnnbench.engine.process.unchanged import known
 from gnnbench.engine.process.variants import child, command
 from tests import forked_children
 
@@ -33,6 +34,7 @@ def run(
 
 def prepare(instead, *, libraries: bool) -> None:
     """Let commands that are forks of this process start forks, and look at no installed package's files."""
+    known.environment_folders = tuple  # as in the tests' process, see conftest.py
     child.subprocess = command.subprocess = instead
     if libraries:
         from gnnbench.engine.ground.packages import missing

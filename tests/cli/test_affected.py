@@ -221,14 +221,16 @@ def test_what_costs_something_else_counts_as_changed():
     assert report.summary(found).endswith("; 1 of the changed run the same code at another cost")
 
 
-def test_what_runs_in_each_64th_call_costs_something_else(folder, run):
+def test_what_costs_something_else_is_never_known_from_files(folder, run):
+    """What runs in each 64th call counts for what is known from files, too."""
     (folder / "thing.py").write_text(f"{THING}\n{RARE}")
     commit_all(folder, "a rare rebuild")
     assert "0 of 3 benchmarks run changed code" in run("affected").stdout
     (folder / "thing.py").write_text(f"{THING}\n{RARE.replace('range(10)', 'range(10_000)')}")
-    found = " ".join(run("affected").stdout.split())
-    assert "1 of 3 benchmarks runs changed code, 2 run the same code" in found
-    assert "test_thing[first] same code, but a call costs" in found
+    for _ in range(2):
+        found = " ".join(run("affected").stdout.split())
+        assert "1 of 3 benchmarks runs changed code, 2 run the same code" in found
+        assert "test_thing[first] same code, but a call costs" in found
 
 
 def test_where_every_benchmark_is_skipped_a_line_says_why(in_process, tmp_path, monkeypatch):
@@ -241,3 +243,13 @@ def test_where_every_benchmark_is_skipped_a_line_says_why(in_process, tmp_path, 
         "skipped on both sides, and left out: 1 benchmark (no GPU)",
         "no benchmark was inspected",
     ]
+
+
+def test_what_is_known_from_files_starts_no_process(folder, run):
+    first, again = run("affected"), run("affected")
+    assert "by their files" not in first.stdout
+    assert "compared by their files alone, which an earlier run noted: 3 of 3 benchmarks" in again.stdout
+    (folder / "thing.py").write_text(THING.replace("+ 1", "+ 20"))
+    found = run("affected")
+    assert "by their files" not in found.stdout
+    assert "1 of 3 benchmarks runs changed code, 2 run the same code" in " ".join(found.stdout.split())

@@ -1,7 +1,7 @@
 """The benchmarks that a change affects: those for which two variants run different code. Nothing is timed."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
@@ -64,6 +64,8 @@ def run(
     `only`: ids; or one id, or a part of it that no other has, for all that differs; None: inspect all.
     """
     start = RealTime.seconds()
+    if isinstance(only, str):
+        plan = replace(plan, cache=None)  # everything that differs is shown
 
     def choose(suite: Suite) -> Sequence[str]:
         if isinstance(only, str):
@@ -83,7 +85,7 @@ def run(
             benchmarks[trial.name] = Inspections(failed=why.text)
         else:
             skipped.append(why.text)
-    notes = inspecting.suite.notes(all_named=only is not None)
+    notes = [*inspecting.suite.notes(all_named=only is not None), *inspecting.notes()]
     notes += dict.fromkeys(note for row in benchmarks.values() for note in row.notes)
     notes += outcome.skips(skipped, outcome.BOTH_SKIP)
     notes += left_out.several(trial.name for trial in inspected if trial.has_several_calls)

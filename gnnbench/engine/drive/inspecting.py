@@ -1,19 +1,24 @@
 """Inspects benchmarks on both sides, or counts their instructions, without timing them."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
+from ..ground import units
 from ..ground.cpu import RealTime
 from ..interfaces import Listener
+from ..judge.comparison import Work
 from ..judge.instructions import InstructionChange
 from ..judge.trial import Trial
-from ..judge.visit import NotTimed
+from ..judge.visit import Inspections, NotTimed
+from ..measure.fingerprint.difference import Difference
 from ..measure.instructions.counting import counter_name
 from ..process.pair import Pair
 from ..process.pairs import Pairs
 from ..process.plan import Plan
 from ..process.processes import Terms
+from ..process.unchanged.known import Unchanged
 from ..process.variants.child import SIDES
 from ..process.variants.collected import Suite
 from ..process.variants.prepare import Prepared
@@ -22,10 +27,11 @@ from .result import Result
 
 ANSWER_SECONDS = 1800.0
 """Under callgrind, an import of torch and PyG takes half a minute of processor time."""
+_SAME = Inspections(Work(Difference()))
 
 
 class Inspecting:
-    """Inspects the benchmarks of a suite.
+    """Inspects the benchmarks of a suite, but for those that files show to be unchanged.
 
     `choose`: says which benchmarks of a suite are inspected, the most important first.
     """
@@ -34,6 +40,9 @@ class Inspecting:
         self, pairs: Pairs, terms: Terms, listener: Listener, choose: Callable[[Suite], Sequence[str]]
     ) -> None:
         self._pairs, self._terms, self._listener, self._choose = pairs, terms, listener, choose
+        plan = pairs.shared.plan
+        words = [*plan.arguments, *map(repr, sorted(plan.defaults.items()))]
+        self._unchanged = Unchanged(terms.base, terms.head, words, plan.folder, plan.cache)
         self.suite = Suite()
         self.trials: dict[str, Trial] = {}
         """The chosen benchmarks, by name."""
@@ -43,16 +52,22 @@ class Inspecting:
         """The benchmarks that are still to be inspected."""
         return [trial for trial in self.trials.values() if not trial.is_inspected]
 
+    @property
+    def known(self) -> int:
+        """How many are known from files."""
+        return sum(trial.from_files for trial in self.trials.values())
+
     def run(self, at_most_seconds: float = math.inf) -> None:
         """Inspect one call of each benchmark, in one pair of processes, or in more if a side dies.
 
         `at_most_seconds`: after this time those that remain are not inspected; one is always.
         """
         end = RealTime.seconds() + at_most_seconds
-        broken = True
+        self._take_known()
+        broken = not self.trials or bool(self.remaining)
         while broken:
             terms = replace(self._terms, untimed=True)
-            with self._pairs.started(terms) as pair:
+            with self._pairs.started(terms) as pair, self._kept(pair):
                 self._take(pair.suite)
                 self._inspect_remaining(pair, end)
             broken = pair.broken is not None and self._pairs.shared.left_seconds() > 0
@@ -68,11 +83,24 @@ class Inspecting:
         self.suite = suite
         self.trials = {name: self.trials.get(name) or Trial(name) for name in self._choose(suite)}
 
+    def _take_known(self) -> None:
+        """Take the benchmarks that run the same code as files show."""
+        collected, skipped = self._unchanged.known()
+        if not collected:
+            return
+        self._take(Suite(collected, collected))
+        for name, trial in self.trials.items():
+            trial.from_files = name in skipped
+            if reason := skipped.get(name):
+                trial.not_timed = NotTimed("skipped", reason, SIDES)
+            elif trial.from_files:
+                trial.inspections = _SAME
+
     def _inspect_remaining(self, pair: Pair, end: float) -> None:
         for number, trial in enumerate(self.trials.values(), 1):
             if trial.is_inspected:
                 continue
-            if RealTime.seconds() > end and len(self.remaining) < len(self.trials):
+            if RealTime.seconds() > end and len(self.trials) - len(self.remaining) > self.known:
                 break
             self._listener.step(f"inspecting benchmark {number} of {len(self.trials)}: {trial.name}")
             result = pair.inspect(trial)
@@ -83,6 +111,37 @@ class Inspecting:
             if pair.broken:
                 self._listener.say(f"{trial.name}: {pair.broken}; restarting both sides")
                 break
+            self._note(pair, trial)
+
+    @contextmanager
+    def _kept(self, pair: Pair) -> Iterator[None]:
+        """Keep what the processes use, also if they end early, but not if they use nothing of a variant."""
+        self._unchanged.begin(pair.collected)
+        try:
+            yield
+        finally:
+            if not pair.why_unused():
+                self._unchanged.keep()
+
+    def _note(self, pair: Pair, trial: Trial) -> None:
+        why_not, inspected = trial.not_timed, trial.inspections
+        skipped = why_not.text if why_not and why_not.kind == "skipped" else None
+        for number, side in enumerate(SIDES):
+            # What costs something else is inspected each time: the files do not show why.
+            seen = (
+                inspected
+                and inspected.sides[number]["fingerprint"]
+                and not (inspected.unknown or inspected.work.cost)
+            )
+            if used := pair.used.get(side):
+                self._unchanged.add(side, trial.name, used, "" if seen else skipped)
+
+    def notes(self) -> list[str]:
+        """Return a note on the benchmarks that are known from files, if there are any."""
+        if not self.known:
+            return []
+        what = units.count(len(self.trials) - len(self.remaining), "benchmark")
+        return [f"compared by their files alone, which an earlier run noted: {self.known} of {what}"]
 
 
 def counted(result: Result, base: Prepared, head: Prepared, plan: Plan, listener: Listener) -> Result:

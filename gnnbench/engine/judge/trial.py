@@ -24,6 +24,8 @@ class Trial:
     """What a call does on both sides. None if it was not inspected."""
     not_timed: NotTimed | None = None
     """Why it is not timed. None if it is, or if that is not known yet."""
+    from_files: bool = False
+    """Whether files show that both sides run the same code, or skip it."""
     size: Size | None = None
     """That of its blocks, the same in all pairs; the first visit chooses it."""
     has_several_calls: bool = False

@@ -17,6 +17,7 @@ from ..drive.gate import Base, Judging, base_of, vanished
 from ..drive.result import Result
 from ..ground import codec, units
 from ..ground.errors import UsageError
+from ..ground.files import cache_folder
 from ..ground.options import EFFECT, TIMEOUT_SECONDS
 from ..judge.comparison import Compared
 from ..judge.verdict import Thresholds
@@ -195,6 +196,7 @@ class Gate:
             total_seconds=chosen.budget_seconds,
             total_option="--gnn-budget",
             results=chosen.results,
+            cache=cache_folder(),
             build=judged.build,
             options=(*effect, *(("--build", judged.build) if judged.build else ())),
         )

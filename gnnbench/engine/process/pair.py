@@ -15,10 +15,10 @@ from ..judge.trial import Trial
 from ..judge.visit import Inspections, NotTimed, Visit
 from ..measure.fingerprint.libraries import functions_differing
 from ..measure.instructions.counting import Instructions
-from .crossings import data_read, notes_on, why_incomparable
 from .parents import Parents, Shared
 from .processes import Processes, Terms
 from .turns import Turns, joined
+from .unchanged.crossings import data_read, notes_on, why_incomparable
 from .variants.child import SIDES, DiedError
 from .variants.collected import Suite
 from .variants.places import differing
@@ -81,13 +81,13 @@ class Pair(Processes):
         """Inspect a call of a benchmark on both sides, or return why it cannot be inspected."""
         found = self._with_turns(trial, Turns.inspect)
         collected = {side: answer["used"] for side, answer in self.collected.items() if "used" in answer}
-        crossed = {side: used for side, used in (collected | self.used).items() if used}
+        crossed = {side: used["crossed"] for side, used in (collected | self.used).items() if used}
         if why := why_incomparable(crossed, self._differing, self.shared.plan.build):
             trial.inspections = None
             return NotTimed("incomparable", why, SIDES)
         if isinstance(found, NotTimed):
             return found
-        read = filter(None, (*collected.values(), *self.used.values()))
+        read = (used["crossed"] for used in (*collected.values(), *self.used.values()) if used)
         changed, files = found.work.changed, data_read(read, self._differing)
         if changed is not None and files:
             changed = replace(changed, values=(*files, *changed.values))

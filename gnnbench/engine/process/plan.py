@@ -30,7 +30,7 @@ class Plan:
     results: bool = False
     """Whether results are compared where the code differs."""
     cache: Path | None = None
-    """The cache folder, in which `bisect` keeps what it found."""
+    """The cache folder, in which is kept what benchmarks use. None: it is not kept."""
     dependencies: bool = False
     """Whether each side has its own dependencies."""
     build: str = ""

@@ -17,7 +17,7 @@ Each command has one answer:
     quit       end the session                                                 none
 
 The answer is `done` whenever the test has ended: also if it was skipped, raised, or has no benchmark. If the
-process notes what it uses (`crossings.py`), this and the first answer, `collected`, have it.
+process notes what it uses (`unchanged/used.py`), this and the first answer, `collected`, have it.
 """
 
 import json
@@ -38,9 +38,9 @@ from ..measure.clock import Call, Clock
 from ..measure.layouts import Layouts, clock_for
 from ..measure.seam import Pedantic
 from . import slowdown
-from .crossings import Crossings
 from .forks import RETURN, Forks
 from .held import Held, Once, Repeated, Whole
+from .unchanged.used import Used
 from .variants import forking, outcome
 from .variants.child_plugins import Overrides
 from .variants.collected import (
@@ -93,7 +93,7 @@ class Worker(Overrides, Instrument):
         super().__init__({**_OPTIONS, "randomly_seed": self._pair}, terms.get("defaults"))
         self._is_parent, self._apart = terms.get("forks", False), terms.get("apart", False)
         self._link, self._trees = link, trees
-        self._crossings = Crossings(trees) if terms.get("recorded") else None
+        self._used = Used(trees) if terms.get("recorded") else None
         self._machine: FakeMachine | None = None
         self._slowdown = 0.0
         self._items: dict[str, pytest.Item] = {}
@@ -264,7 +264,7 @@ class Worker(Overrides, Instrument):
 
     def _taken(self) -> dict[str, Any]:
         """Return what was used since the last time, if it is noted."""
-        return {"used": self._crossings.take()} if self._crossings else {}
+        return {"used": self._used.take()} if self._used else {}
 
     def _ask(self, answer: Mapping[str, Any]) -> dict[str, Any]:
         """Send an answer, and return the next command; both carry the time of a simulated machine."""

@@ -80,7 +80,9 @@ import signal
 def test_ends(benchmark):
     benchmark(os.kill, os.getpid(), signal.SIGTRAP)
 
-def test_adds(benchmark):
+def test_reads(benchmark, tmp_path):
+    for number in range(2000):
+        (tmp_path / f"{number:0100}").touch()
     benchmark(sum, [1])
 """
 BASE, HEAD = prepared("base", SIDE="base"), prepared("head", SIDE="head")
@@ -180,7 +182,8 @@ def test_a_trap_ends_the_process_of_its_benchmark_alone(tmp_path):
     with Pair(terms, common(tmp_path)) as pair:
         found = pair.inspect(Trial(name("test_ends")))
         assert found.text == "base and head: its process ended with exit status -5"
-        assert pair.inspect(Trial(name("test_adds"))).same_code
+        assert pair.inspect(Trial(name("test_reads"))).same_code
+        assert len(pair.used["head"]["written"]) >= 2000
 
 
 def test_a_file_that_one_side_cannot_collect(tmp_path):

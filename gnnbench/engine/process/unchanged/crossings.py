@@ -1,57 +1,36 @@
-"""The files of the caller's tree that a process uses although its side has its own."""
+"""The files of the caller's tree that a process used although its side has its own."""
 
-import importlib.util
 import os
 import shutil
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..ground.settings import FILES
-from ..measure.fingerprint import libraries
-from .variants.collected import SETTINGS
-from .variants.import_roots import SIDE, SITE, Trees
+from ...ground.settings import FILES
+from ..variants.collected import SETTINGS
+from ..variants.import_roots import SIDE, SITE, Trees
 
-_OWN = __file__.removesuffix(os.path.join("engine", "process", "crossings.py"))
-"""The folder of this package as its functions name it, and those of the side do not: see `child._BOOT`."""
-_OPENS = ("open", "sqlite3.connect", "ctypes.dlopen")
-"""Audit events with a path."""
-_STARTS = "subprocess.Popen"
-_MAPPED, _OPENED = "/proc/self/maps", "/proc/self/fd"
+_OPENED = "/proc/self/fd"
 _PYTHON = "python"
 _ALONE = ("I", "E")
 """Options with which Python ignores the variables that give it its side's imports."""
 
 
 class Crossings:
-    """Notes such files from now on; there is one in a process, which times nothing: audit hooks stay."""
+    """Notes such files; there is one in a process."""
 
-    def __init__(self, trees: Trees) -> None:
-        self._trees = trees
+    def __init__(self, trees: Trees, package: str) -> None:
+        self._trees, self._package = trees, package
         self._foreign: set[str] = set()
         self._data: set[str] = set()
         self._shared: set[str] = set()
         self._built: set[str] = set()
-        self._seen: set[str] = set()
-        """Paths of modules and libraries that were noted."""
         self._unreached = ""
-        sys.addaudithook(self._audited)
 
-    def _audited(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if event == _STARTS:
-            self._start(*arguments)
-        elif event in _OPENS and isinstance(arguments[0], str | bytes | os.PathLike):
-            self._note(os.fsdecode(arguments[0]))
-
-    def _note(self, path: str) -> None:
+    def note(self, path: str) -> None:
         """Note a file that is opened or imported."""
-        if path.startswith(_OWN):
+        if path.startswith(self._package):
             return
-        if path.endswith(".pyc"):
-            try:
-                path = importlib.util.source_from_cache(path)
-            except ValueError:  # it lies beside its source
-                path = path.removesuffix("c")
         file, is_foreign = self._trees.callers(path) or ("", False)
         if not file or os.path.basename(file) in {*SETTINGS[1:], *FILES}:
             return
@@ -63,7 +42,7 @@ class Crossings:
         elif not file.endswith(".py"):
             self._data.add(file)
 
-    def _start(self, program: Any, arguments: Any, folder: Any, variables: Any) -> None:
+    def start(self, program: Any, arguments: Any, folder: Any, variables: Any) -> None:
         """Note a program that is started: a script, and a Python that does not get its side's imports."""
         if not (self._trees.is_elsewhere and isinstance(arguments, list | tuple)):
             return
@@ -71,7 +50,7 @@ class Crossings:
         for word in words:
             path = os.path.join(os.fsdecode(folder or "."), word)
             if os.path.isfile(path):
-                self._note(os.path.abspath(path))
+                self.note(os.path.abspath(path))
         name = os.fsdecode(program or words[0] if words else "")
         if not os.path.basename(name).startswith(_PYTHON):
             return
@@ -86,19 +65,17 @@ class Crossings:
         if is_other or lacks or any(option in options for option in _ALONE):
             self._unreached = self._unreached or " ".join(words[:2])
 
-    def take(self) -> dict[str, Any]:
-        """Return what was noted so far, with the files that are imported, mapped or open now, as JSON.
+    def take(self, files: Iterable[str]) -> dict[str, Any]:
+        """Return what was noted so far, with files that are imported or mapped, and those that are open.
 
-        Of data, what was noted since the last time. `native`: the native libraries that are loaded.
+        Of data, what was noted since the last time.
         """
-        files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
-        for path in {file for file in files if isinstance(file, str)}.union(_mapped()) - self._seen:
-            self._seen.add(path)
-            self._note(path)
-            if not path.startswith(_OWN) and (file := self._trees.built(path)):
+        for path in files:
+            self.note(path)
+            if not path.startswith(self._package) and (file := self._trees.built(path)):
                 self._built.add(file)
         for path in _opened():
-            self._note(path)
+            self.note(path)
         data, self._data = self._data, set()
         return {
             "foreign": sorted(self._foreign),
@@ -109,17 +86,7 @@ class Crossings:
             "withheld": sorted(self._trees.withheld),
             "borrowed": sorted(self._trees.borrowed),
             "unreached": self._unreached,
-            "native": list(map(str, libraries.loaded.__wrapped__(0))),  # also without an import
         }
-
-
-def _mapped() -> list[str]:
-    """Return the files that are mapped into memory, as libraries are; none where the system does not tell."""
-    try:
-        with open(_MAPPED, encoding="utf-8", errors="surrogateescape") as lines:
-            return [os.sep + line.rstrip("\n").partition(os.sep)[2] for line in lines if os.sep in line]
-    except OSError:
-        return []
 
 
 def _opened() -> list[str]:

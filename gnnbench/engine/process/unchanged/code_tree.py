@@ -1,0 +1,137 @@
+"""The import roots of one side: which file has a module, and what files contain."""
+
+import hashlib
+import os
+from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property
+from importlib.machinery import PathFinder
+from pathlib import Path
+
+from ...ground.files import cache_folder, project, real_path
+from ...measure.fingerprint.libraries import NATIVE, identity
+from ..variants.import_roots import LEFT, SUFFIXES, TestFiles, below
+from ..variants.prepare import Prepared, import_roots
+from ..variants.worktree import WORKTREES
+
+ABSENT = ""
+"""In place of a hash: there is no such file."""
+_METADATA = (".dist-info", ".egg-info", ".pth")
+_MADE = "__pycache__"
+_CODE = (*SUFFIXES, ".dylib", ".dll")
+_LARGE = 1 << 26
+"""Of larger files outside of the tree, size and time count instead of the content."""
+
+
+class CodeTree:
+    """The folders from which a side imports the code that is compared.
+
+    Names of files are relative to the first of these folders that has them; other files have whole paths.
+    The project of `folder`, pytest's working directory, is the last root of a side without code of its own.
+    The `suite` is not part of the code that is compared. Of `sources`, folders of the caller, one of the
+    sides has a checkout.
+    """
+
+    def __init__(
+        self, given: Prepared, folder: Path, suite: Iterable[Path], sources: Iterable[str] = ()
+    ) -> None:
+        here = () if given.has_code else import_roots(project(folder))
+        checkouts = {source: source for source in sources} | {
+            place.source: place.tree for place in given.places
+        }
+        self._sources = {str(real_path(Path(tree))): source for source, tree in checkouts.items()}
+        self._roots = [str(real_path(root)) for root in (*given.trees, *here, *map(Path, self._sources))]
+        self._trees = [real_path(root) for root in given.trees]
+        self._project = str(real_path(project(folder)))
+        self._tests = TestFiles([*checkouts, self._project])
+        for place in suite:
+            self._tests.add(str(real_path(place)))
+        self._hashes: dict[str, str] = {}
+        PathFinder.invalidate_caches()
+
+    def name(self, path: str) -> str | None:
+        """Return the name of a file or folder; None: it is in none of the roots, or part of the suite."""
+        for place in (path, os.path.realpath(path)):
+            for root in self._roots:
+                name = below(place, root)
+                if name == "":
+                    return "."
+                if name:
+                    is_suite = self._tests.has(self._callers(place, name))
+                    return None if is_suite or self.path(name) not in (place, None) else name
+        return None
+
+    def _callers(self, path: str, name: str) -> str:
+        """Return the path of a file in the caller's tree, given its path and name in this one."""
+        for tree, source in self._sources.items():
+            if inside := below(path, tree):
+                return os.path.join(source, inside)
+        return os.path.join(self._project, name)
+
+    def is_inside(self, path: str) -> bool:
+        """Whether a path is in a folder of this side alone, so that the other side has another file there."""
+        return any(below(path, str(root)) for root in (*self._trees, cache_folder() / WORKTREES))
+
+    def path(self, name: str) -> str | None:
+        """Return the path of the first file or folder of a name; None: there is none."""
+        paths = (os.path.join(root, name) for root in self._roots)
+        return next(filter(os.path.exists, paths), None)
+
+    def digest(self, name: str) -> str:
+        """Return a hash of what a file contains, or ABSENT."""
+        if name not in self._hashes:
+            path = self.path(name)
+            if not path or not os.path.isfile(path):
+                self._hashes[name] = ABSENT
+            elif os.path.isabs(name) and os.path.getsize(path) > _LARGE:
+                self._hashes[name] = f"{os.path.getsize(path)} {os.path.getmtime(path)}"
+            else:
+                self._hashes[name] = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        return self._hashes[name]
+
+    def names_in(self, name: str) -> str:
+        """Return a hash of the names in a folder, without hidden ones, or ABSENT."""
+        try:
+            names = sorted({*os.listdir(self.path(name) or name)} - {_MADE})
+        except OSError:
+            return ABSENT
+        shown = (name for name in names if not name.startswith("."))
+        return hashlib.sha256("\0".join(shown).encode("utf-8", "surrogateescape")).hexdigest()
+
+    def package(self, name: str, folders: Sequence[str] = ()) -> str:
+        """Return a hash of the names of a top-level package's modules and of its native libraries, or ABSENT.
+
+        `folders`: names of those in which packages are looked for, besides the roots.
+        """
+        places = [os.path.join(root, folder) for folder in ("", *folders) for root in self._roots]
+        spec = None if name in LEFT else PathFinder.find_spec(name, places)
+        if spec is None:
+            return ABSENT
+        hashed = hashlib.sha256(os.path.basename(spec.origin or "").encode())
+        for place in spec.submodule_search_locations or ():
+            for parent, inner, names in os.walk(place):
+                inner[:] = sorted(filter(str.isidentifier, {*inner} - {*LEFT, _MADE}))
+                for file in (Path(parent, name) for name in sorted(names) if name.endswith(_CODE)):
+                    content = identity(file) if NATIVE.search(file.name) else ""
+                    hashed.update(f"{os.path.relpath(file, place)}\0{content}\0".encode())
+        return hashed.hexdigest()
+
+    @cached_property
+    def metadata(self) -> str:
+        """A hash of the metadata of packages in the side's own trees, and of their `.pth` files."""
+        hashed = hashlib.sha256()
+        for root in self._trees:
+            for entry in sorted(root.iterdir()):
+                if entry.name.endswith(_METADATA):
+                    for file in sorted((entry, *entry.rglob("*"))):
+                        content = file.read_bytes() if file.is_file() else b""
+                        hashed.update(f"{file.relative_to(root)}\0".encode() + content + b"\0")
+        return hashed.hexdigest()
+
+
+def searched(path: str, packages: Collection[str]) -> str:
+    """Return which packages and modules are in a folder."""
+    try:
+        names = {name.partition(".")[0] for name in os.listdir(path)}
+    except OSError:
+        return ABSENT
+    return " ".join(sorted(names.intersection(packages)))

@@ -1,0 +1,61 @@
+"""Which modules a package has, and what a side's files contain."""
+
+import pytest
+
+from gnnbench.engine.process.unchanged.code_tree import ABSENT, CodeTree
+from gnnbench.engine.process.variants.prepare import Prepared
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """Return the tree of a side with these files, in its first or its second root."""
+
+    def made(*files):
+        roots = tmp_path / "src", tmp_path / "flat"
+        for root in roots:
+            root.mkdir(exist_ok=True)
+        for file in files:
+            path = tmp_path / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(file)
+        given = Prepared("path:", roots, has_code=True)
+        return CodeTree(given, tmp_path, ())
+
+    return made
+
+
+@pytest.mark.parametrize(
+    ("file", "is_seen"),
+    [
+        ("src/a/c.py", True),
+        ("src/a/b/c.py", True),
+        ("src/a/lib.so", True),
+        ("src/a.py", False),
+        ("flat/a.py", False),
+        ("flat/a/c.py", False),
+        ("src/a/data.txt", False),
+        ("src/a/tests/c.py", False),
+        ("src/a/.checkpoints/c.py", False),
+        ("src/c.py", False),
+    ],
+)
+def test_the_modules_of_a_package_are_those_of_the_first_root_that_has_it(tree, file, is_seen):
+    before = tree("src/a/__init__.py", "src/a/b.py").package("a")
+    assert before != ABSENT
+    assert (tree(file).package("a") != before) == is_seen
+
+
+def test_a_module_a_namespace_and_a_package_are_told_apart(tree):
+    states = [
+        tree(file).package("a") for file in ("flat/b.py", "src/a/x.py", "src/a.py", "src/a/__init__.py")
+    ]
+    assert states[0] == ABSENT == tree("src/tests/x.py").package("tests")
+    assert len({*states}) == len(states)
+
+
+def test_a_file_has_the_name_below_the_first_root_that_has_it(tree, tmp_path):
+    found = tree("src/a.py", "flat/a.py", "flat/b.py", "flat/tests/c.py")
+    paths = ("src/a.py", "flat/a.py", "flat/b.py", "flat/tests/c.py", "else.py")
+    assert [found.name(str(tmp_path / one)) for one in paths] == ["a.py", None, "b.py", None, None]
+    assert found.name(str(tmp_path / "flat")) == "."
+    assert found.digest("a.py") != found.digest("b.py") != found.digest("c.py") == ABSENT
