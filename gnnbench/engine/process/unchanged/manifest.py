@@ -80,7 +80,7 @@ class Record:
             return None  # a file may have been changed since it was used
         if any(tree.is_inside(path) for path in read | listed if names[path] is None):
             return None  # it reads a part of the code that is not compared
-        beside = {os.path.dirname(path) for path in suite & files if path.endswith(".py")}
+        beside = {os.path.dirname(path) for path in suite if path.endswith(".py")}
         settings = {
             str(parent / name)
             for folder in beside
