@@ -113,6 +113,7 @@ def test_commits_of_another_repository_are_compared(folder, tmp_path_factory):
         {os.path.relpath(other, folder): git(other, "rev-parse", ref)} for ref in ("HEAD~1", "HEAD")
     ]
     assert saved["base"]["commits"] == saved["head"]["commits"] == [git(folder, "rev-parse", "HEAD")]
+    assert len(git(other, "worktree", "list").splitlines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -245,11 +246,16 @@ def test_where_every_benchmark_is_skipped_a_line_says_why(in_process, tmp_path, 
     ]
 
 
-def test_what_is_known_from_files_starts_no_process(folder, run):
+def test_what_is_known_from_files_starts_no_process_and_ab_plans_the_rest(folder, run):
+    assert "to inspect: all benchmarks\nwhy: no earlier run used" in run("ab", "--plan").stdout
     first, again = run("affected"), run("affected")
     assert "by their files" not in first.stdout
     assert "compared by their files alone, which an earlier run noted: 3 of 3 benchmarks" in again.stdout
-    (folder / "thing.py").write_text(THING.replace("+ 1", "+ 20"))
+    (folder / "thing.py").write_text(THING.replace("+ 1", "+ 2"))
+    planned = run("ab", "--plan").stdout.splitlines()
+    assert planned[0] == "known from files, nothing to start: 2 benchmarks"
+    assert planned[1].startswith("to inspect: 1 benchmark, about ")
+    assert planned[2:4] == ["  test_suite.py::test_thing[second]", "why: thing.py: second"]
     found = run("affected")
-    assert "by their files" not in found.stdout
+    assert "2 of 3 benchmarks" in found.stdout
     assert "1 of 3 benchmarks runs changed code, 2 run the same code" in " ".join(found.stdout.split())

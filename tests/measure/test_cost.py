@@ -1,4 +1,5 @@
 import sys
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
@@ -32,26 +33,37 @@ def of(function, *args, **options):
 
 
 def test_what_a_call_executes_is_counted_and_the_same_each_time():
-    found = of(lambda: len(str(loop(100))))
+    found, codes = of(lambda: len(str(loop(100))))
     assert found.counts["lines"] > 200
     assert found.counts["Python calls"] == 2
+    assert loop.__code__ in codes
     assert found.seconds > 0
-    assert of(lambda: len(str(loop(100)))).counts == found.counts
+    assert of(lambda: len(str(loop(100))))[0].counts == found.counts
 
 
 def test_what_runs_in_each_64th_call_counts_for_its_share():
-    found, other = of(Store().add), of(Store(20).add)
+    found, codes = of(Store().add)
+    other, _ = of(Store(20).add)
     assert found.counts["lines"] > 10 * other.counts["lines"]
+    assert loop.__code__ in codes
     assert other.change(found) > 10
     assert found.change(other) < 0.1
 
 
 def test_traced_calls_end_with_too_many_events_but_all_are_made(monkeypatch):
     monkeypatch.setattr(cost, "_MOST_EVENTS", 1000)
-    store = Store(5000)
-    assert cost._counted(Call(store.add, (), {}), FEWEST_CALLS)["lines"] == 2, "before the one with too many"
-    assert store.calls == FEWEST_CALLS
-    assert of(loop, 5000) == Cost({}, pytest.approx(1e-4, rel=100))
+    store, noted = Store(5000), []
+
+    @contextmanager
+    def noting():
+        before = store.calls
+        yield
+        noted.append(store.calls - before)
+
+    found, _ = of(store.add, noting=noting)
+    assert found.counts["lines"] == 2, "of the calls before the one with too many"
+    assert noted == [FEWEST_CALLS - 64 + 3], "after three that are timed, and the traced ones"
+    assert of(loop, 5000) == (Cost({}, pytest.approx(1e-4, rel=100)), [])
 
 
 def test_slow_calls_are_few_and_inputs_are_renewed_for_each_batch(monkeypatch):
@@ -80,7 +92,7 @@ def test_trace_and_profile_functions_are_as_before_also_after_an_error():
     try:
         of(loop, 1)
         with pytest.raises(ZeroDivisionError):
-            cost._counted(Call(fails, (), {}), 1)
+            cost._counted(Call(fails, (), {}), 1, contextmanager(lambda: iter([None])))
         found = sys.gettrace(), sys.getprofile()
     finally:
         sys.settrace(before[0])
@@ -105,14 +117,14 @@ def test_where_other_threads_work_cpu_time_counts_if_none_waits_in_a_loop(monkey
     )
     monkeypatch.setattr(cost, "RealTime", clock)
     monkeypatch.setenv("OMP_WAIT_POLICY", policy)
-    found = of(tick)
+    found, _ = of(tick)
     assert found.seconds == (1e-3 if known else None)
     assert found.counts["lines"] == 2
 
 
 def test_calls_on_a_gpu_are_timed_by_its_clock():
     clock = SimpleNamespace(block=lambda call, _rounds, calls: call() or Block([1.0], 3e-4 * calls))
-    found = of(loop, 1, device_clock=clock)
+    found, _ = of(loop, 1, device_clock=clock)
     assert found.seconds == pytest.approx(3e-4)
 
 

@@ -18,7 +18,7 @@ from ..process.pair import Pair
 from ..process.pairs import Pairs
 from ..process.plan import Plan
 from ..process.processes import Terms
-from ..process.unchanged.known import Unchanged
+from ..process.unchanged.known import Known, Unchanged
 from ..process.variants.child import SIDES
 from ..process.variants.collected import Suite
 from ..process.variants.prepare import Prepared
@@ -63,7 +63,7 @@ class Inspecting:
         `at_most_seconds`: after this time those that remain are not inspected; one is always.
         """
         end = RealTime.seconds() + at_most_seconds
-        self._take_known()
+        self.take_known()
         broken = not self.trials or bool(self.remaining)
         while broken:
             terms = replace(self._terms, untimed=True)
@@ -83,18 +83,19 @@ class Inspecting:
         self.suite = suite
         self.trials = {name: self.trials.get(name) or Trial(name) for name in self._choose(suite)}
 
-    def _take_known(self) -> None:
+    def take_known(self) -> Known:
         """Take the benchmarks that run the same code as files show."""
-        collected, skipped = self._unchanged.known()
-        if not collected:
-            return
-        self._take(Suite(collected, collected))
+        known = self._unchanged.known()
+        if not known.collected:
+            return known
+        self._take(Suite(known.collected, known.collected))
         for name, trial in self.trials.items():
-            trial.from_files = name in skipped
-            if reason := skipped.get(name):
+            trial.from_files = name in known.skipped
+            if reason := known.skipped.get(name):
                 trial.not_timed = NotTimed("skipped", reason, SIDES)
             elif trial.from_files:
                 trial.inspections = _SAME
+        return known
 
     def _inspect_remaining(self, pair: Pair, end: float) -> None:
         for number, trial in enumerate(self.trials.values(), 1):
@@ -103,6 +104,7 @@ class Inspecting:
             if RealTime.seconds() > end and len(self.trials) - len(self.remaining) > self.known:
                 break
             self._listener.step(f"inspecting benchmark {number} of {len(self.trials)}: {trial.name}")
+            start = RealTime.seconds()
             result = pair.inspect(trial)
             if pair.broken and self._pairs.shared.left_seconds() <= 0:
                 break
@@ -111,7 +113,7 @@ class Inspecting:
             if pair.broken:
                 self._listener.say(f"{trial.name}: {pair.broken}; restarting both sides")
                 break
-            self._note(pair, trial)
+            self._note(pair, trial, RealTime.seconds() - start)
 
     @contextmanager
     def _kept(self, pair: Pair) -> Iterator[None]:
@@ -123,9 +125,9 @@ class Inspecting:
             if not pair.why_unused():
                 self._unchanged.keep()
 
-    def _note(self, pair: Pair, trial: Trial) -> None:
+    def _note(self, pair: Pair, trial: Trial, seconds: float) -> None:
         why_not, inspected = trial.not_timed, trial.inspections
-        skipped = why_not.text if why_not and why_not.kind == "skipped" else None
+        skipped = why_not.text if why_not and why_not.kind == "skipped" else ""
         for number, side in enumerate(SIDES):
             # What costs something else is inspected each time: the files do not show why.
             seen = (
@@ -134,7 +136,7 @@ class Inspecting:
                 and not (inspected.unknown or inspected.work.cost)
             )
             if used := pair.used.get(side):
-                self._unchanged.add(side, trial.name, used, "" if seen else skipped)
+                self._unchanged.add(side, trial.name if seen or skipped else "", used, seconds, skipped)
 
     def notes(self) -> list[str]:
         """Return a note on the benchmarks that are known from files, if there are any."""

@@ -7,8 +7,10 @@ enough that what runs in each 64th call is in it.
 import math
 import os
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from itertools import repeat
+from types import CodeType
 
 from ..ground.cpu import RealTime
 from .clock import Call, Clock
@@ -85,9 +87,10 @@ def _ratio(base: float, head: float, limit: float, slack: float) -> float | None
 
 def measured(
     fresh: Callable[[], Call],
+    noting: Callable[[], AbstractContextManager[None]] = nullcontext,
     device_clock: Clock | None = None,
-) -> Cost:
-    """Call a function many times; return what a call costs.
+) -> tuple[Cost, list[CodeType]]:
+    """Call a function many times; return what a call costs, and the code of the functions that ran.
 
     It was called before, so that its caches are filled. What a call costs may depend on how many were made:
     as many are traced on both sides, after as many others.
@@ -97,7 +100,7 @@ def measured(
         calls = max(2 ** round(math.log2(_BATCH_SECONDS / seconds)), 1)
         if seconds < _FAST_SECONDS:
             calls = max(calls, FEWEST_CALLS)
-        counts = _counted(fresh(), min(calls, FEWEST_CALLS))
+        counts, codes = _counted(fresh(), min(calls, FEWEST_CALLS), noting)
         start, found = RealTime.seconds(), list[float]()
         for number in range(_BATCHES):
             if number >= _FEWEST_BATCHES and RealTime.seconds() - start > _MOST_SECONDS:
@@ -107,7 +110,7 @@ def measured(
                 found.append(one)
             elif number and not found:
                 break
-    return Cost(counts, min(found, default=None))
+    return Cost(counts, min(found, default=None)), codes
 
 
 def _shortest(call: Call, device_clock: Clock | None) -> float:
@@ -147,8 +150,10 @@ def _batch(call: Call, calls: int, device_clock: Clock | None) -> float | None:
     return thread / made / 1e9
 
 
-def _counted(call: Call, calls: int) -> dict[str, float]:
-    """Trace calls; return what is counted in each on average.
+def _counted(
+    call: Call, calls: int, noting: Callable[[], AbstractContextManager[None]]
+) -> tuple[dict[str, float], list[CodeType]]:
+    """Trace calls; return what is counted in each on average, and the code of the functions that ran.
 
     With too many events, these are the averages of the calls that had ended before. The others are made all
     the same.
@@ -162,6 +167,8 @@ def _counted(call: Call, calls: int) -> dict[str, float]:
                 break
             made += 1
             totals = tracer.steps, tracer.python_calls, tracer.c_calls
-    for _ in repeat(None, calls - made - tracer.ended):
-        function(*args, **kwargs)
-    return {name: total / made for name, total in zip(_NAMES, totals, strict=True)} if made else {}
+    with noting():
+        for _ in repeat(None, calls - made - tracer.ended):
+            function(*args, **kwargs)
+    averages = {name: total / made for name, total in zip(_NAMES, totals, strict=True)} if made else {}
+    return averages, [*tracer.codes.values()] if made else []

@@ -4,10 +4,11 @@ import multiprocessing
 import os
 import sys
 import traceback
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 import psutil
@@ -38,6 +39,8 @@ class Inspection:
     fingerprint: Fingerprint | None = None
     unseen: str | None = None
     """Why there is no fingerprint; None: there is one."""
+    codes: Sequence[Sequence[CodeType]] = ()
+    """By recorded call, those of the functions that ran."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the counters that are compared, by name, memory and fingerprint; see docs/formats.md."""
@@ -84,7 +87,7 @@ def inspect(
                                 python_calls(call.__call__, recording.profile)
             if not watch.disturbed:
                 break
-        return Inspection(counters, watch.fingerprint(), watch.unseen)
+        return Inspection(counters, watch.fingerprint(), watch.unseen, watch.codes)
     except Exception as error:  # noqa: BLE001 - some calls cannot run under a dispatch mode
         return Inspection(counters, unseen=f"it cannot be inspected ({_described(error)})")
 

@@ -1,7 +1,7 @@
 """Counts what the calling thread executes."""
 
 import sys
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, Self
 
 from .fingerprint.recording import PASSED_OVER, identity
@@ -19,6 +19,8 @@ class Tracer:
         """Take what is counted besides calls: each `line` or each `opcode`."""
         self._most_events, self._step = most_events, step
         self.steps = self.python_calls = self.c_calls = 0
+        self.codes: dict[int, CodeType] = {}
+        """Of the functions that ran."""
         self._waits = False
         """Whether it waits for other threads or processes, which decide how much it executes."""
         self.ended = False
@@ -49,6 +51,7 @@ class Tracer:
             code = frame.f_code
             if code is Tracer.__exit__.__code__:
                 return None
+            self.codes[identity(code)] = code
             if not self._is_counted(frame):
                 return None
             self.python_calls += 1

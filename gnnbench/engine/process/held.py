@@ -2,8 +2,8 @@
 
 import math
 import statistics
-from collections.abc import Callable, Collection, Mapping
-from contextlib import closing, nullcontext
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,8 @@ from ..measure.layouts import Layouts
 from ..measure.seam import FIXED, Pedantic, paused, why_unseen
 
 if TYPE_CHECKING:
+    from types import CodeType
+
     from ..measure.returned.calls import ComparedCalls  # it imports numpy
     from ..measure.returned.given import Given
 
@@ -51,6 +53,8 @@ class Held:
         self._cost_seconds = 0.0
         self._compared: ComparedCalls | None = None
         self._inputs: Given | None = None
+        self.codes: Sequence[Sequence[CodeType]] = ()
+        """By recorded call, the code of the functions that ran; empty: it is not known."""
         self._obey: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {}
 
     def renew(self) -> None:
@@ -88,6 +92,7 @@ class Held:
         scope: Mapping[str, Any] | None = None,
         fixed: bool = False,
         tested: Collection[str] = (),
+        noting: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> bool:
         """Answer the coordinator's commands until the benchmark may go on; raise what it raises.
 
@@ -95,8 +100,8 @@ class Held:
         is to end here, because the call need not run.
         """
         self._obey = {
-            "inspect": lambda _command: {"answer": "inspected", **self.inspect().as_json()},
-            "cost": lambda command: self._cost(command.get("core")),
+            "inspect": lambda _command: self._inspect(noting),
+            "cost": lambda command: self._cost(command.get("core"), noting),
             "calibrate": self._calibrate,
             "block": self._block,
             "count": lambda _command: self._count("counted", counting.take),
@@ -149,18 +154,26 @@ class Held:
         seconds, self._cost_seconds = min(found)
         return seconds
 
-    def _cost(self, core: int | None) -> dict[str, Any]:
+    def _inspect(self, noting: Callable[[], AbstractContextManager[None]]) -> dict[str, Any]:
+        with noting():
+            found = self.inspect()
+        self.codes = found.codes if found.fingerprint else ()
+        return {"answer": "inspected", **found.as_json()}
+
+    def _cost(self, core: int | None, noting: Callable[[], AbstractContextManager[None]]) -> dict[str, Any]:
         """Find out what a call costs, after it was inspected; on a core, if one is given."""
         clock = self._clock if "cuda" in self._layouts.devices else None
         try:
             with self._placement.on(core):
-                found = cost.measured(self._fresh, clock)
+                found, codes = cost.measured(self._fresh, noting, clock)
         except Exception as error:  # noqa: BLE001 - a call may have an end, as that of a generator
             return {
                 "answer": "cost",
                 "cost": None,
                 "unseen": f"it cannot be repeated ({type(error).__name__})",
             }
+        if self.codes and codes:
+            self.codes = (*self.codes, codes)
         return {"answer": "cost", "cost": codec.encode(found)}
 
     def _fresh(self) -> Call:

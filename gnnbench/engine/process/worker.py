@@ -26,8 +26,10 @@ import sys
 import tempfile
 import traceback
 import zlib
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
+from types import CodeType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
@@ -67,6 +69,8 @@ _OPTIONS: Mapping[str, Any] = {
     # pytest-benchmark creates its storage folder: give it one that exists.
     "benchmark_storage": f"file://{tempfile.gettempdir()}",
 }
+_OPERATIONS = "operations"
+"""Marker of the suite's benchmarks."""
 _BETWEEN = ("collected", "forked", "reaped", "done")
 """Answers between two tests."""
 _SUITE = "gnnbench-suite"
@@ -94,6 +98,7 @@ class Worker(Overrides, Instrument):
         self._is_parent, self._apart = terms.get("forks", False), terms.get("apart", False)
         self._link, self._trees = link, trees
         self._used = Used(trees) if terms.get("recorded") else None
+        self._codes: Sequence[Sequence[CodeType]] = ()
         self._machine: FakeMachine | None = None
         self._slowdown = 0.0
         self._items: dict[str, pytest.Item] = {}
@@ -143,7 +148,8 @@ class Worker(Overrides, Instrument):
         name = f"{fixturedef.baseid}::{fixturedef.argname}[{getattr(request, 'param_index', 0)}]"
         conditions.seed(zlib.crc32(name.encode()) ^ self._seed)
         try:
-            return (yield)
+            with self._used.shared() if self._used else nullcontext():
+                return (yield)
         finally:
             conditions.seed(self._seed)
 
@@ -246,7 +252,7 @@ class Worker(Overrides, Instrument):
             traceback.print_exc()
         self._seed = command["seed"]
         conditions.seed(self._seed)
-        self._reports, self._held, self._item = {}, False, item
+        self._reports, self._held, self._item, self._codes = {}, False, item, ()
         self._splits, self._forks.follows = False, True
         # With the parent as the next item, only the function-scoped fixtures are torn down: with None all
         # fixtures would be, with the test itself none.
@@ -259,12 +265,15 @@ class Worker(Overrides, Instrument):
         failure = outcome.failure(self._reports)
         if self._forks.have_returned() or self._splits:
             failure = outcome.Failure(RETURN, skipped=False)
+        setup = self._reports.get("setup")
+        if failure and setup is not None and setup.failed and item.get_closest_marker(_OPERATIONS):
+            failure = failure._replace(text=f"{failure.text}{outcome.fixtures(item.config)}")
         found = {"failure": failure and failure._asdict(), "held": self._held}
-        return {"answer": "done", **found, "fixture": foreign_fixture(item), **self._taken()}
+        return {"answer": "done", **found, "fixture": foreign_fixture(item), **self._taken(self._codes)}
 
-    def _taken(self) -> dict[str, Any]:
+    def _taken(self, codes: Sequence[Sequence[CodeType]] = ()) -> dict[str, Any]:
         """Return what was used since the last time, if it is noted."""
-        return {"used": self._used.take()} if self._used else {}
+        return {"used": self._used.take(codes)} if self._used else {}
 
     def _ask(self, answer: Mapping[str, Any]) -> dict[str, Any]:
         """Send an answer, and return the next command; both carry the time of a simulated machine."""
@@ -337,14 +346,16 @@ class Worker(Overrides, Instrument):
         again, self._held = self._held and "call" not in self._reports, True
         scope = vars(getattr(self._item, "module", None) or object)
         fixed = marked(self._item, FIXED_INPUTS) is not None
+        noting = self._used.resumed if self._used else nullcontext
         if self._keeps:
             with seam.paused():
                 held.keep_inputs()
         tested = self._trees.loaded
         before, self._current = self._current, held
         try:
-            if held.serve(self._ask, again=again, scope=scope, fixed=fixed, tested=tested):
+            if held.serve(self._ask, again=again, scope=scope, fixed=fixed, tested=tested, noting=noting):
                 pytest.skip("it is only inspected")
+            self._codes = held.codes
             return held.result()
         finally:
             self._current = before

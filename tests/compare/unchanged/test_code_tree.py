@@ -58,4 +58,5 @@ def test_a_file_has_the_name_below_the_first_root_that_has_it(tree, tmp_path):
     paths = ("src/a.py", "flat/a.py", "flat/b.py", "flat/tests/c.py", "else.py")
     assert [found.name(str(tmp_path / one)) for one in paths] == ["a.py", None, "b.py", None, None]
     assert found.name(str(tmp_path / "flat")) == "."
+    assert found.content("a.py") == b"src/a.py"
     assert found.digest("a.py") != found.digest("b.py") != found.digest("c.py") == ABSENT

@@ -5,20 +5,19 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from gnnbench.engine.drive import affected
-from gnnbench.engine.drive.inspecting import Inspecting
-from gnnbench.engine.process.pairs import Pairs
+from gnnbench.engine.drive import affected, coordinator
 from gnnbench.engine.process.plan import Plan
-from gnnbench.engine.process.processes import Terms
 from gnnbench.engine.process.unchanged import known
 from gnnbench.engine.process.unchanged.known import Unchanged
 from gnnbench.engine.process.variants import child, command
-from gnnbench.engine.process.variants.collected import Suite
 from tests import forks
 from tests.compare.ab.workers import Watcher, prepared, write
+from tests.measure.fingerprint.test_fingerprint import PAIRS
+from tests.sampling import nightly
 from tests.suite import environment
 
 SUITE = """
@@ -76,8 +75,8 @@ class Recorded:
 
     def known(self, *, arguments=arguments, **variables):
         sides = self.sides(**variables)
-        _, known = Unchanged(*sides, arguments, self.folder, self.cache).known()
-        return {name.partition("[")[2].rstrip("]") for name in known}
+        found = Unchanged(*sides, arguments, self.folder, self.cache).known()
+        return {name.partition("[")[2].rstrip("]") for name in found.skipped}
 
 
 @pytest.fixture(autouse=True)
@@ -85,18 +84,41 @@ def _variables(monkeypatch):
     Recorded.variables(monkeypatch)
 
 
-def test_files_that_an_earlier_run_used_are_known(tmp_path):
-    source = "def run():\n    return 1\n"
+@pytest.fixture(scope="module", params=[5, nightly(pytest.param(1))])
+def mutants(tmp_path_factory, request):
+    """Functions of fingerprint's tests, each in a module of its own with a benchmark: a sample by day."""
+    kinds = [kind for kind, text in PAIRS.items() if request.param == 1 or "import torch" not in text]
+    sources = {f"m{number}": PAIRS[kind] for number, kind in enumerate(kinds[:: request.param])}
+    files = {f"{name}.py": source.format(-5) for name, source in sources.items()}
+    recorded = Recorded(tmp_path_factory.mktemp("mutants"), SUITE.format(names=[*sources]), files)
+    return SimpleNamespace(recorded=recorded, sources=sources)
+
+
+def test_a_change_of_code_is_seen(mutants):
+    recorded = mutants.recorded
+    assert recorded.known() == {*mutants.sources}
+    for name, source in mutants.sources.items():
+        file = recorded.head / f"{name}.py"
+        try:
+            file.write_text(source.format(5))
+            assert name not in recorded.known(), source
+            file.write_text(source.format(-5) + "# the same\n")
+            # An import of torch reads the source of the file that asks for it.
+            assert name in recorded.known() or "import torch" in source
+        finally:
+            file.write_text(source.format(-5))
+
+
+def test_a_function_that_does_not_run_and_a_docstring_are_no_change(tmp_path):
+    source = 'def run():\n    """Run."""\n    return 1\ndef other():\n    return 2\n'
     recorded = Recorded(tmp_path, SUITE.format(names=["a", "b"]), {"a.py": source, "b.py": source})
-    recorded.set("a.py", source.replace("return 1", "return 2"), recorded.head)
-    assert recorded.known() == set()
-    assert recorded.inspected() == {
-        "test_suite.py::test_it[a]": "changed",
-        "test_suite.py::test_it[b]": "same",
-    }
-    # What the head used is known now; it is the base of the next comparison.
-    recorded.set("a.py", source.replace("return 1", "return 2"), recorded.base)
+    recorded.set("a.py", source.replace("return 2", "return 3").replace("Run.", "Runs."), recorded.head)
     assert recorded.known() == {"a", "b"}
+    recorded.set("a.py", source.replace("return 1", "return 3"), recorded.head)
+    assert recorded.known() == {"b"}
+    # What the head used is known now; it is the base of the next comparison.
+    recorded.set("a.py", source.replace("return 1", "return 3"), recorded.base)
+    assert recorded.known() == {"b"}
 
 
 PACKAGE = {
@@ -178,7 +200,7 @@ def changed(recorded, files, tree):
 def test_a_change_of_a_file_is_seen(package, files, side):
     assert package.known() == {"package.fast", "spaced"}
     changed(package, files, getattr(package, side))
-    assert not package.known()
+    assert package.known() < {"package.fast", "spaced"}
 
 
 UNUSED = {
@@ -186,6 +208,7 @@ UNUSED = {
     "package/unused.txt": "2",
     "other/__init__.py": "",
     "package/parts/__pycache__/two.pyc": "2",
+    "spaced.py": "# new\n" + PACKAGE["spaced.py"],
 }
 
 
@@ -213,11 +236,9 @@ def test_a_change_of_the_suite_is_seen(package, files):
 
 
 def test_other_defaults_of_options_are_seen(package):
-    for defaults, count in (({}, 2), ({"layouts": "one"}, 0)):
-        with Pairs(package.plan(**defaults), Watcher()) as pairs:
-            inspecting = Inspecting(pairs, Terms(*package.sides()), Watcher(), Suite.chosen)
-            inspecting._take_known()
-        assert inspecting.known == count
+    defaults = ({}, {"layouts": "one"})
+    plans = [coordinator.planned(*package.sides(), package.plan(**own), Watcher()) for own in defaults]
+    assert [bool(plan.known) for plan in plans] == [True, False]
 
 
 def test_variables_and_arguments_are_seen(package, monkeypatch):
@@ -261,12 +282,33 @@ def test_a_change_of_an_installed_package_is_seen(package, monkeypatch, tmp_path
     assert len({*found}) == len(found) - 1, "each, and only a change"
 
 
+@pytest.mark.parametrize("call", [1, nightly(pytest.param(2)), 3])
+def test_what_one_benchmark_keeps_for_another_counts_for_both(tmp_path, call):
+    files = {
+        "shared.py": "KEPT = {'n': 0}\nCALLS = []\ndef make():\n    return 1\ndef get():\n"
+        f"    CALLS.append(1)\n    if len(CALLS) == {call}:\n        KEPT['n'] = make()\n"
+        "    return KEPT['n']\n",
+        "a.py": "import shared\ndef run():\n    return shared.get()\n",
+        "b.py": "import shared\ndef run():\n    return shared.KEPT['n']\n",
+    }
+    recorded = Recorded(tmp_path, SUITE.format(names=["a", "b"]), files)
+    assert recorded.known() == {"a", "b"}
+    recorded.set("shared.py", files["shared.py"].replace("return 1", "return 2"), recorded.head)
+    assert recorded.known() == set()
+
+
 HERE = "import os, sys\nHERE = os.path.dirname(__file__)\n"
 OPTIONAL = "try:\n    {}\nexcept ({}):\n    found = None\ndef run():\n    return found\n"
 READS = (
     HERE + "with open(os.path.join(HERE, '{}'), '{}') as file:\n    N = len(file.read())\n"
     "def run():\n    return N\n"
 )
+LOADS = """import importlib.machinery
+import b
+found = importlib.machinery.SourceFileLoader('b', b.__file__).get_source('b')
+def run():
+    return found
+"""
 LISTS = f"""{HERE}before = os.getcwd()
 os.chdir(os.path.join(HERE, 'work'))
 found = os.listdir()
@@ -309,6 +351,7 @@ MISSED = {
         {"vend/vendor/fastdep.py": ""},
     ),
     "a file that is opened to be changed": (READS.format("n.txt", "r+"), {"n.txt": "1"}, {"n.txt": "11"}),
+    "a source that is read by a loader": (LOADS, {"b.py": "N = 1\n"}, {"b.py": "N = 1\n# 1\n"}),
     "the working directory is listed": (LISTS, {"work/one.txt": ""}, {"work/two.txt": ""}),
     "what a library looks for": (MPMATH, {}, {"gmpy2.py": "def version():\n    return ''\n"}),
     "a finder is asked": (
@@ -335,7 +378,7 @@ def test_what_is_easily_missed_is_seen(missed, tmp_path, number):
     shutil.copytree(missed.head, tmp_path / "kept")
     try:
         changed(missed, [*MISSED.values()][number][2], missed.head)
-        assert not missed.known()
+        assert f"m{number}" not in missed.known()
     finally:
         shutil.rmtree(missed.head)
         shutil.copytree(tmp_path / "kept", missed.head)
@@ -349,12 +392,14 @@ file = Path(b.__file__)
 file.write_text(file.read_text() + '# edited')
 """,
     "the tree's own tests": READS.format("tests/data.txt", "r"),
+    "a compiled function": "import torch\n@torch.compile(backend='eager')\n",
 }
 
 
-@pytest.mark.parametrize("text", UNKNOWN.values(), ids=UNKNOWN)
-def test_what_cannot_be_known(tmp_path, text):
-    source = f"{text}def run():\n    return 1\n"
+# By day `UNNOTED` has a function that is called as the compiler's.
+@pytest.mark.parametrize("kind", [*[*UNKNOWN][:-1], nightly(pytest.param("a compiled function"))])
+def test_what_cannot_be_known(tmp_path, kind):
+    source = f"{UNKNOWN[kind]}def run():\n    return 1\n"
     files = {"a.py": source, "b.py": "", "tests/data.txt": "1"}
     assert Recorded(tmp_path, SUITE.format(names=["a"]), files).known() == set()
 
@@ -371,31 +416,87 @@ def test_a_benchmark_that_one_side_lacks_is_no_obstacle(tmp_path):
     assert [*recorded.inspected().values()] == ["unknown", "same"]
 
 
+def test_what_a_library_runs_when_it_is_imported_is_seen(tmp_path):
+    source = "def version():\n    return ''\ndef other():\n    return 1\n"
+    files = {"a.py": MPMATH, "gmpy2.py": "import b\ndef version():\n    return b.version()\n", "b.py": source}
+    recorded = Recorded(tmp_path, SUITE.format(names=["a"]), files)
+    recorded.set("b.py", source.replace("return 1", "return 2"), recorded.head)
+    assert recorded.known() == {"a"}
+    recorded.set("b.py", source.replace("return ''", "return '0'"), recorded.head)
+    assert recorded.known() == set()
+
+
+INNER = "import cProfile, sys, threading\nK = []\ndef inner():\n    return 1\n"
+PROFILER_OFF = "before = sys.getprofile()\nsys.setprofile(None)\nK.append(inner())\nsys.setprofile(before)\n"
+
+
 SPAWN = """import multiprocessing
 if __name__ != '__mp_main__':
     one = multiprocessing.get_context('spawn').Process(target=print)
     one.start()
     one.join()
 """
-STARTS = {
-    "nothing": ("", False),
-    "a fork": ("import os\nif not os.fork():\n    os._exit(0)\nos.wait()\n", True),
-    "a shell": ("import os\nos.system('true')\n", True),
-    "a spawned process": (SPAWN, True),
+THREAD = "thread = threading.Thread(target={})\nthread.start()\nthread.join()\n"
+COMPILES = """
+from importlib import util
+spec = util.spec_from_file_location("compiler", "torch/_dynamo/convert_frame.py")
+module = util.module_from_spec(spec)
+spec.loader.exec_module(module)
+module._compile()
+"""
+STARTED, TRACED = "a process was started", "another function traces or profiles"
+THREADS = "a thread was started, whose functions Python 3.11 does not report"
+UNNOTED = {
+    "nothing": ("", ""),
+    "a fork": ("import os\nif not os.fork():\n    os._exit(0)\nos.wait()\n", STARTED),
+    "a shell": ("import os\nos.system('true')\n", STARTED),
+    "a spawned process": (SPAWN, STARTED),
+    "a profiler is switched off and on": (PROFILER_OFF, TRACED),
+    "another profiler runs": ("cProfile.Profile().runcall(inner)\n", TRACED),
+    "a profiler is switched off in a thread": (THREAD.format("lambda: sys.setprofile(None)"), TRACED),
+    "a thread": (THREAD.format("inner"), THREADS),
+    "a thread without a profiler": (f"threading.setprofile(None)\n{THREAD.format('inner')}", THREADS),
+    "a trace function": ("sys.settrace(lambda *_: None)\n(lambda: 0)()\nsys.settrace(None)\n", TRACED),
+    "a compiler": (COMPILES, "torch.compile inlines functions"),
 }
 NOTING = """
 from gnnbench.engine.process.unchanged.used import Used
 from gnnbench.engine.process.variants.import_roots import Trees
 used = Used(Trees([]))
 import a
-print(bool(used.take()["started"]))
+print(used.take()["unseen"])
 """
 
 
-@pytest.mark.parametrize(("source", "starts"), STARTS.values(), ids=STARTS)
-def test_a_process_that_is_started_is_noted(tmp_path, source, starts):
+@pytest.mark.parametrize(("source", "said"), UNNOTED.values(), ids=UNNOTED)
+def test_what_is_not_noted_is_said(tmp_path, source, said):
     """In a fork, as nothing takes a hook for audit events away."""
-    (tmp_path / "a.py").write_text(source)
+    if said in (TRACED, THREADS) and sys.version_info >= (3, 12):
+        pytest.skip("profilers do not disturb, and threads are seen")
+    (tmp_path / "torch/_dynamo").mkdir(parents=True)
+    (tmp_path / "torch/_dynamo/convert_frame.py").write_text("def _compile():\n    pass\n")
+    (tmp_path / "a.py").write_text(INNER + source)
     (tmp_path / "script.py").write_text(NOTING)
     found = forks.run([str(tmp_path / "script.py")], tmp_path, environment())
-    assert found.stdout == f"{starts}\n", found.stderr
+    assert found.stdout == f"{said}\n", found.stderr
+
+
+def test_what_a_fixture_ran_before_it_asked_for_another_counts_for_later_benchmarks(tmp_path):
+    suite = (
+        "import a, b, pytest\n"
+        "@pytest.fixture(scope='session')\ndef inner():\n    return 0\n"
+        "@pytest.fixture(scope='session')\ndef kept(request):\n    made = b.make()\n"
+        "    request.getfixturevalue('inner')\n    return made\n"
+        "@pytest.mark.parametrize('name', ['b'])\ndef test_b(benchmark, kept, name):\n"
+        "    benchmark(b.run)\n"
+        "@pytest.mark.parametrize('name', ['a'])\ndef test_it(benchmark, kept, name):\n"
+        "    benchmark(a.run, kept)\n"
+    )
+    files = {
+        "a.py": "def run(n):\n    return n\n",
+        "b.py": "def make():\n    return 1\ndef run():\n    return make()\n",
+    }
+    recorded = Recorded(tmp_path, suite, files)
+    assert recorded.known() == {"a", "b"}
+    recorded.set("b.py", files["b.py"].replace("return 1", "return 2"), recorded.head)
+    assert recorded.known() == set()

@@ -135,6 +135,11 @@ class Watch:
         """The name of another Python thread that ran meanwhile, if one did."""
         return next((one.disturbed for one in self._recordings if one.disturbed), None)
 
+    @property
+    def codes(self) -> list[list[CodeType]]:
+        """By recording, the code of the functions that ran."""
+        return [[code for code, _ in one.functions.values()] for one in self._recordings]
+
     def fingerprint(self) -> Fingerprint | None:
         """Return the fingerprint; None if a part of what runs cannot be seen."""
         if self.unseen:

@@ -76,16 +76,19 @@ class CodeTree:
         paths = (os.path.join(root, name) for root in self._roots)
         return next(filter(os.path.exists, paths), None)
 
+    def content(self, name: str) -> bytes | None:
+        """Return what a file contains; None: there is no such file."""
+        path = self.path(name)
+        return Path(path).read_bytes() if path and os.path.isfile(path) else None
+
     def digest(self, name: str) -> str:
         """Return a hash of what a file contains, or ABSENT."""
         if name not in self._hashes:
             path = self.path(name)
-            if not path or not os.path.isfile(path):
-                self._hashes[name] = ABSENT
-            elif os.path.isabs(name) and os.path.getsize(path) > _LARGE:
-                self._hashes[name] = f"{os.path.getsize(path)} {os.path.getmtime(path)}"
-            else:
-                self._hashes[name] = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+            if path and os.path.isabs(name) and os.path.getsize(path) > _LARGE:
+                return f"{os.path.getsize(path)} {os.path.getmtime(path)}"
+            content = self.content(name)
+            self._hashes[name] = ABSENT if content is None else hashlib.sha256(content).hexdigest()
         return self._hashes[name]
 
     def names_in(self, name: str) -> str:

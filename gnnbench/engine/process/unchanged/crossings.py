@@ -1,5 +1,6 @@
 """The files of the caller's tree that a process used although its side has its own."""
 
+import importlib.util
 import os
 import shutil
 import sys
@@ -10,7 +11,7 @@ from ...ground.settings import FILES
 from ..variants.collected import SETTINGS
 from ..variants.import_roots import SIDE, SITE, Trees
 
-_OPENED = "/proc/self/fd"
+_MAPPED, _OPENED = "/proc/self/maps", "/proc/self/fd"
 _PYTHON = "python"
 _ALONE = ("I", "E")
 """Options with which Python ignores the variables that give it its side's imports."""
@@ -25,12 +26,19 @@ class Crossings:
         self._data: set[str] = set()
         self._shared: set[str] = set()
         self._built: set[str] = set()
+        self._seen: set[str] = set()
+        """Paths of modules and libraries that were noted."""
         self._unreached = ""
 
     def note(self, path: str) -> None:
         """Note a file that is opened or imported."""
         if path.startswith(self._package):
             return
+        if path.endswith(".pyc"):
+            try:
+                path = importlib.util.source_from_cache(path)
+            except ValueError:  # it lies beside its source
+                path = path.removesuffix("c")
         file, is_foreign = self._trees.callers(path) or ("", False)
         if not file or os.path.basename(file) in {*SETTINGS[1:], *FILES}:
             return
@@ -65,12 +73,14 @@ class Crossings:
         if is_other or lacks or any(option in options for option in _ALONE):
             self._unreached = self._unreached or " ".join(words[:2])
 
-    def take(self, files: Iterable[str]) -> dict[str, Any]:
-        """Return what was noted so far, with files that are imported or mapped, and those that are open.
+    def take(self) -> dict[str, Any]:
+        """Return what was noted so far, with the files that are imported, mapped or open now, as JSON.
 
         Of data, what was noted since the last time.
         """
-        for path in files:
+        files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+        for path in {file for file in files if isinstance(file, str)}.union(_mapped()) - self._seen:
+            self._seen.add(path)
             self.note(path)
             if not path.startswith(self._package) and (file := self._trees.built(path)):
                 self._built.add(file)
@@ -87,6 +97,15 @@ class Crossings:
             "borrowed": sorted(self._trees.borrowed),
             "unreached": self._unreached,
         }
+
+
+def _mapped() -> list[str]:
+    """Return the files that are mapped into memory, as libraries are; none where the system does not tell."""
+    try:
+        with open(_MAPPED, encoding="utf-8", errors="surrogateescape") as lines:
+            return [os.sep + line.rstrip("\n").partition(os.sep)[2] for line in lines if os.sep in line]
+    except OSError:
+        return []
 
 
 def _opened() -> list[str]:

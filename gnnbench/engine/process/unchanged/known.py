@@ -7,17 +7,21 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache as cache_calls
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 from ...ground import codec, environment
+from ...ground.cpu import RealTime
 from ...ground.files import project, write_whole
 from ...measure.fingerprint.fingerprint import METHOD
 from ..variants.child import SIDES
 from ..variants.prepare import Prepared
 from .code_tree import CodeTree
-from .manifest import VERSION, Manifest, Record
+from .manifest import VERSION, Manifest
+from .manifest_builder import ManifestBuilder
 from .used import environment_folders
 
 _FOLDER = "used"
@@ -34,6 +38,20 @@ _INSTALLED = ("site-packages", "dist-packages")
 _MADE = "__pycache__"
 
 
+@dataclass(frozen=True)
+class Known:
+    """What is known without a process."""
+
+    collected: Mapping[str, Any]
+    """What a process said of the suite, see `collected.NOTHING`; empty: nothing is known."""
+    skipped: Mapping[str, str]
+    """The benchmarks that run the same code: why both sides skip each; empty: they do not."""
+    why: Sequence[str] = ()
+    """Lines on why the others are not known."""
+    seconds: float | None = None
+    """How long the others took to inspect last time; None: it is not known."""
+
+
 class Unchanged:
     """What earlier runs used, for one comparison."""
 
@@ -41,31 +59,53 @@ class Unchanged:
         self, base: Prepared, head: Prepared, arguments: Sequence[str], folder: Path, cache: Path | None
     ) -> None:
         self._sides, self._folder = (base, head), folder
-        self._file_time = _file_time()
+        self._start, self._file_time = RealTime.seconds(), _file_time()
+        self._why_not = ""
+        if len({side.versions.get("torch") for side in self._sides}) > 1:
+            # Nothing that uses it is the same, and to find that out takes long.
+            self._why_not = "the sides have other releases of torch"
+        elif _variables(base) != _variables(head):
+            self._why_not = "the sides have other environment variables"
         self._store: Path | None = None
-        # Nothing that uses torch is the same with another release, and to find that out takes long.
-        has_one_torch = base.versions.get("torch") == head.versions.get("torch")
-        if cache is not None and has_one_torch and _variables(base) == _variables(head):
+        if cache is not None and not self._why_not:
             self._store = cache / _FOLDER / digest(base, arguments, folder)
         self._tree = cache_calls(self._new_tree)
-        self._records: dict[str, Record] = {}
+        self._records: dict[str, ManifestBuilder] = {}
 
-    def known(self) -> tuple[Mapping[str, Any], Mapping[str, str]]:
-        """Return what a process said of the suite, and which benchmarks run the same code on both sides.
+    def known(self) -> Known:
+        """Return the benchmarks that run the same code on both sides; none if a file cannot be read."""
+        try:
+            return self._known()
+        except OSError as error:
+            return Known({}, {}, (f"{error.filename or 'a file'}: {error.strerror or error}",))
 
-        The former is empty if nothing is known, see `collected.NOTHING`. Of the latter: why both sides skip
-        each; empty if they do not.
-        """
+    def _known(self) -> Known:
         collected: Mapping[str, Any] = {}
         skipped: dict[str, str] = {}
-        with suppress(OSError):
-            for file, manifest in _read(self._store) if self._store else ():
-                places = tuple(manifest.collected["places"])
-                trees = (self._tree(side, places) for side in range(len(SIDES)))
-                if collected in ({}, manifest.collected) and all(map(manifest.fits, trees)):
-                    collected, skipped = manifest.collected, {**manifest.known, **skipped}
+        if self._store is None:
+            return Known(collected, skipped, (self._why_not,) if self._why_not else ())
+        why: Sequence[str] = ("no earlier run used the files of one side",)
+        seconds: float | None = None
+        for file, manifest in _read(self._store):
+            if collected and manifest.collected != collected:
+                continue
+            places = tuple(manifest.collected["places"])
+            for here, there in permutations(self._tree(side, places) for side in range(len(SIDES))):
+                if not manifest.fits(here):
+                    continue
+                differing = manifest.difference(here, there)
+                other = manifest.of_other(there, differing)
+                if not collected:
+                    why = list(differing.lines(manifest.steps))
+                    seconds = manifest.seconds(manifest.known.keys() - other.known.keys())
+                collected = manifest.collected
+                skipped = {**other.known, **skipped}
+                with suppress(OSError):
                     os.utime(file)
-        return collected, skipped
+                if other.known and other != manifest:
+                    _save(self._store, other)
+                break
+        return Known(collected, skipped, why, seconds)
 
     def begin(self, collected: Mapping[str, Mapping[str, Any]]) -> None:
         """Take what the processes of both sides have collected, and used for it, if they note that."""
@@ -73,14 +113,14 @@ class Unchanged:
             if self._store is None or "used" not in collected[side]:
                 continue
             tree, root = self._new_tree(number, collected[side]["places"]), project(self._folder)
-            record = Record(collected[side], tree, root, self._file_time)
-            record.add("", collected[side]["used"], None)
-            self._records[side] = record
+            builder = ManifestBuilder(collected[side], tree, root, self._file_time)
+            builder.add("", collected[side]["used"], RealTime.seconds() - self._start)
+            self._records[side] = builder
 
-    def add(self, side: str, name: str, used: Mapping[str, Any], skipped: str | None) -> None:
-        """Take what a process used for a benchmark, see `Record.add`."""
+    def add(self, side: str, name: str, used: Mapping[str, Any], seconds: float, skipped: str = "") -> None:
+        """Take what a process used for a benchmark, see `ManifestBuilder.add`."""
         if side in self._records:
-            self._records[side].add(name, used, skipped)
+            self._records[side].add(name, used, seconds, skipped)
 
     def keep(self) -> None:
         """Save what both sides used."""

@@ -1,15 +1,39 @@
-"""What one side's processes used to collect the suite and to run its benchmarks."""
+"""What one side's processes used: the files, and which parts of them each benchmark depends on."""
 
-import os
-from collections.abc import Mapping, Sequence
+import ast
+import hashlib
+import inspect
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
+from types import CodeType
+from typing import Any, Self
 
-from ..variants.collected import NOTHING, SETTINGS
+from ...measure.fingerprint.bytecode import Bytecodes, nested
 from .code_tree import CodeTree, searched
 
-VERSION = 4
+VERSION = 3
+METADATA = "metadata"
+
+Names = Mapping[str, Sequence[str]]
+"""Qualified names of functions, by name of the file."""
+
+
+@dataclass(frozen=True)
+class UsedStep:
+    """What was used from one benchmark's end to the next one's; the first is of no benchmark."""
+
+    name: str = ""
+    """The benchmark's id; empty: it is of none, or of one whose code is not known."""
+    skipped: str = ""
+    """Why it is skipped; empty: it is inspected."""
+    once: Names = field(default_factory=dict)
+    """Functions that did not run in every call; what they made may be kept, and used by later benchmarks."""
+    every: Names = field(default_factory=dict)
+    """Functions that ran in every call of the benchmark."""
+    parts: Sequence[str] = ()
+    """Parts of the side's code that count as a whole, see `Manifest.parts`."""
+    seconds: float = 0.0
+    """How long it took on both sides; of the first, until both had started and collected the suite."""
 
 
 @dataclass(frozen=True)
@@ -18,10 +42,9 @@ class Manifest:
 
     collected: Mapping[str, Any]
     """What its process said of the suite."""
-    known: Mapping[str, str]
-    """The benchmarks that depend on nothing else: why each is skipped; empty: it is not."""
     path: Sequence[str] = ()
     """Folders of the side's code in which top-level modules are looked for."""
+    steps: Sequence[UsedStep] = ()
     parts: Mapping[str, str] = field(default_factory=dict)
     """What `state` returned for each part: `file NAME`, `names NAME` of a folder, `package NAME`, whether it
     is there or not, `search NAME` of a folder in which Python looks for packages, `metadata`."""
@@ -37,75 +60,136 @@ class Manifest:
             case "package":
                 return tree.package(name, self.path)
             case "search":
-                return searched(name, {part.removeprefix("package ") for part in self.parts})
+                parts = (part.partition(" ") for step in self.steps for part in step.parts)
+                return searched(name, {name for kind, _, name in parts if kind == "package"})
         return tree.metadata
 
     def fits(self, tree: CodeTree) -> bool:
-        """Whether all is on a side as it was recorded."""
+        """Whether all is on a side as on the one that was recorded."""
         return all(self.state(tree, part) == state for part, state in self.parts.items())
 
+    def difference(self, tree: CodeTree, other: CodeTree) -> "Differing":
+        """Return what another side has otherwise than a side that this manifest fits."""
+        parts = {part for part, state in self.parts.items() if self.state(other, part) != state}
+        files = (part.removeprefix("file ") for part in parts if part.startswith("file "))
+        return Differing(
+            parts, {name: _changed(name, tree.content(name), other.content(name)) for name in files}
+        )
 
-class Record:
-    """Makes the manifest of one side from what its processes say.
+    def of_other(self, other: CodeTree, differing: "Differing") -> "Manifest":
+        """Return the manifest of another side, in which benchmarks that run other code have no name."""
+        steps, known = [], True
+        for step in self.steps:
+            known = known and not differing.concerns_later(step)
+            is_same = known and not differing.concerns(step.every)
+            steps.append(step if is_same else replace(step, name="", every={}))
+        parts = {part: self.state(other, part) for part in self.parts}
+        return replace(self, parts=parts, steps=steps)
 
-    `start`: the time of a file that was written when the process began, in seconds since the epoch.
-    """
+    def seconds(self, names: Collection[str]) -> float:
+        """Return how long the inspection of some benchmarks took, with the start of processes."""
+        return sum(step.seconds for step in self.steps[:1]) + sum(
+            step.seconds for step in self.steps[1:] if step.name in names
+        )
 
-    def __init__(self, collected: Mapping[str, Any], tree: CodeTree, folder: Path, start: float) -> None:
-        self._collected = {key: collected[key] for key in NOTHING}
-        self._tree, self._folder, self._start = tree, folder, start
-        self._path: Sequence[str] = collected["used"]["path"]
-        self._known: dict[str, str] = {}
-        self._used: dict[str, set[str]] = {}
-        """By kind, see `Used.take`."""
+    @property
+    def known(self) -> dict[str, str]:
+        """The benchmarks that are known: why each is skipped; empty: it is not."""
+        return {step.name: step.skipped for step in self.steps if step.name}
 
-    def add(self, name: str, used: Mapping[str, Any], skipped: str | None) -> None:
-        """Note what was used until the end of a benchmark.
 
-        `skipped`: why it is skipped; empty: it is not. None: it cannot be known without a process.
-        """
-        for kind in ("read", "native", "written", "listed", "asked", "path", "started"):
-            self._used.setdefault(kind, set()).update(used[kind])
-        if skipped is not None and not self._used["started"]:
-            self._known[name] = skipped
+@dataclass(frozen=True)
+class Differing:
+    """What another side has otherwise than one that a manifest fits."""
 
-    def manifest(self) -> Manifest | None:
-        """Return what is known; None: of no benchmark."""
-        tree, used = self._tree, self._used
-        read, listed = used["read"] | used["native"], used["listed"]
-        names = {path: tree.name(path) for path in read | listed | used["path"] | {*self._path}}
-        suite = {path for path in read if names[path] is None}
-        files = read - (suite & used["written"])
-        if not self._known or self._collected["refused"] or any(map(self._is_new, files)):
-            return None  # a file may have been changed since it was used
-        if any(tree.is_inside(path) for path in read | listed if names[path] is None):
-            return None  # it reads a part of the code that is not compared
-        beside = {os.path.dirname(path) for path in suite if path.endswith(".py")}
-        settings = {
-            str(parent / name)
-            for folder in beside
-            for parent in (Path(folder), *Path(folder).parents)
-            if parent.is_relative_to(self._folder)
-            for name in SETTINGS
-        }
-        folders = [name for path in sorted(used["path"]) if (name := names[path]) not in (None, ".")]
-        searched = (path for path in self._path if names[path] is None and not tree.is_inside(path))
-        parts = {
-            "metadata",
-            *(f"file {names.get(path) or path}" for path in files | settings),
-            *(f"names {names.get(path) or path}" for path in listed | beside),
-            *(f"names {name}" for name in folders),
-            *(f"package {name}" for name in used["asked"]),
-            *(f"search {path}" for path in searched),
-        }
-        recorded = dict.fromkeys(sorted(parts), "")
-        manifest = Manifest(self._collected, self._known, folders, recorded)
-        return replace(manifest, parts={part: manifest.state(tree, part) for part in recorded})
+    parts: Collection[str]
+    changed: Mapping[str, set[str] | None]
+    """By file: the functions that differ; None: the whole file, or what its import runs."""
 
-    def _is_new(self, path: str) -> bool:
-        """Whether a file was written or moved here since the process began."""
+    def concerns_later(self, step: UsedStep) -> bool:
+        """Whether it concerns a step, and with it all later ones."""
+        return self.concerns(step.once) or not set(self.parts).isdisjoint(step.parts)
+
+    def concerns(self, used: Names) -> bool:
+        """Whether some of these functions are among what differs."""
+        for file in used.keys() & self.changed.keys():
+            functions = self.changed[file]
+            if functions is None or not functions.isdisjoint(used[file]):
+                return True
+        return False
+
+    def lines(self, steps: Iterable[UsedStep]) -> Iterator[str]:
+        """Yield a line on each part that differs and is used in some steps."""
+        used: dict[str, set[str]] = {}
+        parts: set[str] = set()
+        for step in steps:
+            parts.update(step.parts)
+            for file, names in (*step.once.items(), *step.every.items()):
+                used.setdefault(file, set()).update(names)
+        for file, functions in sorted(self.changed.items()):
+            if functions is None and file in used:
+                yield f"{file}: what its import runs"
+            elif both := sorted((functions or set()) & used.get(file, set())):
+                yield f"{file}: {', '.join(both)}"
+        yield from sorted(parts.intersection(self.parts))
+
+
+def _changed(name: str, before: bytes | None, after: bytes | None) -> set[str] | None:
+    """Return the functions that differ between two files; None: the whole file counts as changed."""
+    if before is None or after is None or not name.endswith(".py"):
+        return None
+    old, new = SourceCode.of(before), SourceCode.of(after)
+    return old.changed(new) if old.top == new.top else None
+
+
+class _Outline(Bytecodes):
+    """Hashes of code without the bodies of the functions in it: of these only the parameters count."""
+
+    def constant(self, value: object) -> str:
+        """Return a constant of the bytecode as text."""
+        if isinstance(value, CodeType) and value.co_flags & inspect.CO_OPTIMIZED:  # no body of a class
+            parameters = value.co_argcount + value.co_kwonlyargcount
+            names = " ".join(value.co_varnames[:parameters])
+            return (
+                f"{value.co_qualname} {value.co_argcount} {value.co_posonlyargcount} {value.co_flags} {names}"
+            )
+        return super().constant(value)
+
+
+@dataclass(frozen=True)
+class SourceCode:
+    """Hashes of a Python file's code, divided into what runs when it is imported and its functions."""
+
+    top: str
+    """Of what runs when it is imported, the bodies of classes included, without docstrings."""
+    functions: Mapping[str, tuple[str, ...]]
+    """Of the functions by qualified name, in the order of the file; several may have one name."""
+
+    @classmethod
+    def of(cls, content: bytes) -> Self:
+        """Compile a file; one with a wrong syntax has no functions, and its whole content is its top."""
         try:
-            stat = os.stat(path)
-        except OSError:
-            return False
-        return max(stat.st_mtime, stat.st_ctime) >= self._start
+            tree = ast.parse(content)
+            _remove_docstrings(tree)
+            code = compile(tree, "<file>", "exec", dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError):
+            return cls(hashlib.sha256(content).hexdigest(), {})
+        whole, functions = Bytecodes(), dict[str, tuple[str, ...]]()
+        for inner in nested(code):
+            if inner.co_flags & inspect.CO_OPTIMIZED:
+                name = inner.co_qualname
+                functions[name] = (*functions.get(name, ()), whole.digest(inner))
+        return cls(_Outline().digest(code), functions)
+
+    def changed(self, other: Self) -> set[str]:
+        """Return the names of the functions that differ; those that only one has are among them."""
+        names = self.functions.keys() | other.functions.keys()
+        return {name for name in names if self.functions.get(name) != other.functions.get(name)}
+
+
+def _remove_docstrings(tree: ast.Module) -> None:
+    """Remove the docstrings of a module and its classes; bytecode has none of functions."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef) and ast.get_docstring(node, clean=False) is not None:
+            # Nothing in its place: an import from __future__ must come first.
+            node.body[:1] = [] if node.body[1:] else [ast.copy_location(ast.Pass(), node.body[0])]

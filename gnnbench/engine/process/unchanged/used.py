@@ -1,4 +1,4 @@
-"""What a process uses, which its benchmarks depend on: files, folders, packages.
+"""What a process runs and reads, by file: its benchmarks depend on it.
 
 It is noted in processes that time nothing: a hook for audit events cannot be removed again.
 """
@@ -6,20 +6,27 @@ It is noted in processes that time nothing: a hook for audit events cannot be re
 import importlib.metadata
 import importlib.util
 import itertools
+import linecache
 import os
 import site
 import sys
 import sysconfig
 import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from types import CodeType
 from typing import Any
 
 from ...measure.fingerprint import libraries
 from ..variants.import_roots import Trees
 from .crossings import Crossings
+from .executed import Executed
 
 _IMPORTS = ("<frozen importlib", importlib.metadata.__file__)
 _OWN = __file__.removesuffix(os.path.join("engine", "process", "unchanged", "used.py"))
 """The folder of this package as its functions name it, and those of the side do not: see `child._BOOT`."""
+_PAUSING = (os.path.join("pytest_benchmark", "fixture.py"), os.path.join(os.sep, "threading.py"))
+"""Files that pause profilers where nothing is to be noted, and that set that of a new thread."""
 _PROCESS = "subprocess.Popen"
 _STARTS = (_PROCESS, "os.system", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn")
 """Audit events of processes, of which nothing is noted."""
@@ -29,11 +36,10 @@ _SYSTEM = ("/proc/", "/sys/", "/dev/", "/etc/", "/lib/", "/lib64/", "/usr/lib/",
 _QUERIES = ("file", "git", "hg", "ldconfig", "lscpu", "nvidia-smi", "uname")
 """Programs that only tell about the repository and the machine, as pytest-benchmark asks."""
 _CACHED = f"{os.sep}__pycache__{os.sep}"
-_SPAWNS = "multiprocessing.popen_"
-"""Beginning of the names of modules that are imported when a process is started."""
+_SPAWNS = f"{os.sep}multiprocessing{os.sep}popen_"
 _NEAR = 3
 """Frames between a function of ours and a listed folder: those of `os.walk`."""
-_MAPPED = "/proc/self/maps"
+_COMPILER = os.path.join("torch", "_dynamo", "convert_frame.py")
 
 
 def environment_folders() -> tuple[str, ...]:
@@ -47,28 +53,43 @@ def environment_folders() -> tuple[str, ...]:
 
 
 class Used:
-    """Notes what this process uses from now on; there is one in a process."""
+    """Notes what this process runs and reads from now on; there is one in a process."""
 
     def __init__(self, trees: Trees) -> None:
         self._trees, self._crossings = trees, Crossings(trees, _OWN)
         self._outside = (*environment_folders(), *_SYSTEM, f"{libraries.kept_hashes()}{os.sep}")
+        self._codes: list[CodeType] = []
+        """Of functions that ran, beside those that `_executed` has."""
+        self._shared: list[CodeType] = []
+        """Of those that ran while something was set up that several benchmarks share."""
         self._asked: set[str] = set()
         self._reported = {*sys.stdlib_module_names}
         """Packages of which it was told that they are looked for."""
-        self._seen: set[str] = set()
-        """Files of modules, and mapped ones, that were noted."""
+        self._imported: set[str] = set()
+        """Source files that were opened by an import."""
         self._read: set[str] = set()
         self._written: set[str] = set()
         self._listed: set[str] = set()
-        self._started: set[str] = set()
-        self._noting = {
-            "open": self._note_open,
-            **dict.fromkeys(("sqlite3.connect", "ctypes.dlopen"), self._note_loaded),
-            **dict.fromkeys(_LISTS, self._note_listed),
-            **dict.fromkeys(_STARTS, self._note_started),
+        self._unseen = ""
+        self._setting_up = 0
+        """How many fixtures that several benchmarks share are being set up."""
+        self._noting: Mapping[str, Callable[[str, tuple[Any, ...]], None]] = {
+            "open": self._opened,
+            **dict.fromkeys(("sqlite3.connect", "ctypes.dlopen"), self._loaded),
+            **dict.fromkeys(_LISTS, self._looked_into),
+            **dict.fromkeys(_STARTS, self._started),
+            **dict.fromkeys(("sys.settrace", *Executed.disturbing), self._traced),
         }
         sys.addaudithook(self._audited)
         sys.meta_path.insert(0, self)  # which packages are looked for
+        lines = linecache.getlines
+
+        def reads(filename: str, module_globals: dict[str, Any] | None = None) -> list[str]:
+            self._read.add(os.path.abspath(filename))  # maybe from Python's cache
+            return lines(filename, module_globals)
+
+        vars(linecache)["getlines"] = reads
+        self._executed = Executed()
 
     def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> None:
         """Note that a module is looked for; it is left to the other finders."""
@@ -78,75 +99,116 @@ class Used:
         if event in self._noting:
             self._noting[event](event, arguments)
 
-    def _note_open(self, _event: str, arguments: tuple[Any, ...]) -> None:
+    def _opened(self, _event: str, arguments: tuple[Any, ...]) -> None:
         path, mode, flags = arguments
         if not isinstance(path, _PATHS):
             return
-        name = os.path.abspath(_source(os.fsdecode(path)))
-        self._crossings.note(name)
+        self._crossings.note(os.fsdecode(path))
+        name = os.path.abspath(os.fsdecode(path))
         how = flags & os.O_ACCMODE
         if mode is not None:
             writes = os.O_WRONLY if set(mode) & set("wax") else os.O_RDONLY
             how = os.O_RDWR if "r+" in mode.replace("b", "") else writes
         if how != os.O_RDONLY:
-            self._written.add(os.path.abspath(os.fsdecode(path)))
+            self._written.add(name)
         if how != os.O_WRONLY and _CACHED not in name:
-            self._read.add(name)
+            (self._imported if name.endswith(".py") and _is_loaded() else self._read).add(name)
 
-    def _note_loaded(self, _event: str, arguments: tuple[Any, ...]) -> None:
+    def _loaded(self, _event: str, arguments: tuple[Any, ...]) -> None:
         """Note a file that a library written in C opens, as far as it says so."""
         if isinstance(arguments[0], _PATHS):
             name = os.path.abspath(os.fsdecode(arguments[0]))
             self._crossings.note(name)
             self._read.add(name)
 
-    def _note_listed(self, _event: str, arguments: tuple[Any, ...]) -> None:
+    def _looked_into(self, _event: str, arguments: tuple[Any, ...]) -> None:
         path = "." if arguments[0] is None else arguments[0]
         if isinstance(path, _PATHS) and not _is_internal():
             name = os.path.abspath(os.fsdecode(path))
             if not f"{name}{os.sep}".endswith(_CACHED):  # where Python adds files at any time
                 self._listed.add(name)
 
-    def _note_started(self, event: str, arguments: tuple[Any, ...]) -> None:
+    def _started(self, event: str, arguments: tuple[Any, ...]) -> None:
         program = arguments[0] if event == _PROCESS else ""
         if event == _PROCESS:
             self._crossings.start(*arguments)
         if not (isinstance(program, str) and os.path.basename(program) in _QUERIES):
-            self._started.add(event)
+            self._unseen = self._unseen or "a process was started"
 
-    def take(self) -> dict[str, Any]:
+    def _traced(self, _event: str, _arguments: tuple[Any, ...]) -> None:
+        """Note that a trace or profile function is set: what it calls or what runs meanwhile is not seen."""
+        file = sys._getframe(2).f_code.co_filename  # noqa: SLF001
+        if not (file.startswith(_OWN) or file.endswith(_PAUSING)):
+            self._unseen = self._unseen or "another function traces or profiles"
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        """Note that what runs meanwhile sets up something that several benchmarks share."""
+        before = self._shared if self._setting_up else self._codes
+        before += self._executed.take()
+        self._setting_up += 1
+        try:
+            yield
+        finally:
+            self._setting_up -= 1
+            self._shared += self._executed.take()
+
+    def resumed(self) -> AbstractContextManager[None]:
+        """Note functions also where pytest-benchmark has paused profilers."""
+        return self._executed.resumed()
+
+    def take(self, calls: Sequence[Sequence[CodeType]] = ()) -> dict[str, Any]:
         """Return what was noted since the last time, as JSON.
 
-        `read`, `native`, `written`, `listed`: files that were read, native libraries that are loaded, files
-        that were written, and folders that were listed, without those of Python and of installed packages.
-        `asked`: packages that were first looked for. `path`: the folders in which packages are searched or
-        were found. `started`: how processes were started, of which nothing is noted. `crossed`: see
-        `Crossings.take`.
+        `every` and `once`: qualified names of functions by file: of those that ran in each of the calls, and
+        of the others; `<module>` is a file that was imported. `asked`: packages that were first looked for.
+        `read`, `written`, `listed`, `native`: files that were read or written, folders that were listed, and
+        native libraries that were loaded, without those of Python and of installed packages. `path`: the
+        folders in which packages are searched or were found, without these. `crossed`: see `Crossings.take`.
+        `unseen`: why something was not noted; empty: nothing.
         """
-        files = filter(None, map(_file, list(sys.modules.values())))
-        modules = {os.path.abspath(_source(file)) for file in files}
+        once: dict[str, set[str]] = {}
+        every: dict[str, set[str]] = {}
+        in_calls = set.intersection(*(set(map(id, codes)) for codes in calls)) if calls else set[int]()
+        ran = [*self._codes, *self._executed.take(), *itertools.chain(*calls)]
+        for codes, known in ((self._shared, ()), (ran, in_calls)):
+            for code in codes:
+                if self._counts(code.co_filename) and not code.co_filename.startswith(_OWN):
+                    kind = every if id(code) in known else once
+                    kind.setdefault(os.path.abspath(code.co_filename), set()).add(code.co_qualname)
+                if code.co_name.startswith("_compile") and code.co_filename.endswith(_COMPILER):
+                    self._unseen = self._unseen or "torch.compile inlines functions"
+                if _SPAWNS in code.co_filename and code.co_name != "<module>":
+                    self._unseen = self._unseen or "a process was started"
+        self._unseen = self._unseen or self._executed.unseen
+        if "numba" in sys.modules:
+            self._unseen = self._unseen or "numba compiles functions from their bytecode"
+        native = map(str, libraries.loaded.__wrapped__(0))  # which may be loaded without an import
+        unrun = self._imported - {*once, *every}  # as where an import fails
         asked = self._asked.union(name.partition(".")[0] for name in list(sys.modules)) - self._reported
         self._reported |= asked
-        self._started |= {name for name in list(sys.modules) if name.startswith(_SPAWNS)}
-        new = modules.union(_mapped()) - self._seen
-        self._seen |= new
         taken = {
+            "once": {file: sorted(names) for file, names in once.items()},
+            "every": {file: sorted(names) for file, names in every.items()},
             "asked": sorted(asked),
             "written": sorted(filter(self._counts, list(self._written))),
-            "read": sorted(filter(self._counts, self._read | (modules & new))),
+            "read": sorted(filter(self._counts, {*self._read, *unrun})),
             "listed": sorted(filter(self._counts, list(self._listed))),
-            "native": sorted(filter(self._counts, map(str, libraries.loaded.__wrapped__(0)))),
+            "native": sorted(filter(self._counts, native)),
             "path": sorted(filter(self._counts, self._import_folders())),
-            "started": sorted(self._started),
-            "crossed": self._crossings.take(new),
+            "crossed": self._crossings.take(),
+            "unseen": self._unseen,
         }
-        self._asked, self._read, self._written, self._listed = set(), set(), set(), set()
+        self._codes, self._shared = [], []
+        self._asked, self._imported = set(), set()
+        self._read, self._written, self._listed = set(), set(), set()
         return taken
 
     def _import_folders(self) -> set[str]:
         folders = {os.path.abspath(self._trees.moved(folder) or folder) for folder in sys.path}
         for name, module in list(sys.modules.items()):
-            if "." not in name and (file := _file(module)):
+            file = getattr(module, "__file__", None)
+            if "." not in name and isinstance(file, str):
                 folders.add(os.path.dirname(os.path.dirname(file) if hasattr(module, "__path__") else file))
         return folders
 
@@ -157,28 +219,12 @@ class Used:
         return not f"{os.path.realpath(file)}{os.sep}".startswith(self._outside)
 
 
-def _file(module: object) -> str:
-    file = getattr(module, "__file__", None)
-    return file if isinstance(file, str) else ""
-
-
-def _source(path: str) -> str:
-    """Return the source of a file with bytecode; other paths as they are."""
-    if not path.endswith(".pyc"):
-        return path
-    try:
-        return importlib.util.source_from_cache(path)
-    except ValueError:  # it lies beside its source
-        return path.removesuffix("c")
-
-
-def _mapped() -> list[str]:
-    """Return the files that are mapped into memory, as libraries are; none where the system does not tell."""
-    try:
-        with open(_MAPPED, encoding="utf-8", errors="surrogateescape") as lines:
-            return [os.sep + line.rstrip("\n").partition(os.sep)[2] for line in lines if os.sep in line]
-    except OSError:
-        return []
+def _is_loaded() -> bool:
+    """Whether a file is opened to be imported, and not for its text alone."""
+    frame = sys._getframe(3)  # noqa: SLF001
+    before = frame.f_back
+    is_import = frame.f_code.co_filename.startswith(_IMPORTS)
+    return is_import and before is not None and before.f_code.co_name == "get_code"
 
 
 def _is_internal() -> bool:

@@ -1,0 +1,122 @@
+"""Which Python functions this process runs, by their code.
+
+A trace function in Python would double the time of an import of torch. From Python 3.12 on, `sys.monitoring`
+(PEP 669) reports each function once. Before, the profiler of `cProfile`, written in C, collects them.
+"""
+
+import atexit
+import cProfile
+import sys
+import threading
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import CodeType, FrameType
+from typing import Any
+
+if sys.version_info >= (3, 12):
+    _TOOL = 4  # neither that of a debugger, of coverage, of a profiler nor of an optimizer
+
+    class Executed:
+        """The code of the functions that run from now on, in all threads; there is one in a process."""
+
+        disturbing = ()
+        """Audit events after which something is missed."""
+        unseen = ""
+        """Why something may be missed."""
+
+        def __init__(self) -> None:
+            self._codes: list[CodeType] = []
+            events = sys.monitoring.events
+            sys.monitoring.use_tool_id(_TOOL, __name__)
+            for event in (events.PY_START, events.PY_RESUME):
+                sys.monitoring.register_callback(_TOOL, event, self._began)
+            sys.monitoring.set_events(_TOOL, events.PY_START | events.PY_RESUME)
+
+        def _began(self, code: CodeType, _offset: int) -> object:
+            self._codes.append(code)
+            return sys.monitoring.DISABLE
+
+        def take(self) -> list[CodeType]:
+            """Return the code of what ran since the last time."""
+            codes, self._codes = self._codes, []
+            sys.monitoring.restart_events()
+            return codes
+
+        @contextmanager
+        def resumed(self) -> Iterator[None]:
+            """Go on where pytest-benchmark pauses profilers."""
+            yield
+
+else:
+
+    class _Profile(cProfile.Profile):
+        """Collects what runs in one thread."""
+
+        def __init__(self) -> None:
+            super().__init__(subcalls=False, builtins=False)
+            self._others: list[CodeType] = []
+            """Of what ran and is not profiled."""
+
+        def __call__(self, frame: FrameType, _event: str, _argument: Any) -> None:
+            """Go on where a program has given `sys.setprofile` what `sys.getprofile` returned before."""
+            self._others.append(frame.f_code)
+            if sys.getprofile() is self:  # and not called by another profile function
+                self.disable()  # counts what has not ended: other ends would be taken for its end
+                self.enable()
+
+        def codes(self) -> list[CodeType]:
+            """Return the code of what ran."""
+            return [
+                *self._others,
+                *(entry.code for entry in self.getstats() if isinstance(entry.code, CodeType)),
+            ]
+
+        def clear(self) -> None:
+            """Forget what ran."""
+            super().clear()
+            self._others.clear()
+
+    class Executed:
+        """The code of the functions that run from now on in this thread; there is one in a process."""
+
+        disturbing = ("sys.setprofile",)
+        """Audit events after which something is missed."""
+
+        def __init__(self) -> None:
+            self._profile = _Profile()
+            self._has_threads = False
+            threading.setprofile(self._began)
+            self._profile.enable()
+            atexit.register(self._profile.disable)
+
+        def _began(self, _frame: FrameType, _event: str, _argument: Any) -> None:
+            """Note that a thread runs."""
+            sys.setprofile(None)
+            self._has_threads = True
+
+        @property
+        def unseen(self) -> str:
+            """Why something may be missed."""
+            if self._has_threads or threading.getprofile() != self._began:
+                return "a thread was started, whose functions Python 3.11 does not report"
+            return "greenlets switch between functions" if "greenlet" in sys.modules else ""
+
+        def take(self) -> list[CodeType]:
+            """Return the code of what ran since the last time."""
+            self._profile.disable()  # counts what has not ended
+            codes = self._profile.codes()
+            codes += [frame.f_code for frame, _ in traceback.walk_stack(sys._getframe())]  # noqa: SLF001
+            self._profile.clear()
+            self._profile.enable()
+            return codes
+
+        @contextmanager
+        def resumed(self) -> Iterator[None]:
+            """Go on where pytest-benchmark pauses profilers."""
+            before = sys.getprofile()
+            sys.setprofile(self._profile)
+            try:
+                yield
+            finally:
+                sys.setprofile(before)

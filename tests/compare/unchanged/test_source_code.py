@@ -1,0 +1,88 @@
+"""What of a file runs when it is imported, and which functions differ."""
+
+import pytest
+
+from gnnbench.engine.process.unchanged.manifest import SourceCode
+
+FILE = '''"""A module."""
+import math
+N = 2
+class A:
+    """A class."""
+    m = N
+    def first(self, x):
+        """A method."""
+        return x + self.m
+    @property
+    def second(self):
+        return self.m
+def third(x, y=N, *, z=1):
+    def inner():
+        return math.pi
+    return inner() + x
+made = [third(one) for one in range(2)]
+'''
+
+
+def changed(before: str, after: str) -> set[str] | None:
+    one, other = SourceCode.of(FILE.encode()), SourceCode.of(FILE.replace(before, after, 1).encode())
+    return one.changed(other) if one.top == other.top else None
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('"""A module."""', ""),
+        ("N = 2", "\nN = 2"),
+        ('    """A class."""\n', "    # a comment\n\n"),
+        ('"""A method."""', '"""Another text."""'),
+        ("return x + self.m", "return (x +\n            self.m)"),
+    ],
+)
+def test_what_does_not_change_code(before, after):
+    assert changed(before, after) == set()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "names"),
+    [
+        ("return x + self.m", "return x - self.m", {"A.first"}),
+        ("return self.m\n", "return self.m + 1\n", {"A.second"}),
+        ("math.pi", "math.e", {"third", "third.<locals>.inner"}),
+    ],
+)
+def test_a_changed_body_is_named(before, after, names):
+    assert changed(before, after) == names
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("N = 2", "N = 3"),
+        ("m = N", "m = N + 1"),
+        ("import math", "import math, cmath"),
+        ("    @property\n", ""),
+        ("(self, x)", "(self, y)"),
+        ("y=N", "y=1"),
+        ("z=1", "z=2"),
+        ("def first", "def other"),
+        ("range(2)", "range(3)"),
+        ("class A:", "class A(dict):"),
+        ("def third(", "def added():\n    pass\ndef third("),
+        ("class A:", "class A:\n    )"),
+    ],
+)
+def test_what_an_import_runs_is_not_divided(before, after):
+    assert changed(before, after) is None
+
+
+def test_functions_of_one_name_are_told_apart_by_their_order():
+    one = SourceCode.of(b"f = lambda: 1\ng = lambda: 2\n")
+    assert one.changed(SourceCode.of(b"f = lambda: 2\ng = lambda: 1\n")) == {"<lambda>"}
+
+
+def test_a_docstring_may_precede_an_import_from_the_future():
+    text = b'"""One."""\nfrom __future__ import annotations\ndef run():\n    return 1\n'
+    one, other = SourceCode.of(text), SourceCode.of(text.replace(b"One", b"Two") + b"# more\n")
+    assert one == other
+    assert one.functions
