@@ -12,7 +12,7 @@ import pytest
 from gnnbench.engine.ground import signals
 from gnnbench.engine.store.baseline import FOLDER
 from tests.suite import environment
-from tests.variants.repositories import commit_all, git, is_alive
+from tests.variants.repositories import commit_all, is_alive
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 PLUGINS = "-p no:cacheprovider -p pytest_benchmark.plugin -p gnnbench.engine.plugin"
@@ -114,4 +114,3 @@ def test_a_command_leaves_nothing(tmp_path, number, command, told):
     assert status == 128 + number, output
     assert told in output
     assert not list((tmp_path / FOLDER).rglob("*.*"))
-    assert len(git(tmp_path, "worktree", "list").splitlines()) == 1

@@ -24,7 +24,7 @@ PUBLIC = {
     "measure.layouts": "clock_for Layouts",
     "process.plan": "Plan",
     "process.variants": "variant",
-    "process.variants.commit": "Commit",
+    "process.variants.parts": "Commit",
     "process.variants.prepare": "local_path Prepared",
     "process.variants.worktree": "Repository",
     "show": "bisect drawing page slides verdicts",

@@ -54,7 +54,7 @@ class Preparer:
 
     def left(self):
         """Return what the cache's folder for worktrees holds."""
-        return sorted(path.name for path in (self.cache / "worktrees").iterdir() if path.name != ".lock")
+        return [path.name for path in (self.cache / "worktrees").iterdir()]
 
 
 def without_settings(monkeypatch):

@@ -9,7 +9,6 @@ from gnnbench.engine.ground.settings import parse
 from gnnbench.engine.process.variants import outcome
 from gnnbench.engine.process.variants.collected import foreign_fixture, unmatched
 from gnnbench.engine.process.variants.excluded import only_marked
-from tests.suite import ROOT
 
 ID = "benchmarks/test_spmm.py::test_spmm[spmm_sum-cora-256-cpu]"
 PATTERNS = ("*spmm*", "*no*", "benchmarks/test_no*")
@@ -110,10 +109,3 @@ def test_skips_are_counted_with_the_most_frequent_reasons():
     assert outcome.skips([]) == []
     reasons = ["skipped: no GPU", "base and head: skipped: no GPU", "skipped: b", "skipped: c", "skipped: d"]
     assert outcome.skips(reasons) == ["skipped: 5 benchmarks (no GPU; b; and 2 other reasons)"]
-
-
-def test_whose_fixtures_a_session_has():
-    manager = pytest.PytestPluginManager()
-    assert not outcome.fixtures(SimpleNamespace(pluginmanager=manager))
-    manager.register(object(), outcome.FIXTURES)
-    assert outcome.fixtures(SimpleNamespace(pluginmanager=manager)) == f" (fixtures of gnnbench in {ROOT})"

@@ -24,9 +24,6 @@ def test_seed(benchmark):
 
 def test_bad(benchmark):
     assert not "really; $(echo bad)"
-
-def test_other():
-    assert not benchmark
 """
 OPTIONS = """
 import pytest
@@ -44,18 +41,6 @@ def pytest_configure(config):
         config.option.benchmark_disable = True
 """
 """As pytest-cov and pytest-codspeed begin."""
-FINISH = "import pytest\ndef pytest_sessionfinish(session):\n"
-COVERED = """
-import pytest
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtestloop(session):
-    result = yield
-    session.testsfailed += 1
-    return result
-"""
-"""As pytest-cov fails a session that covers too little."""
-STOPS = "def pytest_runtest_teardown(item):\n    item.session.shouldstop = 'enough'\n"
 MARKED = "import pytest\n@pytest.mark.benchmark\ndef test_good():\n    sum([1])\n"
 FOREIGN = """
 import pytest
@@ -124,18 +109,6 @@ def test_options_that_switch_timing_off_are_overridden_and_named(folder, run):
 
 
 @pytest.mark.parametrize(
-    ("conftest", "words", "line"),
-    [
-        (COVERED, "good", "1"),
-        (f"{FINISH}    pytest.exit('enough', 3)\n", "good", "3"),
-        ("", "good or other", "1 because of 1 failed test without a benchmark (test_suite.py::test_other)"),
-    ],
-)
-def test_the_benchmarks_decide_and_not_pytest_s_exit_status(run, conftest, words, line):
-    assert run(words, conftest=conftest) == [f"the benchmarks passed, but pytest ended with {line}"]
-
-
-@pytest.mark.parametrize(
     ("words", "files", "said"),
     [
         ("nothing", {}, "timed nothing: deselected by -k nothing: 3 benchmarks$"),
@@ -145,19 +118,8 @@ def test_the_benchmarks_decide_and_not_pytest_s_exit_status(run, conftest, words
             {"conftest": FOREIGN},
             "timed nothing: test_suite.py::test_good: its fixture `benchmark` is ",
         ),
-        ("bad", {}, r"failed: test_suite.py::test_bad raised:.*\$\(echo bad\)"),
-        (
-            "good or bad",
-            {"conftest": f"{FINISH}    session.exitstatus = 0\n"},
-            "failed: test_suite.py::test_bad raised: Assertion",
-        ),
-        ("good or bad", {"conftest": STOPS}, "failed: pytest ended with 2, and 1 benchmark did not run"),
-        ("good or bad or seed", {}, "failed: test_suite.py::test_seed raised: .*, and 1 more failed"),
-        (
-            "good",
-            {"test_other": "import no_such_package\n"},
-            "failed: test_other.py cannot be collected: ModuleNotFoundError",
-        ),
+        ("good or bad", {}, "failed: pytest ended with 1$"),
+        ("good", {"test_other": "import no_such_package\n"}, "failed: pytest ended with 1$"),
     ],
 )
 def test_one_that_fails_or_times_nothing_says_so(run, words, files, said):

@@ -92,13 +92,12 @@ def test_commits_of_other_repositories_come_between_the_main_tree_and_pip(
     first, second = (git(folder, "rev-parse", ref) for folder, ref in ((other, "HEAD"), (third, "v1")))
     text = f"pip:thing==1 'git:../my other@main' git:{third}@v1"
     with prepare(f"{text} git:main", repository) as made:
-        main, source, folder, last, overlay = made.trees
+        _, source, folder, last, overlay = made.trees
         assert version(made) == 3
         assert source == folder / "src"
         assert (source / "one.py").exists()
-        assert git(folder, "rev-parse", "HEAD") == first
-        assert git(last, "rev-parse", "HEAD") == second
-        assert git(main, "rev-parse", "HEAD") == made.commit == git(repository, "rev-parse", "main")
+        assert (last / "thing/__init__.py").read_text() == "VERSION = 1\n"
+        assert made.commit == git(repository, "rev-parse", "main")
         assert overlay.is_relative_to(prepare.cache / "overlays")
         assert (overlay / "thing").is_dir()
         assert made.versions == {"thing": "1"}
@@ -113,8 +112,6 @@ def test_commits_of_other_repositories_come_between_the_main_tree_and_pip(
         assert len(made.trees) == 4
         assert (made.commit, made.dirty) == (git(repository, "rev-parse", "HEAD"), True)
     assert prepare.left() == []
-    for folder in (repository, other, third):
-        assert len(git(folder, "worktree", "list").splitlines()) == 1
 
 
 def test_another_repository_s_folder_bare_clone_and_submodule(repository, prepare, tmp_path):
@@ -129,7 +126,6 @@ def test_another_repository_s_folder_bare_clone_and_submodule(repository, prepar
         (tree,) = made.trees
         assert (tree / "__init__.py").read_text() == "VERSION = 1\n"
     assert prepare.left() == []
-    assert not (whole / ".git" / "modules" / "sub" / "worktrees").exists()
 
 
 def test_a_part_of_another_repository_that_cannot_be_checked_out_is_named(repository, prepare, tmp_path):

@@ -6,10 +6,7 @@ from hypothesis import strategies as st
 
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.process.variants.command import is_local, is_pinned
-from gnnbench.engine.process.variants.commit import Commit
-from gnnbench.engine.process.variants.folder import Folder
-from gnnbench.engine.process.variants.requirement import Requirement
-from gnnbench.engine.process.variants.variable import Variable
+from gnnbench.engine.process.variants.parts import Commit, Folder, Requirement, Variable
 from gnnbench.engine.process.variants.variant import Variant, parse
 
 _URL = "a @ https://example.org/a-1-py3-none-any.whl"

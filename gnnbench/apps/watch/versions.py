@@ -15,7 +15,7 @@ from ...engine.drive.bisect.line import SHORT
 from ...engine.ground import git
 from ...engine.ground.errors import UsageError, unknown_name
 from ...engine.process.variants import variant
-from ...engine.process.variants.commit import Commit
+from ...engine.process.variants.parts import Commit
 from ...engine.process.variants.prepare import local_path
 from ...engine.process.variants.worktree import Repository
 

@@ -93,7 +93,7 @@ def _collected(folder: Path, named: "Sequence[str]", modules: "Collection[Path]"
     from ..process.variants.outcome import Ending
 
     if not named and not modules:
-        return Ending(0)
+        return Ending()
     with Progress() as progress:
         progress.step("pytest --collect-only")
         ending = fresh.collect(named or ["."], folder, None if named else modules)

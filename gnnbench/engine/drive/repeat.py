@@ -14,8 +14,7 @@ from ..ground.packages import version
 from ..interfaces import VariantPart
 from ..process.variants import rebuild, variant
 from ..process.variants.command import is_local, is_pinned
-from ..process.variants.commit import Commit
-from ..process.variants.requirement import Requirement
+from ..process.variants.parts import Commit, Requirement
 from ..process.variants.variant import WORKING_TREE, Variant
 from ..store.run_file import RunFile
 

@@ -151,22 +151,32 @@ def locked(folder: Path, how: int) -> Iterator[None]:
 
 
 @contextmanager
-def scratch() -> Iterator[Path]:
-    """Make a folder in the temporary folder while the context lasts, and remove those of killed runs."""
-    place = Path(tempfile.gettempdir())
-    for old in place.glob(f"{_SCRATCH}*"):
+def temporary_folder(place: Path, prefix: str) -> Iterator[Path]:
+    """Make a locked folder while the context lasts, and remove those of killed runs.
+
+    Unlike a process id, a lock cannot be confused with one of another container or machine.
+    """
+    for old in place.glob(f"{prefix}*"):
         with suppress(OSError), locked(old, fcntl.LOCK_EX | fcntl.LOCK_NB):
             if old.stat().st_uid == os.getuid():
                 shutil.rmtree(old)
+    with ExitStack() as stack:
+        while True:
+            new = tempfile.TemporaryDirectory(prefix=prefix, dir=place, ignore_cleanup_errors=True)
+            folder = Path(stack.enter_context(new))
+            with suppress(OSError):
+                stack.enter_context(locked(folder, fcntl.LOCK_EX))
+            if folder.exists():  # else another run has locked it before, and removed it
+                break
+        yield folder
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """Make such a folder in the temporary folder."""
+    place = Path(tempfile.gettempdir())
     try:
-        with ExitStack() as stack:
-            while True:
-                new = tempfile.TemporaryDirectory(prefix=_SCRATCH, ignore_cleanup_errors=True)
-                folder = Path(stack.enter_context(new))
-                with suppress(OSError):
-                    stack.enter_context(locked(folder, fcntl.LOCK_EX))
-                if folder.exists():  # else another run has locked it before, and removed it
-                    break
+        with temporary_folder(place, _SCRATCH) as folder:
             yield folder
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):

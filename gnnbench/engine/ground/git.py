@@ -103,11 +103,6 @@ def tracked_files(folder: Path) -> frozenset[str]:
     return frozenset(_ask(folder, "ls-files", "-z", "--recurse-submodules").split("\0")[:-1])
 
 
-def lfs_files(folder: Path) -> list[str]:
-    """Return the names of the files that Git LFS keeps, in a checkout."""
-    return _ask(folder, "ls-files", "-z", ":(attr:filter=lfs)").split("\0")[:-1]
-
-
 def fetched(folder: Path) -> dict[str, bool]:
     """Return the remotes, `origin` first, each with whether a fetch gets all of its branches."""
     names = sorted(_ask(folder, "remote").split(), key=lambda name: name != "origin")

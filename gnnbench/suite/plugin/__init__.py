@@ -15,7 +15,6 @@ from ...engine.plugin.session import attached, given, stop
 from ...engine.plugin.terminal import PROGRESS
 from ...engine.plugin.writing import usage_error
 from ...engine.process.variants.collected import declares
-from ...engine.process.variants.outcome import FIXTURES
 from .. import cells as selection
 from .. import memory, platforms
 from . import choice, fixtures, progress
@@ -45,7 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the markers, register what chooses and builds benchmarks, and check the options."""
     for name, text in _MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {text}")
-    config.pluginmanager.register(fixtures, FIXTURES)
+    config.pluginmanager.register(fixtures, "gnnbench-fixtures")
     config.pluginmanager.register(Choice(config), CHOICE)
     try:
         if any(value is not False for value in given(config).values()):  # otherwise nothing is checked

@@ -11,7 +11,7 @@ from gnnbench.engine.drive.bisect import bisection as module
 from gnnbench.engine.drive.bisect.line import Candidate, Cause, Line
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.judge.verdict import Thresholds
-from gnnbench.engine.process.variants.commit import Commit
+from gnnbench.engine.process.variants.parts import Commit
 from tests.compare.ab.answers import answering, block, costing, done, inspected
 from tests.compare.ab.workers import Watcher, prepared
 from tests.compare.bisect.results import setting

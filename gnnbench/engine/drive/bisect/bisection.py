@@ -27,8 +27,8 @@ from ...process.plan import Plan
 from ...process.processes import Terms
 from ...process.variants import variant
 from ...process.variants.collected import SETTINGS
+from ...process.variants.parts import Requirement
 from ...process.variants.prepare import Prepared
-from ...process.variants.requirement import Requirement
 from ...process.variants.torch_release import not_usable
 from .. import affected, coordinator
 from ..result import Result

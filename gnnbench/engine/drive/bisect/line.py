@@ -19,7 +19,7 @@ from ...ground.errors import UsageError, one_line
 from ...measure.sources import installed
 from ...process.variants import variant
 from ...process.variants.command import call, last_line
-from ...process.variants.commit import Commit
+from ...process.variants.parts import Commit
 from ...process.variants.prepare import local_path
 from ...process.variants.worktree import Repository
 

@@ -1,4 +1,4 @@
-"""Runs a suite's pytest in a new process, and judges it by its benchmarks, not by pytest's exit status."""
+"""Runs a suite's pytest in a new process."""
 
 import json
 import os
@@ -19,6 +19,8 @@ from .command import running
 from .outcome import Ending
 
 _TAIL_LINES = 20
+_NO_TESTS = 5
+"""pytest's exit status where nothing is collected."""
 
 
 def run(
@@ -34,16 +36,14 @@ def run(
 
     The number of the process, from 1, seeds the simulated clock. `defaults` are those of gnnbench's options,
     as they would be typed, by key; None for the settings'. Returns lines on what was done otherwise than the
-    suite says, and on an exit status other than 0.
+    suite says.
     """
     words = [*arguments, f"--benchmark-json={output}"]
     ending, last = _ended(words, output.parent, folder, number, listener, only=only, defaults=defaults)
-    if ending.failure:
-        raise UsageError(f"process {number} failed: {ending.failure}", *last)
     if not output.exists():
         why = f": {'; '.join(ending.untimed)}" if ending.untimed else ""
         raise UsageError(f"process {number} timed nothing{why}", *last)
-    return ending.lines()
+    return [*ending.notes, *ending.untimed]
 
 
 def collect(arguments: Sequence[str], folder: Path, modules: Collection[Path] | None = None) -> Ending:
@@ -84,7 +84,7 @@ def _ended(
             last.append(one_line(line.rstrip()))
             listener.detail(last[-1])
         process.wait()
-    if not file.exists():
+    if not file.exists() or (number and process.returncode not in (0, _NO_TESTS)):
         title = f"process {number}" if number else "collecting"
         raise UsageError(f"{title} failed: pytest ended with {process.returncode}", *last)
     return Ending(**json.loads(file.read_text(encoding="utf-8"))), last

@@ -50,13 +50,8 @@ class _Writing(Overrides):
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, object, object]:
         self._config, self._defaults = config, config.option.gnn_message.get("defaults")
-        try:
-            status: Any = yield from super().pytest_cmdline_main(config)
-        except Exception:
-            if self._reports:  # the tests ran; else it is an option that pytest refuses
-                self._write(pytest.ExitCode.TESTS_FAILED)
-            raise
-        self._write(int(status or 0))
+        status = yield from super().pytest_cmdline_main(config)
+        Path(config.option.gnn_message["ending"]).write_text(json.dumps(asdict(self._ending())))
         return status
 
     @pytest.hookimpl(tryfirst=True)
@@ -85,22 +80,11 @@ class _Writing(Overrides):
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._reports.setdefault(report.nodeid, {})[report.when or ""] = report
 
-    def _write(self, status: int) -> None:
-        file = Path(self._config.option.gnn_message["ending"])
-        file.write_text(json.dumps(asdict(self._ending(status))), encoding="utf-8")
-
-    def _ending(self, status: int) -> outcome.Ending:
-        failed = [name for name in self._reports if self._failures(name)]
-        names = [item.nodeid for item in self._benchmarks]
+    def _ending(self) -> outcome.Ending:
         theirs = getattr(self._config, "_benchmarksession", None)
         timed = {benchmark.fullname for benchmark in getattr(theirs, "benchmarks", ())}
-        known = {*names, *timed}
         return outcome.Ending(
-            status,
-            tuple(map(self._shown, names)),
-            sum(name not in self._reports for name in names),
-            tuple(f"{self._shown(name)} {self._why(name)}" for name in failed if name in known),
-            tuple(self._shown(name) for name in failed if name not in known),
+            tuple(self._shown(item.nodeid) for item in self._benchmarks),
             self._refused,
             (*self._excluded, *outcome.skips(self._skipped()), *self._foreign(timed)),
             tuple(self.lines()),
@@ -128,11 +112,3 @@ class _Writing(Overrides):
         file, colons, test = name.partition("::")
         path = os.path.relpath(self._config.rootpath / file, self._config.invocation_params.dir)
         return f"{path}{colons}{test}"
-
-    def _why(self, name: str) -> str:
-        failure = outcome.failure(self._failures(name))
-        assert failure
-        return failure.text
-
-    def _failures(self, name: str) -> dict[str, pytest.TestReport]:
-        return {when: report for when, report in self._reports[name].items() if report.failed}

@@ -1,7 +1,6 @@
 """How a test, and a session of pytest with its benchmarks, ended."""
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,8 +12,6 @@ from ...ground import units
 if TYPE_CHECKING:
     import pytest
 
-FIXTURES = "gnnbench-fixtures"
-"""The name under which the plugin registers its fixtures."""
 _LONGEST = 300
 _MOST_REASONS = 2
 _SKIPPED = re.compile(r"base and head: |\bskipped: ")
@@ -57,13 +54,6 @@ def skips(reasons: Iterable[str], how: str = "skipped") -> list[str]:
     return [f"{how}: {units.count(numbers.total(), 'benchmark')} ({'; '.join(texts)})"]
 
 
-def fixtures(config: "pytest.Config") -> str:
-    """Say which gnnbench a session has its fixtures of, to be added to a failure; empty without gnnbench."""
-    if not config.pluginmanager.has_plugin(FIXTURES):
-        return ""
-    return f" (fixtures of gnnbench in {Path(str(sys.modules['gnnbench'].__file__)).parents[1]})"
-
-
 def line(report: "pytest.TestReport | pytest.CollectReport") -> str:
     """Return what a report says that did not pass."""
     reason = report.longrepr
@@ -83,16 +73,8 @@ def line(report: "pytest.TestReport | pytest.CollectReport") -> str:
 class Ending:
     """How a session ended; ids begin in pytest's working directory."""
 
-    status: int
-    """pytest's exit status."""
     benchmarks: tuple[str, ...] = ()
     """Ids of the tests that request `benchmark`."""
-    left: int = 0
-    """How many of them did not run."""
-    failures: tuple[str, ...] = ()
-    """The id of each benchmark that failed, and why."""
-    others: tuple[str, ...] = ()
-    """Ids of other tests that failed."""
     refused: Mapping[str, str] = field(default_factory=dict)
     """By file that cannot be collected, the reason."""
     untimed: tuple[str, ...] = ()
@@ -103,29 +85,3 @@ class Ending:
     """Ids of the benchmarks that options or plugins deselect."""
     overriding: tuple[str, ...] = ()
     """Arguments of pytest that undo it."""
-
-    @property
-    def pytest_ended(self) -> str:
-        """With which status, and which tests without a benchmark failed."""
-        ended = f"pytest ended with {self.status}"
-        if not self.others:
-            return ended
-        failed = units.count(len(self.others), "failed test")
-        return f"{ended} because of {failed} without a benchmark ({units.listed(self.others, 1)})"
-
-    @property
-    def failure(self) -> str:
-        """What is wrong with the benchmarks; empty: nothing is."""
-        if self.failures:
-            more = len(self.failures) - 1
-            return f"{self.failures[0]}{f', and {more} more failed' if more else ''}"
-        for file, reason in self.refused.items():
-            return f"{file} cannot be collected: {reason}"
-        if self.left:
-            return f"{self.pytest_ended}, and {units.count(self.left, 'benchmark')} did not run"
-        return ""
-
-    def lines(self) -> list[str]:
-        """Return what to tell of a session whose benchmarks passed."""
-        passed = f"the benchmarks passed, but {self.pytest_ended}"
-        return [*self.notes, *self.untimed, *([passed] if self.status else [])]

@@ -37,7 +37,7 @@ def overlay(requirements: Sequence[str], preparation: Preparation) -> Iterator[P
     torch = next(filter(torch_release.is_torch, requirements), None)
     dependencies = preparation.dependencies and torch is None
     if torch and not (is_local(torch) or is_pinned(torch)):  # each day's answer may be a release that is here
-        requirements = [torch_release.needed(torch, None, root).torch]
+        requirements = torch_release.needed(torch, None, root)[:1]
         listener.say(f"{one_line(torch)} resolved to {requirements[0]}")
     paths = {text: local_path(text, root) for text in requirements if is_local(text)}
     for text, path in paths.items():
@@ -51,12 +51,10 @@ def overlay(requirements: Sequence[str], preparation: Preparation) -> Iterator[P
     packages, asked = folder / _PACKAGES, one_line(" ".join(requirements))
 
     def fill() -> None:
-        further: tuple[str, ...] = ()
+        further: Sequence[str] = ()
         if torch:
             listener.step(f"asking pip what {asked} needs")
-            needed = torch_release.needed(requirements[0], paths.get(requirements[0]), root)
-            needed.check_space(folder.parent, listener)
-            further = needed.others
+            _, *further = torch_release.needed(requirements[0], paths.get(requirements[0]), root)
         listener.step(f"installing {asked}")
         options = [f"--target={packages}", *(() if dependencies else ("--no-deps",))]
         named = one_line(" ".join(f"pip:{text}" for text in requirements))

@@ -3,20 +3,16 @@
 import importlib.metadata
 import json
 import mmap
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from ...ground import units
-from ...ground.errors import UsageError, one_line
+from ...ground.errors import one_line
 from ...ground.packages import version
-from ...interfaces import Listener
 from ...measure.fingerprint.libraries import NATIVE
 from .command import is_local, pip_install
 
@@ -25,33 +21,6 @@ _LINKED = b"libc10."
 """In each native library that links to torch's."""
 BROUGHT = ("cuda-", "nvidia-", "triton")
 """Beginnings of names of large packages that torch brings."""
-_SECONDS = 10.0
-_DISK = 3
-"""Free space that an installation needs, divided by the size of its archives, which lie beside what pip makes
-of them. With torch 2.12.0 for CUDA, 2.7 GB of archives made 4.7 GB."""
-
-
-@dataclass(frozen=True)
-class Needed:
-    """A release of torch, and what it needs."""
-
-    torch: str
-    """A requirement that allows this release alone."""
-    others: tuple[str, ...]
-    """The same of each package that must be installed with it."""
-    archive_bytes: int
-    """Size of all archives, as far as the index says."""
-
-    def check_space(self, folder: Path, listener: Listener) -> None:
-        """Say how large it is."""
-        size, needed = units.size(self.archive_bytes), self.archive_bytes * _DISK
-        others = units.count(len(self.others), "package")
-        listener.say(f"{self.torch} with {others} that it needs: {size} to fetch")
-        if needed > (free := shutil.disk_usage(folder).free):
-            raise UsageError(
-                f"{self.torch} needs {units.size(needed)} to be installed, and {units.size(free)} is free in "
-                f"{folder}: remove what earlier runs installed there"
-            )
 
 
 def is_torch(requirement: str) -> bool:
@@ -59,11 +28,11 @@ def is_torch(requirement: str) -> bool:
     return _name(requirement) == _TORCH
 
 
-def needed(requirement: str, path: Path | None, root: Path) -> Needed:
+def needed(requirement: str, path: Path | None, root: Path) -> list[str]:
     """Ask pip which release of torch a requirement is, and what it needs, without installing anything.
 
-    What is pure Python and installed here stays as it is if the release accepts its version: the sides then
-    differ in torch alone.
+    Returns requirements that allow one release each, first that of torch. What is pure Python and installed
+    here stays as it is if the release accepts its version: the sides then differ in torch alone.
     """
     options = ("--dry-run", "--ignore-installed", "--report=-")
     report = pip_install(options, [str(path or requirement)], root, f"pip:{one_line(requirement)}")
@@ -75,11 +44,7 @@ def needed(requirement: str, path: Path | None, root: Path) -> Needed:
     ]
     torch = packages.pop(canonicalize_name(_TORCH))
     others = [package for name, package in packages.items() if not _is_here(name, package, asked)]
-    return Needed(
-        requirement if path else _pin(torch),
-        tuple(sorted(map(_pin, others))),
-        sum(_bytes(package["download_info"]["url"]) for package in (torch, *others)),
-    )
+    return [requirement if path else _pin(torch), *sorted(map(_pin, others))]
 
 
 def not_usable(sides: Sequence[Sequence[str]]) -> tuple[str, ...]:
@@ -145,13 +110,3 @@ def _is_here(name: str, package: dict[str, Any], asked: Iterable[Requirement]) -
         for need in asked
         if canonicalize_name(need.name) == name and (not need.marker or need.marker.evaluate({"extra": ""}))
     )
-
-
-def _bytes(url: str) -> int:
-    """Return the size of an archive; 0: its server does not say."""
-    from urllib.request import Request, urlopen
-
-    request = Request(url, method="HEAD")  # noqa: S310 - as pip found it
-    with suppress(OSError, ValueError), urlopen(request, timeout=_SECONDS) as answer:  # noqa: S310
-        return int(answer.headers["Content-Length"] or 0)
-    return 0

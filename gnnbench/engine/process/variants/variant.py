@@ -13,13 +13,10 @@ from ...ground.errors import UsageError, unknown_name
 from ...ground.files import cache_folder, real_path
 from ...ground.git import state
 from ...interfaces import Listener, VariantPart
-from .commit import Commit
-from .folder import Folder
 from .import_roots import HIDDEN
+from .parts import Commit, Folder, Requirement, Variable
 from .prepare import Preparation, Prepared
-from .requirement import Requirement
 from .torch_release import not_usable, other_builds
-from .variable import Variable
 
 KINDS: Mapping[str, type[VariantPart]] = {kind.kind: kind for kind in (Folder, Commit, Requirement, Variable)}
 """The kinds of parts, in the order in which they are prepared."""

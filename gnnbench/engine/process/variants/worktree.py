@@ -1,21 +1,19 @@
 """Git: a commit checked out beside the user's working tree."""
 
 import difflib
-import fcntl
-import os
 import re
 import shlex
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...ground import git, units
 from ...ground.errors import UsageError
-from ...ground.files import hold, locked
+from ...ground.files import temporary_folder
 from ...interfaces import Listener
 from .command import call
 
@@ -27,6 +25,8 @@ WORKTREES = "worktrees"
 _PREFIX = "gnnbench-"
 _POINTER = re.compile(rb"version https://git-lfs\S*\noid sha256:([0-9a-f]{64})\n")
 _LONGEST_POINTER = 1024
+_WHOLE = "core.sparseCheckout=false"
+"""Option with which git writes all files of a commit."""
 _WRITERS = 4
 """Processes that write the files: a disk often takes several at once."""
 
@@ -93,43 +93,39 @@ class Repository:
 
 @contextmanager
 def worktree(repository: Repository, commit: str, cache: Path, listener: Listener) -> Iterator[Path]:
-    """Check out a commit while the context lasts.
-
-    The process that uses a worktree locks its folder. Unlike a process id, a lock cannot be confused with one
-    of another container or machine.
-    """
+    """Check out a commit, with its submodules, while the context lasts; the repository does not change."""
     worktrees = cache / WORKTREES
-    lock = worktrees / ".lock"
-
-    def remove() -> None:
-        with hold(lock, cache):
-            _remove(folder, listener)
-
-    with ExitStack() as stack:
-        # Git cannot add a worktree while it removes the last one.
-        with hold(lock, cache):
-            for old in worktrees.glob(f"{_PREFIX}*"):
-                with suppress(OSError), locked(old, fcntl.LOCK_EX | fcntl.LOCK_NB):
-                    _remove(old, listener)
-            folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=worktrees))
-            stack.enter_context(locked(folder, fcntl.LOCK_EX))
-            stack.callback(remove)
-            (folder / "repository").write_bytes(os.fsencode(repository.shared))
-            # Git names its entry after the last part of the path, which must be unique as well.
-            tree = folder / folder.name
-            add = ("worktree", "add", "--quiet", "--detach", str(tree), commit)
-            answer = _git(repository.root, *git.WITHOUT_LFS, "-c", f"checkout.workers={_WRITERS}", *add)
-            if answer.returncode:
-                raise UsageError(f"{repository.part} cannot be checked out: {git.reason(answer.stderr)}")
-            _write_lfs(repository, tree, listener)
-            _check_out_submodules(repository, commit, tree)
+    worktrees.mkdir(parents=True, exist_ok=True)
+    with temporary_folder(worktrees, _PREFIX) as tree:
+        _write_lfs(repository, tree, _check_out(repository.shared, commit, tree, repository.part), listener)
+        for path, (place, at) in git.submodules(repository.root, commit).items():
+            if git.full_hash(place, at) is None:
+                raise UsageError(
+                    f"{repository.part} has commit {at[:10]} of the submodule {path}, which is not here: "
+                    f"git submodule update --init {path}, or git -C {path} fetch origin {at[:10]}"
+                )
+            _check_out(place, at, tree / path, f"{path} of {repository.part}")
         yield tree
 
 
-def _write_lfs(repository: Repository, tree: Path, listener: Listener) -> None:
+def _check_out(place: Path, commit: str, tree: Path, what: str) -> list[str]:
+    """Write the files of a commit of a repository; return the names of those that Git LFS keeps."""
+    tree.mkdir(parents=True, exist_ok=True)
+    options = (*git.QUIET, *git.WITHOUT_LFS, "-c", f"checkout.workers={_WRITERS}", "-c", _WHOLE)
+    command = ("git", *options, f"--git-dir={place}", f"--work-tree={tree}")
+    with tempfile.TemporaryDirectory() as index:
+        variables = {**git.variables(), "GIT_INDEX_FILE": f"{index}/index"}
+        answer = call([*command, "read-tree", "--reset", "-u", commit], tree, variables)
+        if answer.returncode:
+            raise UsageError(f"{what} cannot be checked out: {git.reason(answer.stderr)}")
+        listed = call([*command, "ls-files", "-z", ":(attr:filter=lfs)"], tree, variables)
+        return listed.stdout.split("\0")[:-1]
+
+
+def _write_lfs(repository: Repository, tree: Path, names: Iterable[str], listener: Listener) -> None:
     """Write the files of Git LFS whose content is on this machine; the others stay pointers to it."""
     missing = []
-    for name in git.lfs_files(tree):
+    for name in names:
         if digest := _pointed(tree / name):
             content = repository.shared / "lfs" / "objects" / digest[:2] / digest[2:4] / digest
             if content.is_file():
@@ -147,48 +143,6 @@ def _pointed(file: Path) -> str:
         if pointer := _POINTER.match(content.read(_LONGEST_POINTER)):
             return pointer[1].decode()
     return ""
-
-
-def _check_out_submodules(repository: Repository, commit: str, tree: Path) -> None:
-    """Write the files of the submodules that are on this machine."""
-    for path, (place, at) in git.submodules(repository.root, commit).items():
-        if git.full_hash(place, at) is None:
-            raise UsageError(
-                f"{repository.part} has commit {at[:10]} of the submodule {path}, which is not here: "
-                f"git submodule update --init {path}, or git -C {path} fetch origin {at[:10]}"
-            )
-        (tree / path).mkdir(parents=True, exist_ok=True)
-        words = (f"--git-dir={place}", f"--work-tree={tree / path}", "read-tree", "--reset", "-u", at)
-        with tempfile.TemporaryDirectory() as index:
-            variables = {**git.variables(), "GIT_INDEX_FILE": f"{index}/index"}
-            answer = call(["git", *git.QUIET, *git.WITHOUT_LFS, *words], tree / path, variables)
-        if answer.returncode:
-            raise UsageError(
-                f"{path} of {repository.part} cannot be checked out: {git.reason(answer.stderr)}"
-            )
-
-
-def _remove(folder: Path, listener: Listener) -> None:
-    """Remove a worktree, its entry in the repository, and its folder, as far as they exist.
-
-    `git worktree prune` would also remove the user's own worktrees on disks that are not mounted, and it
-    keeps the locked entry of an interrupted checkout.
-    """
-    tree = str(folder / folder.name)
-    try:
-        with suppress(FileNotFoundError):
-            shared = Path(os.fsdecode((folder / "repository").read_bytes()))
-            if shared.is_dir():
-                remove = ("worktree", "remove", "--force", "--force", tree)
-                _git(folder, f"--git-dir={shared}", *remove)
-                # The entry may be left if the checkout was interrupted early.
-                shutil.rmtree(shared / "worktrees" / folder.name, ignore_errors=True)
-                # Git removes the empty folder itself, except after a failed checkout.
-                with suppress(OSError):
-                    (shared / "worktrees").rmdir()
-        shutil.rmtree(folder)
-    except OSError as error:
-        listener.say(f"{folder} cannot be removed ({error.strerror}); the next run tries again")
 
 
 def _git(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":

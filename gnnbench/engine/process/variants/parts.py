@@ -1,4 +1,4 @@
-"""The part `git:REF`, or `git:DIR@REF`, of a variant: a commit, checked out into a new worktree."""
+"""The parts of a variant: folders, commits, requirements for pip, environment variables."""
 
 import re
 from collections.abc import Sequence
@@ -6,25 +6,68 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import ClassVar, Self
 
+from packaging.requirements import Requirement as PipRequirement
+
 from ...ground import git
 from ...ground.errors import UsageError, one_line
-from ...ground.files import project, writing
+from ...ground.files import project, real_path, writing
 from ...interfaces import VariantPart
 from . import places
 from .builds import Source, built
-from .command import PATHS
+from .command import PATHS, is_local
 from .import_roots import LEFT
+from .overlay import overlay, versions
 from .prepare import Preparation, existing_folder, import_roots
+from .torch_release import is_torch
 from .worktree import Repository, worktree
 
 
 @dataclass(frozen=True)
-class Commit(VariantPart):
-    """A commit of the caller's repository, whose code replaces that tree, or of another repository.
+class Folder(VariantPart):
+    """`path:DIR`: a folder, absolute or relative to the caller's, used in place of the caller's tree."""
 
-    No hook runs; index, branches and stash do not change. If a run is killed, the next run removes its
-    worktree, in any repository. Submodules are checked out from what is on this machine. Without a
-    command that builds, nothing is built.
+    kind: ClassVar[str] = "path"
+    form: ClassVar[str] = "DIR"
+
+    path: str
+
+    def __str__(self) -> str:
+        return f"path:{self.path}"
+
+    @property
+    def replaces(self) -> PurePath:
+        """The caller's folder."""
+        return PurePath()
+
+    @classmethod
+    def read(cls, value: str) -> Self:
+        """Take any text."""
+        return cls(value)
+
+    def check(self, root: Path) -> None:
+        """Check that the folder exists."""
+        existing_folder(self.path, root, one_line(str(self)))
+
+    @classmethod
+    def prepare(cls, parts: Sequence[Self], preparation: Preparation) -> None:
+        """Add its import roots."""
+        for part in parts:
+            side, home = preparation.side, project(preparation.root)
+            folder = existing_folder(part.path, preparation.root, one_line(str(part)))
+            side.trees += import_roots(folder)
+            if preparation.build:
+                preparation.listener.say(f"{one_line(str(part))} is used as it is: --build builds commits")
+            side.places += (places.of_folder(home, real_path(folder)),)
+            side.has_code = True
+            side.commit, side.dirty = git.state(folder) if git.tracked(folder) else (None, False)
+
+
+@dataclass(frozen=True)
+class Commit(VariantPart):
+    """`git:REF` or `git:DIR@REF`: a commit of the caller's repository, or of another one.
+
+    Its code replaces the tree. No hook runs, and the repository does not change. Submodules are checked out
+    from what is on this machine. Without a command that builds, nothing is built.
     """
 
     kind: ClassVar[str] = "git"
@@ -126,3 +169,79 @@ def _with_callers_folder(home: Path, root: Path, trees: tuple[Path, ...]) -> tup
     if not LEFT.isdisjoint(below.parts) or (root / "__init__.py").exists():
         return trees
     return tuple(dict.fromkeys((*trees, *import_roots(trees[-1] / below))))
+
+
+@dataclass(frozen=True)
+class Requirement(VariantPart):
+    """`pip:REQUIREMENT`: a requirement, an archive or a folder, installed by this environment's pip.
+
+    The overlay is kept if the requirement is pinned to a release or is an unchanged local file; otherwise
+    until the end of the day (UTC), and the versions found are reported. A local folder is built from a copy.
+    Torch gets an overlay of its own, with what it needs.
+    """
+
+    kind: ClassVar[str] = "pip"
+    form: ClassVar[str] = "REQUIREMENT"
+
+    text: str
+
+    @classmethod
+    def read(cls, value: str) -> Self:
+        """Check that it is a requirement, and that pip reads no option."""
+        if value.startswith("-"):
+            raise UsageError(
+                f"{'pip:' + value!r} looks like an option of pip: give a requirement; set options in PIP_..."
+            )
+        if is_local(value):
+            return cls(value)
+        try:
+            url = PipRequirement(value).url
+        except (ValueError, RecursionError) as error:
+            reason = str(error).partition("\n")[0]
+            raise UsageError(
+                f"{'pip:' + value!r} is not a requirement ({reason}): give pip:NAME==VERSION or ./x.whl"
+            ) from None
+        if url and url.lower().startswith("file:"):
+            # Changes of a local file are noticed only if it is given as a path.
+            raise UsageError(f"{'pip:' + value!r} is a local file: give its path, like pip:./x.whl")
+        return cls(value)
+
+    @classmethod
+    def prepare(cls, parts: Sequence[Self], preparation: Preparation) -> None:
+        """Install them together, but for torch, and add the overlays."""
+        side, texts = preparation.side, [part.text for part in parts]
+        alone = [text for text in texts if preparation.apart or is_torch(text)]
+        together = tuple(text for text in texts if text not in alone)
+        for requirements in filter(None, (*((text,) for text in alone), together)):
+            with writing(preparation.cache):
+                folder = preparation.stack.enter_context(overlay(requirements, preparation))
+            side.trees += (folder,)
+            side.versions |= versions(folder)
+
+
+@dataclass(frozen=True)
+class Variable(VariantPart):
+    """`env:NAME=VALUE`: a variable to set; if a name occurs twice, the last value counts, as in a shell."""
+
+    kind: ClassVar[str] = "env"
+    form: ClassVar[str] = "NAME=VALUE"
+
+    name: str
+    value: str
+
+    @classmethod
+    def read(cls, value: str) -> Self:
+        """Read a name and a value, which may be empty."""
+        name, equals, content = value.partition("=")
+        if not equals:
+            raise UsageError(f"{'env:' + value!r} sets nothing: give env:NAME=VALUE")
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+            raise UsageError(
+                f"{'env:' + value!r}: {name!r} is not a variable name: use letters, digits and _"
+            )
+        return cls(name, content)
+
+    @classmethod
+    def prepare(cls, parts: Sequence[Self], preparation: Preparation) -> None:
+        """Set them."""
+        preparation.side.environment = {part.name: part.value for part in parts}
