@@ -1,19 +1,18 @@
 """The slower benchmarks of a saved result, and the entries that accept them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from ..ground import codec, git, json_io
+from ..ground import git, json_io
 from ..ground.errors import UsageError, unknown_name
 from ..judge.accepted import Accepted, Entry
 from ..judge.allowed import Allowed
-from ..judge.comparison import Compared
 from ..judge.verdict import Judgement
 from ..store import run_file
 from ..store.accepted import entries_at
 from . import result
-from .gate import Verdict
-from .settle import Revision, Sides, in_force
+from .result import Result
+from .settle import Revision, in_force
 
 _REMEDY = (
     "give a result of gnnbench ab --json or of gnnbench compare --json, or a run file of "
@@ -22,24 +21,15 @@ _REMEDY = (
 _SHORT_COMMIT = 10
 
 
-def _read(path: Path) -> Mapping[str, tuple[Compared, Sides]]:
-    """Read the verdicts of a saved result, of any kind that has some, and the commits that were compared."""
+def _read(path: Path) -> Result:
+    """Read a saved result, of any kind that has one."""
     content = json_io.read(path, _REMEDY)
     if result.kind(content) != "run":
-        whole = result.parse(path, content)
-        sides = whole.base.revision, whole.head.revision
-        return {row.fullname: (row, sides) for row in whole.rows}
-    run = run_file.parse(path, content)
-    head, rows = Revision.of_runs([run]), {}
-    for name, benchmark in run.benchmarks.items():
-        saved = benchmark.part.comparison
-        with json_io.refusing(path, f"damaged: the comparison of {name}", _REMEDY):
-            if saved:
-                verdict = codec.decode(saved, Verdict)
-                rows[name] = verdict.row, (verdict.base, head)
-    if not rows:
+        return result.parse(path, content)
+    whole = run_file.parse(path, content).part.compared
+    if not whole:
         json_io.refuse(path, "a run file without verdicts: it was not compared", _REMEDY)
-    return rows
+    return result.parse(path, whole)
 
 
 def entries(
@@ -57,16 +47,17 @@ def entries(
 
     `names`: ids of benchmarks in it; if empty, all that are worse, at most one of them by a different output.
     """
-    rows = _read(path)
+    whole = _read(path)
+    rows, sides = {row.fullname: row for row in whole.rows}, (whole.base.revision, whole.head.revision)
     for name in names:
         if name not in rows:
             raise UsageError(f"{path}: {unknown_name('benchmark', name, rows)}")
-    others = [name for name, (row, _) in rows.items() if row.has_other_result]
+    others = [name for name, row in rows.items() if row.has_other_result]
     if results and not names and len(others) > 1:
         what = f"{len(others)} benchmarks have a different output; name those that are meant to"
         raise UsageError(f"{path}: {what}: {', '.join(others)}")
     names = list(dict.fromkeys(names)) or [
-        name for name, (row, _) in rows.items() if row.is_worse and (results or not row.has_other_result)
+        name for name, row in rows.items() if row.is_worse and (results or not row.has_other_result)
     ]
     if not names:
         more = f"; {len(others)} with a different output: --result" if others else ""
@@ -77,7 +68,7 @@ def entries(
     committed = (commit and entries_at(accepted.file, commit)) or ()
     new, replaced = [], set()
     for name in names:
-        row, sides = rows[name]
+        row = rows[name]
         if not row.is_worse:
             raise UsageError(
                 f"{path}: {name} is {row.judgement.verdict}, not slower ({row.judgement.reason}), and needs "

@@ -22,8 +22,6 @@ BENCHMARKS = 8
 """Benchmarks that are named."""
 
 _ORDER = (*CHANGED, "undecided", "incomparable", "ignored", "same")
-RepeatOf = Callable[[Sequence[str]], Repeat | None]
-"""Returns how the benchmarks with these ids were compared; None: no command does that again."""
 
 
 @dataclass(frozen=True)
@@ -65,18 +63,13 @@ class Explained:
         ]
 
 
-def explained(rows: Collection[Compared], repeat: RepeatOf, *, whole: bool = True) -> list[Explained]:
-    """Return the causes to show, those of most benchmarks first; `whole`: of all benchmarks of the places."""
-    known = [row.fullname for row in rows] if whole else []
-    return [
-        Explained(one, _commands([row.fullname for row in one.rows], repeat, known))
-        for one in causes.causes(rows)[:_MOST_CAUSES]
-    ]
-
-
 def of_result(found: Result) -> list[Explained]:
-    """Return the causes to show of a result."""
-    return explained(found.rows, lambda _: found.repeat, whole=found.shard is None)
+    """Return the causes to show of a result, those of most benchmarks first."""
+    known = [row.fullname for row in found.rows] if found.shard is None else []
+    return [
+        Explained(one, _commands([row.fullname for row in one.rows], found.repeat, known))
+        for one in causes.causes(found.rows)[:_MOST_CAUSES]
+    ]
 
 
 def counting(found: Result) -> Note | None:
@@ -108,8 +101,7 @@ def ranked(rows: Iterable[Compared], shown: Sequence[Explained]) -> list[Compare
     return sorted(rows, key=rank)
 
 
-def _commands(names: Sequence[str], repeat: RepeatOf, known: Collection[str]) -> tuple[Note, ...]:
-    how = repeat(names)
+def _commands(names: Sequence[str], how: Repeat | None, known: Collection[str]) -> tuple[Note, ...]:
     if how is None:
         return ()
     found = how.commands(names, known)
