@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..ground import git, json_io
+from ..ground import json_io
 from ..ground.errors import UsageError, unknown_name
 from ..judge.accepted import Accepted, Entry
 from ..judge.allowed import Allowed
 from ..judge.verdict import Judgement
 from ..store import run_file
-from ..store.accepted import entries_at
 from . import result
 from .result import Result
 from .settle import Revision, in_force
@@ -39,11 +38,8 @@ def entries(
     reason: str,
     *,
     results: bool = False,
-) -> tuple[list[Entry], set[int]]:
-    """Return an entry for each benchmark, and the numbers of the entries that they replace.
-
-    Entries in force for the same base and head are replaced if they are not committed yet; if they are, a new
-    one has what is beyond them.
+) -> list[Entry]:
+    """Return an entry for each benchmark: what is beyond those in force for the same base and head.
 
     `names`: ids of benchmarks in it; if empty, all that are worse, at most one of them by a different output.
     """
@@ -64,9 +60,7 @@ def entries(
         raise UsageError(
             f"{path}: no benchmark is slower or needs more memory, so there is nothing to accept{more}"
         )
-    commit = git.commit(accepted.folder)
-    committed = (commit and entries_at(accepted.file, commit)) or ()
-    new, replaced = [], set()
+    new = []
     for name in names:
         row = rows[name]
         if not row.is_worse:
@@ -77,17 +71,17 @@ def entries(
         if row.has_other_result and not results:
             raise UsageError(f"{path}: {name} has {row.judgement.reason}; give --result to accept that")
         _check(path, *sides)
-        known = in_force(accepted, sides, name)
-        before = [entry for entry in known if entry in committed]
-        replaced |= {entry.number for entry in known if entry not in committed}
+        before = in_force(accepted, sides, name)
+        is_other = row.has_other_result and not any(entry.result for entry in before)
         ratios, more_bytes, memory = _beyond(row.judgement, before), 0, row.memory
         if memory and memory.fails:
             accepted_bytes = sum(entry.more_bytes for entry in before)
             more_bytes = max(memory.head_bytes - memory.base_bytes - accepted_bytes, 0)
-        if not (ratios or more_bytes or row.has_other_result):
-            json_io.refuse(path, f"{name} is within what {before[-1].place} accepts", "leave it out")
-        new.append(Entry(name, reason, *(ratios or (1.0, 1.0, 1.0)), more_bytes, row.has_other_result))
-    return new, replaced
+        if not (ratios or more_bytes or is_other):
+            within = f"{name} is within what {before[-1].place} accepts"
+            json_io.refuse(path, within, "leave it out, or remove that entry first")
+        new.append(Entry(name, reason, *(ratios or (1.0, 1.0, 1.0)), more_bytes, is_other))
+    return new
 
 
 def _beyond(judgement: Judgement, before: Sequence[Entry]) -> tuple[float, float, float] | None:
