@@ -14,15 +14,14 @@ from typing import Any
 from ..ground import codec, environment
 from ..ground.environment import Environment
 from ..ground.errors import UsageError
-from ..ground.files import next_number, write_whole
+from ..ground.files import save
 from . import benchmark, run_file
+from .parts import RecordPart
 from .run_file import RunFile
 
 FOLDER = Path("baselines") / "timings"
 
 _FILE = re.compile(r"(\d{4}_.+)_p[1-9]\d*\.json")
-_LAST_NUMBER = 9999
-"""pytest-benchmark's storage has numbers of four digits."""
 
 
 @dataclass(frozen=True)
@@ -79,39 +78,22 @@ class RecordStore:
         return min(rows, key=distance, default=(None, []))
 
     def save(self, contents: Sequence[dict[str, Any]], machine: str, name: str, reason: str) -> Record:
-        """Save the run files of several processes as the next record of their environment.
-
-        A record that is interrupted before its last file has a name is never used: each has their number.
-        """
+        """Save the run files of several processes as the next record of their environment."""
         here = codec.decode(contents[0]["gnnbench"]["environment"], Environment)
         folder = self.root / environment.name(here) / machine
+        number = max((int(record.id) for record in self.records(folder.parent.name)), default=0) + 1
+        _share_fingerprints(contents)
+        files = [folder / f"{number:04}_{name}_p{process}.json" for process in range(1, len(contents) + 1)]
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with next_number(folder, lambda: self._last_number(folder)) as (number, temporary):
-                if number > _LAST_NUMBER:
-                    raise UsageError(f"{folder}: all numbers are used; remove old records")
-                _share_fingerprints(contents)
-                staged = []
-                for process, content in enumerate(contents, 1):
-                    content["gnnbench"]["record"] = {
-                        "number": number,
-                        "process": process,
-                        "processes": len(contents),
-                        "reason": reason,
-                    }
-                    staged.append(temporary / f"{number:04}_{name}_p{process}.json")
-                    write_whole(staged[-1], json.dumps(content, allow_nan=False) + "\n")
-                for file in staged:
-                    file.rename(folder / file.name)
-        except OSError as error:
-            raise UsageError(
-                f"{folder} cannot be written ({error.strerror or error}); nothing was recorded"
-            ) from None
-        files = tuple(folder / file.name for file in staged)
-        return Record(folder.parent.name, f"{number:04}", files)
-
-    def _last_number(self, folder: Path) -> int:
-        return max((int(record.id) for record in self.records(folder.parent.name)), default=0)
+            for process, (file, content) in enumerate(zip(files, contents, strict=True), 1):
+                recorded = RecordPart(process, len(contents), reason, number)
+                content["gnnbench"]["record"] = codec.encode(recorded)
+                save(file, json.dumps(content, allow_nan=False) + "\n")
+        except UsageError as error:
+            for file in files:
+                file.unlink(missing_ok=True)
+            raise UsageError(f"{error}; nothing was recorded") from None
+        return Record(folder.parent.name, f"{number:04}", tuple(files))
 
 
 def _environment(record: Record) -> Environment | None:
