@@ -15,9 +15,7 @@ from ..ground.options import FRACTION, OPTIONS, Option, seconds
 from . import common, streams
 
 if TYPE_CHECKING:
-    from ..drive.coordinator import Planned
     from ..process.plan import Plan
-    from ..show.document import Document
 
 BUDGET_SECONDS = 60.0
 _OWN = (
@@ -30,9 +28,6 @@ _OWN = (
     Option("time-all", "", False).described("also time benchmarks for which both variants run the same code"),
     Option("instructions", "", False).described(
         "afterwards count the instructions of a call, on both sides, where the code differs"
-    ),
-    Option("plan", "", False).described(
-        "only say what would be inspected, why, and how long it takes; nothing is started"
     ),
     Option("plant", "P", None, *FRACTION, one_run=True).described(
         "make each timed round of HEAD so much longer, to see that this is found: ab . . --plant 5%"
@@ -60,9 +55,6 @@ def run(options: argparse.Namespace) -> int:
     _check(options)
     with common.both_sides(options, plan) as (*sides, progress):
         base, head = map(slowdown.planted, sides, (0.0, options.plant)) if planted else sides
-        if options.plan:
-            streams.show(_planned(coordinator.planned(base, head, plan, progress)))
-            return common.NOTHING_SLOWER
         found = coordinator.run(base, head, plan, progress)
         if found.interrupted and not found.rows:
             raise KeyboardInterrupt
@@ -110,18 +102,6 @@ def _plan(options: argparse.Namespace) -> "Plan":
         level = plan.shard.family_level(plan.thresholds.family_level)
         plan = replace(plan, thresholds=replace(plan.thresholds, family_level=level))
     return plan
-
-
-def _planned(found: "Planned") -> "Document":
-    from ..show.lines import Note
-
-    count = units.count(len(found.left), "benchmark") if found.left or found.known else "all benchmarks"
-    about = "" if found.seconds is None else f", about {units.seconds(found.seconds)} as last time"
-    lines = [f"known from files, nothing to start: {units.count(found.known, 'benchmark')}"]
-    if found.left or not found.known:
-        lines += [f"to inspect: {count}{about}", *(f"  {name}" for name in found.left)]
-        lines += [f"why: {line}" for line in found.why]
-    return list(map(Note, lines))
 
 
 def _check(options: argparse.Namespace) -> None:
