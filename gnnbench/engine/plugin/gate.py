@@ -265,8 +265,7 @@ class Gate:
         """Return the verdict on a benchmark, its reason, and how to repeat it, on one line."""
         text, result = f"{wording.sentence(row)} [{judged.base.title}]", judged.result
         if result.repeat and row.counts:
-            whole = () if result.shard else [each.fullname for each in result.rows]
-            return Note(f"{text}; repeat", result.repeat.commands([row.fullname], whole).ab)
+            return Note(f"{text}; repeat", result.repeat.commands([row.fullname]).ab)
         return Note(text)
 
 
