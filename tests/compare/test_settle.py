@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from gnnbench.engine.cli.common import exit_code
-from gnnbench.engine.drive.settle import Revision, settle
+from gnnbench.engine.drive.result import Result, Side
+from gnnbench.engine.drive.settle import settled
 from gnnbench.engine.ground.settings import parse
 from gnnbench.engine.judge.accepted import FILE, Accepted, Entry
 from gnnbench.engine.judge.comparison import Compared, Comparison
@@ -51,14 +52,12 @@ class Repository:
 
     def settled(self, old="main", new="feature", found=SLOWER, memory=None):
         """Return the benchmark as it is settled between two commits, and the lines."""
-        sides = tuple(
-            Revision(tuple(self.git("rev-parse", one) for one in side.split())) for side in (old, new)
-        )
+        sides = [Side(side, tuple(self.git("rev-parse", one) for one in side.split())) for side in (old, new)]
         rows = [Compared(name, found, 1.0, memory=memory, notes=("code",)) for name in ("test_a", "test_b")]
         thresholds = Thresholds(0.03, accepted=accepted.find(self.folder))
-        settled, lines = settle(Comparison(rows), thresholds, sides)
-        assert settled.rows[1] == rows[1], "an entry is about its benchmark"
-        return settled.rows[0], lines
+        result = settled(Result("ab", *sides, Comparison(rows), thresholds))
+        assert result.rows[1] == rows[1], "an entry is about its benchmark"
+        return result.rows[0], result.notes
 
     def verdict(self, *words):
         row, lines = self.settled(*words)
@@ -74,7 +73,7 @@ def repository(monkeypatch, tmp_path):
 
 def test_a_slowdown_within_what_is_accepted_is_accepted_with_its_reason(repository):
     row, lines = repository.settled()
-    assert (row.judgement.verdict, row.judgement.reason, lines) == ("accepted", "accepted: x", [])
+    assert (row.judgement.verdict, row.judgement.reason, lines) == ("accepted", "accepted: x", ())
     assert row.judgement.judged
     assert row.notes == ("accepted 1.20x (1.18-1.22): x", "code")
     more = replace(SLOWER, ratio=1.32, low=1.3, high=1.34)
@@ -146,7 +145,7 @@ SAME = Judgement("same", "the interval lies within 3%", 1.0, 0.98, 1.02, 0.99, 1
 def ruled(*rows, today=TODAY, text=RULES):
     rules = parse(Path("gnnbench.toml"), tomllib.loads(text), today)
     thresholds = Thresholds(0.03, rules=rules)
-    return settle(Comparison(list(rows)), thresholds, (Revision(), Revision()))[0]
+    return settled(Result("ab", Side("a"), Side("b"), Comparison(list(rows)), thresholds)).comparison
 
 
 def row(found, name="test_a", memory=None):

@@ -48,6 +48,7 @@ def run(options: argparse.Namespace) -> int:
     """Time and compare, print the verdicts, and return the exit code."""
     from ..drive import coordinator
     from ..drive.inspecting import counted
+    from ..drive.settle import settled
     from ..process import slowdown
     from ..show import causes, markdown, verdicts, wording
 
@@ -62,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
             found = counted(found, base, head, plan, progress)
     if planted:
         found = replace(found, notes=(*found.notes, f"a slowdown of {planted} was planted in the head"))
-    found = replace(found.settled(), path=options.json or Path())
+    found = replace(settled(found), path=options.json or Path())
     comparison = found.comparison
     texts = {options.json: as_text(found), options.markdown: markdown.write(found)}
     with common.saving(texts):

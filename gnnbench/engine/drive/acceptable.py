@@ -10,8 +10,8 @@ from ..judge.allowed import Allowed
 from ..judge.verdict import Judgement
 from ..store import run_file
 from . import result
-from .result import Result
-from .settle import Revision, in_force
+from .result import Result, Side
+from .settle import in_force
 
 _REMEDY = (
     "give a result of gnnbench ab --json or of gnnbench compare --json, or a run file of "
@@ -44,7 +44,7 @@ def entries(
     `names`: ids of benchmarks in it; if empty, all that are worse, at most one of them by a different output.
     """
     whole = _read(path)
-    rows, sides = {row.fullname: row for row in whole.rows}, (whole.base.revision, whole.head.revision)
+    rows, sides = {row.fullname: row for row in whole.rows}, (whole.base, whole.head)
     for name in names:
         if name not in rows:
             raise UsageError(f"{path}: {unknown_name('benchmark', name, rows)}")
@@ -71,7 +71,7 @@ def entries(
         if row.has_other_result and not results:
             raise UsageError(f"{path}: {name} has {row.judgement.reason}; give --result to accept that")
         _check(path, *sides)
-        before = in_force(accepted, sides, name)
+        before = in_force(accepted, *sides, name)
         is_other = row.has_other_result and not any(entry.result for entry in before)
         ratios, more_bytes, memory = _beyond(row.judgement, before), 0, row.memory
         if memory and memory.fails:
@@ -98,11 +98,11 @@ def _beyond(judgement: Judgement, before: Sequence[Entry]) -> tuple[float, float
     return (ratio, low, high) if low > 1 else None
 
 
-def _check(path: Path, base: Revision, head: Revision) -> None:
+def _check(path: Path, base: Side, head: Side) -> None:
     """Refuse a result that does not show which change of the project it is about."""
-    for side, revision in (("base", base), ("head", head)):
-        if not revision.commits:
-            json_io.refuse(path, f"the commit of the {side} is unknown", "compare commits of a repository")
+    for name, side in (("base", base), ("head", head)):
+        if not side.commits:
+            json_io.refuse(path, f"the commit of the {name} is unknown", "compare commits of a repository")
     if base.commits == head.commits and not head.dirty:
         why = f"both sides are commit {base.commits[0][:_SHORT_COMMIT]}, so no change made it slower"
         json_io.refuse(path, why, "compare two commits")

@@ -24,6 +24,7 @@ from ..store.baseline import Record
 from ..store.run_file import RunFile
 from . import coordinator, runs
 from .result import Result, Side
+from .settle import settled
 
 _FIRST_AGAIN = 100
 """Number before that of the first process that times again; the processes of a record have smaller ones."""
@@ -221,9 +222,9 @@ class Judging:
         if self.is_comparable and self.confirm:
             rows = [replace(row, judgement=confirmed(row.judgement, self.confirm)) for row in rows]
         self.comparison = Comparison([self.in_turns.get(row.fullname) or row for row in rows])
-        settled = self.result.settled()
-        self.comparison = settled.comparison
-        self.lines.extend(settled.notes)
+        found = settled(self.result)
+        self.comparison = found.comparison
+        self.lines.extend(found.notes)
 
     def _is_open(self, row: Compared) -> bool:
         """Return whether a benchmark has to be judged by time."""

@@ -1,9 +1,8 @@
 """The one place where verdicts are excused: by accepted slowdowns, and by rules that ignore a benchmark."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Self
+from collections.abc import Sequence
+from dataclasses import replace
 
 from ..ground import git, units
 from ..ground.settings import Settings
@@ -12,41 +11,10 @@ from ..judge.allowed import Allowed
 from ..judge.comparison import Agreement, Compared, Comparison
 from ..judge.memory import LEAST_BYTES, MOST_SHARE, MemoryChange, differs
 from ..judge.verdict import Reason, Thresholds
-from ..measure.sources import CALLERS_TREE
 from ..process.variants.prepare import Prepared
 from ..store.accepted import entries_at
-from ..store.run_file import RunFile
+from .result import Result, Side
 
-
-@dataclass(frozen=True)
-class Revision:
-    """The commits of one side."""
-
-    commits: tuple[str, ...] = ()
-    """Empty if unknown. Several: its processes ran different ones."""
-    dirty: bool = False
-    """Whether tracked files differed from a commit."""
-
-    @classmethod
-    def of(cls, side: Prepared) -> Self:
-        """Return the revision of a variant."""
-        return cls((side.commit,) if side.commit else (), side.dirty)
-
-    @classmethod
-    def of_runs(cls, runs: Iterable[RunFile]) -> Self:
-        """Return the revision of run files; a file that does not say its commit makes it unknown."""
-        trees = [
-            next((tree for tree in run.sources.trees if tree.path == CALLERS_TREE), None)
-            if run.sources
-            else None
-            for run in runs
-        ]
-        commits = [tree and tree.commit for tree in trees]
-        distinct = tuple(dict.fromkeys(commit for commit in commits if commit))
-        return cls(distinct if all(commits) else (), any(tree and tree.dirty for tree in trees))
-
-
-Sides = tuple[Revision, Revision]
 _FILE = FILE.as_posix()
 _NAMED = 3
 """Most entries that a line names."""
@@ -59,30 +27,31 @@ _UNKNOWN = (
 )
 
 
-def settle(comparison: Comparison, thresholds: Thresholds, sides: Sides) -> tuple[Comparison, list[str]]:
-    """Return the verdicts with what is accepted and ignored, and a line on entries of unknown bases, if any.
+def settled(found: Result) -> Result:
+    """Return a result with what is accepted and ignored, and a note on entries of unknown bases, if any.
 
     What is *slower* within the accepted slowdowns in force becomes *accepted*. What a rule of the settings
     ignores never fails: its reason names the rule, and the verdict without it.
     """
+    thresholds = found.thresholds
     rows: list[Compared] = []
-    every, unknown = _divided(thresholds.accepted, *sides)
-    for row in comparison.rows:
+    every, unknown = _divided(thresholds.accepted, found.base, found.head)
+    for row in found.rows:
         entries = [entry for entry in every if entry.benchmark == row.fullname]
         accepting = _accepting(row, entries, thresholds.of(row.fullname))
         rows.append(_refusing(_ignoring(accepting, thresholds.rules)))
     names = {row.fullname for row in rows}
     places = [entry.place for entry in unknown if entry.benchmark in names]
     lines = [_UNKNOWN.format(entries=f"{units.listed(places, _NAMED)} of {_FILE}")] if places else []
-    return replace(comparison, rows=rows), lines
+    return replace(found, comparison=Comparison(rows), notes=(*found.notes, *lines))
 
 
-def in_force(accepted: Accepted, sides: Sides, benchmark: str) -> list[Entry]:
+def in_force(accepted: Accepted, base: Side, head: Side, benchmark: str) -> list[Entry]:
     """Return the entries of a benchmark that the file has at the head, and does not have yet at the base."""
-    return [entry for entry in _divided(accepted, *sides)[0] if entry.benchmark == benchmark]
+    return [entry for entry in _divided(accepted, base, head)[0] if entry.benchmark == benchmark]
 
 
-def _divided(accepted: Accepted, base: Revision, head: Revision) -> tuple[list[Entry], list[Entry]]:
+def _divided(accepted: Accepted, base: Side, head: Side) -> tuple[list[Entry], list[Entry]]:
     """Return the entries between two sides: those in force, and those of unknown bases."""
     if not accepted.entries:
         return [], []
@@ -97,7 +66,7 @@ def _divided(accepted: Accepted, base: Revision, head: Revision) -> tuple[list[E
 def allowed(accepted: Accepted, base: Prepared, head: Prepared) -> dict[str, Allowed]:
     """Return how much slower benchmarks may be, of those for which an accepted slowdown is in force."""
     entries: dict[str, list[Entry]] = defaultdict(list)
-    for entry in _divided(accepted, Revision.of(base), Revision.of(head))[0]:
+    for entry in _divided(accepted, Side.of(base), Side.of(head))[0]:
         entries[entry.benchmark].append(entry)
     return {name: limit for name, its in entries.items() if (limit := Allowed.of(its))}
 

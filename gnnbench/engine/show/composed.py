@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..drive import result
-from ..drive.result import Result, Side, of_runs
+from ..drive import result, runs
+from ..drive.result import Result, Side
 from ..ground import json_io, units
 from ..ground.environment import Environment
 from ..ground.errors import UsageError
@@ -93,7 +93,7 @@ def _benchmarks(
 
 
 def _against(run: RunFile, base: Sequence[RunFile], thresholds: Thresholds) -> Result:
-    found = of_runs(base, [run], thresholds)
+    found = runs.result(base, [run], thresholds)
     return replace(found, head=_ITSELF, shard=str(run.shard) if run.shard else None)
 
 
