@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from ..ground import units
 from ..ground.codec import as_text
 from ..ground.errors import UsageError
-from ..ground.files import check_writable
 from ..ground.options import FRACTION, OPTIONS, Option, seconds
 from . import common, streams
 
@@ -49,11 +48,13 @@ def run(options: argparse.Namespace) -> int:
     from ..drive import coordinator
     from ..drive.inspecting import counted
     from ..drive.settle import settled
+    from ..measure.instructions import counting
     from ..process import slowdown
     from ..show import causes, markdown, verdicts, wording
 
     plan, planted = _plan(options), options.typed.get("plant")
-    _check(options)
+    if options.instructions:
+        counting.counter_name()  # or say why they cannot be counted here
     with common.both_sides(options, plan) as (*sides, progress):
         base, head = map(slowdown.planted, sides, (0.0, options.plant)) if planted else sides
         found = coordinator.run(base, head, plan, progress)
@@ -82,8 +83,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _plan(options: argparse.Namespace) -> "Plan":
-    from ..process.plan import Plan
-
     if any(word.startswith("--gnn-shard") for word in options.rest):
         raise UsageError(
             "--gnn-shard does not divide the error rate; give gnnbench ab its own --shard, before --"
@@ -91,7 +90,6 @@ def _plan(options: argparse.Namespace) -> "Plan":
     plan = common.plan_of(
         options,
         "gnnbench ab BASE HEAD",
-        Plan,
         seed=secrets.randbits(32),
         time_all=options.time_all or bool(options.plant),
         results=options.results,
@@ -103,13 +101,3 @@ def _plan(options: argparse.Namespace) -> "Plan":
         level = plan.shard.family_level(plan.thresholds.family_level)
         plan = replace(plan, thresholds=replace(plan.thresholds, family_level=level))
     return plan
-
-
-def _check(options: argparse.Namespace) -> None:
-    """See that files can be written and instructions counted here, before anything is timed."""
-    from ..measure.instructions.counting import counter_name
-
-    for file in filter(None, (options.json, options.markdown)):
-        check_writable(file)
-    if options.instructions:
-        counter_name()

@@ -4,7 +4,6 @@ import argparse
 import secrets
 
 from ..ground.codec import as_text
-from ..ground.files import check_writable
 from ..ground.options import seconds
 from ..show.progress import Progress
 from . import common, streams
@@ -32,20 +31,16 @@ def run(options: argparse.Namespace) -> int:
     """Bisect, print the answer, and return the exit code."""
     from ..drive.bisect import bisection
     from ..ground import environment
-    from ..process.plan import Plan
     from ..show import bisect as shown
     from ..show.markdown_text import Markdown
 
     plan = common.plan_of(
         options,
         "gnnbench bisect GOOD BAD",
-        Plan,
         per_benchmark_seconds=options.budget,
         total_seconds=options.total_budget,
         seed=secrets.randbits(32),
     )
-    for file in filter(None, (options.json, options.markdown)):
-        check_writable(file)
     environment.let_idle_threads_sleep()
     with Progress() as progress:
         found = bisection.run(options.good, options.bad, plan, progress)
