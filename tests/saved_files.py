@@ -90,7 +90,7 @@ def plain_runs() -> None:
 def shards() -> None:
     for number, name in enumerate((FILE, OTHER), 1):
         part = _run(number, shard=f"{number}/2", incomplete=[])
-        for one in part["benchmarks"]:
+        for one in (*part["benchmarks"], *part["gnnbench"]["compared"]["comparison"]["rows"]):
             one["fullname"] += str(number)
         _write(name, part)
 

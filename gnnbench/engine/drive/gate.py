@@ -128,18 +128,18 @@ class Judging:
     @property
     def result(self) -> Result:
         """The comparison as it is saved."""
-        base = replace(Side.of_runs(self.base.runs), text=self.base.title)
+        base = replace(Side.of_runs(self.base.runs), text=self.base.title, files=())
         if not self.base.runs:
             base = self.timed.base if self.timed else Side(self.base.title)
         return Result(
             "compare",
             base,
-            Side.of_runs([self.head]),
+            replace(Side.of_runs([self.head]), text="this run", files=()),
             self.comparison,
             self.thresholds,
-            seconds=self.timed and self.timed.seconds,
+            seconds=self.timed.seconds if self.timed else None,
             shard=str(self.head.shard) if self.head.shard else None,
-            repeat=self.timed and self.timed.repeat,
+            repeat=self.timed.repeat if self.timed else None,
         )
 
     def unknown(self, excused: Collection[str], recorded: Callable[[Collection[str]], str]) -> str:
