@@ -52,6 +52,8 @@ TIMED = "--budget 30 --total-budget 60 --effect 5%"
 COMMANDS = {
     "list spmm_sum": (0, "torch.sparse.mm"),
     "doctor --data .": (0, "pip install 'gnnbench[pyg]'"),
+    "baseline show": (0, "b0"),
+    "baseline show --environment {name}": (0, "a reason"),
     "accept ab.json b[ --result --reason why": (2, "unknown benchmark 'b['"),
     "profile order --with phases -- bench": (3, KINDS),
     "compare -v run-0.json run-1.json --effect 5% --strict --json c.json -- run-2.json": (3, "b0"),
@@ -178,7 +180,7 @@ def test_a_page_needs_no_torch(folder, sites):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        ("gnnbench compare run-0.json -- run-1.json", 3, "b0"),
+        ("gnnbench baseline show", 0, "b0"),
         ("gnnbench profile order --with phases -- bench", 3, f"does not import: {BROKEN}"),
     ],
 )
