@@ -79,10 +79,11 @@ LONG = {
     f"ab {SIDES} --budget 3 --total-budget 5 --effect 5% -v --json a.json --markdown ab.md --time-all "
     "--no-results --no-instructions --strict --plant 5% --shard 1/1 -- bench": (3, "undecided"),
     f"affected {SIDES} --json a.json --explain order[1] --results --no-fail -v -- bench": (0, "order"),
-    f"bisect git:HEAD~2 git:HEAD {PREPARED} {TIMED} --json b.json --markdown b.md -v -- bench": (
+    f"bisect git:HEAD~2 git:HEAD {PREPARED} {TIMED} --json b.json --markdown b.md -- bench": (
         0,
         "the ends do not differ",
     ),
+    "bisect git:HEAD~2 git:HEAD --outputs -v -- bench": (0, "no other output of 2 benchmarks"),
     f"watch git:HEAD --state s --since HEAD~2 --until HEAD~1 --anchor 0 --clone . {PREPARED} {TIMED} "
     "--search-budget 5 --no-results -- bench": (0, "2 same code"),
     "init --yes": (0, "to see that they run: python -m pytest bench/test_words.py"),

@@ -101,14 +101,7 @@ class Saved:
     measured: list[Measured] = field(default_factory=list)
 
 
-def run(good: str, bad: str, plan: Plan, watcher: Listener) -> Bisected:
-    """Find what changed the benchmarks between two ends."""
-    made = line(good, bad, plan.folder)
-    with ExitStack() as stack:
-        return _Bisection(made, _preparing(made, plan, watcher, stack), plan, watcher).run()
-
-
-def _preparing(line: Line, plan: Plan, watcher: Listener, stack: ExitStack) -> Ready:
+def preparing(line: Line, plan: Plan, watcher: Listener, stack: ExitStack) -> Ready:
     """Return what checks out, installs or builds a candidate, which stays until the stack is closed."""
     variants = [variant.parse(candidate.variant) for candidate in line.candidates]
     requirements = [[part.text for part in side.of(Requirement)] for side in variants]
@@ -116,6 +109,13 @@ def _preparing(line: Line, plan: Plan, watcher: Listener, stack: ExitStack) -> R
     prepare = partial(variant.prepared, cache=plan.cache, apart=True, hidden=not_usable(requirements))
     prepare = partial(prepare, dependencies=plan.dependencies, build=plan.build)
     return cache(lambda at: stack.enter_context(prepare(variants[at], plan.folder, watcher)))
+
+
+def run(good: str, bad: str, plan: Plan, watcher: Listener) -> Bisected:
+    """Find what changed the benchmarks between two ends."""
+    made = line(good, bad, plan.folder)
+    with ExitStack() as stack:
+        return _Bisection(made, preparing(made, plan, watcher, stack), plan, watcher).run()
 
 
 def _key(line: Line, plan: Plan) -> str:
