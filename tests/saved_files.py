@@ -43,13 +43,14 @@ def _run(seed: int, version: int = 1, **changes: object) -> dict:
         entry(f"own[{number}]", 2.0, seed=seed, blocks=12) | {"params": {"n": number}, "param": str(number)}
         for number in range(2)
     ]
+    rows = []
     for number, benchmark in enumerate(whole["benchmarks"]):
         ours = benchmark["extra_info"]["gnnbench"]
         ours |= {"graph": GRAPH, "definition_hash": "3" * 16}
         ours["resident_growth_bytes"] = 2**20
         ours["fingerprint"] = fingerprint(work=version if number % 2 else 1, other=1)
         verdict, work = VERDICTS[number % 6], contents.work("scale")
-        contents.judge(benchmark, verdict, work=work, in_turns=True, memory=MEMORY)
+        rows.append(contents.row(benchmark["fullname"], verdict, work=work, memory=MEMORY))
         if number % 3 == 2:
             del ours["fingerprint"]
             ours["no_fingerprint"] = "its calls are timed whole: it starts a process"
@@ -61,7 +62,7 @@ def _run(seed: int, version: int = 1, **changes: object) -> dict:
     commit, day = f"{version}" * 40, f"2026-11-{seed + 10}"
     tree = {"path": ".", "commit": commit, "changed_files": 0, "packages": ["suite"], "compiled": False}
     whole["gnnbench"] |= {
-        "compared": {**contents.COMPARED, "thresholds": {**LEVELS, "rules": SETTINGS}},
+        "compared": contents.compared(*rows, thresholds={**LEVELS, "rules": SETTINGS}),
         "settings": SETTINGS,
         "not_default": ["test_a.py::left_out"],
         "incomplete": [{"fullname": "test_a.py::cut", "error": "Interrupted", "measurement": None}],
@@ -90,7 +91,7 @@ def plain_runs() -> None:
 def shards() -> None:
     for number, name in enumerate((FILE, OTHER), 1):
         part = _run(number, shard=f"{number}/2", incomplete=[])
-        for one in part["benchmarks"]:
+        for one in (*part["benchmarks"], *part["gnnbench"]["compared"]["comparison"]["rows"]):
             one["fullname"] += str(number)
         _write(name, part)
 
@@ -108,8 +109,8 @@ def results_of_compare() -> None:
     assert main.main(["compare", OTHER, "--json", "saved.json", "--", FILE]) == 0
     saved = json.loads(Path("saved.json").read_text()) | {"repeat": contents.REPEAT}
     saved["thresholds"]["rules"] = SETTINGS
-    slower = contents.comparison("test_a.py::slower", "slower", work=contents.work("scale"), seconds=1e-3)
-    saved["comparison"]["rows"].append(slower["row"])
+    slower = contents.row("test_a.py::slower", "slower", work=contents.work("scale"), seconds=1e-3)
+    saved["comparison"]["rows"].append(slower)
     for name in (FILE, OTHER):
         _write(name, saved)
 

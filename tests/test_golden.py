@@ -123,14 +123,13 @@ class Page(HTMLParser):
 
 
 def readable(path):
-    """Return what a file says: of a page its text, of a run its comparisons, of this machine nothing."""
+    """Return what a file says: of a page its text, of a run its comparison, of this machine nothing."""
     if path.suffix == ".html":
         return re.sub(r"(\s*\n)+", "\n", Page(path.read_text()).text).strip()
     if path.suffix == ".json":
         whole = json.loads(path.read_text())
         if "machine_info" in whole:
-            ours = {one["fullname"]: one["extra_info"].get("gnnbench", {}) for one in whole["benchmarks"]}
-            whole = {name: one.get("comparison") for name, one in ours.items()}
+            whole = whole.get("gnnbench", {}).get("compared")
         return json.dumps(whole, indent=1)
     return path.read_text().rstrip()
 

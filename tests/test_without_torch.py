@@ -77,7 +77,7 @@ LONG = {
     "list --data .": (0, "spmm_sum"),
     "baseline record --processes 2 --reason why -- bench": (0, "recorded 2 benchmarks"),
     f"ab {SIDES} --budget 3 --total-budget 5 --effect 5% -v --json a.json --markdown ab.md --time-all "
-    "--no-results --no-instructions --no-plan --strict --plant 5% --shard 1/1 -- bench": (3, "undecided"),
+    "--no-results --no-instructions --strict --plant 5% --shard 1/1 -- bench": (3, "undecided"),
     f"affected {SIDES} --json a.json --explain order[1] --results --no-fail -v -- bench": (0, "order"),
     f"bisect git:HEAD~2 git:HEAD {PREPARED} {TIMED} --json b.json --markdown b.md -- bench": (
         0,

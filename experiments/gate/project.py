@@ -72,8 +72,10 @@ def judge(folder: Path, python: str, log: Path, words: Sequence[str] = ()) -> di
 
 def verdicts(run_file: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the comparison with the record that a run file has, by the name of the test without `test_`."""
+    rows = run_file["gnnbench"].get("compared", {"comparison": {"rows": []}})["comparison"]["rows"]
+    judged = {row["fullname"]: row["judgement"] for row in rows}
     return {
-        entry["name"].removeprefix("test_"): _judgement(entry["extra_info"]["gnnbench"])
+        entry["name"].removeprefix("test_"): judged.get(entry["fullname"], NOT_JUDGED)
         for entry in run_file["benchmarks"]
     }
 
@@ -85,8 +87,3 @@ def _call(command: Sequence[str], folder: Path, log: Path) -> int:
         return subprocess.run(
             command, cwd=folder, env=variables, check=False, stdout=output, stderr=subprocess.STDOUT
         ).returncode
-
-
-def _judgement(ours: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = ours["comparison"]["row"]["judgement"] if "comparison" in ours else NOT_JUDGED
-    return found

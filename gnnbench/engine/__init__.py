@@ -3,7 +3,7 @@
 PUBLIC = {
     "cli": "common streams",
     "cli.common": "INTERRUPTED NOT_JUDGED NOTHING_SLOWER SLOWER",
-    "drive": "coordinator",
+    "drive": "coordinator settle",
     "drive.bisect": "bisection line",
     "drive.bisect.bisection": "Bisected",
     "drive.bisect.line": "Cause SHORT",

@@ -246,16 +246,11 @@ def test_where_every_benchmark_is_skipped_a_line_says_why(in_process, tmp_path, 
     ]
 
 
-def test_what_is_known_from_files_starts_no_process_and_ab_plans_the_rest(folder, run):
-    assert "to inspect: all benchmarks\nwhy: no earlier run used" in run("ab", "--plan").stdout
+def test_what_is_known_from_files_starts_no_process(folder, run):
     first, again = run("affected"), run("affected")
     assert "by their files" not in first.stdout
     assert "compared by their files alone, which an earlier run noted: 3 of 3 benchmarks" in again.stdout
     (folder / "thing.py").write_text(THING.replace("+ 1", "+ 2"))
-    planned = run("ab", "--plan").stdout.splitlines()
-    assert planned[0] == "known from files, nothing to start: 2 benchmarks"
-    assert planned[1].startswith("to inspect: 1 benchmark, about ")
-    assert planned[2:4] == ["  test_suite.py::test_thing[second]", "why: thing.py: second"]
     found = run("affected")
     assert "2 of 3 benchmarks" in found.stdout
     assert "1 of 3 benchmarks runs changed code, 2 run the same code" in " ".join(found.stdout.split())

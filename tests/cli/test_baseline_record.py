@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.engine.store import baseline
+from gnnbench.engine.ground import files
 from gnnbench.engine.store.baseline import FOLDER, RecordStore
 from tests.cli.started import start
 from tests.suite import as_a_user
@@ -102,7 +102,7 @@ def test_on_a_full_disk_nothing_is_recorded(project, record, monkeypatch):
     def full(_path, text):
         Path("/dev/full").write_text(text)  # a real ENOSPC
 
-    monkeypatch.setattr(baseline, "write_whole", full)
+    monkeypatch.setattr(files, "write_whole", full)
     status, _, err = record()
     assert status == 2
     assert "cannot be written (No space left on device); nothing was recorded\n" in err

@@ -104,7 +104,7 @@ def test_the_gate_fails_the_test_whose_kernel_copies_the_features(project):
     assert "1 failed, 1 passed" in result.stdout
     assert NOTE in result.stdout
     content = json.loads(saved.read_text())
-    first, second = (one["extra_info"]["gnnbench"]["comparison"]["row"] for one in content["benchmarks"])
+    first, second = content["gnnbench"]["compared"]["comparison"]["rows"]
     assert (first["memory"], second["memory"]) == (FOUND, None)
 
 

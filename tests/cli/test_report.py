@@ -20,9 +20,9 @@ def page(tmp_path):
 def judged(verdict="same", effect=0.03):
     """Return a run with a verdict on each of four benchmarks, and how they were reached."""
     found = contents.family(1, operations=1)
-    for one in found["benchmarks"]:
-        contents.judge(one, verdict, ratio=1.06)
-    found["gnnbench"]["compared"] = {"thresholds": {"effect": effect, "family_level": 0.9975}}
+    rows = [contents.row(one["fullname"], verdict, ratio=1.06) for one in found["benchmarks"]]
+    levels = {"effect": effect, "family_level": 0.9975}
+    found["gnnbench"]["compared"] = contents.compared(*rows, thresholds=levels)
     return found
 
 
@@ -58,8 +58,9 @@ def test_what_runs_the_same_code_is_counted_on_a_line_and_has_no_row(tmp_path, p
 
 def test_a_run_keeps_the_rows_of_what_it_measured(tmp_path, page, call):
     found = judged("undecided")
-    for number, one in enumerate(found["benchmarks"]):
-        contents.judge(one, "undecided", same_code=number == 3, notes=["code: GCNConv.forward, gcn_norm"])
+    for number, row in enumerate(found["gnnbench"]["compared"]["comparison"]["rows"]):
+        row["judgement"] |= {"same_code": number == 3}
+        row["notes"] = ["code: GCNConv.forward, gcn_norm"]
     (run,) = save(tmp_path, found)
     assert call("report", run, "-o", page)[0] == 0
     text = page.read_text()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.saved import flat, rows
+from tests.cli.saved import rows
 from tests.suite import gnnbench, run_kernels
 from tests.variants.repositories import commit_all, git
 
@@ -39,10 +39,7 @@ def project(tmp_path):
 def saved(folder, name):
     """Return the rows of a saved result, or of the comparisons in a run file, by id."""
     content = json.loads((folder / name).read_text())
-    if "comparison" in content:
-        return rows(content)
-    ours = {one["fullname"]: one["extra_info"]["gnnbench"] for one in content["benchmarks"]}
-    return {name: flat(one["comparison"]["row"]) for name, one in ours.items()}
+    return rows(content["gnnbench"]["compared"] if "gnnbench" in content else content)
 
 
 def test_another_result_fails_until_it_is_accepted_with_a_reason(project):

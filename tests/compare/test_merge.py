@@ -60,11 +60,11 @@ def test_run_files_become_one_that_can_be_read_and_compared(tmp_path, order, cap
     failed = {"fullname": "test_a.py::x", "error": "OOM", "measurement": None}
     parts[2]["gnnbench"]["incomplete"].append(failed)
     for number, one in parts.items():
-        level = Shard(number, 3).family_level(0.99)
-        one["gnnbench"]["compared"] = {"thresholds": {"effect": 0.03, "family_level": level}}
+        one["gnnbench"]["compared"] = ab(number)
     whole, _ = merge(save(tmp_path, *parts.values()))
     assert "shard" not in whole["gnnbench"]
-    assert whole["gnnbench"]["compared"] == {"thresholds": {"effect": 0.03, "family_level": 0.99}}
+    compared = result.parse(tmp_path, whole["gnnbench"]["compared"])
+    assert (sorted(row.fullname for row in compared.rows), compared.thresholds) == (NAMES, WHOLE)
     run = run_file.parse(tmp_path, whole)
     assert sorted(run.benchmarks) == [f"test_a.py::{name}" for name in NAMES]
     assert list(run.benchmarks)[: len(parts[1]["benchmarks"])] == [

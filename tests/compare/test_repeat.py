@@ -2,8 +2,6 @@ import shlex
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gnnbench.engine.drive.repeat import MOST_IDS, Repeat, ends_of
 from gnnbench.engine.process.variants.variant import parse
@@ -15,9 +13,9 @@ def ids(file, count, function="test_f"):
     return [f"tests/{file}.py::{function}[{number}]" for number in range(count)]
 
 
-def selected(names, known=(), repeat=GIT):
+def selected(names, repeat=GIT):
     """Return pytest's arguments in both commands, and the number of benchmarks that they select."""
-    commands = repeat.commands(names, known)
+    commands = repeat.commands(names)
     words = [shlex.split(text) for text in (commands.ab, commands.bisect)]
     assert [one[: one.index("--")] for one in words] == [
         ["gnnbench", "ab", "git:main", ".", *repeat.options],
@@ -30,50 +28,20 @@ def selected(names, known=(), repeat=GIT):
 
 def test_a_few_benchmarks_are_selected_by_their_ids():
     names = ids("test_a", MOST_IDS)
-    assert selected(names, [*names, *ids("test_b", 1)]) == (names, MOST_IDS)
+    assert selected(names) == (names, MOST_IDS)
     built = replace(GIT, options=("--effect", "0.1", "--build", "make", "--dependencies"))
-    assert selected(names, repeat=built) == (names, MOST_IDS)
+    assert selected(names, built) == (names, MOST_IDS)
     assert not replace(GIT, options=("--plant", "5%")).commands(names).bisect, "it is in no commit"
 
 
-@pytest.mark.parametrize("count", [1, MOST_IDS, 40])
-def test_all_are_selected_by_what_was_given_to_pytest(count):
-    names = ids("test_a", count)
-    given = replace(GIT, pytest=("-m", "not slow"), places=("./tests/test_a.py::test_f",))
-    assert selected(names[::-1], names, given) == (["-m", "not slow", "./tests/test_a.py::test_f"], count)
+def test_many_are_selected_by_their_files_or_by_what_was_given_to_pytest_or_the_first_are_named():
+    files = [f"tests/test_{letter}.py" for letter in "abcdef"]
+    many = [name for letter in "abcdef" for name in ids(f"test_{letter}", 2)]
+    given = replace(GIT, pytest=("-m", "not slow"))
+    assert selected(many[:10], given) == (["-m", "not slow", *files[:5]], 10)
+    assert selected(many, given) == (["-m", "not slow", "tests"], 12)
     unknown = replace(GIT, places=())  # of two runs nobody knows what was given
-    assert selected(names[:1], names[:1], unknown) == (names[:1], 1)
-
-
-def test_many_are_selected_by_a_file_or_a_function_that_selects_no_others():
-    names, others = ids("test_a", 9), ids("test_b", 3)
-    assert selected(names, [*names, *others]) == (["tests/test_a.py"], 9)
-    assert selected(names, [*names, *ids("test_a", 3, "test_g")]) == (["tests/test_a.py::test_f"], 9)
-    mixed = [*names, others[0]]
-    assert selected(mixed, [*names, *others]) == (["tests/test_a.py", others[0]], 10)
-
-
-def test_of_many_without_a_short_selection_the_first_are_named():
-    known = ids("test_a", 40)
-    assert selected(known[::2], known) == (known[:10:2], MOST_IDS)
-    # Other benchmarks of the file are not known, as in a shard.
-    assert selected(known) == (known[:MOST_IDS], MOST_IDS)
-
-
-@given(st.integers(0, 2**18 - 1))
-def test_a_selection_is_exact(bits):
-    known = [f"t/{file}.py::{f}[{one}]" for file in "ab" for f in "fgh" for one in ("xa", "ya", "yb")]
-    names = [name for number, name in enumerate(known) if bits >> number & 1]
-    if not names:
-        return
-    words, count = selected(names, known)
-    found = [
-        name
-        for name in known
-        if {"tests", name, name.partition("[")[0], name.partition("::")[0]} & set(words)
-    ]
-    assert set(found) <= set(names)
-    assert len(found) == count
+    assert selected(many, unknown) == (many[:MOST_IDS], MOST_IDS)
 
 
 def test_commands_can_be_copied_whatever_the_names():

@@ -10,7 +10,7 @@ from pytest_benchmark.utils import get_machine_id
 from gnnbench.engine.ground import codec
 from gnnbench.engine.store.baseline import FOLDER, RecordStore
 from gnnbench.engine.store.parts import BenchmarkPart, RunPart
-from tests.cli.saved import flat
+from tests.cli.saved import rows
 from tests.run_files import scale
 from tests.suite import run
 from tests.variants import repositories
@@ -62,11 +62,9 @@ class Project:
         return content
 
     def comparisons(self):
-        ours = {
-            entry["name"]: entry["extra_info"].get("gnnbench", {}) for entry in self.content()["benchmarks"]
-        }
-        found = {name: one["comparison"] for name, one in ours.items() if "comparison" in one}
-        return {name: flat(one["row"]) | one for name, one in found.items()}
+        compared = self.content().get("gnnbench", {}).get("compared")
+        found = rows(compared) if compared else {}
+        return {name.rpartition("::")[2]: row for name, row in found.items()}
 
     def verdicts(self):
         return {name: one["verdict"] for name, one in self.comparisons().items()}

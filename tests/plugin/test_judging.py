@@ -7,7 +7,6 @@ import pytest
 
 from gnnbench.engine.drive.gate import Judging, base_of, vanished
 from gnnbench.engine.drive.repeat import Repeat
-from gnnbench.engine.drive.settle import Revision
 from gnnbench.engine.ground import codec
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.ground.settings import Rule, Settings
@@ -113,9 +112,8 @@ def test_a_variant_is_the_base_of_all_and_what_is_left_goes_on_by_a_command(star
     assert timed == "2 benchmarks timed in turns with git:main: 1 decided, in 20.0 s"
     assert again.startswith("to time 1 benchmark for longer: pytest --gnn-device=cpu test_a.py ")
     assert again.endswith(" --benchmark-compare=. --gnn-budget=701")
-    assert ours.saved(rows["slow"]).against == "git:main"
-    assert ours.saved(rows["slow"]).base == Revision((OLD,))
-    assert [one.against for one in ours.terms.turns] == ["git:main"]
+    assert (ours.result.base.text, ours.result.base.commits) == ("git:main", (OLD,))
+    assert (ours.result.seconds, ours.result.repeat) == (20.0, repeat)
     sentence = session.gate._sentence(ours, rows["slow"])
     assert sentence.text.endswith(" [git:main]; repeat")
     assert sentence.command == "gnnbench ab git:main . -- test_a.py::slow"
@@ -153,10 +151,9 @@ def test_turns_do_not_judge_what_they_could_not_build_or_run_as_it_was_recorded(
     by_times = {name: row.judgement.ratio for name, row in rows.items() if name not in ("slow", "kept")}
     assert by_times == {name: first[name].judgement.ratio for name in by_times}
     assert None not in by_times.values()
-    told = {name: session.judged.saved(row) for name, row in rows.items()}
-    assert [name for name, one in told.items() if one.in_turns] == ["slow"]
-    assert {one.against for one in told.values()} == {"0001"}
-    assert told["slow"].base == Revision((OLD,))
+    assert [name for name, row in rows.items() if row.counts] == ["slow"]
+    base = session.judged.result.base
+    assert (base.text, base.commits) == ("record 0001", (OLD,))
 
 
 def test_a_head_that_fails_in_turns_is_worse_whatever_the_times_of_the_record(start):
@@ -186,8 +183,6 @@ def test_what_the_newest_record_lacks_is_timed_in_turns_with_its_code_or_unknown
     assert {*session.judged.names} == {"test_a.py::two", "test_a.py::new"}
     rows = session.judge({"two": saved.SLOWER, "new": FAILED})
     assert (rows["two"].judgement, rows["new"].judgement.reason) == (saved.SLOWER, "new: not in the baseline")
-    against = [session.judged.saved(rows[name]).against for name in ("two", "new")]
-    assert against == ["0002", None]
     recorded = partial(records.known, session.config)
     assert session.judged.unknown((), recorded) == "", "no record has it"
     session.judged.in_turns.clear()

@@ -117,8 +117,8 @@ def work(*functions):
     }
 
 
-def comparison(name, verdict, *, in_turns=False, ratio=1.2, same_code=False, **row):
-    """Return the verdict on a benchmark, as a run file has it."""
+def row(name, verdict, *, ratio=1.2, same_code=False, **more):
+    """Return a row of a result."""
     judgement = {
         "verdict": verdict,
         "reason": "a reason",
@@ -133,18 +133,18 @@ def comparison(name, verdict, *, in_turns=False, ratio=1.2, same_code=False, **r
         "head_processes": 1,
         "same_code": same_code,
     }
-    row = {"fullname": name, "judgement": judgement, "notes": ["counters: +1 aten::mm"], **row}
-    return {"row": row, "against": "0001", "in_turns": in_turns}
+    return {"fullname": name, "judgement": judgement, "notes": ["counters: +1 aten::mm"], **more}
 
 
-def judge(benchmark, verdict, **row):
-    """Put a verdict into the record of a benchmark."""
-    found = comparison(benchmark["fullname"], verdict, **row)
-    benchmark["extra_info"]["gnnbench"]["comparison"] = found
-
-
-COMPARED = {
-    "thresholds": {"effect": 0.03, "family_level": 0.99, "own_level": 0.95},
-    "turns": [{"against": "0001", "base": {"text": "git:main"}, "seconds": 9.0, "repeat": REPEAT}],
-}
-"""How all benchmarks of a run were judged."""
+def compared(*rows, **more):
+    """Return what a run file has of `--benchmark-compare`."""
+    return {
+        "command": "compare",
+        "base": {"text": "record 0001"},
+        "head": {"text": ""},
+        "comparison": {"rows": rows},
+        "thresholds": {"effect": 0.03, "family_level": 0.99, "own_level": 0.95},
+        "repeat": REPEAT,
+        "version": 1,
+        **more,
+    }

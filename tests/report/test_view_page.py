@@ -211,16 +211,16 @@ def poisoned(value, payload, path=()):
         }
     if isinstance(value, list):
         return [poisoned(one, payload, (*path, "")) for one in value]
-    fixed = path[-1:] and path[-1] in ("verdict", "direction", "against", "layouts", "stopped_by")
+    fixed = path[-1:] and path[-1] in ("verdict", "direction", "command", "layouts", "stopped_by")
     return f"{value}{payload}" if isinstance(value, str) and not fixed else value
 
 
 @pytest.mark.parametrize("payload", sampled(PAYLOADS, 1, seed=3))
 def test_what_is_in_a_file_is_text(report, visit, payload):
     head = contents.family(9, operations=1)
-    for one, verdict in zip(head["benchmarks"], ("slower", "faster", "incomparable", "same"), strict=True):
-        contents.judge(one, verdict, work=contents.work("scale"), in_turns=True)
-    head["gnnbench"]["compared"] = contents.COMPARED
+    verdicts = zip(head["benchmarks"], ("slower", "faster", "incomparable", "same"), strict=True)
+    rows = [contents.row(one["fullname"], verdict, work=contents.work("scale")) for one, verdict in verdicts]
+    head["gnnbench"]["compared"] = contents.compared(*rows)
     head["gnnbench"]["incomplete"] = [{"fullname": "test_x.py::x", "error": "OOM", "measurement": None}]
     view = visit(report(poisoned(head, payload)))
     for button in view.page.locator("#all > tbody > tr > th button").all():

@@ -9,7 +9,7 @@ from gnnbench.engine.judge.memory import MemoryChange
 from gnnbench.engine.judge.verdict import SAME_CODE, Judgement, Thresholds
 from gnnbench.engine.measure.fingerprint.difference import Difference
 from gnnbench.engine.show import wording
-from gnnbench.engine.show.causes import explained
+from gnnbench.engine.show.causes import of_result
 from gnnbench.engine.show.view import BenchmarkView, View, ordered
 from gnnbench.engine.show.wording import headline
 
@@ -126,6 +126,10 @@ def changed(name, **kinds):
     return Compared(name, judgement, 1e-3, work=Work(Difference(**kinds)))
 
 
+def caused(*rows):
+    return of_result(Result("compare", Side("a"), Side("b"), Comparison(rows), Thresholds(0.03)))
+
+
 @pytest.mark.parametrize(
     ("kinds", "sentence"),
     [
@@ -136,14 +140,12 @@ def changed(name, **kinds):
     ],
 )
 def test_a_cause_is_named_by_its_kind(kinds, sentence):
-    (one,) = explained([changed("a", **kinds), changed("b", **kinds)], lambda _: None)
+    (one,) = caused(changed("a", **kinds), changed("b", **kinds))
     assert one.sentence("`{}`".format) == f"2 slower with {sentence}"
 
 
 def test_a_function_that_both_sides_run_in_some_benchmark_is_not_marked():
-    (one,) = explained(
-        [changed("a", functions=(F,)), changed("b", functions=(F,), base_only=(F,))], lambda _: None
-    )
+    (one,) = caused(changed("a", functions=(F,)), changed("b", functions=(F,), base_only=(F,)))
     assert one.sentence() == "2 slower with a change in Thing.f"
 
 

@@ -2,7 +2,6 @@ import json
 import os
 import signal
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -87,17 +86,6 @@ def test_a_record_that_lacks_a_process_or_has_a_file_by_hand_is_not_used(store):
     (left,) = store.records()
     with pytest.raises(UsageError, match="only 2 of the 3 files of record 0001 are there"):
         left.read()
-
-
-def test_two_that_save_at_once_both_land(store):
-    with ThreadPoolExecutor(4) as pool:
-        saved = list(pool.map(lambda number: store.save(contents(), MACHINE, f"n{number}", ""), range(8)))
-    assert sorted(record.id for record in saved) == [f"000{number}" for number in range(1, 9)]
-    assert len(store.records()) == 8
-    kept = [path for path in store.root.rglob("*") if path.is_file()]
-    assert len(kept) == 8 * 3, "what a user adds to the repository: no lock, nothing unfinished"
-    for record in store.records():
-        record.read()
 
 
 def remove(records):

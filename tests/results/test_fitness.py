@@ -1,4 +1,4 @@
-from gnnbench.engine.store import fitness, run_file
+from gnnbench.engine.store import baseline, run_file
 from tests.run_files import content, entry, plain, save, suite
 
 
@@ -15,18 +15,18 @@ def test_what_gnnbench_did_not_time_is_left_out_and_named(tmp_path):
     whole, others = suite(1), plain(1)["benchmarks"]
     whole["benchmarks"] += [*others, entry("b0", 50.0)]
     plain_run, mixed = (run_file.read(path) for path in save(tmp_path, content(*others), whole))
-    found = fitness.measured(mixed)
+    found = baseline.measured(mixed)
     assert list(found.benchmarks) == [f"test_a.py::b{number}" for number in range(6)]
     again, untimed = found.left_out
     assert again.endswith("(a test that times two calls?): test_a.py::b0")
     assert untimed.startswith("left out 4 benchmarks that gnnbench did not time: test_p.py::p0, ")
-    assert fitness.unlike([found]) is None
-    assert "run without --gnn-layouts off" in fitness.unlike([fitness.measured(plain_run)])
+    assert baseline.unlike([found]) is None
+    assert "run without --gnn-layouts off" in baseline.unlike([baseline.measured(plain_run)])
 
 
 def test_what_is_unfit_says_why(tmp_path):
     def reason(*contents):
-        return fitness.unlike([run_file.read(path) for path in save(tmp_path, *contents)])
+        return baseline.unlike([run_file.read(path) for path in save(tmp_path, *contents)])
 
     good = suite(1)
     cut = suite(1)
@@ -54,8 +54,8 @@ def test_times_that_other_programs_disturbed_are_marked_and_counted(tmp_path):
         return [run_file.read(path) for path in save(tmp_path, *files)]
 
     said = "of the CPU time: the times of"
-    assert fitness.disturbed(runs([], [])) is None
+    assert baseline.disturbed(runs([], [])) is None
     assert (
-        fitness.disturbed(runs([], [2], [2, 3]))
+        baseline.disturbed(runs([], [2], [2, 3]))
         == f"other programs used up to 40% {said} 2 benchmarks are marked, and not compared"
     )

@@ -112,17 +112,16 @@ def _looked(options: argparse.Namespace, state: "State") -> "tuple[list[Step], b
     from .run import Watch, WatchPlan
     from .versions import Watched
 
-    plan = common.plan_of(
+    usual = common.plan_of(
         options,
         "gnnbench watch WHAT --state FOLDER",
-        WatchPlan,
         results=options.results,
         per_benchmark_seconds=options.budget,
         total_seconds=options.total_budget,
-        search_seconds=options.search_budget,
-        since=options.since,
-        until=options.until,
-        anchor=options.anchor,
+    )
+    since, until, anchor = options.since, options.until, options.anchor
+    plan = WatchPlan(
+        **vars(usual), search_seconds=options.search_budget, since=since, until=until, anchor=anchor
     )
     watched = Watched(options.what, plan.folder, options.clone)
     environment.let_idle_threads_sleep()

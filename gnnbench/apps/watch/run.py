@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from ...engine.drive import coordinator
+from ...engine.drive import coordinator, settle
 from ...engine.drive.bisect import bisection
 from ...engine.ground.errors import UsageError
 from ...engine.interfaces import Listener
@@ -122,7 +122,7 @@ class Watch:
         with sides_of(base, head, plan.folder, self._watcher) as sides:
             if self._watched.is_package and not plan.dependencies and _same_files(step, *sides):
                 return {"same_files": True}
-            found = coordinator.run(*sides, plan, self._watcher).settled()
+            found = settle.settled(coordinator.run(*sides, plan, self._watcher))
         if found.interrupted:
             raise KeyboardInterrupt
         return {part: found}

@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING
 from ..ground import units
 from ..ground.codec import as_text
 from ..ground.errors import UsageError
-from ..ground.files import check_writable
 from ..ground.options import FRACTION, OPTIONS, Option, seconds
 from . import common, streams
 
 if TYPE_CHECKING:
-    from ..drive.coordinator import Planned
     from ..process.plan import Plan
-    from ..show.document import Document
 
 BUDGET_SECONDS = 60.0
 _OWN = (
@@ -30,9 +27,6 @@ _OWN = (
     Option("time-all", "", False).described("also time benchmarks for which both variants run the same code"),
     Option("instructions", "", False).described(
         "afterwards count the instructions of a call, on both sides, where the code differs"
-    ),
-    Option("plan", "", False).described(
-        "only say what would be inspected, why, and how long it takes; nothing is started"
     ),
     Option("plant", "P", None, *FRACTION, one_run=True).described(
         "make each timed round of HEAD so much longer, to see that this is found: ab . . --plant 5%"
@@ -53,16 +47,16 @@ def run(options: argparse.Namespace) -> int:
     """Time and compare, print the verdicts, and return the exit code."""
     from ..drive import coordinator
     from ..drive.inspecting import counted
+    from ..drive.settle import settled
+    from ..measure.instructions import counting
     from ..process import slowdown
     from ..show import causes, markdown, verdicts, wording
 
     plan, planted = _plan(options), options.typed.get("plant")
-    _check(options)
+    if options.instructions:
+        counting.counter_name()  # or say why they cannot be counted here
     with common.both_sides(options, plan) as (*sides, progress):
         base, head = map(slowdown.planted, sides, (0.0, options.plant)) if planted else sides
-        if options.plan:
-            streams.show(_planned(coordinator.planned(base, head, plan, progress)))
-            return common.NOTHING_SLOWER
         found = coordinator.run(base, head, plan, progress)
         if found.interrupted and not found.rows:
             raise KeyboardInterrupt
@@ -70,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
             found = counted(found, base, head, plan, progress)
     if planted:
         found = replace(found, notes=(*found.notes, f"a slowdown of {planted} was planted in the head"))
-    found = replace(found.settled(), path=options.json or Path())
+    found = replace(settled(found), path=options.json or Path())
     comparison = found.comparison
     texts = {options.json: as_text(found), options.markdown: markdown.write(found)}
     with common.saving(texts):
@@ -89,8 +83,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _plan(options: argparse.Namespace) -> "Plan":
-    from ..process.plan import Plan
-
     if any(word.startswith("--gnn-shard") for word in options.rest):
         raise UsageError(
             "--gnn-shard does not divide the error rate; give gnnbench ab its own --shard, before --"
@@ -98,7 +90,6 @@ def _plan(options: argparse.Namespace) -> "Plan":
     plan = common.plan_of(
         options,
         "gnnbench ab BASE HEAD",
-        Plan,
         seed=secrets.randbits(32),
         time_all=options.time_all or bool(options.plant),
         results=options.results,
@@ -110,25 +101,3 @@ def _plan(options: argparse.Namespace) -> "Plan":
         level = plan.shard.family_level(plan.thresholds.family_level)
         plan = replace(plan, thresholds=replace(plan.thresholds, family_level=level))
     return plan
-
-
-def _planned(found: "Planned") -> "Document":
-    from ..show.lines import Note
-
-    count = units.count(len(found.left), "benchmark") if found.left or found.known else "all benchmarks"
-    about = "" if found.seconds is None else f", about {units.seconds(found.seconds)} as last time"
-    lines = [f"known from files, nothing to start: {units.count(found.known, 'benchmark')}"]
-    if found.left or not found.known:
-        lines += [f"to inspect: {count}{about}", *(f"  {name}" for name in found.left)]
-        lines += [f"why: {line}" for line in found.why]
-    return list(map(Note, lines))
-
-
-def _check(options: argparse.Namespace) -> None:
-    """See that files can be written and instructions counted here, before anything is timed."""
-    from ..measure.instructions.counting import counter_name
-
-    for file in filter(None, (options.json, options.markdown)):
-        check_writable(file)
-    if options.instructions:
-        counter_name()

@@ -44,17 +44,16 @@ def run(options: argparse.Namespace) -> int:
     if not reason:
         raise UsageError("--reason is empty; say why the slowdown is intended")
     old = _file()
-    new, replaced = acceptable.entries(options.file, options.ids, old, reason, results=bool(options.result))
-    accepted.write(old, new, replaced)
+    new = acceptable.entries(options.file, options.ids, old, reason, results=bool(options.result))
+    accepted.write(old, new)
     for entry in new:
         ratio = units.ratio(entry.ratio, changed=True)
         times = [f"{ratio} ({units.interval(entry.low, entry.high)})"] if entry.slows else []
         memory = [f"{units.size(entry.more_bytes)} more memory"] if entry.more_bytes else []
         outputs = ["a different output"] if entry.result else []
         streams.say(f"accepted {' and '.join(times + memory + outputs)}: {entry.benchmark}")
-    instead = f", instead of {units.count(len(replaced), 'older one')}" if replaced else ""
     what = "1 entry" if len(new) == 1 else f"{len(new)} entries"
-    streams.say(f"{what} written to {old.file}{instead}; commit the file together with the change")
+    streams.say(f"{what} written to {old.file}; commit the file together with the change")
     return NOTHING_SLOWER
 
 

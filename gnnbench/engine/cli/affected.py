@@ -4,7 +4,6 @@ import argparse
 
 from ..ground import units
 from ..ground.codec import as_text
-from ..ground.files import check_writable
 from ..ground.options import EFFECT, Option
 from . import common, streams
 
@@ -31,12 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Inspect, print what is affected, and return the exit code."""
     from ..drive import affected
-    from ..process.plan import Plan
     from ..show import affected as shown
 
-    plan = common.plan_of(options, "gnnbench affected BASE HEAD", Plan, results=options.results)
-    if options.json:
-        check_writable(options.json)
+    plan = common.plan_of(options, "gnnbench affected BASE HEAD", results=options.results)
     with common.both_sides(options, plan) as (base, head, progress):
         found = affected.run(base, head, plan, progress, options.explain)
     with common.saving({options.json: as_text(found)}):

@@ -56,7 +56,7 @@ def _record(options: argparse.Namespace) -> int:
     from ..ground.files import check_folder, scratch
     from ..plugin.rootdir import rootdir
     from ..process.variants import fresh
-    from ..store import baseline, fitness, run_file
+    from ..store import baseline, run_file
 
     if options.processes < 2:  # noqa: PLR2004
         raise UsageError(
@@ -75,7 +75,7 @@ def _record(options: argparse.Namespace) -> int:
     lines = [line for run in runs for line in run.left_out]
     if why := git.why_no_commit(root):
         lines.append(f"recorded without a commit, so that its code cannot be built again: {why}")
-    if disturbed := fitness.disturbed(runs):
+    if disturbed := baseline.disturbed(runs):
         lines.append(disturbed)
     for line in dict.fromkeys(lines):
         streams.say(f"gnnbench: {line}", sys.stderr)
@@ -88,7 +88,7 @@ def _record(options: argparse.Namespace) -> int:
 def _runs(arguments: "Sequence[str]", processes: int, folder: Path, progress: Progress) -> "list[RunFile]":
     """Time the suite in new processes, and return their runs."""
     from ..process.variants import fresh
-    from ..store import fitness, run_file
+    from ..store import baseline, run_file
 
     chosen = any(argument.startswith("--gnn-layouts") for argument in arguments)
     layouts = () if chosen else ("--gnn-layouts", "sample")  # the default of --benchmark-compare
@@ -104,8 +104,8 @@ def _runs(arguments: "Sequence[str]", processes: int, folder: Path, progress: Pr
                 progress.say(line)
         printed.update(lines)
         progress.print(f"{title}: {units.seconds(RealTime.seconds() - start)}")
-        runs.append(fitness.measured(run_file.read(output)))
-        if reason := fitness.unlike(runs):
+        runs.append(baseline.measured(run_file.read(output)))
+        if reason := baseline.unlike(runs):
             raise UsageError(f"nothing was recorded: {reason}")
     return runs
 

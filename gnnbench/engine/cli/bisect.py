@@ -5,7 +5,6 @@ import secrets
 from functools import partial
 
 from ..ground.codec import as_text
-from ..ground.files import check_writable
 from ..ground.options import seconds
 from ..show.progress import Progress
 from . import common, streams
@@ -35,20 +34,16 @@ def run(options: argparse.Namespace) -> int:
     """Bisect, print the answer, and return the exit code."""
     from ..drive.bisect import bisection, outputs
     from ..ground import environment
-    from ..process.plan import Plan
     from ..show import bisect as shown
     from ..show.markdown_text import Markdown
 
     plan = common.plan_of(
         options,
         "gnnbench bisect GOOD BAD",
-        Plan,
         per_benchmark_seconds=options.budget,
         total_seconds=options.total_budget,
         seed=secrets.randbits(32),
     )
-    for file in filter(None, (options.json, options.markdown)):
-        check_writable(file)
     environment.let_idle_threads_sleep()
     ends = options.good, options.bad, plan
     with Progress() as progress:

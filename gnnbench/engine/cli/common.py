@@ -6,10 +6,10 @@ import sys
 from collections.abc import Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from ..ground.errors import UsageError
-from ..ground.files import above, cache_folder, save
+from ..ground.files import above, cache_folder, check_writable, save
 from ..ground.options import OPTIONS, TIMEOUT_SECONDS, Option, seconds
 from ..show.progress import Progress
 from ..store.option_defaults import from_settings
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from ..process.plan import Plan
     from ..process.variants.prepare import Prepared
 
-_Plan = TypeVar("_Plan", bound="Plan")
 NOTHING_SLOWER, SLOWER, NOT_JUDGED = 0, 1, 3
 INTERRUPTED = 130
 WRONG_USAGE = 2
@@ -81,12 +80,20 @@ def thresholds_of(options: argparse.Namespace) -> "Thresholds":
     return Thresholds(options.effect, rules=options.settings, accepted=accepted.find(Path.cwd()))
 
 
-def plan_of(options: argparse.Namespace, command: str, kind: "type[_Plan]", **more: Any) -> "_Plan":
-    """Return how the processes run that a command starts; `command`: its usage, for a message."""
+def plan_of(options: argparse.Namespace, command: str, **more: Any) -> "Plan":
+    """Return how the processes run that a command starts, whose files can be written.
+
+    `command`: its usage, for a message.
+    """
+    from ..process.plan import Plan
+
+    for name in ("json", "markdown"):
+        if file := vars(options).get(name):
+            check_writable(file)
     typed, build = options.typed, options.build
     repeated = {"--effect": typed.get("effect"), "--build": build, "--plant": typed.get("plant")}
     words = [word for pair in repeated.items() if pair[1] for word in pair]
-    return kind(
+    return Plan(
         arguments=tuple(suite(options.rest, command)),
         defaults=from_settings(options.settings),
         folder=Path.cwd(),

@@ -43,8 +43,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _two_sides(options: argparse.Namespace) -> int:
-    from ..drive.result import of_runs
-    from ..drive.runs import check_alike
+    from ..drive import runs
     from ..ground.environment import WHAT
     from ..show import causes, markdown, verdicts, wording
     from ..show.lines import Note
@@ -55,9 +54,9 @@ def _two_sides(options: argparse.Namespace) -> int:
     head, base = ([run_file.read(Path(file)) for file in side] for side in (options.rest, options.base))
     common.say_left_out((run.path, run.left_out) for run in (*base, *head))
     for side in (base, head):
-        check_alike(side, WHAT, "not of the versions of", "give runs of one version on each side")
+        runs.check_alike(side, WHAT, "not of the versions of", "give runs of one version on each side")
     effect = options.typed.get("effect")
-    result = of_runs(base, head, common.thresholds_of(options), ("--effect", effect) if effect else ())
+    result = runs.result(base, head, common.thresholds_of(options), ("--effect", effect) if effect else ())
     found = result.comparison
     if not found.rows:
         raise UsageError("these files contain no benchmarks")

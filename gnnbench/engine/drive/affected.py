@@ -17,8 +17,8 @@ from ..process.variants.collected import Suite
 from ..process.variants.prepare import Prepared
 from ..store import left_out
 from .inspecting import Inspecting
-from .result import Side
-from .settle import settle
+from .result import Result, Side
+from .settle import settled
 
 FORMAT_VERSION = 1
 
@@ -43,9 +43,8 @@ class AffectedResult:
             Compared(name, Judgement("undecided", "not timed"), None, memory=row.memory, results=row.results)
             for name, row in self.benchmarks.items()
         ]
-        sides = self.base.revision, self.head.revision
-        settled, _ = settle(Comparison(rows), thresholds, sides)
-        return [row.fullname for row in settled.rows if row.is_worse or row.fullname in self.failing]
+        found = settled(Result("ab", self.base, self.head, Comparison(rows), thresholds))
+        return [row.fullname for row in found.rows if row.is_worse or row.fullname in self.failing]
 
     def named(self, status: Status) -> dict[str, Inspections]:
         """Return the benchmarks with a status."""

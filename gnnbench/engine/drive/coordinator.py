@@ -3,7 +3,7 @@
 import math
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -95,29 +95,6 @@ def run(base: Prepared, head: Prepared, plan: Plan, watcher: Listener) -> Result
         state.schedule.needed_seconds,
         control=state.control,
     )
-
-
-@dataclass(frozen=True)
-class Planned:
-    """What a run would do, as far as it is known without a process."""
-
-    known: int
-    """Number of benchmarks that run the same code."""
-    left: Sequence[str]
-    """The others, which would be inspected; empty, with no known ones: the benchmarks are unknown, too."""
-    why: Sequence[str]
-    """Lines on why they would be."""
-    seconds: float | None
-    """How long their inspection took last time. None if it is not known."""
-
-
-def planned(base: Prepared, head: Prepared, plan: Plan, watcher: Listener) -> Planned:
-    """Return what `run` would inspect, see there."""
-    with Pairs(plan, watcher) as pairs:
-        inspecting = _Run(Terms(base, head), plan, watcher, pairs).inspecting
-        known = inspecting.take_known()
-    remaining = [trial.name for trial in inspecting.remaining]
-    return Planned(inspecting.known, remaining, known.why, known.seconds)
 
 
 class _Run:

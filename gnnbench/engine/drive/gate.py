@@ -23,9 +23,8 @@ from ..store import left_out, run_file
 from ..store.baseline import Record
 from ..store.run_file import RunFile
 from . import coordinator, runs
-from .repeat import Repeat
 from .result import Result, Side
-from .settle import Revision, settle
+from .settle import settled
 
 _FIRST_AGAIN = 100
 """Number before that of the first process that times again; the processes of a record have smaller ones."""
@@ -41,8 +40,6 @@ class Base:
 
     title: str
     """`record 0001`, or the variant as the user typed it."""
-    against: str
-    """The same, as it is saved: `0001`."""
     variant: Variant | None = None
     """Its code. None if it is a record whose code is not built again."""
     runs: Sequence[RunFile] = ()
@@ -54,38 +51,8 @@ class Base:
 def base_of(source: Record | Variant) -> Base:
     """Return a record or a variant as a base."""
     if isinstance(source, Variant):
-        return Base(source.text, source.text, source)
-    return Base(f"record {source.id}", source.id, None, source.read(), source.environment)
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What a run file has of a benchmark that was compared."""
-
-    row: Compared
-    against: str | None = None
-    """The number of the record, or the variant. None if the record does not have it."""
-    in_turns: bool = False
-    """Whether it was timed interleaved with the base, so that processes are pairs."""
-    base: Revision = field(default_factory=Revision)
-
-
-@dataclass(frozen=True)
-class Turns:
-    """How benchmarks were timed in turns with a base."""
-
-    against: str
-    base: Side
-    seconds: float | None
-    repeat: Repeat | None = None
-
-
-@dataclass(frozen=True)
-class Terms:
-    """How the benchmarks of a run were judged."""
-
-    thresholds: Thresholds
-    turns: tuple[Turns, ...] = ()
+        return Base(source.text, source)
+    return Base(f"record {source.id}", None, source.read(), source.environment)
 
 
 @dataclass
@@ -109,7 +76,7 @@ class Judging:
     """What differs between the base and the session, a line."""
     lines: list[str] = field(default_factory=list)
     """What the verdicts are based on."""
-    result: Result | None = None
+    timed: Result | None = None
     """What came out in turns. None if nothing was timed so, or the base cannot be built or run."""
     in_turns: dict[str, Compared] = field(default_factory=dict)
     """The verdicts of it that count, by id."""
@@ -156,7 +123,24 @@ class Judging:
     @property
     def is_interrupted(self) -> bool:
         """Whether timing in turns was interrupted."""
-        return bool(self.result and self.result.interrupted)
+        return bool(self.timed and self.timed.interrupted)
+
+    @property
+    def result(self) -> Result:
+        """The comparison as it is saved."""
+        base = replace(Side.of_runs(self.base.runs), text=self.base.title, files=())
+        if not self.base.runs:
+            base = self.timed.base if self.timed else Side(self.base.title)
+        return Result(
+            "compare",
+            base,
+            replace(Side.of_runs([self.head]), text="this run", files=()),
+            self.comparison,
+            self.thresholds,
+            seconds=self.timed.seconds if self.timed else None,
+            shard=str(self.head.shard) if self.head.shard else None,
+            repeat=self.timed.repeat if self.timed else None,
+        )
 
     def unknown(self, excused: Collection[str], recorded: Callable[[Collection[str]], str]) -> str:
         """Return a line if what is new and has no verdict may be slower; empty if not.
@@ -213,7 +197,7 @@ class Judging:
 
     def take(self, result: Result) -> None:
         """Take what came out in turns, except verdicts on other code than the record's."""
-        self.result = result
+        self.timed = result
         before = {row.fullname: row for row in self.comparison.rows}
         refused: dict[str, list[str]] = {}
         for row in result.rows:
@@ -238,32 +222,9 @@ class Judging:
         if self.is_comparable and self.confirm:
             rows = [replace(row, judgement=confirmed(row.judgement, self.confirm)) for row in rows]
         self.comparison = Comparison([self.in_turns.get(row.fullname) or row for row in rows])
-        sides = self._revision, Revision.of_runs([self.head])
-        self.comparison, lines = settle(self.comparison, self.thresholds, sides)
-        self.lines.extend(lines)
-
-    def against(self, name: str) -> str | None:
-        """Return what a benchmark was compared with. None if the record does not have it."""
-        if self.base.runs and name not in self.recorded and name not in self.in_turns:
-            return None
-        return self.base.against
-
-    def repeat(self, names: Collection[str]) -> Repeat | None:
-        """Return what commands need that time benchmarks again. None if they were not timed in turns."""
-        is_timed = all(name in self.in_turns for name in names)
-        return self.result.repeat if self.result and is_timed else None
-
-    def saved(self, row: Compared) -> Verdict:
-        """Return what the run file has of a benchmark."""
-        name = row.fullname
-        return Verdict(row, self.against(name), name in self.in_turns, self._revision)
-
-    @property
-    def terms(self) -> Terms:
-        """What the run file has of the whole comparison."""
-        result = self.result
-        turns = (Turns(self.base.against, result.base, result.seconds, result.repeat),) if result else ()
-        return Terms(self.thresholds, turns)
+        found = settled(self.result)
+        self.comparison = found.comparison
+        self.lines.extend(found.notes)
 
     def _is_open(self, row: Compared) -> bool:
         """Return whether a benchmark has to be judged by time."""
@@ -313,13 +274,6 @@ class Judging:
         only = f"compared with the times of {self.base.title} only" if self.is_comparable else "not compared"
         if names:
             self.lines.append(f"{units.count(len(names), 'benchmark')} {only}: {reason}")
-
-    @property
-    def _revision(self) -> Revision:
-        """The commits of the base."""
-        if self.base.runs:
-            return Revision.of_runs(self.base.runs)
-        return self.result.base.revision if self.result else Revision()
 
 
 def _timed_again(names: Collection[str], plan: Plan, processes: int, watcher: Listener) -> list[RunFile]:

@@ -118,9 +118,9 @@ def _runs(contents: Sequence[dict[str, Any]]) -> dict[str, Any]:
     # These fields are valid for one shard only.
     of_shard = ("shard", "not_default", "benchmarks_seconds", "timing_seconds")
     ours = {name: value for name, value in first["gnnbench"].items() if name not in of_shard}
-    if terms := [compared for content in contents if (compared := content["gnnbench"].get("compared"))]:
-        level = _level([compared["thresholds"]["family_level"] for compared in terms])
-        ours["compared"] = {**terms[0], "thresholds": {**terms[0]["thresholds"], "family_level": level}}
+    saved = [compared for content in contents if (compared := content["gnnbench"].get("compared"))]
+    if saved:
+        ours["compared"] = codec.encode(_joined([codec.decode(compared, Result) for compared in saved]))
     ours["incomplete"] = [entry for content in contents for entry in content["gnnbench"]["incomplete"]]
     benchmarks = [entry for content in contents for entry in content["benchmarks"]]
     return {**first, "benchmarks": benchmarks, "gnnbench": ours}

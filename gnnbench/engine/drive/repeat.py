@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -19,7 +19,7 @@ from ..process.variants.variant import WORKING_TREE, Variant
 from ..store.run_file import RunFile
 
 MOST_IDS = 5
-"""Most ids, files or functions in a command."""
+"""Most ids or files in a command."""
 _Part = TypeVar("_Part", bound=VariantPart)
 
 
@@ -53,9 +53,9 @@ class Repeat:
     rootdir: str = "."
     """The folder in which ids of tests begin, relative to the command's."""
 
-    def commands(self, names: Sequence[str], known: Collection[str] = ()) -> Commands:
-        """Return the commands for benchmarks; `known`: all that pytest's arguments select, if known."""
-        words, count = self._selected(names, known)
+    def commands(self, names: Sequence[str]) -> Commands:
+        """Return the commands for benchmarks."""
+        words, count = self._selected(names)
         ab, bisect = (
             shlex.join(["gnnbench", command, *sides, *self.options, "--", *words])
             for command, sides in (("ab", (self.base, self.head)), ("bisect", self.ends or ()))
@@ -64,17 +64,17 @@ class Repeat:
         return Commands(ab, bisect if is_in_commits else None, count)
 
     def arguments(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return the arguments of pytest that select benchmarks."""
+        """Return the arguments of pytest that select benchmarks or files."""
         return (*self.pytest, *map(self._typed, names))
 
-    def _selected(self, names: Sequence[str], known: Collection[str]) -> tuple[list[str], int]:
-        """Return pytest's arguments, and how many of the benchmarks they select."""
-        if self.places and set(names) == set(known):
-            return [*self.pytest, *self.places], len(names)
-        nodes = names if len(names) <= MOST_IDS else _nodes(names, known)
-        if len(nodes) > MOST_IDS:
-            nodes = names = names[:MOST_IDS]
-        return [*self.pytest, *map(self._typed, nodes)], len(names)
+    def _selected(self, names: Sequence[str]) -> tuple[Sequence[str], int]:
+        """Return pytest's arguments, and how many of the benchmarks they select, maybe beside others."""
+        for nodes in (names, list(dict.fromkeys(name.partition("::")[0] for name in names))):
+            if len(nodes) <= MOST_IDS:
+                return self.arguments(nodes), len(names)
+        if self.places:
+            return (*self.pytest, *self.places), len(names)
+        return self.arguments(names[:MOST_IDS]), MOST_IDS
 
     def _typed(self, name: str) -> str:
         """Return an id or a file as the user would type it."""
@@ -134,22 +134,3 @@ def _package(side: Variant) -> str | None:
         return None
     requirement = PipRequirement(part.text)
     return None if requirement.extras or requirement.marker else requirement.name
-
-
-def _nodes(names: Sequence[str], known: Collection[str]) -> list[str]:
-    """Return files, functions and ids that select benchmarks, but no other known one."""
-    chosen, remaining = [], dict.fromkeys(names)
-    for node_of in (_file, _function):
-        others = {node_of(name) for name in set(known).difference(names)}
-        nodes = [node for node in dict.fromkeys(map(node_of, remaining)) if known and node not in others]
-        chosen += nodes
-        remaining = {name: None for name in remaining if node_of(name) not in nodes}
-    return [*chosen, *remaining]
-
-
-def _file(name: str) -> str:
-    return name.partition("::")[0]
-
-
-def _function(name: str) -> str:
-    return name.partition("[")[0]

@@ -13,11 +13,10 @@ from ..ground.environment import Environment
 from ..judge.comparison import Compared, Comparison
 from ..judge.control import Control
 from ..judge.verdict import Thresholds
+from ..measure.sources import CALLERS_TREE
 from ..process.variants.prepare import Prepared
 from ..store.run_file import RunFile
-from . import repeat, runs
 from .repeat import Repeat
-from .settle import Revision, settle
 
 FORMAT_VERSION = 1
 _REMEDY = "save it again with gnnbench ab --json or gnnbench compare --json"
@@ -53,15 +52,14 @@ class Side:
 
     @classmethod
     def of_runs(cls, runs: Sequence[RunFile]) -> Self:
-        """Return the side that run files are."""
-        revision = Revision.of_runs(runs)
+        """Return the side that run files are; a file that does not say its commit makes it unknown."""
+        every = (run.sources.trees if run.sources else () for run in runs)
+        trees = [next((tree for tree in trees if tree.path == CALLERS_TREE), None) for trees in every]
+        commits = [tree and tree.commit for tree in trees]
+        distinct = tuple(dict.fromkeys(commit for commit in commits if commit)) if all(commits) else ()
+        is_dirty = any(tree and tree.dirty for tree in trees)
         files = tuple(str(run.path) for run in runs)
-        return cls(units.count(len(runs), "run"), revision.commits, revision.dirty, files=files)
-
-    @property
-    def revision(self) -> Revision:
-        """Its commits."""
-        return Revision(self.commits, self.dirty)
+        return cls(units.count(len(runs), "run"), distinct, is_dirty, files=files)
 
     @property
     def title(self) -> str:
@@ -109,12 +107,6 @@ class Result:
         """Whether other programs used much CPU time meanwhile."""
         return (self.contention_share or 0.0) > CONTENDED
 
-    def settled(self) -> Self:
-        """Return the result with what is accepted and ignored, and notes on that."""
-        sides = self.base.revision, self.head.revision
-        comparison, lines = settle(self.comparison, self.thresholds, sides)
-        return replace(self, comparison=comparison, notes=(*self.notes, *lines))
-
     def all_notes(self) -> tuple[str, ...]:
         """Return what is missing, how busy the machine was, the notes, and what the run could detect."""
         part = f"only a part of the benchmarks: shard {self.shard}" if self.shard else ""
@@ -146,18 +138,6 @@ class Result:
         threads = self.environment.threads if self.environment else 1
         hint = "; with OMP_NUM_THREADS=1 CPU time decides" if threads > 1 else ""
         return f"the machine was busy: other programs used {used} of its CPU time, maybe why {whose}{hint}"
-
-
-def of_runs(
-    base: Sequence[RunFile],
-    head: Sequence[RunFile],
-    thresholds: Thresholds,
-    options: tuple[str, ...] = (),
-) -> Result:
-    """Compare the processes of two runs."""
-    judged, again = runs.compare(base, head, thresholds), repeat.of_runs(base[0], head[0], options)
-    sides = Side.of_runs(base), Side.of_runs(head)
-    return Result("compare", *sides, judged, thresholds, repeat=again).settled()
 
 
 def kind(content: Any) -> Kind | None:

@@ -18,6 +18,9 @@ from ..measure.fingerprint.difference import Difference
 from ..measure.fingerprint.fingerprint import Fingerprint
 from ..store.benchmark import Benchmark
 from ..store.run_file import RunFile
+from . import repeat
+from .result import Result, Side
+from .settle import settled
 
 _FAR, _FAR_ALONE = 2.0, 5.0
 """Times of the same code are not this many times apart: their interval, or the ratio where there is none. A
@@ -83,6 +86,18 @@ def compare(
             if name in shown
         ]
     )
+
+
+def result(
+    base: Sequence[RunFile],
+    head: Sequence[RunFile],
+    thresholds: Thresholds,
+    options: tuple[str, ...] = (),
+) -> Result:
+    """Compare the processes of two runs."""
+    sides = Side.of_runs(base), Side.of_runs(head)
+    again = repeat.of_runs(base[0], head[0], options)
+    return settled(Result("compare", *sides, compare(base, head, thresholds), thresholds, repeat=again))
 
 
 def _is_far(judgement: Judgement) -> bool:

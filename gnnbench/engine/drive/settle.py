@@ -1,9 +1,8 @@
 """The one place where verdicts are excused: by accepted slowdowns, and by rules that ignore a benchmark."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Self
+from collections.abc import Sequence
+from dataclasses import replace
 
 from ..ground import git, units
 from ..ground.settings import Settings
@@ -12,100 +11,62 @@ from ..judge.allowed import Allowed
 from ..judge.comparison import Agreement, Compared, Comparison
 from ..judge.memory import LEAST_BYTES, MOST_SHARE, MemoryChange, differs
 from ..judge.verdict import Reason, Thresholds
-from ..measure.sources import CALLERS_TREE
 from ..process.variants.prepare import Prepared
 from ..store.accepted import entries_at
-from ..store.run_file import RunFile
+from .result import Result, Side
 
-
-@dataclass(frozen=True)
-class Revision:
-    """The commits of one side."""
-
-    commits: tuple[str, ...] = ()
-    """Empty if unknown. Several: its processes ran different ones."""
-    dirty: bool = False
-    """Whether tracked files differed from a commit."""
-
-    @classmethod
-    def of(cls, side: Prepared) -> Self:
-        """Return the revision of a variant."""
-        return cls((side.commit,) if side.commit else (), side.dirty)
-
-    @classmethod
-    def of_runs(cls, runs: Iterable[RunFile]) -> Self:
-        """Return the revision of run files; a file that does not say its commit makes it unknown."""
-        trees = [
-            next((tree for tree in run.sources.trees if tree.path == CALLERS_TREE), None)
-            if run.sources
-            else None
-            for run in runs
-        ]
-        commits = [tree and tree.commit for tree in trees]
-        distinct = tuple(dict.fromkeys(commit for commit in commits if commit))
-        return cls(distinct if all(commits) else (), any(tree and tree.dirty for tree in trees))
-
-
-Sides = tuple[Revision, Revision]
 _FILE = FILE.as_posix()
 _NAMED = 3
 """Most entries that a line names."""
 _ACCEPTED = "accepted: "
 _FAILING = ("slower", "undecided", "incomparable")
 """What fails a benchmark, with --strict or without."""
-_LINES = {
-    "ended": "ended, because the base already contains what was accepted: {entries}",
-    "unknown": "not accepted, because it is unknown whether the base contains it: {entries}; "
-    "results must name their commits, and git must have the base's (git fetch --unshallow)",
-}
+_UNKNOWN = (
+    "not accepted, because it is unknown whether the base contains it: {entries}; "
+    "results must name their commits, and git must have the base's (git fetch --unshallow)"
+)
 
 
-def settle(comparison: Comparison, thresholds: Thresholds, sides: Sides) -> tuple[Comparison, list[str]]:
-    """Return the verdicts with what is accepted and ignored, and lines on entries that matter otherwise.
+def settled(found: Result) -> Result:
+    """Return a result with what is accepted and ignored, and a note on entries of unknown bases, if any.
 
     What is *slower* within the accepted slowdowns in force becomes *accepted*. What a rule of the settings
     ignores never fails: its reason names the rule, and the verdict without it.
     """
+    thresholds = found.thresholds
     rows: list[Compared] = []
-    lines: list[str] = []
-    states = _by_state(thresholds.accepted, *sides)
-    for raw in comparison.rows:
-        limits = thresholds.of(raw.fullname)
-        entries = [entry for entry in states["in force"] if entry.benchmark == raw.fullname]
-        row = _refusing(_ignoring(_accepting(raw, entries, limits), thresholds.rules))
-        rows.append(row)
-        lines.extend(_recovered(row, entries, limits))
+    every, unknown = _divided(thresholds.accepted, found.base, found.head)
+    for row in found.rows:
+        entries = [entry for entry in every if entry.benchmark == row.fullname]
+        accepting = _accepting(row, entries, thresholds.of(row.fullname))
+        rows.append(_refusing(_ignoring(accepting, thresholds.rules)))
     names = {row.fullname for row in rows}
-    for state, text in _LINES.items():
-        if places := [entry.place for entry in states[state] if entry.benchmark in names]:
-            lines.append(text.format(entries=f"{units.listed(places, _NAMED)} of {_FILE}"))
-    return replace(comparison, rows=rows), lines
+    places = [entry.place for entry in unknown if entry.benchmark in names]
+    lines = [_UNKNOWN.format(entries=f"{units.listed(places, _NAMED)} of {_FILE}")] if places else []
+    return replace(found, comparison=Comparison(rows), notes=(*found.notes, *lines))
 
 
-def in_force(accepted: Accepted, sides: Sides, benchmark: str) -> list[Entry]:
+def in_force(accepted: Accepted, base: Side, head: Side, benchmark: str) -> list[Entry]:
     """Return the entries of a benchmark that the file has at the head, and does not have yet at the base."""
-    return [entry for entry in _by_state(accepted, *sides)["in force"] if entry.benchmark == benchmark]
+    return [entry for entry in _divided(accepted, base, head)[0] if entry.benchmark == benchmark]
 
 
-def _by_state(accepted: Accepted, base: Revision, head: Revision) -> Mapping[str, Sequence[Entry]]:
-    """Return the entries between two sides: those in force, those that ended, and those of unknown bases."""
-    states: dict[str, list[Entry]] = {"in force": [], "ended": [], "unknown": []}
+def _divided(accepted: Accepted, base: Side, head: Side) -> tuple[list[Entry], list[Entry]]:
+    """Return the entries between two sides: those in force, and those of unknown bases."""
     if not accepted.entries:
-        return states
+        return [], []
     here = git.commit(accepted.folder)  # which has the file as it is now
     before = [entries_at(accepted.file, commit) for commit in base.commits] or [None]
     after = [entries_at(accepted.file, commit) or () for commit in head.commits if commit != here]
-    for entry in accepted.entries:
-        if all(entry in entries for entries in after):
-            is_ended = any(entry in entries for entries in before if entries)
-            states["ended" if is_ended else "unknown" if None in before else "in force"].append(entry)
-    return states
+    ended = [entry for entries in before for entry in entries or ()]
+    found = [row for row in accepted.entries if row not in ended and all(row in entries for entries in after)]
+    return ([], found) if None in before else (found, [])
 
 
 def allowed(accepted: Accepted, base: Prepared, head: Prepared) -> dict[str, Allowed]:
     """Return how much slower benchmarks may be, of those for which an accepted slowdown is in force."""
     entries: dict[str, list[Entry]] = defaultdict(list)
-    for entry in _by_state(accepted, Revision.of(base), Revision.of(head))["in force"]:
+    for entry in _divided(accepted, Side.of(base), Side.of(head))[0]:
         entries[entry.benchmark].append(entry)
     return {name: limit for name, its in entries.items() if (limit := Allowed.of(its))}
 
@@ -175,21 +136,3 @@ def _refusing(row: Compared) -> Compared:
     untimed = "" if before.reason == row.results.reason else untimed
     reason = f"{code.value}: {row.results.reason}{untimed}"
     return replace(row, judgement=replace(before, verdict="incomparable", reason=reason, code=code))
-
-
-def _recovered(row: Compared, entries: Sequence[Entry], thresholds: Thresholds) -> Iterator[str]:
-    """Return lines on entries in force that a benchmark does not need any more."""
-    judgement, limit = row.judgement, row.allowed
-    if limit and limit.is_recovered(judgement, thresholds):
-        now = "it runs the same code as the base" if judgement.same_code else units.ratio(judgement.ratio)
-        where = " and ".join(f"entry {entry.number}" for entry in entries if entry.slows)
-        was = f"is not as slow as accepted any more ({now}, accepted {units.ratio(limit.ratio)})"
-        yield f"{row.fullname} {was}: remove {where} of {_FILE}"
-    if row.results and row.results.status in ("equal", "close") and not row.results.only_repeated:
-        for entry in entries:
-            if entry.result:
-                yield f"{row.fullname} has the base's result again: remove result of {entry.place} of {_FILE}"
-    parts = [f"{'more_bytes of ' * entry.slows}entry {entry.number}" for entry in entries if entry.more_bytes]
-    if parts and row.memory and not row.memory.is_more:
-        where = " and ".join(parts)
-        yield f"{row.fullname} does not need more memory any more: remove {where} of {_FILE}"

@@ -5,7 +5,7 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -15,8 +15,6 @@ from filelock import FileLock
 from .errors import UsageError
 
 CACHE_VARIABLE = "GNNBENCH_CACHE"
-UNFINISHED = ".unfinished-"
-"""Beginning of the names of folders that exist while something is being saved."""
 _SCRATCH = "gnnbench-run-"
 _LEAST_BYTES = 2**16
 
@@ -193,32 +191,6 @@ def check_room(folder: Path) -> None:
 def no_room(folder: Path, why: str) -> UsageError:
     """Return the error for a temporary folder that is full."""
     return UsageError(f"the temporary folder {folder} cannot be written ({why}); set TMPDIR to another")
-
-
-@contextmanager
-def next_number(folder: Path, last: Callable[[], int]) -> Iterator[tuple[int, Path]]:
-    """Reserve the number after the last one, and make an empty folder for it, while the context lasts.
-
-    No other process gets the same number: the name of the folder has it. Unlike the file of a lock, it does
-    not stay in a folder that users add to their repository. If a process is killed, its number is left out.
-    """
-    number = 0
-    while True:
-        number = max(last(), number) + 1
-        draft = folder / f"{UNFINISHED}{number:04}"
-        try:
-            draft.mkdir()
-        except FileExistsError:  # another process has it
-            continue
-        if last() < number:
-            break
-        with suppress(FileNotFoundError):  # the one who has saved under this number since may have removed it
-            draft.rmdir()
-    try:
-        yield number, draft
-    finally:
-        with suppress(FileNotFoundError):  # it may have been renamed
-            shutil.rmtree(draft)
 
 
 def remove(path: Path) -> None:

@@ -61,13 +61,6 @@ class Allowed:
         within = judgement.own_high is not None and judgement.own_high < self.ratio * (1 + thresholds.effect)
         return within or self.is_exceeded(judgement, thresholds)
 
-    def is_recovered(self, judgement: Judgement, thresholds: Thresholds) -> bool:
-        """Tell whether a benchmark is clearly less slow than this."""
-        if judgement.same_code or judgement.low is None:
-            return judgement.same_code
-        ratio, _, high = self.beyond(judgement)
-        return high < 1 and ratio <= 1 / (1 + thresholds.effect)
-
     def notes(self, judgement: Judgement) -> tuple[str, ...]:
         """Return the notes of verdict tables on what is accepted, and on what is more than that."""
         reasons = "; ".join(self.reasons)

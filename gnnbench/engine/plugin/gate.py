@@ -104,9 +104,9 @@ class Gate:
 
     @pytest.hookimpl(trylast=True)
     def pytest_benchmark_update_json(self, output_json: dict[str, Any]) -> None:
-        """Add the thresholds and the turns to the run file."""
+        """Add the verdicts to the run file."""
         if self._judged and "gnnbench" in output_json:
-            output_json["gnnbench"]["compared"] = codec.encode(self._judged.terms)
+            output_json["gnnbench"]["compared"] = codec.encode(self._judged.result)
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
@@ -115,11 +115,10 @@ class Gate:
             terminalreporter.ensure_newline()
             for line in judged.differences:
                 writing.say(terminalreporter, line)
-            if rows := judged.comparison.rows:
-                is_whole = not options_of(self._config).shard
-                explained = causes.explained(rows, judged.repeat, whole=is_whole)
+            if judged.comparison.rows:
+                explained = causes.of_result(judged.result)
                 verbose = terminalreporter.verbosity > 0
-                document = verdicts.document(judged.comparison, explained, judged.result, verbose=verbose)
+                document = verdicts.document(judged.comparison, explained, judged.timed, verbose=verbose)
                 writer = console.Terminal(colour=terminalreporter.hasmarkup)
                 terminalreporter.write(writer.write(document))
         for note in self._lines:
@@ -204,8 +203,8 @@ class Gate:
         with Progress(write=self._write) as progress:
             judged.run(plan, config.rootpath, progress, passed)
         self._lines.extend(map(Note, judged.lines))
-        if judged.result:
-            self._lines.extend(self._in_turns(judged, judged.result))
+        if judged.timed:
+            self._lines.extend(self._in_turns(judged, judged.timed))
         if unknown := judged.unknown(failed, lambda names: records.known(config, names)):
             self._failures.append(Note(f"{unknown}; if meant, record again", records.how_to_record(config)))
         self._lines.extend(map(Note, wording.result(judged.comparison).splitlines()))
@@ -249,13 +248,10 @@ class Gate:
             lines.append(Note(f"{text}: {missing.text}", missing.command) if missing else Note(text))
 
     def _report(self, judged: Judging, *, strict: bool) -> None:
-        """Fail what is worse, or with `strict` not decided, and keep each verdict in the run file."""
+        """Fail what is worse, or with `strict` not decided."""
         unsure = ("undecided", "incomparable") if strict else ()
         tests = {item.nodeid: reports for item, reports in self._withheld.tests.items()}
-        timed = records.timed(self._config)
         for row in judged.comparison.rows:
-            if row.fullname in timed:
-                timed[row.fullname]["gnnbench"]["comparison"] = codec.encode(judged.saved(row))
             if not row.is_worse and row.judgement.verdict not in unsure:
                 continue
             sentence = self._sentence(judged, row)
@@ -267,14 +263,9 @@ class Gate:
 
     def _sentence(self, judged: Judging, row: Compared) -> Note:
         """Return the verdict on a benchmark, its reason, and how to repeat it, on one line."""
-        name = row.fullname
-        text = wording.sentence(row, in_turns=name in judged.in_turns)
-        if judged.against(name):
-            text += f" [{judged.base.title}]"
-        if repeat := judged.repeat([name]):
-            is_part = options_of(self._config).shard
-            whole = () if is_part else [row.fullname for row in judged.comparison.rows]
-            return Note(f"{text}; repeat", repeat.commands([name], whole).ab)
+        text, result = f"{wording.sentence(row)} [{judged.base.title}]", judged.result
+        if result.repeat and row.counts:
+            return Note(f"{text}; repeat", result.repeat.commands([row.fullname]).ab)
         return Note(text)
 
 

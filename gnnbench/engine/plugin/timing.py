@@ -89,8 +89,12 @@ class Timing:
 
     def part(self) -> dict[str, Any]:
         """Return the fields of the run file that say what was measured, and where."""
-        parts = {"environment": here(self._config), "sources": self.sources()}
-        return {"version": FORMAT_VERSION, **codec.encode(parts)}
+        parts, shard = (
+            {"environment": here(self._config), "sources": self.sources()},
+            options_of(self._config).shard,
+        )
+        of_shard = {"shard": str(shard)} if shard else {}
+        return {"version": FORMAT_VERSION, **codec.encode(parts), **of_shard}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pycollect_makemodule(self, module_path: Path) -> None:
@@ -219,7 +223,7 @@ class Timing:
     ) -> Generator[None]:
         """Add the environment and the interrupted benchmarks; write numbers that JSON lacks as texts."""
         if self.kept.used or config.getoption("gnn_shard"):
-            shard, not_default = options_of(config).shard, selection.left_out(config)
+            not_default = selection.left_out(config)
             output_json["gnnbench"] = {
                 **self.part(),
                 "incomplete": self.kept.incomplete,
@@ -227,7 +231,6 @@ class Timing:
                 "benchmarks_seconds": self._seconds,
                 "timing_seconds": self.kept.timing_seconds,
                 **({"not_default": sorted(not_default)} if not_default else {}),
-                **({"shard": str(shard)} if shard else {}),
             }
         yield
         output_json |= json.loads(safe_dumps(output_json), parse_constant=json_io.NAMES.__getitem__)

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..ground import codec
 from ..ground.codec import PositiveCount
 from ..ground.environment import Environment
-from ..ground.files import next_number
 from .findings import Finding
 
 FILE = "profile.json"
@@ -47,14 +47,13 @@ def new(root: Path, name: str) -> Iterator[tuple[Path, Path]]:
     """Yield a folder for a new profile, and the numbered one that it becomes unless there is an error."""
     parent = root / (re.sub(r"[^A-Za-z0-9._@+=-]+", "_", name).strip("._")[:_LONGEST_NAME] or "_")
     parent.mkdir(parents=True, exist_ok=True)
-
-    def last() -> int:
-        return max((int(path.name) for path in parent.glob("[0-9]*")), default=0)
-
+    number = max((int(path.name) for path in parent.glob("[0-9]*")), default=0) + 1
+    folder = parent / f"{number:04}"
     try:
-        with next_number(parent, last) as (number, draft):
-            yield draft, parent / f"{number:04}"
-            draft.rename(parent / f"{number:04}")
+        with TemporaryDirectory(dir=parent, prefix=".unfinished-", ignore_cleanup_errors=True) as draft:
+            yield Path(draft), folder
+            Path(draft).chmod(0o755)
+            Path(draft).rename(folder)
     finally:
         with suppress(OSError):
             parent.rmdir()  # fails if it has a profile

@@ -1,7 +1,7 @@
 """What slower benchmarks have in common, in words, and the commands that go on from there."""
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -22,8 +22,6 @@ BENCHMARKS = 8
 """Benchmarks that are named."""
 
 _ORDER = (*CHANGED, "undecided", "incomparable", "ignored", "same")
-RepeatOf = Callable[[Sequence[str]], Repeat | None]
-"""Returns how the benchmarks with these ids were compared; None: no command does that again."""
 
 
 @dataclass(frozen=True)
@@ -65,18 +63,12 @@ class Explained:
         ]
 
 
-def explained(rows: Collection[Compared], repeat: RepeatOf, *, whole: bool = True) -> list[Explained]:
-    """Return the causes to show, those of most benchmarks first; `whole`: of all benchmarks of the places."""
-    known = [row.fullname for row in rows] if whole else []
-    return [
-        Explained(one, _commands([row.fullname for row in one.rows], repeat, known))
-        for one in causes.causes(rows)[:_MOST_CAUSES]
-    ]
-
-
 def of_result(found: Result) -> list[Explained]:
-    """Return the causes to show of a result."""
-    return explained(found.rows, lambda _: found.repeat, whole=found.shard is None)
+    """Return the causes to show of a result, those of most benchmarks first."""
+    return [
+        Explained(one, _commands([row.fullname for row in one.rows], found.repeat))
+        for one in causes.causes(found.rows)[:_MOST_CAUSES]
+    ]
 
 
 def counting(found: Result) -> Note | None:
@@ -86,7 +78,7 @@ def counting(found: Result) -> Note | None:
     if not names or not found.repeat:
         return None
     how = replace(found.repeat, options=(*found.repeat.options, "--instructions"))
-    commands = how.commands(names, [row.fullname for row in found.rows])
+    commands = how.commands(names)
     return Note(f"count the instructions of {units.count(commands.count, 'benchmark')}", commands.ab)
 
 
@@ -108,11 +100,10 @@ def ranked(rows: Iterable[Compared], shown: Sequence[Explained]) -> list[Compare
     return sorted(rows, key=rank)
 
 
-def _commands(names: Sequence[str], repeat: RepeatOf, known: Collection[str]) -> tuple[Note, ...]:
-    how = repeat(names)
+def _commands(names: Sequence[str], how: Repeat | None) -> tuple[Note, ...]:
     if how is None:
         return ()
-    found = how.commands(names, known)
+    found = how.commands(names)
     of = f" {found.count} of {len(names)}" if found.count < len(names) else ""
     commands = [Note(f"repeat{of}", found.ab)]
     if found.bisect and how.ends:

@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..drive import result
-from ..drive.gate import Terms, Verdict
-from ..drive.result import Result, Side, of_runs
-from ..ground import codec, json_io, units
+from ..drive import result, runs
+from ..drive.result import Result, Side
+from ..ground import json_io, units
 from ..ground.environment import Environment
 from ..ground.errors import UsageError
 from ..ground.files import distinct
-from ..judge.comparison import Compared, Comparison
+from ..judge.comparison import Compared
 from ..judge.verdict import Thresholds
 from ..store import run_file
 from ..store.benchmark import Benchmark
@@ -94,29 +93,13 @@ def _benchmarks(
 
 
 def _against(run: RunFile, base: Sequence[RunFile], thresholds: Thresholds) -> Result:
-    found = of_runs(base, [run], thresholds)
+    found = runs.result(base, [run], thresholds)
     return replace(found, head=_ITSELF, shard=str(run.shard) if run.shard else None)
 
 
 def _saved(run: RunFile) -> Result | None:
     """Return the verdicts of `--benchmark-compare` in a run file. Returns None if it has none."""
-    saved = filter(None, (row.part.comparison for row in run.benchmarks.values()))
-    found = [codec.decode(verdict, Verdict) for verdict in saved]
-    if not found:
-        return None
-    terms = codec.decode(run.part.compared, Terms)
-    records = sorted({one.against for one in found if one.against})
-    commits = tuple(dict.fromkeys(commit for one in found for commit in one.base.commits))
-    base = Side(f"record {', '.join(records)}" if records else "other runs", commits)
-    return Result(
-        "compare",
-        base,
-        _ITSELF,
-        Comparison([one.row for one in found]),
-        terms.thresholds,
-        shard=str(run.shard) if run.shard else None,
-        repeat=terms.turns[0].repeat if terms.turns else None,
-    )
+    return replace(result.parse(run.path, run.part.compared), head=_ITSELF) if run.part.compared else None
 
 
 def environment_facts(environment: Environment | None) -> tuple[tuple[str, str], ...]:

@@ -225,7 +225,7 @@ def result(found: Comparison, *, busy: bool = False) -> str:
     return "\n".join((*lines, count(found.rows)))
 
 
-def sentence(row: Compared, *, in_turns: bool = False) -> str:
+def sentence(row: Compared) -> str:
     """Write a benchmark's verdict and its reason on one line."""
     found = row.judgement
     if row.has_other_result:
@@ -239,7 +239,7 @@ def sentence(row: Compared, *, in_turns: bool = False) -> str:
         text += f", {units.seconds(row.seconds)} now, {then} in the baseline"
     pairs = units.count(found.head_processes, "pair")
     processes = f"{found.base_processes} in the baseline, {found.head_processes} now"
-    text += f"; {found.reason}; {f'{pairs} of processes' if in_turns else f'processes: {processes}'}"
+    text += f"; {found.reason}; {f'{pairs} of processes' if row.counts else f'processes: {processes}'}"
     if (least := detectable(found)) is not None:
         text += f"; minimum detectable effect: {effect(least)}"
     of_memory = (*memory_notes(row.memory), *result_notes(row.results))

@@ -1,7 +1,8 @@
 """Accepted slowdowns and more memory: the file `baselines/accepted.toml`, read and written."""
 
+import json
 import tomllib
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
@@ -69,30 +70,17 @@ def _entry(file: Path, number: int, table: dict[str, Any]) -> Entry:
     return replace(entry, number=number)
 
 
-def write(old: Accepted, new: Sequence[Entry], replaced: Collection[int] = ()) -> None:
-    """Add entries to a file, and remove those with the numbers `replaced`; all else stays, comments too."""
-    import tomlkit
-
-    try:
-        text = old.file.read_text("utf-8")
-    except FileNotFoundError:
-        text = _HEADER
-    except OSError as error:
-        raise UsageError(f"{old.file} cannot be read: {error.strerror}") from None
-    document = tomlkit.parse(text)
-    if not document.get(_LIST):
-        document.pop(_LIST, None)
-        document.append(_LIST, tomlkit.aot())
-    tables = document[_LIST]
-    if not isinstance(tables, tomlkit.items.AoT):
-        raise UsageError(f"{old.file}: write each entry as a table [[{_LIST}]], not in brackets")
-    for number in sorted(replaced, reverse=True):
-        del tables[number - 1]
+def write(old: Accepted, new: Sequence[Entry]) -> None:
+    """Add entries at the end of a file."""
+    text = old.file.read_text("utf-8") if old.file.exists() else _HEADER
     for entry in new:
-        table = tomlkit.table()
+        text = f"{text.rstrip()}\n\n[[{_LIST}]]\n"
         for field in _FIELDS:
             if (value := getattr(entry, field.name)) != field.default:
-                table.add(field.name, round(value, _DIGITS) if isinstance(value, float) else value)
-        table.add(tomlkit.nl())
-        tables.append(table)
-    save(old.file, f"{tomlkit.dumps(document).rstrip()}\n")
+                value = round(value, _DIGITS) if isinstance(value, float) else value
+                text += f"{field.name} = {json.dumps(value, ensure_ascii=False)}\n"  # which is TOML, too
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        raise UsageError(f"{old.file}: write each entry as a table [[{_LIST}]], not in brackets") from None
+    save(old.file, text.lstrip())

@@ -7,22 +7,22 @@ import json
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..ground import codec, environment
+from ..ground import codec, environment, units
+from ..ground.cpu import CONTENDED
 from ..ground.environment import Environment
 from ..ground.errors import UsageError
-from ..ground.files import next_number, write_whole
-from . import benchmark, run_file
+from ..ground.files import save
+from . import benchmark, left_out, run_file
+from .parts import RecordPart
 from .run_file import RunFile
 
 FOLDER = Path("baselines") / "timings"
 
 _FILE = re.compile(r"(\d{4}_.+)_p[1-9]\d*\.json")
-_LAST_NUMBER = 9999
-"""pytest-benchmark's storage has numbers of four digits."""
 
 
 @dataclass(frozen=True)
@@ -79,39 +79,22 @@ class RecordStore:
         return min(rows, key=distance, default=(None, []))
 
     def save(self, contents: Sequence[dict[str, Any]], machine: str, name: str, reason: str) -> Record:
-        """Save the run files of several processes as the next record of their environment.
-
-        A record that is interrupted before its last file has a name is never used: each has their number.
-        """
+        """Save the run files of several processes as the next record of their environment."""
         here = codec.decode(contents[0]["gnnbench"]["environment"], Environment)
         folder = self.root / environment.name(here) / machine
+        number = max((int(record.id) for record in self.records(folder.parent.name)), default=0) + 1
+        _share_fingerprints(contents)
+        files = [folder / f"{number:04}_{name}_p{process}.json" for process in range(1, len(contents) + 1)]
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with next_number(folder, lambda: self._last_number(folder)) as (number, temporary):
-                if number > _LAST_NUMBER:
-                    raise UsageError(f"{folder}: all numbers are used; remove old records")
-                _share_fingerprints(contents)
-                staged = []
-                for process, content in enumerate(contents, 1):
-                    content["gnnbench"]["record"] = {
-                        "number": number,
-                        "process": process,
-                        "processes": len(contents),
-                        "reason": reason,
-                    }
-                    staged.append(temporary / f"{number:04}_{name}_p{process}.json")
-                    write_whole(staged[-1], json.dumps(content, allow_nan=False) + "\n")
-                for file in staged:
-                    file.rename(folder / file.name)
-        except OSError as error:
-            raise UsageError(
-                f"{folder} cannot be written ({error.strerror or error}); nothing was recorded"
-            ) from None
-        files = tuple(folder / file.name for file in staged)
-        return Record(folder.parent.name, f"{number:04}", files)
-
-    def _last_number(self, folder: Path) -> int:
-        return max((int(record.id) for record in self.records(folder.parent.name)), default=0)
+            for process, (file, content) in enumerate(zip(files, contents, strict=True), 1):
+                recorded = RecordPart(process, len(contents), reason, number)
+                content["gnnbench"]["record"] = codec.encode(recorded)
+                save(file, json.dumps(content, allow_nan=False) + "\n")
+        except UsageError as error:
+            for file in files:
+                file.unlink(missing_ok=True)
+            raise UsageError(f"{error}; nothing was recorded") from None
+        return Record(folder.parent.name, f"{number:04}", tuple(files))
 
 
 def _environment(record: Record) -> Environment | None:
@@ -135,3 +118,59 @@ def _share_fingerprints(contents: Sequence[dict[str, Any]]) -> None:
                 part[name].setdefault("no_fingerprint", "its processes run different code")
         elif prints[0]:
             first["fingerprint"] = prints[0]
+
+
+def measured(run: RunFile) -> RunFile:
+    """Return a run without the benchmarks that gnnbench did not measure, unless it measured none."""
+    timed = {name: benchmark for name, benchmark in run.benchmarks.items() if benchmark.is_measured}
+    others = [name for name in run.benchmarks if name not in timed]
+    if not timed:
+        return run
+    lines = (left_out.line("that gnnbench did not time", others),) if others else ()
+    return replace(run, benchmarks=timed, left_out=(*run.left_out, *lines))
+
+
+def unlike(runs: Sequence[RunFile]) -> str | None:
+    """Return why runs cannot be processes of one record, apart from CPU contention. None if they can."""
+    reasons = (_unfit(run) or _unlike(run, runs[0]) for run in runs)
+    return next((reason for reason in reasons if reason), None)
+
+
+def disturbed(runs: Sequence[RunFile]) -> str | None:
+    """Return a line on the times that other programs disturbed, which nothing is compared with, if any."""
+    shares = (
+        max(process.contention_share for run in runs for process in run.benchmarks[name].processes)
+        for name in runs[0].benchmarks
+    )
+    above = [share for share in shares if share > CONTENDED]
+    if not above:
+        return None
+    used = f"other programs used up to {units.fraction(max(above))} of the CPU time"
+    return f"{used}: the times of {units.count(len(above), 'benchmark')} are marked, and not compared"
+
+
+def _unfit(run: RunFile) -> str | None:
+    if run.sources is None or not all(benchmark.is_measured for benchmark in run.benchmarks.values()):
+        return "gnnbench did not time the benchmarks; run without --gnn-layouts off"
+    if run.part.incomplete:
+        return f"{run.part.incomplete[0].fullname} was interrupted"
+    if not run.benchmarks:
+        return "no benchmark was timed"
+    dirty = [tree.name for tree in run.sources.trees if tree.dirty]
+    return f"tracked files of {' and '.join(dirty)} have uncommitted changes" if dirty else None
+
+
+def _unlike(run: RunFile, first: RunFile) -> str | None:
+    """Return how a process differs from the first one of its record. None if it does not."""
+    assert first.environment
+    assert run.environment
+    names = (*environment.WHERE, *environment.WHAT)
+    if fields := environment.differences(first.environment, run.environment, names):
+        return f"the environment changed during the recording: {', '.join(name for name, *_ in fields)}"
+    both = [side.sources for side in (run, first) if side.sources]
+    commits, before = ({tree.path: tree.commit for tree in sources.trees} for sources in both)
+    if commits != before:
+        return "another commit was checked out during the recording"
+    if run.benchmarks.keys() != first.benchmarks.keys():
+        return f"{min(run.benchmarks.keys() ^ first.benchmarks.keys())} is missing in some processes"
+    return None

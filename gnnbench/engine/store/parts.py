@@ -53,8 +53,6 @@ class BenchmarkPart:
     resident_growth_bytes: Count | None = None
     """By how much a call let the resident set grow at most, of the process and of its workers."""
     limit: Limit | None = None
-    comparison: Mapping[str, Any] | None = None
-    """The verdict of `--benchmark-compare`."""
 
     @property
     def memory(self) -> Mapping[str, int]:
@@ -109,4 +107,4 @@ class RunPart:
     timing_seconds: float | None = None
     """The part of `benchmarks_seconds` in which calls were timed and their inputs copied."""
     compared: Mapping[str, Any] | None = None
-    """Settings of the verdicts of `--benchmark-compare`."""
+    """The verdicts of `--benchmark-compare`, as `gnnbench compare` saves them."""

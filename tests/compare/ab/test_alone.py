@@ -5,6 +5,7 @@ import socket
 import pytest
 
 from gnnbench.engine.drive import affected, confirm, coordinator
+from gnnbench.engine.drive.settle import settled
 from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.visit import NotTimed
 from gnnbench.engine.process.pairs import Pairs
@@ -81,7 +82,7 @@ def given(tmp_path):
 
 def test_a_head_is_accused_only_if_it_fails_alone_and_the_base_does_not(given, monkeypatch):
     monkeypatch.setenv("LATE", "head")
-    found = coordinator.run(*given).settled()
+    found = settled(coordinator.run(*given))
     rows = {row.fullname.partition("::test_")[2]: row for row in found.rows}
     assert {name for name, row in rows.items() if row.is_worse} == {"broken"}
     reasons = {name: row.judgement.reason for name, row in rows.items()}

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gnnbench.engine.drive import affected, coordinator
+from gnnbench.engine.drive import affected
 from gnnbench.engine.process.plan import Plan
 from gnnbench.engine.process.unchanged import known
 from gnnbench.engine.process.unchanged.known import Unchanged
@@ -237,8 +237,8 @@ def test_a_change_of_the_suite_is_seen(package, files):
 
 def test_other_defaults_of_options_are_seen(package):
     defaults = ({}, {"layouts": "one"})
-    plans = [coordinator.planned(*package.sides(), package.plan(**own), Watcher()) for own in defaults]
-    assert [bool(plan.known) for plan in plans] == [True, False]
+    notes = [affected.run(*package.sides(), package.plan(**own), Watcher()).notes for own in defaults]
+    assert [any("files alone" in note for note in found) for found in notes] == [True, False]
 
 
 def test_variables_and_arguments_are_seen(package, monkeypatch):

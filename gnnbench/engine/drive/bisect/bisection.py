@@ -219,10 +219,11 @@ class _Bisection:
         same: dict[str, tuple[int, int]] = {}
         try:
             head = self._ready(position)
-            inspected = {each.position for each in self._saved.measured if not each.broken}
+            measured = {each.position for each in self._saved.measured if not each.broken}
+            inspected = {0, self._line.last, *measured}
             if position not in inspected:
-                below = max(at for at in (0, *inspected) if at < position)
-                above = min(at for at in (self._line.last, *inspected) if at > position)
+                below = max(at for at in inspected if at < position)
+                above = min(at for at in inspected if at > position)
                 for place in ((below, position), (position, above)):
                     rows = self._different(*place, [name for name in names if name not in same])
                     same |= {name: place for name, row in rows.items() if row.same_code}
