@@ -1,54 +1,33 @@
-"""Read the files of a page, check that they belong together, and make a view of them."""
+"""Read the file of a page, and make a view of it."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from ..drive import result
 from ..drive.gate import Terms, Verdict
-from ..drive.result import Result, Side, of_runs
+from ..drive.result import Result, Side
 from ..ground import codec, json_io, units
 from ..ground.environment import Environment
-from ..ground.errors import UsageError
-from ..ground.files import distinct
 from ..judge.comparison import Compared, Comparison
-from ..judge.verdict import Thresholds
 from ..store import run_file
 from ..store.benchmark import Benchmark
-from ..store.left_out import by_file
 from ..store.run_file import RunFile
 from .names import labels_in, short_and_shared
 from .view import BenchmarkView, View
 
 _SHORT_COMMIT = 10
-_ITSELF = Side("")
-"""The newer side, where it is the file of the page."""
 _REMEDY = "give a run file, or a result of gnnbench ab or compare"
 
 
-def read(paths: Sequence[Path], thresholds: Thresholds) -> View:
-    """Read the files of a page: the first is shown, and further ones are run files of its older side."""
-    main, *others = found = list(map(_read, paths))
-    distinct(paths)
-    left_out = by_file((one.path, one.left_out) for one in found if isinstance(one, RunFile))
-    base = [one for one in others if isinstance(one, RunFile)]
-    if others and (len(base) < len(others) or isinstance(main, Result)):
-        raise UsageError("a result cannot be compared with other files; give it alone")
-    with json_io.refusing(main.path, "damaged", "save it again"):
-        if isinstance(main, Result):
-            return _of_result(main)
-        judged = _against(main, base, thresholds) if base else _saved(main)
-        return _of_run(main, base, judged, left_out)
-
-
-def _read(path: Path) -> RunFile | Result:
+def read(path: Path) -> View:
+    """Read the file of a page: a run file or a result."""
     content = json_io.read(path, _REMEDY)
     kind = result.kind(content)
     if kind is None:
         json_io.refuse(path, "neither a run file nor a result", _REMEDY)
-    if kind == "run":
-        return run_file.parse(path, content)
-    return result.parse(path, content)
+    found = run_file.parse(path, content) if kind == "run" else result.parse(path, content)
+    with json_io.refusing(path, "damaged", "save it again"):
+        return _of_run(found) if isinstance(found, RunFile) else _of_result(found)
 
 
 def _of_result(found: Result) -> View:
@@ -60,16 +39,17 @@ def _of_result(found: Result) -> View:
     return View(found.command, found.path.name, common, benchmarks, found, facts, found.all_notes())
 
 
-def _of_run(run: RunFile, base: Sequence[RunFile], judged: Result | None, left_out: Sequence[str]) -> View:
-    benchmarks, common = _benchmarks(judged.rows if judged else (), run, base)
+def _of_run(run: RunFile) -> View:
+    judged = _saved(run)
+    benchmarks, common = _benchmarks(judged.rows if judged else (), run)
     taken = (("measured", run.datetime[:19].replace("T", " ")),) if run.datetime else ()
     facts = (*taken, *environment_facts(run.environment))
-    notes = (*(judged.notes if judged else ()), *left_out)
-    return View("report", run.path.name, common, benchmarks, judged, facts, notes, left_out)
+    notes = (*(judged.notes if judged else ()), *run.left_out)
+    return View("report", run.path.name, common, benchmarks, judged, facts, notes, run.left_out)
 
 
 def _benchmarks(
-    rows: Sequence[Compared], run: RunFile | None = None, base: Sequence[RunFile] = ()
+    rows: Sequence[Compared], run: RunFile | None = None
 ) -> tuple[tuple[BenchmarkView, ...], str]:
     """Return the benchmarks of a run and those that have a verdict, and what all have in common."""
     timed = run.benchmarks if run else {}
@@ -85,17 +65,11 @@ def _benchmarks(
             labels[name],
             judged.get(name),
             timed.get(name) or Benchmark(name, ()),
-            tuple(one.benchmarks[name] for one in base if name in one.benchmarks),
             cut.get(name, ""),
         )
         for name in names
     )
     return found, common
-
-
-def _against(run: RunFile, base: Sequence[RunFile], thresholds: Thresholds) -> Result:
-    found = of_runs(base, [run], thresholds)
-    return replace(found, head=_ITSELF, shard=str(run.shard) if run.shard else None)
 
 
 def _saved(run: RunFile) -> Result | None:
@@ -111,7 +85,7 @@ def _saved(run: RunFile) -> Result | None:
     return Result(
         "compare",
         base,
-        _ITSELF,
+        Side(""),  # it is the file of the page
         Comparison([one.row for one in found]),
         terms.thresholds,
         shard=str(run.shard) if run.shard else None,

@@ -3,51 +3,34 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from ..ground import units
 from ..measure.counter_changes import Counters
 from ..measure.estimate import SHOWN_LEVEL
-from .charts import layouts
+from . import layouts
 from .document import effect
+from .measured import block_medians
 from .names import LONGEST, cleaned
-from .style import PAGE
 from .verdicts import remarks
 from .view import BenchmarkView
 from .wording import detectable, is_changed, memory_sentence
 
 _POINTS = 60_000
 """Most layouts of all benchmarks together; each takes about seven bytes of the page."""
-_FEWEST = 5
-"""At least this many layouts per process."""
-MOST_POINTS = 600
-"""Most layouts of one benchmark that are drawn."""
+_FEWEST, _MOST = 5, 600
+"""Layouts of a process that are drawn, at least and at most."""
 
 
-class Numbers:
-    """Data of all rows."""
+def numbers(benchmarks: Sequence[BenchmarkView]) -> list[dict[str, Any]]:
+    """Return the data of each row."""
+    layouts_of = [block_medians(one.timed) for one in benchmarks]
+    most = min(max(_POINTS // max(sum(map(len, layouts_of)), 1), _FEWEST), _MOST)
+    return [_row(one, processes, most) for one, processes in zip(benchmarks, layouts_of, strict=True)]
 
-    def __init__(self, benchmarks: Sequence[BenchmarkView]) -> None:
-        """Choose how many layouts of each process to keep."""
-        bands = [one.layouts.bands for one in benchmarks if one.layouts]
-        self.points = min(max(_POINTS // max(sum(map(len, bands)), 1), _FEWEST), MOST_POINTS)
-        """Most layouts of a process that are drawn."""
-        self.thinned = sum(any(len(band.times) > self.points for band in each) for each in bands)
-        """Number of benchmarks with more layouts than are drawn."""
-        self.rows = [self._row(one) for one in benchmarks]
 
-    def _row(self, one: BenchmarkView) -> dict[str, Any]:
-        found = {"facts": facts(one), "notes": notes(one), "operators": _operators(one.timed.part.counters)}
-        row: dict[str, Any] = cleaned(found, LONGEST)
-        if chart := one.layouts:
-            row |= {
-                "unit": chart.unit,
-                "svg": layouts.svg(chart.thinned(self.points), PAGE),
-                "processes": [
-                    [band.label, f"{len(band.times):,}", *_quantiles(band.times)] for band in chart.bands
-                ],
-            }
-        return row
+def _row(one: BenchmarkView, processes: list[list[float]], most: int) -> dict[str, Any]:
+    found = {"facts": facts(one), "notes": notes(one), "operators": _operators(one.timed.part.counters)}
+    row: dict[str, Any] = cleaned(found, LONGEST)
+    return row | {"svg": layouts.svg(processes, one.time, most)} if processes else row
 
 
 def facts(one: BenchmarkView) -> list[tuple[str, str]]:
@@ -105,9 +88,3 @@ def _measured(one: BenchmarkView) -> list[str]:
     limit = one.timed.part.limit
     above = [f"above the roofline bound: {limit.note}"] if limit and limit.note else []
     return [*(one.time.remarks if one.time else ()), *above]
-
-
-def _quantiles(times: Sequence[float]) -> list[str]:
-    """Write minimum, p10, median, p90 and maximum; ten times as fast as numpy.quantile."""
-    places = np.array((0, 0.1, 0.5, 0.9, 1)) * (len(times) - 1)
-    return [f"{time:,.4g}" for time in np.interp(places, np.arange(len(times)), np.sort(times))]

@@ -15,7 +15,6 @@ from .names import LONGEST, clean
 
 _SHARED = "gnnbench.engine.show"
 """The package with the templates that all pages share."""
-_FIRST = "theme.js"  # in the head, so that a dark page does not flash white
 
 
 def render(template: str, *, own: str = "", package: str = _SHARED, **context: Any) -> str:
@@ -25,11 +24,10 @@ def render(template: str, *, own: str = "", package: str = _SHARED, **context: A
     """
     style = "\n".join(_text(f"{name}.css") for name in ("base", own) if name)
     texts = [_text(f"{name}.js") for name in ("table", own) if name]
-    first = _text(_FIRST)
     policy = "; ".join(
         (
             "default-src 'none'",
-            f"script-src {' '.join(map(_digest, (first, *texts)))}",
+            f"script-src {' '.join(map(_digest, texts))}",
             f"style-src {_digest(style)}",
             "img-src data:",
             "base-uri 'none'",
@@ -37,10 +35,9 @@ def render(template: str, *, own: str = "", package: str = _SHARED, **context: A
         )
     )
     # These texts are gnnbench's own, so they need no escaping.
-    ours = {"policy": Markup(policy), "style": Markup(style), "first_script": Markup(first)}  # noqa: S704
-    marked = [Markup(text) for text in texts]  # noqa: S704
+    ours = {"policy": Markup(policy), "style": Markup(style), "scripts": list(map(Markup, texts))}  # noqa: S704
     page = _environment().from_string(_text(template, package))
-    return page.render(version=__version__, scripts=marked, **ours, **context)
+    return page.render(version=__version__, **ours, **context)
 
 
 def fragment(*names: str) -> str:

@@ -11,13 +11,13 @@ from typing import Any
 from markupsafe import Markup
 
 from ..ground import units
-from . import drawing, page
+from . import charts, page
 from .causes import BENCHMARKS, Explained, ranked
-from .document import Column, Shown, Table, filled
+from .document import Column, Shown, filled
 from .lines import Note
 from .measured import half_width
 from .names import LONGEST, grouped
-from .numbers import Numbers, further
+from .numbers import further, numbers
 from .pictures import Picture
 from .style import PAGE
 from .verdicts import named, remarks
@@ -28,10 +28,9 @@ _MOST_CHANGED = 100
 """Most rows in the table of changed benchmarks; the table of all benchmarks has the others."""
 
 
-def html(view: View, pictures: Sequence[Picture]) -> str:
-    """Return the page of a view and its charts: one file that loads nothing else."""
+def html(view: View, picture: Picture | None) -> str:
+    """Return the page of a view and its chart: one file that loads nothing else."""
     rows, changed = ordered(view.rows), _changed(view)
-    numbers = Numbers(rows)
     return page.render(
         "report.html",
         own="report",
@@ -44,15 +43,11 @@ def html(view: View, pictures: Sequence[Picture]) -> str:
         most=_MOST_CHANGED,
         changed=changed,
         changed_columns=filled(_changed_columns(view), changed),
-        pictures=pictures,
-        draw=lambda one: drawing.for_page(one.draw, one.text),
-        caption=lambda one: one.caption(PAGE),
+        figure=charts.for_page(picture.draw, picture.text) if picture else "",
+        caption=picture.caption(PAGE) if picture else "",
         remarks=grouped((one.label, further(one)) for one in rows),
         columns=filled(_COLUMNS, rows),
-        platforms=_platforms(view),
-        choices=_choices(rows),
-        numbers=numbers,
-        packed=_packed(numbers.rows),
+        packed=_packed(numbers(rows)),
     )
 
 
@@ -130,27 +125,3 @@ def _packed(content: Any) -> Markup:
 def _counts(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, int]]:
     counts = Counter(one.verdict for one in benchmarks if one.row and not one.row.judgement.same_code)
     return [(verdict, counts[verdict]) for verdict in ORDER if verdict in counts]
-
-
-def _choices(benchmarks: Sequence[BenchmarkView]) -> dict[str, list[str]]:
-    """Return the filters that have at least two values."""
-    found = {"verdict": [word for word in ORDER if any(one.verdict == word for one in benchmarks)]}
-    for labels in (one.labels for one in benchmarks if one.labels):
-        for title, value in labels.filters.items():
-            found.setdefault(title, []).append(value)
-    distinct = {title: list(dict.fromkeys(values)) for title, values in found.items()}
-    return {title: values for title, values in distinct.items() if len(values) > 1}
-
-
-def _platforms(view: View) -> list[Table]:
-    """Return a table for each graph and types; a row is an operation, with a time for each platform."""
-    found = []
-    for title, rows in view.side_by_side.items():
-        times = {
-            what: {one.labels.platform: one.seconds for one in ones if one.labels}
-            for what, ones in rows.items()
-        }
-        names = list(dict.fromkeys(name for each in times.values() for name in each))
-        columns = [Column("operation"), *(Column(name, "time") for name in names)]
-        found.append(Table(title, columns, [(what, *map(each.get, names)) for what, each in times.items()]))
-    return found
