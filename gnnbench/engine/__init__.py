@@ -29,7 +29,6 @@ PUBLIC = {
     "process.variants.worktree": "Repository",
     "show": "bisect page slides verdicts",
     "show.charts": "config for_page Row Rows rows_of scale Spec verdict_fields verdict_marks",
-    "show.composed": "environment_facts",
     "show.document": "Column Document filled Heading Table tables",
     "show.lines": "Note",
     "show.markdown_text": "Markdown",
@@ -37,6 +36,7 @@ PUBLIC = {
     "show.pictures": "Picture",
     "show.progress": "Progress",
     "show.style": "Style",
+    "show.view": "environment_facts",
     "show.wording": "memory_notes result_notes verdict",
     "store.option_defaults": "every",
 }

@@ -3,8 +3,8 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from gnnbench.engine.show import layouts
 from gnnbench.engine.show.measured import block_medians, time_of
+from gnnbench.engine.show.numbers import layouts
 from gnnbench.engine.store.benchmark import Benchmark
 
 
@@ -12,7 +12,7 @@ def drawn(count, most):
     """Return the chart of a benchmark with so many rounds, and their places in percent."""
     rounds = np.random.default_rng(1).lognormal(np.log(2e-3), 0.1, count)
     one = Benchmark("a", (), rounds_seconds=tuple(rounds.tolist()))
-    root = ET.fromstring(layouts.svg(block_medians(one), time_of(one), most))
+    root = ET.fromstring(layouts(block_medians(one), time_of(one), most))
     places = [dot.get("cx") for dot in root.iter() if dot.tag.endswith("circle")]
     assert all(place.endswith("%") for place in (*places, root.get("width")))
     return root, rounds, [float(place.rstrip("%")) for place in places]
@@ -29,4 +29,4 @@ def test_layouts_keep_their_order_beside_the_time_and_its_interval():
 def test_of_many_some_are_drawn_evenly_spaced():
     _, _, places = drawn(1000, 40)
     assert len(places) == 40
-    assert layouts.svg([[1.0]], None, 40).count("<circle") == 1
+    assert layouts([[1.0]], None, 40).count("<circle") == 1

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from gnnbench.engine.show import page
+from gnnbench.engine.show.view import BenchmarkView
 from tests.report import contents
 from tests.run_files import content, entry, suite
 from tests.sampling import sampled
@@ -43,7 +43,8 @@ def test_a_run_of_which_one_benchmark_of_twelve_is_slower(report, visit):
     dark_as_the_system_is(view)
     print_is_dark_on_white_and_without_controls(view)
     name = "benchmarks/test_op2.py::test_op2[op2-forward-dgl-float32-int64-cora-256-cpu]"
-    a_fragment_opens_its_benchmark(visit(path, fragment=f"#{page.fragment(name)}"), page.fragment(name))
+    fragment = BenchmarkView(name, "").fragment
+    a_fragment_opens_its_benchmark(visit(path, fragment=f"#{fragment}"), fragment)
 
 
 def verdicts_stand_first(view):
@@ -183,7 +184,7 @@ def test_of_many_rows_some_are_shown_and_all_are_found(report, visit):
     matching(view, "210 of 210")
     view.page.locator("button", has_text="Show 10 more").click()
     assert view.rows() == names[::-1]
-    fragment = page.fragment("test_a.py::b209")
+    fragment = BenchmarkView("test_a.py::b209", "").fragment
     view = visit(path, fragment=f"#{fragment}")
     view.page.locator("tr.detail").wait_for()
     assert view.page.locator(f"#{fragment}").is_visible()

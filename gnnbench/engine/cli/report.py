@@ -34,14 +34,16 @@ def run(options: argparse.Namespace) -> int:
 
     if reason := packages.missing(packages.PAGES):
         raise UsageError(reason)
-    from ..show import composed, names, slides, view_page
+    from ..show import names, slides
+    from ..show.page import html
     from ..show.pictures import picture
+    from ..show.view import read
 
-    view = composed.read(options.file)
+    view = read(options.file)
     for line in view.left_out:
         streams.say(f"gnnbench: {line}", sys.stderr)
     drawn = picture(view)
-    page = view_page.html(view, drawn)
+    page = html(view, drawn)
     save(options.output, page, [options.file])
     print(names.clean(view.headline, names.LONGEST))
     print(f"{options.output}: {units.size(len(page.encode()))}")
