@@ -72,7 +72,6 @@ def config(style: Style) -> Spec:
             "symbolSize": style.symbol * 1.4,
         },
         "text": {"fontSize": style.font_size, "lineHeight": style.line_height, "color": style.ink},
-        "title": {"color": style.ink, "anchor": "start", "frame": "bounds"},
     }
 
 
