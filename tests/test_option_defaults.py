@@ -67,7 +67,7 @@ def test_a_table_has_the_defaults_of_its_command(parsed):
 def test_a_key_at_the_top_holds_for_commands_for_which_it_means_the_same(parsed, tmp_path):
     assert parsed("ab", ".", ".").strict
     assert parsed("compare", "a.json").strict
-    assert parsed("report", "run.json").effect == 0.04
+    assert parsed("compare", "a.json").effect == 0.04
     assert parsed("list").data == tmp_path / "data"
     options = parsed("profile", "spmm")
     assert (options.platform, options.epochs) == (("pyg",), 3)

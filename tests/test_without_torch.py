@@ -61,7 +61,7 @@ COMMANDS = {
     "comment ab.json --title t --details-url https://x.org -o comment.md": (0, ""),
     "comment ab.json --repository o/n --pull-request 1": (2, "gh"),
     "merge run-0.json run-1.json -o whole.json": (2, "both contain"),
-    "report ab.json -o page.html --slides s --effect 5%": (2, PAGE),
+    "report ab.json -o page.html --slides s": (2, PAGE),
     "watch --state s --page page.html": (2, PAGE),
     "regret degree --skew rmat --scale 5 --degree 4 --threads 1 --direction forward --dataset rmat:5 "
     "--hidden 8 --dtype float32 --index-dtype int64 --device cpu --data . --budget 5 --effect 5% "
@@ -100,7 +100,7 @@ OPTIONS = {
 }
 """Options of the plugin."""
 
-SLOW_OPTIONS = {"--benchmark-compare=git:HEAD~1": (0, "2 same")}
+SLOW_OPTIONS = {"--benchmark-compare=git:HEAD~1": (0, "All 2 benchmarks run the same code")}
 BROKEN = "libc10.so: cannot open shared object file: No such file or directory"
 ENTRIES = {
     "gnnbench": "from gnnbench.engine.cli.main import main; sys.exit(main())",

@@ -13,11 +13,11 @@ ROOT = Path(__file__).parents[2]
 SITE = Path(tempfile.gettempdir(), "gnnbench-gpu-site")
 """Where they are installed: beside the machine's own, which stay as they are."""
 
-_NEEDED = ("gnnbench[pyg]", "cmarkgfm", "torch-tb-profiler")
+_NEEDED = ("gnnbench[pyg]", "cmarkgfm")
 """By the suite, and by the tests that need a GPU."""
 _THERE = (
     *("torch", "torch_geometric", "numpy", "scipy", "pandas", "scikit-learn"),
-    *("pytest", "pytest-benchmark", "pytest-xdist", "hypothesis", "rich", "nvidia-ml-py", "tensorboard"),
+    *("pytest", "pytest-benchmark", "pytest-xdist", "hypothesis", "rich", "nvidia-ml-py"),
 )
 """An image with PyTorch and PyG has these, and what they need."""
 _PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64", "manylinux1_x86_64")

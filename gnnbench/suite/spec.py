@@ -71,6 +71,4 @@ class Spec:
                 "index_dtype": self.index_dtype,
                 "device": self.device,
             },
-            {"platform": self.platform, "graph": self.dataset, "width": str(self.hidden), "type": self.dtype},
-            DIRECTIONS.index(self.direction),
         )

@@ -241,7 +241,7 @@ def test_where_every_benchmark_is_skipped_a_line_says_why(in_process, tmp_path, 
     found = in_process("affected", ".", ".", "--", "test_a.py")
     assert found.returncode == 3
     assert found.stdout.splitlines()[-2:] == [
-        "skipped on both sides, and left out: 1 benchmark (no GPU)",
+        "1 benchmark skipped on both sides (no GPU)",
         "no benchmark was inspected",
     ]
 

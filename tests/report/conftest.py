@@ -6,12 +6,12 @@ from tests.run_files import save
 
 @pytest.fixture
 def report(tmp_path, capsys):
-    """Make a page of contents of files, the first of which is shown."""
+    """Make a page of the content of a file."""
 
-    def make(*contents, options=()):
-        files = save(tmp_path, *contents)
+    def make(content):
+        (file,) = save(tmp_path, content)
         page = tmp_path / f"page-{len(list(tmp_path.glob('page-*')))}.html"
-        status = main.main(["report", *map(str, files), "-o", str(page), *options])
+        status = main.main(["report", str(file), "-o", str(page)])
         assert status == 0, capsys.readouterr().err
         return page
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.engine.show import drawing, histogram
+from gnnbench.engine.show import charts, histogram
 from gnnbench.engine.show.style import SLIDE
 from tests.report import contents
 
@@ -31,7 +31,7 @@ def rows(picture):
 
 
 def words(picture):
-    return " ".join(ET.fromstring(drawing.svg(picture.draw(SLIDE))).itertext())
+    return " ".join(ET.fromstring(charts.svg(picture.draw(SLIDE))).itertext())
 
 
 def test_own_benchmarks_have_a_picture_for_each_operation_and_graph():
@@ -43,19 +43,9 @@ def test_own_benchmarks_have_a_picture_for_each_operation_and_graph():
         ("spmm_sum cora", "spmm_sum on cora"),
         ("spmm_sum pubmed", "spmm_sum on pubmed"),
     ]
-    labels = [row["label"] for row in rows(found[0][1])]
+    labels = [row["label"].removeprefix("spmm_sum ") for row in rows(found[0][1])]
     assert labels == ["fwd pyg", "fwd sparse", "fwd torch", "fwd dgl", "f+b pyg"]
     assert "cora · hidden 256 · float32 · int64 · cpu" in found[0][1].note
-
-
-def test_groups_of_one_benchmark_share_a_picture():
-    pair = [own("spmm_sum", name, 1) for name in ("dgl", "torch")]
-    alone = [(name, [theirs(f"t.py::test_{name}")]) for name in "ab"]
-    found = drawn([alone[0], ("pair", pair), alone[1]])
-    assert [name for name, _ in found] == ["spmm_sum cora", "others"]
-    assert [row["label"] for row in rows(found[1][1])] == ["test_a", "test_b"]
-    assert [name for name, _ in drawn([alone[0], ("pair", pair)])] == ["spmm_sum cora"]
-    assert [name for name, _ in drawn(alone[:1])] == ["a"]
 
 
 def test_own_benchmarks_have_their_estimate_drawn_with_its_interval_and_the_spread_of_block_medians():
@@ -89,8 +79,8 @@ def test_a_saved_run_beside_this_one_is_named_and_drawn_by_the_same_statistic():
     saved = {**now, "path": "/x/0001_abc.json", "source": "Linux/0001_abcdefghijk", "median": 3e-3}
     ((_, picture),) = drawn([("g", [saved, {**now, "source": "NOW"}])])
     assert [(row["label"], row["text"]) for row in rows(picture)] == [
-        ("pyg (0001_abcdefg)", "3.00 ms"),
-        ("pyg (NOW)", "4.00 ms"),
+        ("spmm_sum fwd pyg (0001_abcdefg)", "3.00 ms"),
+        ("spmm_sum fwd pyg (NOW)", "4.00 ms"),
     ]
     assert "median of the rounds" in picture.note
 

@@ -50,7 +50,6 @@ def test_what_was_cut_short_is_said_beside_verdicts():
 
 def test_rows_begin_with_what_failed_and_then_with_what_changed():
     found = view("same", "faster", "slower", "undecided", "slower")
-    assert [one.fullname for one in found.moved] == ["b2", "b4", "b1"]
     benchmarks = [*found.benchmarks]
     less, more = MemoryChange("less memory", 2**24, 2**20), MemoryChange("more memory", 2**20, 2**24)
     benchmarks[3] = replace(benchmarks[3], row=replace(benchmarks[3].row, memory=less))
@@ -169,7 +168,4 @@ def test_a_sentence_begins_with_what_fails_and_changes_are_counted():
         "; less memory: 2.0 MiB beside the inputs, 8.0 MiB in the base (0.25x)"
     )
     assert wording.memory_sentence(MemoryChange("more memory", 0, MIB)).endswith("0 B in the base")
-    assert wording.count(CHANGED) == (
-        "0 slower, 0 faster, 4 same, 0 undecided, 0 incomparable; 1 more memory, 1 less memory"
-    )
-    assert wording.count(CHANGED[:1]).endswith("0 incomparable")
+    assert wording.headline(CHANGED).whole == "1 of 4 benchmarks needs more memory: 4 same, 1 less memory"

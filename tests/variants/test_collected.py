@@ -108,4 +108,4 @@ def test_the_first_failure_counts_and_a_skip_is_told_from_it():
 def test_skips_are_counted_with_the_most_frequent_reasons():
     assert outcome.skips([]) == []
     reasons = ["skipped: no GPU", "base and head: skipped: no GPU", "skipped: b", "skipped: c", "skipped: d"]
-    assert outcome.skips(reasons) == ["skipped: 5 benchmarks (no GPU; b; and 2 other reasons)"]
+    assert outcome.skips(reasons) == ["5 benchmarks skipped (no GPU; b; and 2 other reasons)"]

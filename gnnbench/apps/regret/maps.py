@@ -14,10 +14,10 @@ import altair as alt
 
 from ...engine.ground import units
 from ...engine.show import slides
-from ...engine.show.charts.common import Row, Spec, config, rows_of, scale
-from ...engine.show.composed import environment_facts
+from ...engine.show.charts import Row, Spec, config, rows_of, scale
 from ...engine.show.pictures import Picture
 from ...engine.show.style import Style
+from ...engine.show.view import environment_facts
 from ...suite.graphs.catalog import DatasetName
 from .result import Regret, Regrets
 from .shown import random_graph
@@ -67,7 +67,7 @@ def pictures(found: Regrets) -> Iterator[tuple[str, Picture]]:
         draw = partial(chart, cells, ways)
         file = re.sub(r"[^a-z0-9]+", "-", what.lower())[:_LONGEST_NAME]
         note = f"{_NOTE} {', '.join(key[3:])}."
-        yield file, Picture("platforms", message, note, f"{message}. {note}", draw)
+        yield file, Picture(message, note, f"{message}. {note}", draw)
 
 
 def _cell(row: Regret) -> dict[str, Any]:

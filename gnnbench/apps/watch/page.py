@@ -8,8 +8,8 @@ from typing import Any
 
 import altair as alt
 
-from ...engine.show import drawing, page
-from ...engine.show.charts.common import Rows, Spec, rows_of, verdict_fields, verdict_marks
+from ...engine.show import page
+from ...engine.show.charts import Rows, Spec, for_page, rows_of, verdict_fields, verdict_marks
 from ...engine.show.document import filled
 from ...engine.show.names import labels_in, short
 from ...engine.show.style import Style
@@ -33,7 +33,7 @@ def html(state: State, feed: str) -> str:
         changes=changes,
         columns=filled(shown.COLUMNS, pairs),
         labels=labels,
-        figure=drawing.for_page(partial(draw, state.neighbours, names, labels), words) if names else "",
+        figure=for_page(partial(draw, state.neighbours, names, labels), words) if names else "",
         not_drawn=len(labels) - len(names),
         steps=_together(state.steps),
         undecided=[(step, found) for step in reversed(state.steps) if (found := shown.undecided(step))],
@@ -71,7 +71,7 @@ def draw(steps: Sequence[Step], names: Sequence[str], labels: dict[str, str], st
     rows = Rows([labels[name] for name in names], ["" for _ in names], style)
     marks = [
         {
-            **rows.row(place),
+            "row": place,
             "step": number,
             **verdict_fields(replace(row.judgement, verdict=_verdict(step, name))),
         }

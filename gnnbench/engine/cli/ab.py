@@ -73,8 +73,7 @@ def run(options: argparse.Namespace) -> int:
         if found.interrupted:
             left = sum(not (row.counts and row.counts.decided) for row in found.rows)
             streams.say(f"interrupted: {units.count(left, 'benchmark')} not decided")
-        assert found.seconds is not None
-        streams.say(f"{wording.result(comparison, busy=found.is_busy)}; {units.seconds(found.seconds)}")
+        streams.say(wording.result(comparison, found.seconds, busy=found.is_busy))
     if found.interrupted:
         return common.INTERRUPTED
     if plan.shard and not comparison.rows:

@@ -11,6 +11,7 @@ import psutil
 
 from ..ground import devices, environment
 from ..ground.environment import Environment, Gpu
+from ..ground.errors import printable
 from ..ground.files import cache_folder
 from ..store.suite import Diagnosis, installed
 from .common import NOTHING_SLOWER, WRONG_USAGE, declare
@@ -43,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     with console.status("checking"):
         for finding in examine(vars(options), cache_folder()):
             remedy = f"\n→ {finding.remedy}" if finding.remedy else ""
-            table.add_row(finding.what, marks[finding.status], escape(f"{finding.detail}{remedy}"))
+            table.add_row(finding.what, marks[finding.status], escape(printable(f"{finding.detail}{remedy}")))
             unusable |= finding.status == "missing"
     console.print(table)
     return WRONG_USAGE if unusable else NOTHING_SLOWER

@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     """Profile, print the tables, and return the exit code."""
     from ..ground import environment
     from ..profile.record import FILE
-    from ..show.profile import documents
+    from ..show.profile import document
 
     environment.let_idle_threads_sleep()  # the profiling process inherits the variable
     check_folder(options.folder)
@@ -69,8 +69,8 @@ def run(options: argparse.Namespace) -> int:
     reasons = dict.fromkeys(reason for _, record in profiles for reason in record["unavailable"].values())
     for line in (*reasons, *installed().remarks([each for each in labels if each])):
         Progress().say(line)
-    for document in documents(profiles):
-        streams.show(document)
+    for path, record in profiles:
+        streams.show([*document(path, record)])
     return WRONG_USAGE if failed else 0 if profiles else NOT_JUDGED
 
 

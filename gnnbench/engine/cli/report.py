@@ -1,4 +1,4 @@
-"""`gnnbench report RUN.json [BASE.json ...]`: makes an HTML page of measurements and verdicts, and slides."""
+"""`gnnbench report FILE.json`: makes an HTML page of measurements and verdicts, and a slide."""
 
 import argparse
 import sys
@@ -7,22 +7,13 @@ from pathlib import Path
 from ..ground.errors import UsageError
 from ..ground.files import check_folder, save
 from . import streams
-from .common import EFFECT, NOTHING_SLOWER, declare, thresholds_of
-
-_EFFECT = EFFECT.described(
-    "minimum effect of interest when run files are compared; saved results keep theirs. Default: 3%."
-)
+from .common import NOTHING_SLOWER
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "files",
-        nargs="+",
-        type=Path,
-        metavar="FILE",
-        help="a run file, or a result of ab or compare (--json). "
-        "Further run files are the older version, to compare the first with.",
+        "file", type=Path, metavar="FILE", help="a run file, or a result of ab or compare (--json)"
     )
     parser.add_argument(
         "-o",
@@ -33,9 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write the page to FILE. Default: report.html.",
     )
     parser.add_argument(
-        "--slides", type=Path, metavar="DIR", help="also write each chart to DIR, as SVG and PNG"
+        "--slides", type=Path, metavar="DIR", help="also write the chart to DIR as a slide, as SVG and PNG"
     )
-    declare(parser, (), (_EFFECT,))
 
 
 def run(options: argparse.Namespace) -> int:
@@ -44,22 +34,25 @@ def run(options: argparse.Namespace) -> int:
 
     if reason := packages.missing(packages.PAGES):
         raise UsageError(reason)
-    from ..show import composed, names, slides, view_page
-    from ..show.pictures import pictures
+    from ..show import names, slides
+    from ..show.page import html
+    from ..show.pictures import picture
+    from ..show.view import read
 
-    view = composed.read(options.files, thresholds_of(options))
+    view = read(options.file)
     for line in view.left_out:
         streams.say(f"gnnbench: {line}", sys.stderr)
-    drawn = list(pictures(view))
-    page = view_page.html(view, drawn)
-    save(options.output, page, options.files)
+    drawn = picture(view)
+    page = html(view, drawn)
+    save(options.output, page, [options.file])
     print(names.clean(view.headline, names.LONGEST))
     print(f"{options.output}: {units.size(len(page.encode()))}")
     if options.slides:
         if not drawn and not view.same_code:
             raise UsageError(f"{view.source} has nothing to draw: give a file with timed benchmarks")
         check_folder(options.slides)
-        print(f"drawing slides in {options.slides}", file=sys.stderr)
-        for path in slides.write(drawn, slides.footer(view.facts, view.result), options.slides):
+    if options.slides and drawn:
+        last = slides.footer(view.facts, view.result)
+        for path in slides.save(drawn, last, options.slides / options.file.stem):
             print(path)
     return NOTHING_SLOWER

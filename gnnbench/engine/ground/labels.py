@@ -20,10 +20,6 @@ class Labels:
     """With which library, or in which other way."""
     inputs: Mapping[str, str]
     """What it is computed on, by the name of the field: `{"dataset": "cora", "hidden": "hidden 256"}`."""
-    filters: Mapping[str, str]
-    """By which fields a page filters, by the title of the filter: `{"graph": "cora"}`."""
-    rank: int = 0
-    """Place of its direction in charts."""
 
     @property
     def id(self) -> str:

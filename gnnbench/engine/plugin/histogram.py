@@ -76,7 +76,7 @@ class _Histogram:
     def _draw(self, reporter: pytest.TerminalReporter, groups: Sequence[_Group]) -> None:
         """Draw the groups; if a file cannot be written, a UsageError says so."""
         from ..show import histogram, slides
-        from ..show.composed import environment_facts
+        from ..show.view import environment_facts
 
         device, gpu = devices.resolve(self._config.getoption("gnn_device") or "auto")
         here = environment.collect(self._config.rootpath, device=device, gpu=gpu)

@@ -5,7 +5,7 @@ KINDS = {
     "layers": "the parts of each convolution",
     "functions": "Python functions, measured by cProfile",
     "kernels": "GPU kernels, and host-device synchronisations",
-    "trace": "a trace for Perfetto and TensorBoard, and where the time goes",
+    "trace": "a trace of operators for Perfetto and TensorBoard",
     "ranges": "layers and phases as ranges of record_function and NVTX",
 }
 """Description by kind."""

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +17,6 @@ FILE = "gnnbench.pt.trace.json"
 Event = Mapping[str, Any]
 """An event of a Chrome trace: `ph`, `cat`, `name`, `ts` and `dur` in microseconds, `args`."""
 
-PARTS = {
-    "kernel": ("kernel",),
-    "memcpy": ("gpu_memcpy", "gpu_memset"),
-    "runtime": ("cuda_runtime", "cuda_driver"),
-    "cpu": ("cpu_op",),
-}
-"""Part of a step: the categories of its events. The first that runs counts, as in TensorBoard's plugin."""
 STEP = "ProfilerStep#"
 """Prefix of a step's name in torch.profiler and TensorBoard's plugin."""
 
@@ -35,8 +27,8 @@ def trace(subject: Subject, folder: Path) -> dict[str, Any]:
 
     cold_ns = subject.timed_ns()
     with Ranges(LAYERS, subject.device):
-        events = record(subject, folder / FILE)
-    return {"steps": breakdown(events), "cold_ns": cold_ns}
+        record(subject, folder / FILE)
+    return {"cold_ns": cold_ns}
 
 
 def kernels(subject: Subject, _folder: Path) -> dict[str, Any]:
@@ -54,10 +46,10 @@ def summary(events: Sequence[Event]) -> dict[str, Any]:
     """Summarise kernels, copies and fills within a trace's steps, and calls that wait for the GPU."""
     events = _within(annotated(events, STEP), events)
     calls = _within(annotated(events, ROOT), events)  # without the profiler's own wait at the end of a step
-    runtime = (event for event in calls if event.get("cat") in PARTS["runtime"])
+    runtime = (event for event in calls if event.get("cat") in ("cuda_runtime", "cuda_driver"))
     return {
-        "rows": _rows(event for event in events if event.get("cat") in PARTS["kernel"]),
-        "copies": _rows(event for event in events if event.get("cat") in PARTS["memcpy"]),
+        "rows": _rows(event for event in events if event.get("cat") == "kernel"),
+        "copies": _rows(event for event in events if event.get("cat") in ("gpu_memcpy", "gpu_memset")),
         "synchronizations": _rows(event for event in runtime if "Synchronize" in event["name"]),
     }
 
@@ -101,30 +93,6 @@ def annotated(events: Sequence[Event], prefix: str) -> list[Event]:
     """Return the host's ranges whose name begins with a text, in order of time."""
     annotations = (event for event in events if event.get("cat") == "user_annotation")
     return sorted((event for event in annotations if event["name"].startswith(prefix)), key=span_ns)
-
-
-def breakdown(events: Sequence[Event]) -> list[dict[str, Any]]:
-    """Divide the time of each step among the parts, which sum to its `total_ns`."""
-    categories = accumulate(PARTS.values())
-    spans = [sorted(span_ns(event) for event in events if event.get("cat") in some) for some in categories]
-    steps = []
-    for event in annotated(events, STEP):
-        start, end = span_ns(event)
-        covered = [0, *(_covered(part, start, end) for part in spans), end - start]
-        parts = zip((*PARTS, "other"), pairwise(covered), strict=True)
-        lengths = {f"{part}_ns": more - less for part, (less, more) in parts}
-        steps.append({"name": event["name"], "total_ns": end - start, **lengths})
-    return steps
-
-
-def _covered(spans: Sequence[tuple[int, int]], start: int, end: int) -> int:
-    """Return how much of the time from `start` to `end` at least one of the spans covers; they are sorted."""
-    covered = 0
-    for first, last in spans:
-        begin, stop = max(first, start), min(last, end)
-        if begin < stop:
-            covered, start = covered + stop - begin, stop
-    return covered
 
 
 def _within(ranges: Iterable[Event], events: Iterable[Event]) -> list[Event]:

@@ -89,13 +89,14 @@ def notes_of(row: Compared, shown: Iterable[Explained]) -> list[str]:
 
 
 def ranked(rows: Iterable[Compared], shown: Sequence[Explained]) -> list[Compared]:
-    """Return changed benchmarks first, those of a cause together, larger changes before smaller ones."""
+    """Return what fails first, then other changes, those of a cause together, larger before smaller ones."""
     place = {name: number for number, one in enumerate(shown) for name in one.fullnames}
 
-    def rank(row: Compared) -> tuple[bool, int, int, float]:
+    def rank(row: Compared) -> tuple[bool, bool, int, int, float]:
         found = row.judgement
         change = abs(math.log(found.ratio)) if found.ratio and found.ratio > 0 else 0.0
-        return not is_changed(row), _ORDER.index(found.verdict), place.get(row.fullname, len(place)), -change
+        order = _ORDER.index(found.verdict), place.get(row.fullname, len(place))
+        return not row.is_worse, not is_changed(row), *order, -change
 
     return sorted(rows, key=rank)
 

@@ -1,20 +1,17 @@
 """What a terminal shows: the console that writes it, and documents as text."""
 
 import io
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import compress
 from typing import IO, Any
 
 import rich.console
 from rich.cells import cell_len
-from rich.console import ConsoleOptions, RenderableType, RenderResult
+from rich.console import ConsoleOptions, RenderResult
 from rich.measure import Measurement
-from rich.segment import Segment
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from ..ground.errors import printable
 from ..interfaces import Writer
 from .document import Column, Document, Heading, Table
 from .lines import Note, folded, line_width, wrapped
@@ -38,7 +35,7 @@ _FEWEST = 10
 
 
 class Console(rich.console.Console):
-    """A console of rich on which names from files cannot control the terminal, and nothing is highlighted."""
+    """A console of rich that highlights nothing; what is printed on it must be printable."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(highlight=False, emoji=False, **options)
@@ -52,15 +49,6 @@ class Console(rich.console.Console):
     @file.setter
     def file(self, stream: IO[str]) -> None:
         self._file = stream
-
-    def render_str(self, text: str, **options: Any) -> Text:
-        """Return a text with its styles; replaced here too, as the width of a column is measured before."""
-        return super().render_str(printable(text), **options)
-
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Render something in pieces; rich's own pieces that control the terminal stay as they are."""
-        for piece in super().render(renderable, options):
-            yield piece if piece.control else piece._replace(text=printable(piece.text))
 
 
 class Folded:

@@ -1,6 +1,5 @@
 """Pictures of the benchmarks of a pytest session: `--benchmark-histogram`."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
@@ -13,10 +12,10 @@ from ..ground.labels import Labels
 from ..measure import estimate
 from ..store import suite
 from ..store.benchmark import part_of
-from .charts import times as charts
 from .measured import times as times_of
 from .names import clean, short_and_shared
 from .pictures import Picture
+from .pictures import times as chart
 
 Entry = Mapping[str, Any]
 """A benchmark as pytest-benchmark's hook `pytest_benchmark_group_stats` gets it."""
@@ -26,8 +25,6 @@ _Seconds = tuple[float, float | None, float | None, float, float]
 _LONGEST_TITLE = 120
 _MOST_ROWS = 9
 """Of a picture, so that it is legible."""
-_EMPTY = '""'
-"""Label of a parameter whose id is empty."""
 _OURS = (
     f"Dot: the time in the table. Thick line: its {units.level(estimate.SHOWN_LEVEL)} interval. "
     "Thin line: the middle 80% of the measurements."
@@ -48,8 +45,6 @@ def pictures(
 ) -> Iterator[tuple[str, Picture]]:
     """Yield the pictures, each with a name for its file; those of a large group have the same name.
 
-    Groups of one benchmark share a picture; if there is one such group among others, it has none.
-
     `by_operation`: whether gnnbench's own benchmarks are grouped by operation and graph instead.
     """
     found: dict[tuple[str, str], list[Entry]] = {}
@@ -60,10 +55,6 @@ def pictures(
                 graph = next(iter(labels.inputs.values()), "")
                 name, title = f"{labels.operation} {graph}", f"{labels.operation} on {graph}"
             found.setdefault((name, title), []).append(entry)
-    alone = [key for key, entries in found.items() if len(entries) == 1 < len(found)]
-    others = [found.pop(key)[0] for key in alone]
-    if len(others) > 1:
-        found["others", "Other benchmarks"] = others
     for (name, title), entries in found.items():
         for picture in _of_group(clean(title, _LONGEST_TITLE), entries):
             yield clean(name), picture
@@ -73,30 +64,18 @@ def _of_group(title: str, entries: Sequence[Entry]) -> Iterator[Picture]:
     is_ours = all(map(_is_ours, entries))
     labels, shared = _named(entries)
     seconds = map(_block_medians if is_ours else _rounds, entries)
-    timed = list(zip(entries, labels, seconds, strict=True))
-    fastest: dict[str, float] = {}
-    for entry, _, (time, *_) in timed:
-        fastest[entry["fullname"]] = min(time, fastest.get(entry["fullname"], time))
-
-    def place(row: tuple[Entry, str, _Seconds]) -> tuple[int, float, str, float]:
-        """Order by direction and time; the runs of a benchmark stay together."""
-        entry, known = row[0], _labels(row[0])
-        return known.rank if known else 0, fastest[entry["fullname"]], entry["fullname"], row[2][0]
-
-    timed.sort(key=place)
+    timed = sorted(zip(labels, seconds, strict=True), key=lambda row: row[1][0])
     parts = -(-len(timed) // _MOST_ROWS)
     ends = [len(timed) * part // parts for part in range(parts + 1)]
     notes = [f"{shared}." if title and shared else "", _OURS if is_ours else _THEIRS]
-    if any(low is None for _, _, (_, low, *_) in timed):
+    if any(low is None for _, (_, low, *_) in timed):
         notes.append(_NO_INTERVAL)
     for part, (start, end) in enumerate(pairwise(ends), 1):
-        divisor, unit = units.scale(max(times[0] for _, _, times in timed[start:end]))
-        shown = [_row(label, times, divisor) for _, label, times in timed[start:end]]
+        divisor, unit = units.scale(timed[end - 1][1][0])
+        shown = [_row(label, times, divisor) for label, times in timed[start:end]]
         message = f"{title or shared or 'Times'}{f', part {part} of {parts}' if parts > 1 else ''}"
         text = f"Times of {units.count(len(shown), 'benchmark')}. {message}."
-        yield Picture(
-            "times", message, " ".join(filter(None, notes)), text, partial(charts.chart, shown, unit)
-        )
+        yield Picture(message, " ".join(filter(None, notes)), text, partial(chart, shown, unit))
 
 
 def _row(label: str, times: _Seconds, divisor: float) -> dict[str, Any]:
@@ -112,17 +91,9 @@ def _row(label: str, times: _Seconds, divisor: float) -> dict[str, Any]:
 def _named(entries: Sequence[Entry]) -> tuple[list[str], str]:
     """Return what distinguishes the benchmarks, and what they have in common."""
     names, shared = short_and_shared({entry["fullname"]: _labels(entry) for entry in entries})
-    labels = [names[entry["fullname"]] for entry in entries]
-    start = os.path.commonprefix([label[:-1] for label in labels])  # noqa: RUF071 - words of names
-    start = start[: max(start.rfind(" "), start.rfind("[")) + 1]
-    labels = [label.removeprefix(start) for label in labels]
-    if start.endswith("["):
-        labels = [label.removesuffix("]") or _EMPTY for label in labels]
-    sources = [str(entry["source"] or "").rsplit("/", 1)[-1][:12] for entry in entries]
-    named = (
-        f"{label} ({source})" if source else label for label, source in zip(labels, sources, strict=True)
-    )
-    return list(named), " · ".join(filter(None, (start.rstrip(" ["), shared)))
+    sources = (str(entry["source"] or "").rsplit("/", 1)[-1][:12] for entry in entries)
+    named = zip((names[entry["fullname"]] for entry in entries), sources, strict=True)
+    return [f"{name} ({source})" if source else name for name, source in named], shared
 
 
 def _labels(entry: Entry) -> Labels | None:

@@ -19,6 +19,7 @@ _SHORTEST = 20
 """Fewest characters of a row or a note."""
 _FEW = 20
 """Up to this many rows, none is folded."""
+_MEMORY = "the peak of a call beside its inputs, where it differs by at least 1% and 64 KiB"
 _COLUMNS = sorted(verdicts.COLUMNS, key=lambda column: column.kind != "verdict")
 """The verdict comes first: a comment is often narrow."""
 
@@ -145,5 +146,5 @@ def _key(result: Result) -> list[str]:
         f"- slower, faster: the simultaneous interval excludes 1, and the change is at least {effect}",
         f"- same: the per-benchmark {own} interval lies within {effect}; undecided: neither",
         "- MDE: minimum detectable effect of an undecided one (power 90%)",
-        "- more memory, less memory: the peak of a call beside its inputs differs by at least 1% and 64 KiB",
+        *([f"- memory: {_MEMORY}"] if any(row.memory and row.memory.changed for row in result.rows) else []),
     ]

@@ -8,8 +8,9 @@ import numpy as np
 from ..ground import units
 from ..measure.counter_changes import Counters
 from ..measure.estimate import SHOWN_LEVEL
-from .charts import layouts
+from .charts import even_ticks
 from .document import effect
+from .measured import Measured, block_medians
 from .names import LONGEST, cleaned
 from .style import PAGE
 from .verdicts import remarks
@@ -18,36 +19,23 @@ from .wording import detectable, is_changed, memory_sentence
 
 _POINTS = 60_000
 """Most layouts of all benchmarks together; each takes about seven bytes of the page."""
-_FEWEST = 5
-"""At least this many layouts per process."""
-MOST_POINTS = 600
-"""Most layouts of one benchmark that are drawn."""
+_FEWEST, _MOST = 5, 600
+"""Layouts of a process that are drawn, at least and at most."""
+_EDGE = 6.0
+"""Nothing is written nearer to an end of the axis, in percent of its length: texts are centred there."""
 
 
-class Numbers:
-    """Data of all rows."""
+def numbers(benchmarks: Sequence[BenchmarkView]) -> list[dict[str, Any]]:
+    """Return the data of each row."""
+    layouts_of = [block_medians(one.timed) for one in benchmarks]
+    most = min(max(_POINTS // max(sum(map(len, layouts_of)), 1), _FEWEST), _MOST)
+    return [_row(one, processes, most) for one, processes in zip(benchmarks, layouts_of, strict=True)]
 
-    def __init__(self, benchmarks: Sequence[BenchmarkView]) -> None:
-        """Choose how many layouts of each process to keep."""
-        bands = [one.layouts.bands for one in benchmarks if one.layouts]
-        self.points = min(max(_POINTS // max(sum(map(len, bands)), 1), _FEWEST), MOST_POINTS)
-        """Most layouts of a process that are drawn."""
-        self.thinned = sum(any(len(band.times) > self.points for band in each) for each in bands)
-        """Number of benchmarks with more layouts than are drawn."""
-        self.rows = [self._row(one) for one in benchmarks]
 
-    def _row(self, one: BenchmarkView) -> dict[str, Any]:
-        found = {"facts": facts(one), "notes": notes(one), "operators": _operators(one.timed.part.counters)}
-        row: dict[str, Any] = cleaned(found, LONGEST)
-        if chart := one.layouts:
-            row |= {
-                "unit": chart.unit,
-                "svg": layouts.svg(chart.thinned(self.points), PAGE),
-                "processes": [
-                    [band.label, f"{len(band.times):,}", *_quantiles(band.times)] for band in chart.bands
-                ],
-            }
-        return row
+def _row(one: BenchmarkView, processes: list[list[float]], most: int) -> dict[str, Any]:
+    found = {"facts": facts(one), "notes": notes(one), "operators": _operators(one.timed.part.counters)}
+    row: dict[str, Any] = cleaned(found, LONGEST)
+    return row | {"svg": layouts(processes, one.time, most)} if processes else row
 
 
 def facts(one: BenchmarkView) -> list[tuple[str, str]]:
@@ -107,7 +95,64 @@ def _measured(one: BenchmarkView) -> list[str]:
     return [*(one.time.remarks if one.time else ()), *above]
 
 
-def _quantiles(times: Sequence[float]) -> list[str]:
-    """Write minimum, p10, median, p90 and maximum; ten times as fast as numpy.quantile."""
-    places = np.array((0, 0.1, 0.5, 0.9, 1)) * (len(times) - 1)
-    return [f"{time:,.4g}" for time in np.interp(places, np.arange(len(times)), np.sort(times))]
+def _some(times: Sequence[float], most: int) -> Sequence[float]:
+    if len(times) <= most:
+        return times
+    return [times[place] for place in np.linspace(0, len(times) - 1, max(most, 1)).astype(int)]
+
+
+def layouts(processes: Sequence[Sequence[float]], known: Measured | None, most: int) -> str:
+    """Draw the times of layouts as SVG, as wide as its place in a page, because all places are in percent.
+
+    Args:
+        processes: seconds in the order of measurement, which goes downwards.
+        known: the time of the benchmark; None if it has none.
+        most: layouts of each process that are drawn; of more, evenly spaced ones.
+    """
+    seconds = known.seconds if known else float(np.median(np.concatenate(processes)))
+    length, unit = units.scale(seconds)
+    interval = [bound / length for bound in (known and known.interval) or (seconds, seconds)]
+    values = [time / length for times in processes for time in times] + interval
+    margin = (max(values) - min(values) or max(values)) / 30
+    low, high = min(values) - margin, max(values) + margin
+
+    def wide(length: float) -> str:
+        return f"{100 * length / (high - low):.4g}%"
+
+    def x(value: float) -> str:
+        return wide(value - low)
+
+    size = PAGE.font_size
+    tall, radius = 1.1 * PAGE.row + size, round(size / 4.5)
+    height = round(tall * len(processes))
+    text = f'font-family="sans-serif" font-size="{size}px" fill="{PAGE.ink}"'
+    middle = f'text-anchor="middle" {text}'
+    parts = []
+    if known:
+        start, end = interval
+        place = x(seconds / length)
+        parts += [
+            f'<rect x="{x(start)}" width="{wide(end - start)}" height="{height}" fill="{PAGE.band}"/>',
+            f'<line x1="{place}" x2="{place}" y2="{height}" stroke="{PAGE.muted}" stroke-dasharray="4 3"/>',
+        ]
+    for tick in even_ticks(low, high, PAGE.ticks):
+        if _EDGE < 100 * (tick - low) / (high - low) < 100 - _EDGE:
+            place = x(tick)
+            parts += [
+                f'<line x1="{place}" x2="{place}" y2="{height}" stroke="{PAGE.line}"/>',
+                f'<text x="{place}" y="{height + 1.2 * size:.4g}" {middle}>{tick:,.4g}</text>',
+            ]
+    below = f'x="{x((low + high) / 2)}" y="{height + 2.6 * size:.4g}"'
+    parts.append(f"<text {below} {middle}>time of a call, {unit}</text>")
+    parts.append(f'<g stroke="{PAGE.mark}" fill="{PAGE.mark}" fill-opacity="0.8">')
+    for number, times in enumerate(processes):
+        drawn = _some(times, most)
+        step = (tall - size - 2 * radius) / max(len(drawn) - 1, 1)
+        top = number * tall + size
+        parts += [
+            f'<circle cx="{x(time / length)}" cy="{top + step * order:.4g}" r="{radius}"/>'
+            for order, time in enumerate(drawn)
+        ]
+    parts.append("</g>")
+    size_of_all = f'width="100%" height="{round(height + 3.2 * size)}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size_of_all}>{"".join(parts)}</svg>'

@@ -3,6 +3,11 @@
 import base64
 import functools
 import hashlib
+import json
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from importlib import resources
 from typing import Any
 
@@ -11,11 +16,23 @@ from markupsafe import Markup, escape
 
 from ... import __version__
 from ..ground import units
-from .names import LONGEST, clean
+from . import charts
+from .causes import BENCHMARKS, Explained, ranked
+from .document import Column, Shown, filled
+from .lines import Note
+from .measured import half_width
+from .names import LONGEST, clean, grouped
+from .numbers import further, numbers
+from .pictures import Picture
+from .style import PAGE
+from .verdicts import named, remarks
+from .view import BenchmarkView, View, ordered
+from .wording import ORDER, change, effects, is_changed, plural
 
 _SHARED = "gnnbench.engine.show"
 """The package with the templates that all pages share."""
-_FIRST = "theme.js"  # in the head, so that a dark page does not flash white
+_MOST_CHANGED = 100
+"""Most rows in the table of changed benchmarks; the table of all benchmarks has the others."""
 
 
 def render(template: str, *, own: str = "", package: str = _SHARED, **context: Any) -> str:
@@ -25,11 +42,10 @@ def render(template: str, *, own: str = "", package: str = _SHARED, **context: A
     """
     style = "\n".join(_text(f"{name}.css") for name in ("base", own) if name)
     texts = [_text(f"{name}.js") for name in ("table", own) if name]
-    first = _text(_FIRST)
     policy = "; ".join(
         (
             "default-src 'none'",
-            f"script-src {' '.join(map(_digest, (first, *texts)))}",
+            f"script-src {' '.join(map(_digest, texts))}",
             f"style-src {_digest(style)}",
             "img-src data:",
             "base-uri 'none'",
@@ -37,16 +53,9 @@ def render(template: str, *, own: str = "", package: str = _SHARED, **context: A
         )
     )
     # These texts are gnnbench's own, so they need no escaping.
-    ours = {"policy": Markup(policy), "style": Markup(style), "first_script": Markup(first)}  # noqa: S704
-    marked = [Markup(text) for text in texts]  # noqa: S704
+    ours = {"policy": Markup(policy), "style": Markup(style), "scripts": list(map(Markup, texts))}  # noqa: S704
     page = _environment().from_string(_text(template, package))
-    return page.render(version=__version__, scripts=marked, **ours, **context)
-
-
-def fragment(*names: str) -> str:
-    """Return an id for links within pages: a digest of the names, the same in each page."""
-    digest = hashlib.sha256("\0".join(names).encode("utf-8", "surrogatepass")).hexdigest()
-    return f"b-{digest[:12]}"
+    return page.render(version=__version__, **ours, **context)
 
 
 @functools.cache
@@ -80,3 +89,102 @@ def _text(name: str, package: str = _SHARED) -> str:
 
 def _digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def html(view: View, picture: Picture | None) -> str:
+    """Return the page of a view and its chart: one file that loads nothing else."""
+    rows, changed = ordered(view.rows), _changed(view)
+    return render(
+        "report.html",
+        own="report",
+        view=view,
+        effect=view.result and effects(view.result.thresholds, (one.fullname for one in view.benchmarks)),
+        counts=_counts(view.benchmarks),
+        plural=plural,
+        causes=_causes(view),
+        rows=rows,
+        most=_MOST_CHANGED,
+        changed=changed,
+        changed_columns=filled(_changed_columns(view), changed),
+        figure=charts.for_page(picture.draw, picture.text) if picture else "",
+        caption=picture.caption(PAGE) if picture else "",
+        remarks=grouped((one.label, further(one)) for one in rows),
+        columns=filled(_COLUMNS, rows),
+        packed=_packed(numbers(rows)),
+    )
+
+
+def _spread(one: BenchmarkView) -> Shown | None:
+    return half_width(one.time.seconds, *(one.time.interval or (None, None))) if one.time else None
+
+
+def _of_row(column: Column) -> Column:
+    """Return a column of verdicts as one of benchmarks."""
+    return replace(column, of=lambda one: one.row and column.of(one.row))
+
+
+_COLUMNS = (
+    Column("time", "time", lambda one: one.seconds),
+    Column("±", "fraction", _spread, aside=True),
+    *map(_of_row, named("ratio", "interval", "verdict", "memory", "outputs")),
+    Column("limit", "fraction", lambda one: (limit := one.timed.part.limit) and limit.fraction, aside=True),
+    Column("peak", "size", lambda one: one.timed.part.memory.get("peak_bytes"), aside=True),
+    Column(
+        "operators", "count", lambda one: (made := one.timed.part.counters) and made.operators, aside=True
+    ),
+)
+
+
+def _change(one: BenchmarkView) -> Shown:
+    return Shown(change(one.row) if one.row else "", style=one.verdict)
+
+
+def _times(one: BenchmarkView) -> str:
+    now = one.seconds
+    return f"{units.seconds(now / one.ratio)} → {units.seconds(now)}" if now else ""
+
+
+def _what_else(one: BenchmarkView) -> str:
+    known = remarks(one.row) if one.row else ()
+    return "; ".join(known) or "counters are equal, or were not recorded"
+
+
+def _changed_columns(view: View) -> list[Column]:
+    """Return the columns of the table of changed benchmarks."""
+    level = units.level(view.result.thresholds.family_level) if view.result else ""
+    (interval,) = named("interval")
+    return [
+        Column("change", "shown", _change),
+        replace(_of_row(interval), title=f"{level} interval", aside=False),
+        Column("time", "number", _times),
+        *map(_of_row, named("memory", "outputs")),
+        Column("what else changed", "text", _what_else),
+    ]
+
+
+def _causes(view: View) -> list[tuple[Explained, list[BenchmarkView], list[Note]]]:
+    """Return each cause with the benchmarks to name, and the commands to show."""
+    known = {one.fullname: one for one in view.benchmarks}
+    found = []
+    for one in view.causes:
+        shown = [known[row.fullname] for row in one.cause.rows[:BENCHMARKS]]
+        found.append((one, shown, [note for note in one.commands if len(note.command) <= LONGEST]))
+    return found
+
+
+def _changed(view: View) -> list[BenchmarkView]:
+    """Return what changed: slower benchmarks by their cause, as far as it is known, other times, the rest."""
+    known = {one.fullname: one for one in view.benchmarks}
+    changed = [one.row for one in view.benchmarks if one.row and is_changed(one.row)]
+    return [known[row.fullname] for row in ranked(changed, view.causes)]
+
+
+def _packed(content: Any) -> Markup:
+    """Return content as compressed JSON in base64, which is safe inside an element, as markup."""
+    text = json.dumps(content, separators=(",", ":"), allow_nan=False)
+    return Markup(base64.b64encode(zlib.compress(text.encode())).decode())  # noqa: S704 - no markup
+
+
+def _counts(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, int]]:
+    counts = Counter(one.verdict for one in benchmarks if one.row and not one.row.judgement.same_code)
+    return [(verdict, counts[verdict]) for verdict in ORDER if verdict in counts]

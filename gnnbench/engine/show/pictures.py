@@ -1,36 +1,38 @@
-"""The charts of a view, with message, caption and description."""
+"""The chart of a view, with message, caption and description."""
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
+
+import altair as alt
 
 from ..ground import units
-from ..judge.verdict import Thresholds
-from .charts import forest, layouts, times
-from .numbers import MOST_POINTS
+from ..judge.comparison import Compared
+from ..judge.verdict import Judgement, Thresholds
+from .causes import ranked
+from .charts import Row, Rows, Spec, log_axis, rows_of, verdict_fields, verdict_marks
+from .document import Column
 from .style import Style
 from .view import BenchmarkView, View
+from .wording import change
 
-Place = Literal["verdicts", "benchmark", "platforms", "times"]
-
-_MOST_CHANGED = 8
-"""Most changed benchmarks whose distributions are drawn."""
+MEMORY = Column("memory", "memory")
+_FARTHEST = math.log(4)
+"""Bounds farther than this from their ratio, as log ratio, do not widen the axis."""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """One chart."""
+    """A chart."""
 
-    place: Place
     message: str
     """The main result, one sentence."""
     note: str
     """How to read the chart."""
     text: str
     """Description for readers who cannot see it."""
-    draw: Callable[[Style], dict[str, Any] | str]
-    """Returns the Vega-Lite spec, or SVG."""
+    draw: Callable[[Style], Spec]
     rows: int = 0
     """Number of named rows; a style may draw fewer."""
 
@@ -40,114 +42,148 @@ class Picture:
         return f"{self.note}{left_out}"
 
 
-def pictures(view: View) -> Iterator[Picture]:
-    """Yield the charts of a view, the most important first."""
+def picture(view: View) -> Picture | None:
+    """Return the ratios of a comparison, or the times of a run. Returns None if there are none."""
     if view.result:
-        judged = [(one, one.row.judgement) for one in view.benchmarks if one.row]
-        with_ratio = [one for one, found in judged if found.ratio and not found.same_code]
-        if with_ratio:
-            yield _forest(view, view.result.thresholds, with_ratio)
-        yield from map(_distribution, [one for one in view.moved if one.layouts][:_MOST_CHANGED])
-    for title, rows in view.side_by_side.items():
-        yield _platforms(title, rows)
-    if timed := [one for one in view.benchmarks if one.seconds and not view.result]:
-        yield _times(timed)
+        judged = [one.row for one in view.benchmarks if one.row]
+        with_ratio = [row for row in judged if row.judgement.ratio and not row.judgement.same_code]
+        return _ratios(view, view.result.thresholds, with_ratio) if with_ratio else None
+    timed = [(one, one.seconds) for one in view.benchmarks if one.seconds]
+    return _times(timed) if timed else None
 
 
-def _forest(view: View, thresholds: Thresholds, benchmarks: Sequence[BenchmarkView]) -> Picture:
-    there = {one.fullname for one in view.moved}
-    others = sorted(
-        (one for one in benchmarks if one.fullname not in there), key=lambda one: -abs(one.ratio - 1)
-    )
+def _ratios(view: View, thresholds: Thresholds, rows: Sequence[Compared]) -> Picture:
+    labels = {one.fullname: one.label for one in view.benchmarks}
+    named = [(labels[row.fullname], row) for row in ranked(rows, view.causes)]
     level, effect = thresholds.family_level, thresholds.effect
 
-    def draw(style: Style) -> dict[str, Any]:
-        in_order = sorted([*view.moved, *others], key=lambda one: not (one.row and one.row.is_worse))
-        rows = [(one.label, one.row) for one in in_order[: style.most_rows] if one.row]
-        return forest.chart(rows, effect, style)
+    def draw(style: Style) -> Spec:
+        return ratios(named[: style.most_rows], effect, style)
 
-    same_code = f" {view.same_code}." if view.same_code else ""
-    pale = f"undecided ({sum(one.verdict == 'undecided' for one in benchmarks)}) or other outputs"
-    note = (
-        f"Lines: {units.level(level)} simultaneous intervals; grey: changes of less than "
-        f"{units.fraction(effect)}. Pale: {pale}; hollow: no interval.{same_code}"
+    pale = sum(verdict_fields(row.judgement)["strength"] < 1 for row in rows)
+    hollow = any(row.judgement.low is None for row in rows)
+    notes = (
+        f"Lines: {units.level(level)} simultaneous intervals; grey: changes below {units.fraction(effect)}",
+        f"Pale: {pale} not decided" if pale else "",
+        "Hollow: no interval" if hollow else "",
+        view.same_code,
     )
-    text = f"Forest plot of {units.count(len(benchmarks), 'ratio')}. {view.headline}."
-    return Picture("verdicts", view.headline, note, text, draw, len(benchmarks))
+    note = f"{'. '.join(filter(None, notes))}."
+    text = f"Forest plot of {units.count(len(rows), 'ratio')}. {view.headline}."
+    return Picture(view.headline, note, text, draw, len(rows))
 
 
-def _distribution(benchmark: BenchmarkView) -> Picture:
-    found = benchmark.layouts
-    assert found
-    count, newer = len(found.bands), sum(band.is_newer for band in found.bands)
+def _times(benchmarks: Sequence[tuple[BenchmarkView, float]]) -> Picture:
+    longest: dict[Sequence[str], float] = {}
+    for one, seconds in benchmarks:
+        longest[_work(one)] = max(seconds, longest.get(_work(one), 0.0))
+    in_order = sorted(benchmarks, key=lambda one: (-longest[_work(one[0])], _work(one[0]), -one[1]))
+    rows = [_time(*one) for one in in_order]
 
-    def draw(style: Style) -> str:
-        return layouts.svg(found.thinned(MOST_POINTS // count).of_sides(), style)
+    def draw(style: Style) -> Spec:
+        return times(rows[: style.most_rows], "ms", style)
 
-    note = "Each dot: the median of a layout. Dashed: the head's time, grey: its interval."
-    text = (
-        f"Times by layout of {benchmark.label}: "
-        f"{units.count(count - newer, 'process')} of the base, {newer} of the head."
+    first, seconds = in_order[0]
+    message = f"{first.label} takes longest: {units.seconds(seconds)}"
+    hollow = "" if all(row["sure"] for row in rows) else " Hollow: no interval."
+    note = f"Times with their intervals, the longest operation first.{hollow}"
+    text = f"Times of {units.count(len(rows), 'benchmark')}. {message}."
+    return Picture(message, note, text, draw, len(rows))
+
+
+def _work(one: BenchmarkView) -> Sequence[str]:
+    """Return what is equal for all platforms."""
+    return one.labels.work if one.labels else (one.fullname,)
+
+
+def _time(one: BenchmarkView, seconds: float) -> dict[str, Any]:
+    """Return a row of `times`, in milliseconds; no interval without both bounds."""
+    interval = one.time and one.time.interval
+    low, high = interval or (seconds, seconds)
+    text = f"{units.seconds(seconds)}{'' if interval else '?'}"
+    scaled = {"time": 1e3 * seconds, "low": 1e3 * low, "high": 1e3 * high}
+    return {"label": one.label, "text": text, "sure": float(interval is not None), **scaled}
+
+
+def ratios(named: Sequence[tuple[str, Compared]], effect: float, style: Style) -> Spec:
+    """Return the forest plot: ratios with their intervals, and a band of changes below the effect."""
+    judgements = [row.judgement for _, row in named]
+    low, high = _domain([found for found in judgements if found.low is not None] or judgements, effect)
+    rows = Rows([label for label, _ in named], [_value(row) for _, row in named], style)
+    base = rows_of(
+        {
+            "row": number,
+            **verdict_fields(found),
+            **{
+                name: None if bound is None else min(max(bound, low), high)
+                for name in ("ratio", "low", "high")
+                for bound in (getattr(found, name),)
+            },
+        }
+        for number, found in enumerate(judgements)
+    ).encode(y=rows.y())
+    x = alt.X(
+        "ratio:Q",
+        scale=alt.Scale(type="log", domain=[low, high], nice=False),
+        axis=log_axis([low, high], style),
+        title="time of the head / of the base (log scale)",
     )
-    return Picture("benchmark", benchmark.change, note, text, draw)
+    same = {"low": 1 / (1 + effect), "high": 1 + effect, "one": 1.0}
+    ends = ({"top": row - rows.reach, "bottom": row + rows.reach} for row in range(len(named)))
+    band = rows_of({**same, **each} for each in ends).encode(y=rows.y("top"), y2="bottom:Q")
+    layers = [
+        band.mark_rect(color=style.band).encode(x="low:Q", x2="high:Q"),
+        band.mark_rule(color=style.muted).encode(x="one:Q"),
+        base.mark_rule(color=style.mark, strokeWidth=style.font_size / 9).encode(
+            x="low:Q", x2="high:Q", opacity=alt.Opacity("strength:Q", legend=None, scale=None)
+        ),
+        verdict_marks(base, x, style),
+    ]
+    return rows.chart(*layers)
 
 
-def _platforms(title: str, rows: Mapping[str, Sequence[BenchmarkView]]) -> Picture:
-    best = {what: min(ones, key=_seconds) for what, ones in rows.items()}
-    wins = Counter(one.labels.platform for one in best.values() if one.labels).most_common()
-    winner, most = wins[0]
-    where = title.partition(" · ")[0]
-    spread = sorted(rows, key=lambda what: -max(map(_seconds, rows[what])) / _seconds(best[what]))
-
-    def draw(style: Style) -> dict[str, Any]:
-        shown = [
-            {
-                "label": what,
-                "platform": one.labels.platform,
-                "relative": _seconds(one) / _seconds(best[what]),
-                "text": f"{one.labels.platform} {units.seconds(_seconds(one))}" if one is best[what] else "",
-            }
-            for what in spread[: style.most_rows]
-            for one in rows[what]
-            if one.labels
-        ]
-        return times.platforms(shown, style)
-
-    if len(rows) == 1:
-        (what,) = rows
-        message = (
-            f"On {where}, {winner} took the least time for {what}, {units.seconds(_seconds(best[what]))}"
-        )
-    else:
-        others = "".join(f", {name} for {count}" for name, count in wins[1:])
-        message = f"On {where}, {winner} took the least time in {most} of {len(rows)} operations{others}"
-    note = f"{title}. At the right: the fastest platform and its time. The largest differences come first."
-    text = f"Platforms side by side, {len(rows)} operations. {message}."
-    return Picture("platforms", message, note, text, draw, len(rows))
+def _value(row: Compared) -> str:
+    """Return what stands beside a row: its ratio and verdict, and how much more memory it needs."""
+    more = MEMORY.shown(row.memory).text
+    return f"{change(row)}, {more}" if more else change(row)
 
 
-def _times(benchmarks: Sequence[BenchmarkView]) -> Picture:
-    longest = sorted(benchmarks, key=lambda one: -_seconds(one))
-
-    def draw(style: Style) -> dict[str, Any]:
-        return times.chart([_time(one) for one in longest[: style.most_rows]], "ms", style)
-
-    first = longest[0]
-    message = f"{first.subject} takes longest{first.where}: {units.seconds(_seconds(first))}"
-    note = "Times with their intervals, the longest first. Hollow: no interval."
-    text = f"Times of {units.count(len(benchmarks), 'benchmark')}. {message}."
-    return Picture("times", message, note, text, draw, len(longest))
-
-
-def _time(one: BenchmarkView) -> dict[str, Any]:
-    """Return a row of the times' chart, in milliseconds; no interval without both bounds."""
-    time, interval = _seconds(one), one.time and one.time.interval
-    low, high = interval or (time, time)
-    text = f"{units.seconds(time)}{'' if interval else '?'}"
-    times = {"time": 1e3 * time, "low": 1e3 * low, "high": 1e3 * high}
-    return {"label": one.label, "text": text, "sure": float(interval is not None), **times}
+def _domain(found: Sequence[Judgement], effect: float) -> tuple[float, float]:
+    """Return the ends of the axis: it has all ratios, twice the band, and bounds within `_FARTHEST`."""
+    least = 2 * math.log1p(effect)
+    low, high = -least, least
+    for one in found:
+        assert one.ratio is not None
+        middle = math.log(one.ratio)
+        for bound in (one.ratio, one.low, one.high):
+            if bound is not None and bound > 0:
+                near = min(max(math.log(bound), middle - _FARTHEST), middle + _FARTHEST)
+                low, high = min(low, near), max(high, near)
+    margin = 0.03 * (high - low)
+    return math.exp(low - margin), math.exp(high + margin)
 
 
-def _seconds(benchmark: BenchmarkView) -> float:
-    assert benchmark.seconds
-    return benchmark.seconds
+def times(benchmarks: Sequence[Row], unit: str, style: Style) -> Spec:
+    """Return the chart of times with their intervals.
+
+    `benchmarks`: rows with `label`, the time as `text`, `time`, `low` and `high` in the unit, and `sure`: 1,
+    or 0 for a time without an interval; perhaps `least` and `most`, the ends of a thin line.
+    """
+    rows = Rows([row["label"] for row in benchmarks], [row["text"] for row in benchmarks], style)
+    base = rows_of({**row, "row": number} for number, row in enumerate(benchmarks)).encode(y=rows.y())
+    values = [row[name] for row in benchmarks for name in ("time", "least", "most") if row.get(name)]
+    x = alt.X(
+        "time:Q",
+        scale=alt.Scale(type="log", nice=False, padding=style.font_size),
+        axis=log_axis(values or [1.0], style),
+        title=f"time of a call, {unit} (log scale)",
+    )
+    width = style.font_size
+    layers = (
+        base.mark_rule(color=style.mark, strokeWidth=width / 10).encode(x="least:Q", x2="most:Q"),
+        base.mark_rule(color=style.mark, strokeWidth=width / 5).encode(x="low:Q", x2="high:Q"),
+        base.mark_point(size=style.symbol, opacity=1, color=style.mark, fill=style.mark).encode(
+            x=x, fillOpacity=alt.FillOpacity("sure:Q", legend=None, scale=None)
+        ),
+    )
+    return rows.chart(*layers)

@@ -11,6 +11,7 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from ..ground.cpu import RealTime
+from ..ground.errors import printable
 from ..interfaces import Listener
 from .console import Console
 from .lines import wrapped
@@ -123,5 +124,6 @@ class Progress(Listener):
         return f"{self._text} ({taken})"
 
     def _shown(self) -> Spinner:
-        self._spinner.update(text=Text("\n  ".join(filter(None, (self._line(), self._detail)))))
+        lines = filter(None, (self._line(), self._detail))
+        self._spinner.update(text=Text(printable("\n  ".join(lines))))
         return self._spinner

@@ -1,6 +1,5 @@
-"""Each chart of a view as a slide: large type, one message, readable in black and white."""
+"""A chart as a slide: large type, one message, readable in black and white."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 from ..drive.result import SHORT_COMMIT, Result
 from ..ground import files
-from . import drawing
+from . import charts
 from .names import LONGEST, clean, in_lines
 from .pictures import Picture
 from .style import SLIDE
@@ -26,16 +25,9 @@ _LARGEST = 1.3
 _SVG = "http://www.w3.org/2000/svg"
 _SPEAKING = ("processor", "GPU", "system", "libraries")
 """Facts that need no name."""
-_LONGEST_NAME = 60
 _LONGEST_END = 92
 """Characters of the last line."""
 _WIDTH, _HEIGHT = 1280, 720
-
-
-def write(pictures: Iterable[Picture], last: str, folder: Path) -> list[Path]:
-    """Write an SVG and a PNG for each chart; return the files."""
-    paths = ((one, folder / f"{number:02}-{_name(one)}") for number, one in enumerate(pictures, 1))
-    return [file for picture, path in paths for file in save(picture, last, path)]
 
 
 def save(picture: Picture, last: str, path: Path) -> tuple[Path, Path]:
@@ -43,7 +35,7 @@ def save(picture: Picture, last: str, path: Path) -> tuple[Path, Path]:
     text = slide(picture, last)
     svg, png = (path.with_name(f"{path.name}.{kind}") for kind in ("svg", "png"))
     files.save(svg, f"{text}\n")
-    files.save(png, drawing.png(text))
+    files.save(png, charts.png(text))
     return svg, png
 
 
@@ -67,7 +59,7 @@ def slide(picture: Picture, last: str) -> str:
     for most in range(SLIDE.most_rows, _FEWEST_ROWS - 1, -1):
         style = replace(SLIDE, most_rows=most)
         above = [*title, *_lines(picture.caption(style), SLIDE.muted, _SMALL)]
-        chart = ET.fromstring(drawing.svg(picture.draw(style)))  # noqa: S314 - drawn by us, without entities
+        chart = ET.fromstring(charts.svg(picture.draw(style)))  # noqa: S314 - drawn by us, without entities
         width, height = (float(chart.attrib[name]) for name in ("width", "height"))
         room = _HEIGHT - 2.5 * _MARGIN - _height([*above, *end])
         scale = min((_WIDTH - 2 * _MARGIN) / width, room / height)
@@ -112,9 +104,3 @@ def _write(root: ET.Element, lines: Sequence[_Line], top: float) -> None:
 def _lines(text: str, colour: str, size: int, weight: str = "normal") -> list[_Line]:
     letters = int((_WIDTH - 2 * _MARGIN) / (_WIDTH_OF_LETTER * size))
     return [_Line(line, colour, size, weight) for line in in_lines(text, letters)] if text else []
-
-
-def _name(picture: Picture) -> str:
-    """Return a file name made of the slide's message."""
-    letters = picture.message.lower().replace("µ", "u")
-    return re.sub(r"[^a-z0-9]+", "-", letters)[:_LONGEST_NAME].strip("-") or picture.place

@@ -12,8 +12,6 @@ VERDICT_SHAPES = {
     "ignored": "triangle-up",
 }
 """Verdicts differ in shape as well as in colour."""
-PLATFORM_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
-"""Shapes of the platforms of a chart, in this order."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +26,6 @@ class Style:
     mark: str
     verdicts: tuple[str, ...]
     """Colours, in the order of VERDICT_SHAPES."""
-    platforms: tuple[str, ...]
-    """Colours, in the order of PLATFORM_SHAPES."""
     font_size: int
     whole: int
     """Width of a chart, names and values included."""
@@ -70,7 +66,6 @@ PAGE = Style(
     band="var(--band)",
     mark="var(--mark)",
     verdicts=tuple(f"var(--{name})" for name in VERDICT_SHAPES),
-    platforms=("var(--mark)", "var(--faster)", "var(--slower)", "var(--undecided)"),
     font_size=14,
     whole=1250,
     row=24,
@@ -90,7 +85,6 @@ SLIDE = Style(
     band="#e3e3e3",
     mark="#111111",
     verdicts=("#9a3000", "#0d5296", "#3c5145", "#6b5000", "#555555", "#5b2a86", "#6b6b6b"),
-    platforms=("#111111", "#0d5296", "#9a3000", "#6b5000"),
     font_size=24,
     whole=1130,
     row=42,

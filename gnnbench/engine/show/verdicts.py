@@ -104,7 +104,7 @@ def document(
 ) -> Document:
     """Return the tables, notes and causes of a run or a part of it; not `verbose`: the first note only."""
     notes = result.first_notes() if result else ()
-    shown, same_code = divided(found.rows)
+    shown, _ = divided(found.rows)
     labels = labels_of(shown)
     noted = [row for row in found.rows if row.notes or row.fullname in labels]
     names = short(labels_of(noted))
@@ -114,7 +114,7 @@ def document(
     is_urgent = bool(noted) and _rank(noted[0]) < _OF_RUN
     lines = brief([*of_rows, *notes] if is_urgent else [*notes, *of_rows], verbose=verbose)
     below = [
-        *map(Note, filter(None, (same_code, *lines))),
+        *map(Note, lines),
         *(note for one in causes for note in one.notes(names)),
     ]
     if result and result.command == "ab":

@@ -1,26 +1,29 @@
-"""The content of a page or slide, independent of the files' formats."""
+"""The content of a page or slide, and how it is read from a run file or a result."""
 
-import math
+import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
-import numpy as np
-
-from ..drive.result import Result
-from ..ground import units
+from ..drive import result
+from ..drive.result import Result, Side
+from ..ground import json_io, units
+from ..ground.environment import Environment
 from ..ground.labels import Labels
 from ..judge.comparison import Compared
+from ..store import run_file
 from ..store.benchmark import Benchmark
+from ..store.run_file import RunFile
 from . import wording
 from .causes import Explained, of_result
-from .charts.layouts import Band, Layouts
-from .measured import Measured, block_medians, time_of
-from .page import fragment
+from .measured import Measured, time_of
+from .names import labels_in, short_and_shared
 from .verdicts import divided
-from .wording import CHANGED
 
 _NOT_TIMED = Benchmark("", ())
+_SHORT_COMMIT = 10
+_REMEDY = "give a run file, or a result of gnnbench ab or compare"
 
 
 @dataclass(frozen=True)
@@ -35,15 +38,13 @@ class BenchmarkView:
     """Its verdict. None if it has none."""
     timed: Benchmark = _NOT_TIMED
     """Its measurement, which is empty if the file is a result or has none of it."""
-    before: tuple[Benchmark, ...] = ()
-    """Its measurements in the runs of the older side."""
     error: str = ""
     """Why it was interrupted."""
 
     @property
     def fragment(self) -> str:
-        """Id of its row in a page."""
-        return fragment(self.fullname)
+        """Id of its row, the same in each page."""
+        return f"b-{hashlib.sha256(self.fullname.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
 
     @property
     def verdict(self) -> str:
@@ -56,24 +57,13 @@ class BenchmarkView:
         return (self.row and self.row.judgement.ratio) or 1.0
 
     @property
-    def subject(self) -> str:
-        """Operation and direction, `gcn_norm f+b`, or the name of the test."""
-        return self.labels.subject if self.labels else self.label
-
-    @property
-    def where(self) -> str:
-        """The platform, ` on torch`. Empty if it is unknown."""
-        return f" on {self.labels.platform}" if self.labels else ""
-
-    @property
-    def change(self) -> str:
-        """How its time changed, also beyond what is accepted: `gcn_norm f+b is 1.12x slower on torch`."""
-        if self.verdict == "slower" and (limit := self.row and self.row.allowed):
-            beyond = wording.times(self.verdict, self.ratio / limit.ratio)
-            changed = f"{beyond} than accepted ({units.ratio(self.ratio)} in all)"
-        else:
-            changed = wording.times(self.verdict, self.ratio)
-        return f"{self.subject} is {changed}{self.where}"
+    def slowdown(self) -> str:
+        """How much slower it is, also beyond what is accepted: `gcn_norm f+b torch is 1.12x slower`."""
+        ratio = units.ratio(self.ratio, changed=True)
+        if limit := self.row and self.row.allowed:
+            beyond = units.ratio(self.ratio / limit.ratio, changed=True)
+            return f"{self.label} is {beyond} slower than accepted ({ratio} in all)"
+        return f"{self.label} is {ratio} slower"
 
     @cached_property
     def time(self) -> Measured | None:
@@ -85,26 +75,6 @@ class BenchmarkView:
         """Its time. None if it is not known."""
         found = self.time or self.row
         return found.seconds if found else None
-
-    @cached_property
-    def layouts(self) -> Layouts | None:
-        """The layouts of each process, those of the older side first. None if none was measured."""
-        older = [times for one in self.before for times in block_medians(one)]
-        newer = block_medians(self.timed)
-        every = [*older, *newer]
-        if not every:
-            return None
-        length, unit = units.scale(self.seconds or float(np.median(np.concatenate(every))))
-        names = [f"base {number}" for number in range(1, len(older) + 1)]
-        names += [f"this {number}" for number in range(1, len(newer) + 1)] if len(newer) > 1 else ["this run"]
-        bands = [
-            Band(name, number >= len(older), [time / length for time in times])
-            for number, (name, times) in enumerate(zip(names, every, strict=False))
-        ]
-        if self.time is None:
-            return Layouts(bands, unit)
-        low, high = self.time.interval or (self.time.seconds, self.time.seconds)
-        return Layouts(bands, unit, (low / length, self.time.seconds / length, high / length))
 
 
 @dataclass(frozen=True)
@@ -138,25 +108,6 @@ class View:
         )
 
     @cached_property
-    def moved(self) -> list[BenchmarkView]:
-        """Slower benchmarks, accepted ones, then faster ones, each with the largest change first."""
-        changed = [one for one in self.benchmarks if one.verdict in CHANGED]
-        return sorted(changed, key=lambda one: (CHANGED.index(one.verdict), -abs(math.log(one.ratio))))
-
-    @cached_property
-    def side_by_side(self) -> dict[str, dict[str, list[BenchmarkView]]]:
-        """Benchmarks that differ only in their platform: by graph and types, then by operation."""
-        found: dict[str, dict[str, list[BenchmarkView]]] = {}
-        for one in self.rows:
-            if one.labels and one.seconds:
-                found.setdefault(one.labels.heading, {}).setdefault(one.subject, []).append(one)
-        several = {
-            title: {what: ones for what, ones in rows.items() if len(ones) > 1}
-            for title, rows in found.items()
-        }
-        return {title: rows for title, rows in several.items() if rows}
-
-    @cached_property
     def same_code(self) -> str:
         """One line on the benchmarks that run the same code on both sides. Empty if there are none."""
         return divided([one.row for one in self.benchmarks if one.row])[1]
@@ -179,11 +130,11 @@ class View:
     def _verdicts(self, rows: Sequence[Compared], result: Result) -> str:
         """Return the main result; of what is slower, the largest change."""
         found = wording.headline(rows, result.thresholds.effect, busy=result.is_busy)
-        slower = sum(one.verdict == "slower" for one in self.moved)
+        slower = [one for one in self.benchmarks if one.verdict == "slower"]
         if not slower:
             return found.whole
-        alone = slower == 1 and not any(row.needs_more_memory for row in rows)
-        return f"{found.said}{':' if alone else ';'} {self.moved[0].change}"
+        alone = len(slower) == 1 and not any(row.needs_more_memory for row in rows)
+        return f"{found.said}{':' if alone else ';'} {max(slower, key=lambda one: one.ratio).slowdown}"
 
 
 def ordered(benchmarks: Iterable[BenchmarkView]) -> list[BenchmarkView]:
@@ -195,3 +146,79 @@ def ordered(benchmarks: Iterable[BenchmarkView]) -> list[BenchmarkView]:
         return 1 if one.row and wording.is_changed(one.row) else 2
 
     return sorted(benchmarks, key=place)
+
+
+def read(path: Path) -> View:
+    """Read the file of a page: a run file or a result."""
+    content = json_io.read(path, _REMEDY)
+    kind = result.kind(content)
+    if kind is None:
+        json_io.refuse(path, "neither a run file nor a result", _REMEDY)
+    found = run_file.parse(path, content) if kind == "run" else result.parse(path, content)
+    with json_io.refusing(path, "damaged", "save it again"):
+        return _of_run(found) if isinstance(found, RunFile) else _of_result(found)
+
+
+def _of_result(found: Result) -> View:
+    benchmarks, common = _benchmarks(found.rows)
+    taken = [] if found.seconds is None else [("took", f"{found.seconds:,.0f} s")]
+    if (busy := found.contention_share) is not None:
+        taken.append(("CPU time of other programs", units.fraction(busy)))
+    facts = (*taken, *environment_facts(found.environment))
+    return View(found.command, found.path.name, common, benchmarks, found, facts, found.all_notes())
+
+
+def _of_run(run: RunFile) -> View:
+    judged = _saved(run)
+    benchmarks, common = _benchmarks(judged.rows if judged else (), run)
+    taken = (("measured", run.datetime[:19].replace("T", " ")),) if run.datetime else ()
+    facts = (*taken, *environment_facts(run.environment))
+    notes = (*(judged.notes if judged else ()), *run.left_out)
+    return View("report", run.path.name, common, benchmarks, judged, facts, notes, run.left_out)
+
+
+def _benchmarks(
+    rows: Sequence[Compared], run: RunFile | None = None
+) -> tuple[tuple[BenchmarkView, ...], str]:
+    """Return the benchmarks of a run and those that have a verdict, and what all have in common."""
+    timed = run.benchmarks if run else {}
+    judged = {row.fullname: row for row in rows}
+    cut = {one.fullname: str(one.error) for one in run.part.incomplete} if run else {}
+    names = list(dict.fromkeys([*timed, *judged, *cut]))
+    labels = {**labels_in(names), **{name: row.labels for name, row in timed.items() if row.labels}}
+    short, common = short_and_shared({name: labels[name] for name in names})
+    found = tuple(
+        BenchmarkView(
+            name,
+            short[name],
+            labels[name],
+            judged.get(name),
+            timed.get(name) or Benchmark(name, ()),
+            cut.get(name, ""),
+        )
+        for name in names
+    )
+    return found, common
+
+
+def _saved(run: RunFile) -> Result | None:
+    """Return the verdicts of `--benchmark-compare` in a run file. Returns None if it has none."""
+    saved = run.part.compared
+    return replace(result.parse(run.path, saved), head=Side("")) if saved else None  # it is the page's file
+
+
+def environment_facts(environment: Environment | None) -> tuple[tuple[str, str], ...]:
+    """Return name and value of each known field."""
+    if not environment:
+        return ()
+    changed = ", with uncommitted changes" if environment.dirty else ""
+    facts = {
+        "processor": environment.cpu,
+        "threads": environment.threads,
+        "GPU": environment.gpu and environment.gpu.name,
+        "system": environment.system,
+        "Python": environment.python,
+        "libraries": " · ".join(map(" ".join, environment.libraries)),
+        "commit": environment.commit and f"{environment.commit[:_SHORT_COMMIT]}{changed}",
+    }
+    return tuple((name, str(value)) for name, value in facts.items() if value)

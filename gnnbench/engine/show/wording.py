@@ -16,9 +16,6 @@ OTHER = "different output"
 """What is said instead of incomparable, if that is why."""
 ORDER = ("slower", OTHER, "accepted", "faster", "same", "undecided", "incomparable", "ignored")
 _PARTLY = "faster, outputs partly compared"
-_SELDOM = (OTHER, "accepted", "ignored", _PARTLY)
-"""Verdicts that are counted only if there are any."""
-_COUNTED = (*ORDER[:4], _PARTLY, *ORDER[4:])
 _UNKNOWN = ("undecided", "incomparable")
 _OTHERS = ("accepted", "faster", _PARTLY, "same", "same code", *_UNKNOWN, "ignored")
 """All verdicts but slower, in the order of a sentence."""
@@ -93,27 +90,20 @@ def headline(rows: Sequence[Compared], effect: float | None = None, *, busy: boo
     return Headline(said, ", ".join((*counted, *_excused(rows))))
 
 
-def times(word: str, factor: float) -> str:
-    """Write a ratio of times: `1.10x slower`, `1.25x faster`."""
-    if word in ("slower", "accepted"):
-        return f"{units.ratio(factor, '', changed=True)} slower"
-    return f"{units.ratio(1 / factor, '', changed=True)} faster"
-
-
 def change(row: Compared) -> str:
-    """Write the ratio of a benchmark and its verdict: `1.22x slower`, `0.80x faster`."""
+    """Write the ratio of a benchmark and its verdict: `1.22x slower`, `1.25x faster`."""
     found = row.judgement
     if row.has_other_result:
         return OTHER
-    less = "" if found.verdict == "faster" else "faster"
-    return f"{units.ratio(found.ratio, less, changed=found.changed)} {found.verdict}".strip()
+    ratio = 1 / found.ratio if found.ratio and found.verdict == "faster" else found.ratio
+    return f"{units.ratio(ratio, changed=found.changed)} {found.verdict}".strip()
 
 
 def shrunk(judgements: Iterable[Judgement], noun: str) -> list[str]:
     """Return the note on judgements, each of a `noun`, whose variance is mostly that of the others."""
     count = sum(one.shrunk for one in judgements)
-    said = "variance between processes mostly estimated from the others"
-    return [f"{units.count(count, noun)}: {said}"] if count else []
+    said = "their variance between processes is mostly estimated from the other"
+    return [f"{units.count(count, noun)} with few processes: {said} {noun}s"] if count else []
 
 
 def _of_all(total: int, parts: Iterable[tuple[int, str, str]]) -> str:
@@ -202,27 +192,13 @@ def effects(thresholds: Thresholds, names: Iterable[str]) -> str:
     return units.fraction(thresholds.effect) + (f" ({', '.join(own)})" if own else "")
 
 
-def count(rows: Sequence[Compared]) -> str:
-    """Count the verdicts: `1 slower, 0 faster, 40 same, 3 undecided, 0 incomparable; 2 more memory`."""
-    found = Counter(map(word, rows))
-    times = ", ".join(
-        f"{found[verdict]} {plural(found[verdict], verdict)}"
-        for verdict in _COUNTED
-        if found[verdict] or verdict not in _SELDOM
-    )
-    words = [row.memory.verdict for row in rows if row.memory and not row.memory.excused]
-    memory = ", ".join(
-        f"{words.count(word)} {word}" for word in ("more memory", "less memory") if word in words
-    )
-    return "; ".join(filter(None, (times, memory)))
-
-
-def result(found: Comparison, *, busy: bool = False) -> str:
-    """Return the last lines in a terminal: what fails or is known, what to do, and the verdicts, counted."""
-    lines = [headline(found.rows, busy=busy).said] if found.rows else []
+def result(found: Comparison, seconds: float | None = None, *, busy: bool = False) -> str:
+    """Return the last lines in a terminal: the main result, and what to do."""
+    took = "" if seconds is None else f"; {units.seconds(seconds)}"
+    lines = [f"{headline(found.rows, busy=busy).whole}{took}"]
     if any(row.is_worse for row in found.rows):
         lines.append("if that is intended: see gnnbench accept --help")
-    return "\n".join((*lines, count(found.rows)))
+    return "\n".join(lines)
 
 
 def sentence(row: Compared) -> str:

@@ -9,10 +9,7 @@ from ..ground.options import OPTIONS, Option
 from ..ground.settings import RULES, Settings, as_typed
 from . import suite
 
-COMMANDS = (
-    *("ab", "affected", "baseline", "bisect", "comment", "compare"),
-    *("profile", "report", "watch"),
-)
+COMMANDS = ("ab", "affected", "baseline", "bisect", "comment", "compare", "profile", "watch")
 """Subcommands of gnnbench that may have a table of their own options in a project's settings."""
 
 

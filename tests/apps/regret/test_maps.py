@@ -6,7 +6,7 @@ import pytest
 
 from gnnbench.apps.regret.maps import COLOURS, LETTERS, chart, pictures, write
 from gnnbench.engine.ground.errors import UsageError
-from gnnbench.engine.show import drawing
+from gnnbench.engine.show.charts import svg
 from gnnbench.engine.show.style import SLIDE
 from tests.apps.regret.results import CALL, OTHER, PLACE, SORTED, grid, line, point, regrets
 from tests.run_files import ENVIRONMENT
@@ -120,7 +120,7 @@ def test_letter_and_colour_are_the_way_and_intensity_is_the_regret():
         assert (scale["domain"], scale["range"]) == (["A  sort", "B  scatter"], [*COLOURS[:2]])
     assert ["2", "4", "16"] in found_in(spec, "sort")
     assert ["128", "8"] in found_in(spec, "domain"), "the widest is on top"
-    assert ET.fromstring(drawing.svg(spec)).tag.endswith("svg")
+    assert ET.fromstring(svg(spec)).tag.endswith("svg")
 
 
 def test_of_more_than_eight_ways_the_rarest_have_no_cell():

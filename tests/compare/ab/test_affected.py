@@ -123,7 +123,7 @@ def test_every_benchmark_is_changed_or_the_same_or_unknown_with_its_reason(run):
         "only_in_head": "base: has no such test",
     }
     skipped, several = found.notes
-    assert skipped.startswith("skipped on both sides, and left out: 2 benchmarks ")
+    assert skipped.startswith("2 benchmarks skipped on both sides (")
     assert skipped.endswith(" (no benchmark: it never calls `benchmark`; not here)")
     assert several.endswith("only the first counts; give each a test of its own: test_suite.py::test_last")
     (restart,) = lines

@@ -76,7 +76,7 @@ def test_a_change_is_found_beside_what_cannot_be_measured(bisection):
     assert found.pairs < 12
     verdicts = {row.fullname: row.judgement.verdict for row in found.ends.rows}
     assert verdicts == {"a": "slower", "c": "same"}
-    assert found.notes == ("skipped on both sides, and left out: 1 benchmark (no GPU)",)
+    assert found.notes == ("1 benchmark skipped on both sides (no GPU)",)
     assert places(found) == [("2", "6", ["a"])]
     change = found.findings[0].changes["a"]
     assert change.bounds[0] < 1.3 < change.bounds[1]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _LONGEST = 300
 _MOST_REASONS = 2
 _SKIPPED = re.compile(r"base and head: |\bskipped: ")
-BOTH_SKIP = "skipped on both sides, and left out"
+BOTH_SKIP = "skipped on both sides"
 _NAMED = re.compile(r"\s*[\w.]*(Error|Exception|Exit|Interrupt)\b")
 _PLACES = {"setup": " in set-up", "teardown": " in tear-down"}
 
@@ -51,7 +51,7 @@ def skips(reasons: Iterable[str], how: str = "skipped") -> list[str]:
     more = len(numbers) - _MOST_REASONS
     texts = [text for text, _ in numbers.most_common(_MOST_REASONS)]
     texts += [f"and {units.count(more, 'other reason')}"] if more > 0 else []
-    return [f"{how}: {units.count(numbers.total(), 'benchmark')} ({'; '.join(texts)})"]
+    return [f"{units.count(numbers.total(), 'benchmark')} {how} ({'; '.join(texts)})"]
 
 
 def line(report: "pytest.TestReport | pytest.CollectReport") -> str:

@@ -33,24 +33,19 @@
       make("figure", { class: "chart" },
         make("div", {
           role: "img",
-          "aria-label": `Times by layout for ${name}; ${row.processes.map((one) => one[0]).join(", ")}; their quantiles are in a table`,
+          "aria-label": `Times by layout for ${name}`,
         }, parsed(row.svg)),
-        make("figcaption", {}, "Each dot is the median time of a layout, the first at the top. Hollow: the base. " +
+        make("figcaption", {}, "Each dot is the median time of a layout, the first at the top; of many, some. " +
           "Dashed: the time, with its interval (grey)."));
 
     const inside = (row, name) => {
       const box = make("div", { class: "inside" });
-      if (row.processes) box.append(distribution(row, name));
+      if (row.svg) box.append(distribution(row, name));
       const known = make("div");
       if (row.notes.length) known.append(make("ul", {}, ...row.notes.map((note) => make("li", {}, note))));
       known.append(make("dl", { class: "facts" }, ...row.facts.map(([key, value]) =>
         make("div", {}, make("dt", {}, key), make("dd", {}, value)))));
       box.append(known);
-      if (row.processes) {
-        known.append(grid(`Layouts by process, ${row.unit}`,
-          ["process", "layouts", "least", "10%", "median", "90%", "most"],
-          row.processes));
-      }
       if (row.operators.length) box.append(grid("Operators of one call", ["operator", "calls"], row.operators));
       return box;
     };

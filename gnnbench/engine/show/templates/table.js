@@ -3,8 +3,7 @@
 //
 // A click on a header cell sorts by its column: as text, or as numbers with data-sort="number". A cell's value is
 // its data-v, or its text; empty cells are always last. A form[data-filters="ID"] filters table ID: a row must
-// contain each word of the search field, and its data-NAME must equal each select that is not empty. The form's
-// output shows the number of rows left. A table with data-most="N" shows N rows, until its button[data-more="ID"]
+// contain each word of the search field. The form's output shows the number of rows left. A table with data-most="N" shows N rows, until its button[data-more="ID"]
 // is pressed or the page is printed, because browsers are slow with thousands of rows. A row of class "detail"
 // belongs to the row before it.
 {
@@ -97,10 +96,7 @@
     const output = form.querySelector("output");
     const apply = () => {
       const words = form.elements.words.value.toLowerCase().split(/\s+/).filter(Boolean);
-      const choices = [...form.querySelectorAll("select")].filter((select) => select.value !== "");
-      rows.matches = (row) =>
-        words.every((word) => texts.get(row).includes(word)) &&
-        choices.every((select) => row.dataset[select.name] === select.value);
+      rows.matches = (row) => words.every((word) => texts.get(row).includes(word));
       output.textContent = `${number(rows.show())} of ${number(rows.all.length)} match`;
     };
     let waiting = 0;

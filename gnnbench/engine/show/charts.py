@@ -1,17 +1,19 @@
-"""Common parts of charts: axes, scales, named rows. Charts are Vega-Lite specs made with altair."""
+"""Charts: Vega-Lite specs made with altair, of which these are the parts, drawn without a browser."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import altair as alt
+import vl_convert
+from markupsafe import Markup, escape
 
-from ...judge.verdict import Judgement
-from ..names import in_lines
-from ..style import VERDICT_SHAPES, Style
+from ..judge.verdict import Judgement
+from .names import LONGEST, clean, cleaned, in_lines
+from .style import PAGE, PHONE, VERDICT_SHAPES, Style
 
 Spec = dict[str, Any]
-"""A Vega-Lite spec, drawn by `gnnbench.engine.show.drawing`."""
+"""A Vega-Lite spec."""
 Row = Mapping[str, Any]
 
 _FEWEST_TICKS = 3
@@ -23,6 +25,26 @@ _NAMES = 0.75
 """Share of a chart's width that names and values may have together."""
 _MARKS = 1.8
 """Height of the marks below a name, in font sizes."""
+
+
+def svg(spec: Spec) -> str:
+    """Return a chart as the text of an SVG file, with its texts cleaned."""
+    return vl_convert.vegalite_to_svg(cleaned(spec))
+
+
+def png(text: str) -> bytes:
+    """Return an SVG as the bytes of a PNG file, scaled by 1.5."""
+    return vl_convert.svg_to_png(text, scale=1.5)
+
+
+def for_page(draw: Callable[[Style], Spec], description: str) -> Markup:
+    """Return the markup of a chart in two widths; the style sheet shows the one that fits the window."""
+    label = escape(clean(description, LONGEST))
+    charts = (
+        f'<div class="{name}" role="img" aria-label="{label}">{svg(draw(style))}</div>'
+        for name, style in (("wide", PAGE), ("narrow", PHONE))
+    )
+    return Markup("".join(charts))  # noqa: S704 - shapes and text
 
 
 def config(style: Style) -> Spec:
@@ -50,7 +72,6 @@ def config(style: Style) -> Spec:
             "symbolSize": style.symbol * 1.4,
         },
         "text": {"fontSize": style.font_size, "lineHeight": style.line_height, "color": style.ink},
-        "title": {"color": style.ink, "anchor": "start", "frame": "bounds"},
     }
 
 
@@ -74,12 +95,6 @@ def log_axis(values: Sequence[float], style: Style) -> alt.Axis:
         shown = even_ticks(low, high, style.ticks)
     # Without values, Vega leaves out labels that it thinks are too close.
     return alt.Axis(format="~g", labelOverlap=True, grid=not style.narrow, values=shown)
-
-
-def log_x(field: str, values: Sequence[float], title: str, style: Style) -> alt.X:
-    """Return a horizontal log scale that has room beside the values."""
-    room = alt.Scale(type="log", nice=False, padding=style.font_size)
-    return alt.X(f"{field}:Q", scale=room, axis=log_axis(values, style), title=f"{title} (log scale)")
 
 
 def verdict_fields(found: Judgement) -> dict[str, Any]:
@@ -111,10 +126,10 @@ def even_ticks(low: float, high: float, most: int) -> list[float]:
 
 
 class Rows:
-    """Places of names, marks and values, in pixels: beside each other, or above in a narrow chart."""
+    """Rows of one height: names, marks and values beside each other, or above in a narrow chart."""
 
     def __init__(self, names: Sequence[str], values: Sequence[str], style: Style) -> None:
-        """Place the rows."""
+        """Place the rows; the field `row` of data is a row's number."""
         self._style = style
         beside = self._width(values)
         room = style.whole - beside if style.narrow else min(style.label_width, _NAMES * style.whole - beside)
@@ -122,25 +137,25 @@ class Rows:
         self._left = 0.0 if style.narrow else self._width(line for name in lines for line in name)
         self.width = style.whole - self._left - (0 if style.narrow else beside)
         """Width between the axes."""
-        heights = [self._height(name) for name in lines]
-        stretch = max(style.least_height / sum(heights), 1.0)
-        self.height = 0
-        self._places: list[dict[str, Any]] = []
-        for name, value, height in zip(lines, values, heights, strict=True):
-            bottom = round(self.height + stretch * height)
-            text = {"name": "\n".join(name), "value": value}
-            self._places.append(text | self._placed(len(name), self.height, bottom))
-            self.height = bottom
+        text, marks = max(map(len, lines)) * style.line_height, _MARKS * style.font_size * style.narrow
+        height = max(text + marks + _GAP * style.font_size, style.row, style.least_height / len(lines))
+        self.height = round(height * len(lines))
+        above = 0.5 + text / height / 2 if style.narrow else 0.5  # of a row, above the middle of its marks
+        self._domain = [-above, len(lines) - above]
+        self.reach = marks / height / 2 if style.narrow else 0.5
+        """From the middle of a row to the ends of its marks."""
+        self._texts = []
+        for row, (name, value) in enumerate(zip(lines, values, strict=True)):
+            tall = len(name) * style.line_height
+            up = ((marks / 2 + tall if style.narrow else tall / 2) - style.line_height / 2) / height
+            places = {"row": row, "first": row - up, "beside": row - up if style.narrow else row}
+            self._texts.append({"name": "\n".join(name), "value": value, **places})
 
-    def row(self, number: int) -> dict[str, Any]:
-        """Return the fields of a row's data that say where it is: its middle `y`, its `top` and `bottom`."""
-        return {key: self._places[number][key] for key in ("y", "top", "bottom")}
-
-    def y(self, field: str = "y") -> alt.Y:
+    def y(self, field: str = "row") -> alt.Y:
         """Return the vertical axis, which shows nothing but keeps room for the names."""
         return alt.Y(
             f"{field}:Q",
-            scale=alt.Scale(domain=[0, self.height], reverse=True, nice=False, zero=False),
+            scale=alt.Scale(domain=self._domain, reverse=True, nice=False, zero=False),
             axis=alt.Axis(
                 labels=False, ticks=False, domain=False, grid=False, title=None, minExtent=self._left
             ),
@@ -149,35 +164,17 @@ class Rows:
     def chart(self, *layers: alt.Chart) -> Spec:
         """Return the chart of these layers, with names, values, and lines that lead to the marks."""
         style = self._style
-        base = rows_of(self._places)
+        base = rows_of(self._texts)
         lines = base.mark_rule(color=style.line).encode(x=alt.value(0), x2=alt.value(self.width), y=self.y())
         apart = 0 if style.narrow else style.font_size / 2
         names = base.mark_text(align="left" if style.narrow else "right", dx=-apart, lineBreak="\n").encode(
-            x=alt.value(0), y=self.y("name_y"), text="name:N"
+            x=alt.value(0), y=self.y("first"), text="name:N"
         )
         values = base.mark_text(align="right" if style.narrow else "left", dx=apart).encode(
-            x=alt.value(self.width), y=self.y("value_y"), text="value:N"
+            x=alt.value(self.width), y=self.y("beside"), text="value:N"
         )
         drawn = alt.layer(lines, *layers, names, values).properties(width=self.width, height=self.height)
         return {**drawn.to_dict(), "config": config(style)}
-
-    def _height(self, name: Sequence[str]) -> float:
-        """Return the least height of a row."""
-        style = self._style
-        lines = len(name) * style.line_height + _GAP * style.font_size
-        return lines + _MARKS * style.font_size if style.narrow else max(lines, style.row)
-
-    def _placed(self, lines: int, top: int, bottom: int) -> dict[str, float]:
-        """Return where the parts of a row are."""
-        style = self._style
-        text = lines * style.line_height
-        marks = _MARKS * style.font_size if style.narrow else 0.0
-        start = (top + bottom - text - marks) / 2
-        first = start + style.line_height / 2
-        upper, lower = (start + text, start + text + marks) if style.narrow else (top, bottom)
-        middle = (upper + lower) / 2
-        value = first if style.narrow else middle
-        return {"name_y": first, "value_y": value, "y": middle, "top": upper, "bottom": lower}
 
     def _width(self, texts: Iterable[str]) -> float:
         """Return the width of the widest text and its distance from the marks."""

@@ -1,1 +1,0 @@
-"""Charts, each defined once for pages and slides."""
