@@ -40,15 +40,3 @@ def test_several_entries_multiply():
     assert math.log(found.high / 1.32) == pytest.approx(math.hypot(0.02, 0.02))
     assert found.reasons == ("first", "second")
     assert Allowed.of([entry(1.0, width=0.0, more_bytes=9)]) is None, "of memory only"
-
-
-def test_a_verdict_is_settled_when_it_is_known_whether_it_is_more_than_accepted():
-    def settled(ratio, error):
-        return Allowed.of([entry(width=0.01)]).is_settled(slower(ratio, error), THRESHOLDS)
-
-    assert not settled(1.2, 0.02)
-    assert settled(1.2, 0.005)
-    assert settled(1.12, 0.01), "less than accepted"
-    assert not settled(1.23, 0.01)
-    assert settled(1.3, 0.01)
-    assert settled(1.0, 0.02), "not slower"

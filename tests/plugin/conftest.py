@@ -1,4 +1,5 @@
 import pytest
+import scipy.special  # noqa: F401 - what pytester's sessions import is imported anew, and this loads only once
 from _pytest.unraisableexception import gc_collect_iterations_key
 
 from gnnbench.engine.measure.sources import Sources, Tree

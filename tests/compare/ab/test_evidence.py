@@ -84,16 +84,6 @@ def test_the_standard_error_is_that_of_repeated_runs_visits_of_different_lengths
     assert math.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(logs), rel=0.1)
 
 
-def test_the_variance_between_pairs_is_told_from_the_noise_within():
-    evidence = Evidence(NAMES)
-    for one in pairs(np.random.default_rng(5), 30, sd=0.03):
-        evidence.add(one)
-    evidence.estimates()
-    assert math.sqrt(evidence.pair_variance) == pytest.approx(0.03, rel=0.25)
-    # Between that of means, the least there is, and that of medians.
-    assert 2 * 0.05**2 < evidence.block_noise()["b0"] < 2 * 0.05**2 * math.pi / 2
-
-
 def two_modes(random):
     times = random.normal(0, 0.02, (2, 40)) + math.log(2) * random.integers(0, 2, (2, 40))
     return np.exp(times)
