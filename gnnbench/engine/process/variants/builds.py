@@ -55,8 +55,9 @@ _GIVEN = {
     "SKBUILD_INSTALL_STRIP": "false",
     "CARGO_PROFILE_RELEASE_STRIP": "none",
     "WITH_SYMBOLS": "1",  # of PyG's libraries
+    "NVCC_PREPEND_FLAGS": "--no-compress",
 }
-"""Variables of builds, unless the user sets them: one date for all, and libraries with symbol tables."""
+"""Variables of builds, unless the user sets them: one date for all, and libraries with names of functions."""
 _LINES = 3
 """Lines of a failed command's output in the message."""
 _ERROR = re.compile(r"\b(fatal |\w*)error\b(?!s?\.[ch])", re.IGNORECASE)
