@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from itertools import count
 
 import pytest
 
@@ -57,9 +58,9 @@ def test_submodules_are_checked_out(repository, prepare, tmp_path, monkeypatch):
 def test_the_build_that_was_used_longest_ago_is_removed_first(repository, prepare, monkeypatch):
     build = "head -c 100000 /dev/zero > big"
     monkeypatch.setattr(module, "MOST_BYTES", 350_000)
-    clock = iter(range(1, 100))
+    clock = count(1)
     real = module.os.utime
-    monkeypatch.setattr(module.os, "utime", lambda path: real(path, (next(clock),) * 2))
+    monkeypatch.setattr(module.os, "utime", lambda path, **_: real(path, (next(clock),) * 2))
     names = {}
     for ref in ("v1", "main", "v1", "main~1"):
         with prepare(f"git:{ref}", repository, build=build) as made:

@@ -13,6 +13,7 @@ from ..ground.errors import UsageError
 from ..ground.files import check_room
 from ..judge.trial import Trial
 from ..judge.visit import Inspections, NotTimed, Visit
+from ..measure.fingerprint.disassembly import demangled
 from ..measure.fingerprint.libraries import functions_differing
 from ..measure.instructions.counting import Instructions
 from .parents import Parents, Shared
@@ -150,4 +151,4 @@ def _functions(libraries: Iterable[str], sides: Iterable[Mapping[str, Any]]) -> 
     for name in libraries:
         hashes = [side["fingerprint"]["libraries"].get(name, "") for side in sides]
         short = _TAG.sub("", name)
-        yield from [f"{each} in {short}" for each in functions_differing(*hashes)] or [name]
+        yield from [f"{each} in {short}" for each in demangled(functions_differing(*hashes))] or [name]

@@ -1,13 +1,16 @@
 """Libraries that a C compiler makes of a source and of changed ones."""
 
+import io
 import signal
 import subprocess
 import sys
 import sysconfig
+from pathlib import Path
 
 import pytest
+from elftools.elf.elffile import ELFFile
 
-from gnnbench.engine.measure.fingerprint.disassembly import set_traps
+from gnnbench.engine.measure.fingerprint.disassembly import demangled, plain, set_traps
 from gnnbench.engine.measure.fingerprint.machine_code import differing, functions
 from tests.variants import compiled as extension
 
@@ -69,10 +72,23 @@ __asm__(".pushsection .text; table: .long 5; .popsection");
 extern const int table[] __attribute__((visibility("hidden")));
 int reads(void) { return table[0]; }
 """
+KERNELS = Path(__file__).with_name("kernels.fatbin")
+"""For sm_80, and as PTX, of ptxas and fatbinary (CUDA 13.0): `scale`, `_Z5countPi` and a constant."""
 OF_GPU = """
-__asm__(".pushsection .nv_fatbin, \\"a\\"; kernels: .quad 5; .popsection");
+__asm__(".pushsection .nv_fatbin, \\"a\\"; kernels: .incbin \\"{}\\"; .popsection");
 extern const long kernels[] __attribute__((visibility("hidden")));
 const long *wrapper __attribute__((section(".nvFatBinSegment"))) = kernels;
+int cudaLaunchKernel(const void *kernel);
+__attribute__((noinline)) int scale(void) {{ return cudaLaunchKernel(scale); }}
+static int count(void) __asm__("_ZL5countPi");
+__attribute__((noinline)) static int count(void) {{ return cudaLaunchKernel(count); }}
+int calls(void) {{ return scale() + count(); }}
+int launches(void) {{ return cudaLaunchKernel(count); }}
+"""
+IN_RUST = """
+struct place {{ const char *file; long length; int line, column; }};
+static const struct place here = {{"{file}", 10, {line}, 5}};
+const void *_ZN4fast5panic17h{hash}E(void) {{ return &here; }}
 """
 
 
@@ -108,7 +124,7 @@ def test_what_compiles_to_the_same_is_the_same(compiled, change, flags):
     for old, new in zip(change[::2], change[1::2], strict=True):
         source = source.replace(old, new, 1)
     before = compiled(SOURCE, "const char *file(void) { return __FILE__; }")
-    assert {"work", "weigh", "say", "constants", "imports"} < before.keys()
+    assert {"work", "weigh", "say", "constants"} < before.keys()
     after = compiled(source, "const char *file(void) { return __FILE__; }", flags=flags, folder="b")
     assert differing(before, after) == []
 
@@ -133,7 +149,7 @@ def test_what_compiles_to_the_same_is_the_same(compiled, change, flags):
         ('"%s one"', '"%s won"', ["say"]),
         ("names[0]", "names[1]", ["say"]),
         ("puts(text)", "(int)strlen(text)", ["say"]),
-        ("cos(text", "sin(text", ["say", "imports"]),
+        ("cos(text", "sin(text", ["say"]),
         (
             "case 2: return puts(text);\n        case 3:",
             "case 3: return puts(text);\n        case 2:",
@@ -165,7 +181,7 @@ def test_a_function_with_a_trap_ends_the_process(compiled, tmp_path, flags):
     compiled(SOURCE, flags=flags)
     library = tmp_path / "builds" / ("a" * 24) / "lib.so"
     call = f"import ctypes; print(ctypes.CDLL('{library}').say(b'a', 6))"
-    for names, status in ((["weigh", "more"], 0), (["say"], -signal.SIGTRAP)):
+    for names, status in ((["weigh", "more"], 0), (["kernel say"], -signal.SIGTRAP)):
         set_traps(library, names)
         assert subprocess.run([sys.executable, "-c", call], check=False).returncode == status
 
@@ -181,13 +197,53 @@ def test_a_function_with_a_trap_ends_the_process(compiled, tmp_path, flags):
         (CATCHING, "catch (int)", "catch (char) { return 4; } catch (int)", ["_Z5firsti"]),
         (ENDINGS, "bar", "baz", ["one", "two"]),
         (IN_CODE, "long 5", "long 6", ["constants", "table"]),
-        (OF_GPU, "quad 5", "quad 6", ["constants"]),
     ],
 )
 def test_what_belongs_to_a_function_differs_with_it(compiled, source, old, new, names):
     flags = f"-O2 -I{sysconfig.get_path('include')}{' -x c++' * (source == CATCHING)}"
     before, after = compiled(source, flags=flags), compiled(source.replace(old, new), flags=flags)
-    assert {names[0]} <= {*differing(before, after)} <= {*names, "imports"}
+    assert {names[0]} <= {*differing(before, after)} <= {*names}
+
+
+@pytest.mark.parametrize(
+    ("place", "names"),
+    [
+        (".text.scale", ["kernel scale"]),
+        (".nv.info._Z5countPi", ["kernel _ZL5countPi", "launches"]),
+        ("add.f32", ["kernel scale"]),
+        (".nv.constant3", ["constants"]),
+        (".version", ["constants"]),
+        (".note.nv.tkinfo", []),
+    ],
+)
+def test_code_for_gpus_counts_by_kernel(compiled, tmp_path, place, names):
+    content = bytearray(KERNELS.read_bytes())
+    start = content.index(b"\x7fELF")
+    part = ELFFile(io.BytesIO(content[start:])).get_section_by_name(place)
+    content[start + part["sh_offset"] if part else content.index(place.encode())] ^= 1
+    (tmp_path / "changed").write_bytes(content)
+    before, after = (compiled(OF_GPU.format(file)) for file in (KERNELS, tmp_path / "changed"))
+    assert differing(before, after) == names
+
+
+def test_lines_and_hashes_of_rust_do_not_count(compiled):
+    before = compiled(IN_RUST.format(file="src/lib.rs", line=3, hash="0123456789abcdef"))
+    after = compiled(IN_RUST.format(file="src/lib.rs", line=7, hash="fedcba9876543210"))
+    other = compiled(IN_RUST.format(file="src/bin.rs", line=3, hash="0123456789abcdef"))
+    assert differing(before, after) == []
+    assert demangled(differing(before, other)) == ["fast::panic"]
+
+
+def test_names_are_shown_without_what_depends_on_the_build():
+    names = [
+        "kernel _Z4spmmIfEvPKT_PS0_i",
+        "kernel _Z4spmmIfEvPKT_PS0_l",
+        "_ZL28__device_stub__Z4spmmIfEvPKfPKf",
+        "_RNvCs15kBYyAo9fc_4fast4work",
+        "say",
+    ]
+    assert demangled(names) == ["kernel spmm<float>", "fast::work", "say"]
+    assert plain("_ZN29_GLOBAL__N__6ac2f35b_4_k_cu_a4spmmEPf") == "_ZN12_GLOBAL__N_14spmmEPf"
 
 
 def test_what_is_no_library_has_no_functions_and_none_has_without_objdump(compiled, tmp_path, monkeypatch):

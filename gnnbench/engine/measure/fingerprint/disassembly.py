@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,14 +13,20 @@ from elftools.elf.elffile import ELFFile
 
 MACHINE, _TRAP = "EM_X86_64", b"\xcc"
 """The processor, and its instruction that ends a process."""
-_LABEL = re.compile(r"([0-9a-f]+) <(.+)>:$")
-_LINE = re.compile(r" *([0-9a-f]+):\t(.*)$")
+_LABEL = re.compile(r"([0-9a-f]+) <(.+)>:\n")
+_LINE = re.compile(r"^ *([0-9a-f]+):\t(.*)$", re.MULTILINE)
 _PADDING = re.compile(r"(data16 |cs )*(nop\w?|xchg +%ax,%ax|int3)\b")
-_STUBS = "Disassembly of section .plt"
-HASH = re.compile(r"(?<=17h)[0-9a-f]{16}(?=E)")
-"""Part of Rust's symbols that depends on the folder."""
-_NUMBER = re.compile(r"\.(llvm\.)?\d+|@@Base")
+_STUBS = ".plt"
+"""Beginning of the names of sections with what calls other libraries."""
+_HASH = re.compile(r"(?<=17h)[0-9a-f]{16}(?=E)|(?<=anon)\.[0-9a-f]{32}\.\d+|\.llvm\.\d+")
+"""Parts of Rust's symbols that depend on the folder and on other code."""
+_FILE = re.compile(r"(\d+)_GLOBAL__N__(\w*)")
+"""The anonymous namespace of a file in CUDA, which elsewhere is `12_GLOBAL__N_1`: the length and the rest."""
+_NUMBER = re.compile(r"\.\d+|@@Base")
 """Part of symbols that depends on the order of functions, or on the symbol table."""
+_STARTS = "__device_stub_"
+KERNEL = "kernel "
+"""Before the name of a function that starts a kernel on a GPU."""
 _UNLIKELY = ".cold"
 """End of the name of a part of a function that is seldom executed."""
 
@@ -50,24 +57,15 @@ def disassembled(file: Path) -> list[Function]:
 
 
 def _functions(listing: str) -> Iterator[Function]:
-    address, name, lines, last, is_stub = 0, "", list[str](), 0, False
-    for line in (*listing.splitlines(), _STUBS):
-        if instruction := _LINE.match(line):
-            last = int(instruction[1], 16)
-            lines.append(instruction[2].rstrip())
-            continue
-        label = _LABEL.match(line)
-        if not (label or line.startswith("Disassembly")):
-            continue
-        while len(lines) > 1 and _PADDING.match(lines[-1]):
-            lines.pop()
-        if lines and not is_stub:
-            yield Function(address, name, lines, last)
-        lines = []
-        if label:
-            address, name = int(label[1], 16), label[2]
-        else:
-            is_stub = line.startswith(_STUBS)
+    for section in listing.split("\nDisassembly of section ")[1:]:
+        for block in () if section.startswith(_STUBS) else section.split("\n\n")[1:]:
+            label = _LABEL.match(block)
+            found = _LINE.findall(block)
+            if label and found:
+                last = int(found[-1][0], 16)
+                while len(found) > 1 and _PADDING.match(found[-1][1]):
+                    found.pop()
+                yield Function(int(label[1], 16), label[2], [line.rstrip() for _, line in found], last)
 
 
 def set_traps(file: Path, names: Collection[str]) -> None:
@@ -75,7 +73,7 @@ def set_traps(file: Path, names: Collection[str]) -> None:
     content = bytearray(file.read_bytes())
     elf = ELFFile(io.BytesIO(content))
     for each in disassembled(file):
-        if each.plain in names:
+        if each.plain in names or KERNEL + each.plain in names:
             size = each.last + 1 - each.address
             at = next(elf.address_offsets(each.address, size))
             content[at : at + size] = _TRAP * size
@@ -83,6 +81,25 @@ def set_traps(file: Path, names: Collection[str]) -> None:
     file.write_bytes(content)
 
 
+def without_folder(name: str) -> str:
+    """Return a symbol without what depends on the folder."""
+    usual = _FILE.sub(lambda match: f"12_GLOBAL__N_1{match[2][int(match[1]) - 12 :]}", name)
+    return _HASH.sub("", usual)
+
+
 def plain(name: str) -> str:
     """Return a symbol without what depends on the folder, and on other functions."""
-    return _NUMBER.sub("", HASH.sub("", name))
+    return _NUMBER.sub("", without_folder(name))
+
+
+def demangled(names: Sequence[str]) -> Sequence[str]:
+    """Return plain symbols of C++ and Rust as in the source, each once; as they are without `c++filt`.
+
+    What CUDA generates to start a kernel is left out: the kernel is there.
+    """
+    text = "\n".join(names).replace("17hE", "17h0123456789abcdefE")
+    command = ["c++filt", "--no-params", "--no-verbose"]
+    with suppress(OSError, subprocess.CalledProcessError):
+        answer = subprocess.run(command, input=text, check=True, capture_output=True, text=True)  # noqa: S603
+        return [name for name in dict.fromkeys(answer.stdout.splitlines()) if not name.startswith(_STARTS)]
+    return names

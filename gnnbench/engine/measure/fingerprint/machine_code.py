@@ -18,39 +18,38 @@ from typing import Any
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
-from . import digest
-from .disassembly import HASH, MACHINE, Function, disassembled, plain
+from . import digest, gpu_code
+from .disassembly import KERNEL, MACHINE, Function, disassembled, plain, without_folder
 
-VERSION = 3
+VERSION = 4
 """Of the hashes."""
-CONSTANTS, IMPORTS = "constants", "imports"
-"""Names of what is beside functions: variables and constants that no function names alone; imports."""
+CONSTANTS = "constants"
+"""Name of what is beside functions: variables and constants that no function names alone."""
 _MOST_BYTES = 1 << 26
 """Larger files are not disassembled."""
 _WRITABLE, _ALLOCATED, _EXECUTABLE, _OF_THREADS = 1, 2, 4, 0x400
 """Flags of sections."""
-_WORD, _JUMP, _METHOD = 8, 4, 32
-"""Bytes of a pointer, and of an entry in a table of jumps and in one of methods."""
+_WORD, _JUMP, _METHOD, _LOCATION = 8, 4, 32, 24
+"""Bytes of a pointer, of entries in tables of jumps and of methods, and of a place in a source of Rust."""
 _EMPTY = digest.short(digest.of_bytes(b""))
 _RELATIVE = re.compile(r"-?(?:0x)?[0-9a-f]+(\(%[re]ip\).*?) *# ([0-9a-f]+)(?: <.*>)?$")
 _TARGET = re.compile(r"\b([0-9a-f]+) <([^>+]+)(?:\+0x([0-9a-f]+))?>")
 _FOLDERS = re.compile(rb"((?<=/builds/)[0-9a-f]{24}|(?<=/pip-build-env-)\w{8}|(?<=/tmp/tmp)\w{8})(?=/)")
 """Random parts of the names of folders in which libraries are built."""
-_AT_IMPORT = re.compile(r"^PyInit_|pymod_exec|pyx_pymod|^_GLOBAL__sub_I")
-"""Functions that are executed once."""
-_OF_COMPILER = frozenset(
-    {"_init", "_fini", "frame_dummy", "register_tm_clones", "deregister_tm_clones", "__do_global_dtors_aux"}
+_OF_COMPILER = re.compile(
+    r"_init|_fini|frame_dummy|(de)?register_tm_clones|__do_global_dtors_aux"
+    r"|_ZL24__sti____cudaRegisterAllv|_ZL26__nv_cudaEntityRegisterCallbackPPv"
 )
 """Functions that are in each library, and are executed when it is loaded and unloaded."""
 _LAID_OUT = re.compile(r"\.(plt|got|rela|note|eh_frame|gcc_except|gnu\.hash|gnu\.version|hash|dyn)")
 """Sections that follow from the others, or belong to functions."""
 _HANDLERS = ".gcc_except_table"
 """The section that says where exceptions are caught."""
-_TEXT = re.compile(rb"[\t\n\r -~]*")
+_TEXT, _RUST = re.compile(rb"[\t\n\r -~]*"), b".rs"
 
 
 def functions(file: Path) -> Mapping[str, str]:
-    """Return the hash of each function, of CONSTANTS and of IMPORTS; empty if the file has other code."""
+    """Return the hash of each function and of CONSTANTS; empty if the file has other code."""
     with suppress(OSError, ELFError, subprocess.CalledProcessError), file.open("rb") as opened:
         elf = ELFFile(opened)
         if elf["e_machine"] == MACHINE and file.stat().st_size <= _MOST_BYTES:
@@ -59,14 +58,10 @@ def functions(file: Path) -> Mapping[str, str]:
 
 
 def differing(base: Mapping[str, str], head: Mapping[str, str]) -> list[str]:
-    """Return the names that differ, the likeliest cause first: functions that both have."""
+    """Return the names that differ, the likeliest cause first: kernels, and functions that both have."""
     names = [name for name in {**head, **base} if base.get(name) != head.get(name)]
     both = base.keys() & head.keys()
-
-    def rank(name: str) -> tuple[bool, ...]:
-        return name in (CONSTANTS, IMPORTS), bool(_AT_IMPORT.search(name)), name not in both
-
-    return sorted(names, key=rank)
+    return sorted(names, key=lambda name: (name == CONSTANTS, not name.startswith(KERNEL), name not in both))
 
 
 class _Symbols:
@@ -92,49 +87,59 @@ class _Library:
 
     def __init__(self, elf: ELFFile, code: Sequence[Function]) -> None:
         allocated = [part for part in elf.iter_sections() if part["sh_flags"] & _ALLOCATED]
+        filled = [part for part in allocated if part["sh_type"] != "SHT_NOBITS"]
         # Those of threads that begin with zeros have no addresses of their own.
-        self._sections = [
-            part for part in allocated if not (part["sh_flags"] & _OF_THREADS and _is_zero(part))
-        ]
+        self._sections = [part for part in allocated if part in filled or not part["sh_flags"] & _OF_THREADS]
         tables: list[Any] = [elf.get_section_by_name(name) for name in (".symtab", ".dynsym")]
         self._tables = [table for table in tables if table]
         self._functions = _Symbols(self._tables, "STT_FUNC")
         self._variables = _Symbols(self._tables, "STT_OBJECT")
         self._at = cache(self._described)
-        self._data = {part["sh_addr"]: part.data() for part in self._sections if not _is_zero(part)}
+        self._memory = bytearray(max(part["sh_addr"] + part["sh_size"] for part in filled))
+        self._kernels: Mapping[str, str] = {}
+        for part in filled:
+            if part.name == gpu_code.SECTION:
+                self._kernels = gpu_code.kernels(part.data())
+            else:
+                self._memory[part["sh_addr"] : part["sh_addr"] + part["sh_size"]] = part.data()
         self._pointers = dict(self._relocations())
-        self._code = [each for each in code if each.name not in _OF_COMPILER]
-        self._shared = Counter(plain(each.name) for each in code)
-        relative = (_RELATIVE.search(line) for each in self._code for line in each.lines)
+        self._code = [each for each in code if not _OF_COMPILER.fullmatch(each.name)]
+        self._shared = Counter(plain(each.name) for each in self._code)
+        relative = (_RELATIVE.search(line) for each in code for line in each.lines)
         self._named = {int(match[2], 16) for match in relative if match}
         addends = {addend for name, _, addend in self._pointers.values() if not name}
         self._hashed, self._pointed = self._named | addends, sorted(addends)
         self._exported = {each["st_value"] for each in self._tables[-1].iter_symbols()}
         places = (*self._named, *addends, *self._variables.addresses, *self._variables.ends)
         self._starts = sorted({*places, *(part["sh_addr"] for part in self._sections)})
-        self._bodies = {each.address: digest.short(*map(self._shallow, each.lines)) for each in code}
+        self._bodies: dict[int, str] = {}
+        self._bodies = {each.address: digest.short(*map(self._line, each.lines)) for each in code}
+        self._at = cache(self._described)
         self._handlers = _handlers(elf, [each.address for each in code])
 
     def hashes(self) -> dict[str, str]:
-        """Return the hashes of functions, constants and imports."""
-        bodies = defaultdict(list)
-        for each in self._code:
-            handlers = (self._handler(*place) for place in self._handlers[each.address])
-            bodies[each.plain].append(digest.short(*map(self._deep, each.lines), *handlers))
-        tables = set()
+        """Return the hashes of functions and constants."""
+        functions = {*map(plain, self._functions.every)}
+        started = {gpu_code.kernel_name(name) for name in functions}
+        bodies, tables = defaultdict(list), set()
         for table, name, text in self._methods():
             tables.add(table)
             bodies[name].append(text)
+        beside = [*self._pieces(tables)]
+        for each in self._code:
+            handlers = (self._handler(*place) for place in self._handlers[each.address])
+            kernel = self._kernel(each.plain)
+            text = digest.short(*map(self._line, each.lines), *handlers, kernel)
+            bodies[KERNEL * bool(kernel) + each.plain].append(text)
+            if each.plain not in functions:  # a table in the code
+                beside.append(text)
+        beside += (text for name, text in self._kernels.items() if name not in started)
         hashes = {name: digest.combined(texts) for name, texts in bodies.items()}
-        functions = {*map(plain, self._functions.every)}
-        tables_in_code = (hashes[name] for name in hashes.keys() - functions)
-        symbols = [each for table in self._tables for each in table.iter_symbols()]
-        imports = {each.name for each in symbols if each["st_shndx"] == "SHN_UNDEF"}
-        return {
-            **hashes,
-            CONSTANTS: digest.combined((*self._pieces(tables), *tables_in_code)),
-            IMPORTS: digest.combined(imports),
-        }
+        return {**hashes, CONSTANTS: digest.combined(beside)}
+
+    def _kernel(self, name: str) -> str:
+        """Return the hash of the kernel that a function starts; empty for others."""
+        return self._kernels.get(gpu_code.kernel_name(name), "")
 
     def _methods(self) -> Iterator[tuple[int, str, str]]:
         """Yield the methods in tables for Python (`PyMethodDef`): the table, the function, and the content.
@@ -162,7 +167,7 @@ class _Library:
     def _pieces(self, left_out: Collection[int]) -> Iterator[str]:
         """Yield variables and constants, but for some and those that belong to functions, and for zeros."""
         for part in self._sections:
-            if not (_is_zero(part) or part["sh_flags"] & _EXECUTABLE or _LAID_OUT.match(part.name)):
+            if not (part["sh_flags"] & _EXECUTABLE or _LAID_OUT.match(part.name)):
                 at, end = part["sh_addr"], part["sh_addr"] + part["sh_size"]
                 while at < end:
                     # Of variables the place counts, too.
@@ -196,19 +201,7 @@ class _Library:
         name = plain(name)
         return f"{name} {self._bodies.get(address)}" if self._shared[name] > 1 else name
 
-    def _shallow(self, line: str) -> str:
-        """Return an instruction with the bytes at each address, and the names of functions."""
-        line = _RELATIVE.sub(lambda match: match[1] + self._bytes(int(match[2], 16)), line)
-        return _TARGET.sub(lambda match: f"{plain(match[2])}+{match[3]}", line)
-
-    def _bytes(self, address: int) -> str:
-        part = self._section(address)
-        if part is None or _is_zero(part) or part["sh_flags"] & _EXECUTABLE or part.name.startswith(".got"):
-            return ""
-        inside = slice(address - part["sh_addr"], self._end(address) - part["sh_addr"])
-        return digest.of_bytes(_FOLDERS.sub(b"", self._data[part["sh_addr"]][inside]).rstrip(b"\0"))
-
-    def _deep(self, line: str) -> str:
+    def _line(self, line: str) -> str:
         """Return an instruction with what is at each address in place of it."""
         line = _RELATIVE.sub(lambda match: match[1] + self._at(int(match[2], 16)), line)
         return _TARGET.sub(self._target, line)
@@ -226,13 +219,12 @@ class _Library:
             return self._pointer(address, deep=deep)
         if part["sh_flags"] & _EXECUTABLE:
             start, _, name = self._functions.before(address)
-            return f"{self._function(start, name)}+{address - start}"
+            return f"{self._function(start, name)}+{address - start} {self._kernel(name)}"
         start, end, name = self._variables.before(address)
         if part["sh_flags"] & _WRITABLE:
             # Two variables with the same content are two all the same.
-            has_content = self._is_own(address) and not _is_zero(part)
-            content = self._content(start, end) if has_content else ""
-            name, start = (HASH.sub("", name), start) if address < end else ("", part["sh_addr"])
+            content = self._content(start, end) if self._is_own(address) else ""
+            name, start = (without_folder(name), start) if address < end else ("", part["sh_addr"])
             return f"{part.name} {name}+{address - start} {content}"
         if address >= end:
             start, end, name = address, self._end(address), ""
@@ -242,7 +234,7 @@ class _Library:
         """Return what the loader writes at an address."""
         name, kind, addend = self._pointers.get(address, ("", 0, 0))
         if name:
-            return f"{kind} {plain(name)}+{addend}"
+            return f"{kind} {plain(name)}+{addend} {self._kernel(name)}"
         part = self._section(addend)
         leads = deep or (part is not None and part["sh_flags"] & _EXECUTABLE)
         return f"{kind} {self._at(addend, False) if leads else ''}"
@@ -259,25 +251,30 @@ class _Library:
     def _content(self, start: int, end: int, deep: bool = True) -> str:
         """Return a hash of bytes, with what the loader writes there."""
         part = self._section(start)
-        whole = self._data[part["sh_addr"]]
-        content = bytearray(whole[start - part["sh_addr"] : end - part["sh_addr"]])
-        rest = _TEXT.match(whole, end - part["sh_addr"])
+        content = self._memory[start:end]
+        rest = _TEXT.match(self._memory, end)
         if rest and not part["sh_flags"] & _WRITABLE and _TEXT.fullmatch(content):
             content += rest[0]  # it ends as another text does
         written = []
         for address in range(-(-start // _WORD) * _WORD, end, _WORD) if part["sh_flags"] & _WRITABLE else ():
             if address in self._pointers:
-                content[address - start : address - start + _WORD] = bytes(_WORD)
+                size = _LOCATION if self._is_location(address) else _WORD
+                content[address - start : address - start + size] = bytes(size)
                 written.append(f"{address - start} {self._pointer(address, deep=deep)}")
         # The zeros after a constant depend on what follows.
         text = _FOLDERS.sub(b"", bytes(content)).rstrip(b"\0")
         jumps = [] if part["sh_flags"] & _WRITABLE else self._jumps(start, text)
         return digest.short(*jumps) if jumps else digest.short(digest.of_bytes(text), *written)
 
+    def _is_location(self, address: int) -> bool:
+        """Whether it is that of a place in Rust's sources, for messages: a path, its length, line, column."""
+        length, column = (self._memory[address + at : address + _LOCATION] for at in (_WORD, 20))
+        end = self._pointers[address][2] + int.from_bytes(length[:_WORD], "little")
+        return any(column) and self._memory[end - len(_RUST) : end] == _RUST
+
     def _handler(self, start: int, end: int) -> str:
         """Return a hash of a table of handlers, with the types in place of their distance from it."""
-        part = self._section(start)
-        table = bytearray(self._data[part["sh_addr"]][start - part["sh_addr"] : end - part["sh_addr"]])
+        table = self._memory[start:end]
         types = []
         for at in range(-start % _JUMP, len(table), _JUMP):
             place = start + at + int.from_bytes(table[at : at + _JUMP], "little", signed=True)
@@ -311,8 +308,3 @@ def _handlers(elf: ELFFile, starts: Sequence[int]) -> Mapping[int, list[tuple[in
             function = starts[bisect_right(starts, handled[at]["initial_location"]) - 1]
             found[function].append((at, end))
     return found
-
-
-def _is_zero(part: Any) -> bool:
-    """Whether a section has no bytes in the file."""
-    return bool(part["sh_type"] == "SHT_NOBITS")

@@ -16,7 +16,7 @@ import sys
 import sysconfig
 import tempfile
 import venv
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ from ...measure.fingerprint.libraries import BUILDS
 from .command import call
 from .prepare import Prepared, import_roots
 from .stored import stored
-from .worktree import Repository
+from .worktree import Repository, worktree
 
 MOST_BYTES = 10 * 2**30
 """Size of all builds, at most; those that are in use are never removed."""
@@ -55,8 +55,9 @@ _GIVEN = {
     "SKBUILD_INSTALL_STRIP": "false",
     "CARGO_PROFILE_RELEASE_STRIP": "none",
     "WITH_SYMBOLS": "1",  # of PyG's libraries
+    "NVCC_PREPEND_FLAGS": "--no-compress",
 }
-"""Variables of builds, unless the user sets them: one date for all, and libraries with symbol tables."""
+"""Variables of builds, unless the user sets them: one date for all, and libraries with names of functions."""
 _LINES = 3
 """Lines of a failed command's output in the message."""
 _ERROR = re.compile(r"\b(fatal |\w*)error\b(?!s?\.[ch])", re.IGNORECASE)
@@ -92,11 +93,11 @@ def built(
     After it come further folders from which what was built is imported. Git's own files are not there.
 
     Raises:
-        UsageError: the command or a submodule fails.
+        UsageError: the commit cannot be checked out, or the command fails.
         OSError: the cache is full.
     """
     folder = cache / BUILDS / source.key(command)
-    fill = partial(_make, source, command, listener, folder)
+    fill = partial(_make, source, command, cache, listener, folder)
     with stored(folder, MOST_BYTES, fill, listener, f"built {source.name}"):
         yield folder / _TREE, _roots(folder / _ENVIRONMENT)
 
@@ -138,30 +139,19 @@ def _copied(build: Path) -> Iterator[Path]:
         yield folder
 
 
-def _make(source: Source, command: str, listener: Listener, folder: Path) -> None:
-    """Check a commit out, fetch its submodules, copy what differs from it, and run the command."""
+def _make(source: Source, command: str, cache: Path, listener: Listener, folder: Path) -> None:
+    """Check a commit out, copy what differs from it, and run the command."""
     listener.step(f"building {source.name}: {command}")
     repository, tree = source.repository, folder / _TREE
-    clone = ("clone", "--quiet", "--shared", "--no-checkout", "--template=", "--")
-    checkout = f"{source.name} cannot be built: its checkout"
-    _run(_git(*clone, str(repository.shared), str(tree)), tree.parent, checkout)
-    address = call(
-        _git("config", "--get", "remote.origin.url"), repository.root, git.variables()
-    ).stdout.strip()
-    if address and "://" in address:  # relative addresses of submodules begin there
-        _run(_git("remote", "set-url", "origin", address), tree, checkout)
-    _run(_git("checkout", "--quiet", "--detach", source.commit), tree, checkout)
-    fetch = ("submodule", "update", "--init", "--recursive", "--quiet")
-    _run(_git(*fetch), tree, f"{source.name} cannot be built: its submodules")
-    for name in source.changed:
-        _copy(repository.top / name, tree / name)
-    where = tree / repository.prefix
-    if where.is_dir():  # else `prepare` says so
-        environment = _environment(folder / _ENVIRONMENT, repository.top)
-        shell = ["sh", "-c", f"exec 2>&1\n{command}"]
-        _run(shell, where, f"{source.name} cannot be built: {shlex.quote(command)}", environment)
-        _complete(where, folder / _ENVIRONMENT)
-    shutil.rmtree(tree / ".git")
+    with worktree(repository, source.commit, cache, listener) as checkout:
+        shutil.copytree(checkout, tree, symlinks=True)
+        for name in source.changed:
+            _copy(repository.top / name, tree / name)
+        where = tree / repository.prefix
+        if where.is_dir():  # else `prepare` says so
+            _run(command, where, source.name, _environment(folder / _ENVIRONMENT, repository.top))
+            _complete(where, folder / _ENVIRONMENT)
+    (tree / ".git").unlink()
 
 
 def _copy(file: Path, copy: Path) -> None:
@@ -218,21 +208,15 @@ def _roots(environment: Path) -> tuple[Path, ...]:
     return (*(Path(line) for line in lines if line.startswith(os.sep) and Path(line).is_dir()), site)
 
 
-def _run(
-    command: Sequence[str], where: Path, what: str, environment: Mapping[str, str] | None = None
-) -> None:
-    answer = call(command, where, environment or git.variables())
+def _run(command: str, where: Path, name: str, environment: Mapping[str, str]) -> None:
+    answer = call(["sh", "-c", f"exec 2>&1\n{command}"], where, environment)
     if answer.returncode:
         if shutil.disk_usage(where).free < _FREE_BYTES:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(where))
-        lines = [*filter(None, map(str.strip, (answer.stdout + answer.stderr).splitlines()))]
+        lines = [*filter(None, map(str.strip, answer.stdout.splitlines()))]
         telling = list(dict.fromkeys(filter(_ERROR.search, lines)))[:_LINES]
         reason = "; ".join(map(one_line, telling or lines[-_LINES:])) or f"exit status {answer.returncode}"
-        raise UsageError(f"{what}: {reason}")
-
-
-def _git(*arguments: str) -> list[str]:
-    return ["git", *git.QUIET, *arguments]
+        raise UsageError(f"{name} cannot be built: {shlex.quote(command)}: {reason}")
 
 
 def _digest(file: Path) -> str:
