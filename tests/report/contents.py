@@ -128,7 +128,6 @@ def comparison(name, verdict, *, in_turns=False, ratio=1.2, same_code=False, **r
         "own_low": 1.15,
         "own_high": 1.25,
         "minimum_detectable_effect": 0.05,
-        "process_sd": 0.01,
         "base_processes": 5,
         "head_processes": 1,
         "same_code": same_code,
