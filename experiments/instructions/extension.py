@@ -15,7 +15,7 @@ from pathlib import Path
 from agreement import counted
 
 from gnnbench.engine.judge.instructions import InstructionChange
-from gnnbench.engine.measure.instructions.counting import Instructions
+from gnnbench.engine.measure.instructions import Instructions
 
 LEAST = 0.005
 """A smaller change is not looked for."""

@@ -126,7 +126,7 @@ def _planned(found: "Planned") -> "Document":
 
 def _check(options: argparse.Namespace) -> None:
     """See that files can be written and instructions counted here, before anything is timed."""
-    from ..measure.instructions.counting import counter_name
+    from ..measure.instructions import counter_name
 
     for file in filter(None, (options.json, options.markdown)):
         check_writable(file)

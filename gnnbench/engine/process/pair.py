@@ -14,7 +14,7 @@ from ..ground.files import check_room
 from ..judge.trial import Trial
 from ..judge.visit import Inspections, NotTimed, Visit
 from ..measure.fingerprint.libraries import functions_differing
-from ..measure.instructions.counting import Instructions
+from ..measure.instructions import Instructions
 from .parents import Parents, Shared
 from .processes import Processes, Terms
 from .turns import Turns, joined
