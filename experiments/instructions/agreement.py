@@ -22,7 +22,7 @@ from pathlib import Path
 from gnnbench.engine.drive.inspecting import ANSWER_SECONDS
 from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.visit import NotTimed
-from gnnbench.engine.measure.instructions.counting import Instructions, counter_name
+from gnnbench.engine.measure.instructions import Instructions, counter_name
 from gnnbench.engine.process.pairs import Pairs
 from gnnbench.engine.process.plan import Plan
 from gnnbench.engine.process.processes import Terms

@@ -120,7 +120,7 @@ def judge_all(names: list[str], side: SideTimings) -> dict[str, Any]:
     by_name: dict[str, int] = {}
     verdicts: dict[str, int] = {}
     planted = found = planted_gate = found_gate = 0
-    visible, visible_gate, process_sds = [], [], []
+    visible, visible_gate = [], []
     for number, (run, baseline, several) in enumerate(_draws(runs)):
         base, whole = _rows(side, baseline), _rows(side, several)
         judged = judge(base, _rows(side, [run]), THRESHOLDS)
@@ -134,7 +134,6 @@ def judge_all(names: list[str], side: SideTimings) -> dict[str, Any]:
         visible.append([one.minimum_detectable_effect or np.nan for one in judged])
         gated = judge(base, _rows(side, [run]), THRESHOLDS, confirming=CONFIRMING)
         visible_gate.append([one.minimum_detectable_effect or np.nan for one in gated])
-        process_sds.append([one.process_sd or np.nan for one in judged])
         # One benchmark of each draw, in turns, is made as much slower as was said to be seen.
         column = number % len(names)
         if judged[column].verdict == "undecided":
@@ -156,7 +155,6 @@ def judge_all(names: list[str], side: SideTimings) -> dict[str, Any]:
         "verdicts": verdicts,
         "visible alone, median over draws, quartiles over benchmarks": _quartiles(visible),
         "visible to the gate": _quartiles(visible_gate),
-        "process sd, median": round(float(np.nanmedian(process_sds)), 4),
         "visible slowdowns planted": planted,
         "of them found alone": found,
         "of those to the gate planted": planted_gate,

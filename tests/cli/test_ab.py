@@ -238,14 +238,13 @@ def test_what_executes_more_is_named(tmp_path):
     words = ("--instructions", "--budget", "0.5", "--json", "ab.json")
     found = ab(tmp_path, "env:SIZE=1000", "env:SIZE=1500", *words, "--", "test_suite.py")
     assert found.returncode in (0, 1, 3), found.stderr
-    assert " instructions (" in found.stdout
-    assert "in squares" in found.stdout
     saved = json.loads((tmp_path / "ab.json").read_text())
     by_name = {name.partition("::")[2]: one for name, one in rows(saved).items()}
     same = by_name["test_sort"]["instructions"]  # not counted if the budget was enough to see that it is
     assert same is None or same["functions"] == []
     work = by_name["test_work"]["instructions"]
     assert work["head"] > 1.05 * work["base"]
+    assert work["functions"][0]["name"].endswith(":_PyEval_EvalFrameDefault")
 
 
 def test_nothing_is_timed_where_nothing_counts(tmp_path):

@@ -1,6 +1,4 @@
 import gc
-import multiprocessing
-import sys
 
 import numpy as np
 import pytest
@@ -8,7 +6,7 @@ import torch
 from torch_geometric.nn import GCNConv
 
 from gnnbench.engine.ground import devices
-from gnnbench.engine.measure import inspection, memory
+from gnnbench.engine.measure import memory
 from gnnbench.engine.measure.conditions import collector_paused
 from gnnbench.engine.measure.memory import Memory
 
@@ -144,42 +142,3 @@ def test_messages_of_a_gpu(message, text):
     assert memory.describe_out_of_memory(error) == text
     illegal = RuntimeError("CUDA error: an illegal memory access was encountered")
     assert not any(map(memory.is_out_of_memory, (illegal, KeyboardInterrupt(), ValueError("memory format"))))
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells it")
-def test_resident_growth_is_what_a_call_needs_at_one_time(monkeypatch, tmp_path):
-    def one_after_the_other():
-        for _ in range(4):
-            bytearray(32 * MIB)
-
-    for _ in range(2):  # what the call before gave back is not hidden
-        assert 30 * MIB < inspection.growth_bytes(one_after_the_other) < 40 * MIB
-    assert inspection.growth_bytes(lambda: None) < MIB
-    # Small objects count too: a little less than they need, if the process has memory left of earlier ones.
-    assert 80 * MIB < inspection.growth_bytes(lambda: [bytearray(1000) for _ in range(100_000)]) < 150 * MIB
-    ran = []
-    monkeypatch.setattr(inspection, "_PROC", tmp_path / "proc")
-    assert inspection.growth_bytes(lambda: ran.append(1)) is None
-    assert ran == [1]
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells it")
-def test_resident_growth_of_workers_counts():
-    """Of a worker that lives before and after the call: what it keeps, and what it gives back."""
-    with multiprocessing.get_context("fork").Pool(1) as pool:
-
-        def call():
-            pool.apply(_keeps_some)
-            bytearray(40 * MIB)
-
-        pool.apply(_keeps_some)
-        for _ in range(2):
-            assert 150 * MIB < inspection.growth_bytes(call) < 165 * MIB
-
-
-KEPT = []
-
-
-def _keeps_some():
-    KEPT.append(bytearray(48 * MIB))
-    bytearray(64 * MIB)

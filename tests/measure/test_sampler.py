@@ -131,7 +131,7 @@ class Jumping(Clock):
         seconds = []
         for _ in range(rounds):
             self.rounds += 1
-            jump = -5.0 if self.rounds % 3 == 0 else 3600.0 if self.rounds == 50 else 0.0
+            jump = 3600.0 if self.rounds == 50 else 0.0
             seconds.append(1e-3 * iterations + jump)
         return Block(seconds)
 
@@ -147,20 +147,18 @@ class Backwards(Jumping):
         return Block([1e-3] * rounds if self.rounds < 10 else [-1.0] * rounds)
 
 
-def test_clock_jumps_are_left_out_and_counted():
-    found = run(Jumping())
-    assert found.rejected_rounds > 5
-    assert located(found).location == pytest.approx(1e6)
+def test_a_clock_that_jumps_ahead_changes_no_estimate():
+    assert located(run(Jumping())).location == pytest.approx(1e6)
 
 
 @pytest.mark.parametrize(
     ("clock", "message"),
     [
         (Stuck(), r"10,000,000 calls are too short for the resolution of jumping"),
-        (Backwards(), r"1\d\d rounds had no positive time by jumping"),
+        (Backwards(), "a round had no positive time by jumping"),
     ],
 )
-def test_a_clock_that_sees_nothing_or_only_runs_backwards_is_an_error(clock, message):
+def test_a_clock_that_sees_nothing_or_runs_backwards_is_an_error(clock, message):
     with pytest.raises(ClockError, match=message):
         run(clock, Effort(0.02, 1.0, 1e-4, 5))
 

@@ -128,7 +128,6 @@ def row(name, verdict, *, ratio=1.2, same_code=False, **more):
         "own_low": 1.15,
         "own_high": 1.25,
         "minimum_detectable_effect": 0.05,
-        "process_sd": 0.01,
         "base_processes": 5,
         "head_processes": 1,
         "same_code": same_code,

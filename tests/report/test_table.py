@@ -100,13 +100,12 @@ def test_notes_name_a_few_benchmarks_and_count_many():
     assert notes([*rows, of()]) == [f"{line}9 benchmarks (-v names them)"]
     assert notes([*rows, of()], 1)[0].count("fwd pyg, own") == 8
     assert notes(rows) == [f"{line}all benchmarks"]
-    rows = [of(not_copied=["Thing"], rejected_rounds=2, high_ns=None)]
+    rows = [of(not_copied=["Thing"], high_ns=None)]
     assert notes([of(contention_share=0.04)]) == []
     (disturbed,) = notes([of(contention_share=0.4)])
     assert disturbed.startswith("other programs used more than 10% of the CPU time")
     assert [line.partition(":")[0] for line in notes(rows, 1)] == [
         "no interval ('?'), too few measurements",
-        "measurements without a positive time were left out, as if the clock was set",
         "inputs of this type are not copied",
     ], "what a reader can act on comes first"
     over = TableRow.of(SPEC, replace(OURS, limit=Limit(Work(1, 1), Rates(1.0, 1.0), 1.5, "in cache: little")))

@@ -22,7 +22,6 @@ SLOWER = Judgement(
     own_low=1.25,
     own_high=1.38,
     minimum_detectable_effect=0.08,
-    process_sd=0.01,
     shrunk=True,
     base_processes=5,
     head_processes=4,

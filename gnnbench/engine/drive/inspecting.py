@@ -13,7 +13,7 @@ from ..judge.instructions import InstructionChange
 from ..judge.trial import Trial
 from ..judge.visit import Inspections, NotTimed
 from ..measure.fingerprint.difference import Difference
-from ..measure.instructions.counting import counter_name
+from ..measure.instructions import counter_name
 from ..process.pair import Pair
 from ..process.pairs import Pairs
 from ..process.plan import Plan

@@ -33,8 +33,6 @@ class RatioEstimate:
     pairs: int
     """Number of pairs, without excluded ones."""
     outliers: Outliers
-    pair_sd: float
-    """Standard deviation of a pair's log ratio, for a visit of average length."""
     shrunk: bool
     """Whether most of the degrees of freedom come from other benchmarks."""
     agreeing: float
@@ -85,7 +83,7 @@ class RatioEstimate:
         return self.outliers.doubt
 
 
-NOTHING = RatioEstimate(0.0, math.nan, 0.0, 0, Outliers(), math.nan, shrunk=False, agreeing=0.0)
+NOTHING = RatioEstimate(0.0, math.nan, 0.0, 0, Outliers(), shrunk=False, agreeing=0.0)
 
 
 def judged(
@@ -130,7 +128,6 @@ def judged(
 def _counted(judgement: Judgement, estimate: RatioEstimate) -> Judgement:
     return replace(
         judgement,
-        process_sd=None if math.isnan(estimate.pair_sd) else estimate.pair_sd,
         shrunk=estimate.shrunk,
         base_processes=estimate.pairs,
         head_processes=estimate.pairs,

@@ -131,7 +131,6 @@ class Evidence:
                 float(degrees_of_freedom[column]),
                 int(count[column]),
                 excluded or Outliers(int(count[column])),
-                math.sqrt(square[column] * max(count[column], 1)),
                 bool(freedom[column] < degrees_of_freedom[column] / 2),
                 float((weights * beyond)[:, column].sum() / total[column]) if total[column] else 0.0,
                 modes,

@@ -98,11 +98,8 @@ def judge(
                     pair = float(error), float(confirmed_errors[column])
                     detectable = detectable_after(*pair, degrees_of_freedom, thresholds, family, least)
                     judgement = replace(judgement, minimum_detectable_effect=detectable)
-                judgement = replace(
-                    judgement,
-                    process_sd=math.sqrt(variance.variance[column]),
-                    shrunk=bool(variance.own[column] < degrees_of_freedom / 2),
-                )
+                is_shrunk = bool(variance.own[column] < degrees_of_freedom / 2)
+                judgement = replace(judgement, shrunk=is_shrunk)
         judgements.append(replace(judgement, base_processes=int(n_base), head_processes=int(n_head)))
     return judgements
 

@@ -1,14 +1,12 @@
 """How the instructions of one call differ between two sides, and in which functions."""
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
 from ..ground import units
 from ..measure.counter_changes import CounterChange, between
-from ..measure.fingerprint.difference import short_names
-from ..measure.instructions.counting import Instructions, named
+from ..measure.instructions import Instructions
 
 NOISE = 0.003
 """Two processes that run the same code differ by less than this fraction in at least 95 % of cases."""
@@ -29,8 +27,6 @@ class InstructionChange:
     """A change of at most this fraction says nothing."""
     functions: tuple[CounterChange, ...] = ()
     """The functions of C that changed most, by `package:function`."""
-    frames: tuple[CounterChange, ...] = ()
-    """The Python functions that changed most, by `module:qualified.name`."""
 
     @classmethod
     def between(cls, base: Instructions, head: Instructions) -> Self:
@@ -41,7 +37,6 @@ class InstructionChange:
             head.total,
             round(max(NOISE, base.spread, head.spread), 6),
             _most(base.functions, head.functions, least),
-            _most(*_without_moves(base.frames or {}, head.frames or {}), least),
         )
 
     @property
@@ -54,16 +49,13 @@ class InstructionChange:
         return abs(self.fraction) > self.noise
 
     def sentence(self) -> str:
-        """Return what changed, and where: `+2.3% instructions (92 M to 94 M): +2.1 M in GCNConv.forward`."""
+        """Return what changed, and where: `+2.3% instructions (92 M to 94 M): +2 M (+18%) in spmm (c10)`."""
         many = self.fraction >= _TIMES
         change = f"{self.fraction + 1:,.0f} times the" if many else f"{self.fraction:+.1%}"
         text = f"{change} instructions ({units.amount(self.base)} to {units.amount(self.head)})"
         if not self:
             return f"{text}, no more than noise"
-        shorter = short_names(change.name for change in self.frames)
-        python = [_moved(change, name) for change, name in zip(self.frames, shorter, strict=True)]
-        native = [_moved(change, named(change.name)) for change in self.functions]
-        where = "; ".join(filter(None, (", ".join(python), ", ".join(native))))
+        where = ", ".join(map(_moved, self.functions))
         return f"{text}: {where}" if where else text
 
 
@@ -75,28 +67,9 @@ def _most(base: Mapping[str, int], head: Mapping[str, int], least: float) -> tup
     return tuple(changes[:_MOST_NAMED])
 
 
-def _without_moves(
-    base: Mapping[str, int], head: Mapping[str, int]
-) -> tuple[Mapping[str, int], Mapping[str, int]]:
-    """Return both sides' functions; one that is in another module on the head has its module of the base."""
-    gone, new = (
-        Counter(map(_own_name, names)) for names in (base.keys() - head.keys(), head.keys() - base.keys())
-    )
-    before = {_own_name(name): name for name in base.keys() - head.keys()}
-
-    def former(name: str) -> str:
-        own = _own_name(name)
-        return before[own] if name not in base and gone[own] == new[own] == 1 else name
-
-    return base, {former(name): number for name, number in head.items()}
-
-
-def _own_name(name: str) -> str:
-    return name.partition(":")[2]
-
-
-def _moved(change: CounterChange, name: str) -> str:
+def _moved(change: CounterChange) -> str:
     """Return one function's change: `+2.1 M (+18%) in spmm_cpu (torch_sparse)`."""
+    package, _, function = change.name.partition(":")
     moved = change.head - change.base
     relative = f" ({moved / change.base:+.0%})" if change.base and change.head else ""
-    return f"{'+' if moved > 0 else '-'}{units.amount(abs(moved))}{relative} in {name}"
+    return f"{'+' if moved > 0 else '-'}{units.amount(abs(moved))}{relative} in {function} ({package})"

@@ -68,9 +68,7 @@ class PairedRatios:
         judgement = _judged(log_ratio, error, freedom, thresholds, family, least)
         if freedom and judgement.low is not None:
             judgement = doubted(judgement, log_ratio, np.zeros(1), logs, least)
-            spread = math.sqrt(self.variance.variance[place])
-            shrunk = bool(self.variance.own[place] < freedom / 2)
-            judgement = replace(judgement, process_sd=spread, shrunk=shrunk)
+            judgement = replace(judgement, shrunk=bool(self.variance.own[place] < freedom / 2))
         return replace(judgement, base_processes=count, head_processes=count)
 
     def judge_mean(self, places: Sequence[int], thresholds: Thresholds) -> Judgement:

@@ -92,10 +92,8 @@ class Judgement:
     own_high: _Bound | None = None
     minimum_detectable_effect: float | None = None
     """The slowdown that is found with a power of 90 %, as a fraction."""
-    process_sd: float | None = None
-    """Standard deviation of the log time between processes."""
     shrunk: bool = False
-    """Whether most of `process_sd`'s degrees of freedom come from other benchmarks."""
+    """Whether most degrees of freedom of the variance between processes come from other benchmarks."""
     base_processes: Count = 0
     head_processes: Count = 0
     same_code: bool = False

@@ -1,19 +1,19 @@
-"""What stays as it is during a measurement: the garbage collector, the number of CPU threads, the seeds."""
+"""What holds during a call: the garbage collector, the number of CPU threads, the seeds, its longest time."""
 
 import ctypes
 import gc
 import random
 import re
+import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
-from types import ModuleType
-from typing import Any
+from types import FrameType
 
 from .fingerprint.libraries import loaded
 
+_AGAIN_SECONDS = 0.5
 _OPENMP = re.compile(r"lib[gi]?omp\d*[-.]")
 
 
@@ -56,48 +56,45 @@ def cpu_threads(number: int | None) -> Iterator[None]:
             setter(one)
 
 
-_SEEDERS: dict[str, Callable[[Any, int], object]] = {
-    "numpy.random": lambda numpy_random, number: numpy_random.seed(number),
-    "torch": lambda torch, number: torch.manual_seed(number),
-}
-"""By the module that must be loaded for it."""
-
-
 def seed(number: int) -> None:
-    """Seed the random numbers of all loaded libraries; `number` is below 2**32."""
+    """Seed the random numbers of Python, NumPy and torch, if that is loaded; `number` is below 2**32.
+
+    A torch that is imported later has the same seed in each process.
+    """
+    import numpy as np
+
     random.seed(number)
-    for name, seeds in _SEEDERS.items():
-        spec = getattr(sys.modules.get(name), "__spec__", None)
-        if spec and not getattr(spec, "_initializing", False):  # one that is being imported is not ready
-            seeds(sys.modules[name], number)
+    np.random.seed(number)  # noqa: NPY002 - what code under test draws from
+    torch = sys.modules.get("torch")
+    if torch and hasattr(torch, "manual_seed"):  # not one that is being imported
+        torch.manual_seed(number)
 
 
-def seed_imports(number: int) -> None:
-    """Seed a library as soon as it is imported: test modules may draw their inputs right after."""
-    sys.meta_path.insert(0, _Seeding(number))
+class TooLongError(BaseException):
+    """A call takes too long. No `except Exception` of the call holds it up."""
 
 
-class _Seeding:
-    """An import finder that lets the others find a library, and seeds it when it has run."""
+@contextmanager
+def limited(seconds: float | None) -> Iterator[None]:
+    """Raise TooLongError in the context after some time, unless C code holds it up; None: there is no limit.
 
-    def __init__(self, number: int) -> None:
-        self._number, self._awaited = number, {*_SEEDERS}
+    A timer that is set already stays, and there is no limit then.
+    """
+    if (
+        seconds is None
+        or threading.current_thread() is not threading.main_thread()
+        or any(signal.getitimer(signal.ITIMER_REAL))
+    ):
+        yield
+        return
 
-    def find_spec(
-        self, name: str, _path: Sequence[str] | None = None, _target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if name not in self._awaited:
-            return None
-        self._awaited.remove(name)
-        spec = find_spec(name)  # which asks the others
-        if spec is None or spec.loader is None:
-            return spec
-        loader, number = spec.loader, self._number
-        execute = loader.exec_module
+    def end(_number: int, _frame: FrameType | None) -> None:
+        raise TooLongError
 
-        def exec_module(module: ModuleType) -> None:
-            execute(module)
-            _SEEDERS[name](module, number)
-
-        loader.exec_module = exec_module  # type: ignore[method-assign]
-        return spec
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -6,16 +6,18 @@ enough that what runs in each 64th call is in it.
 
 import math
 import os
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from itertools import repeat
-from types import CodeType
+from types import CodeType, FrameType
+from typing import Any, Self
 
 from ..ground.cpu import RealTime
 from .clock import Call, Clock
 from .conditions import collector_paused
-from .tracing import Tracer
+from .fingerprint.recording import PASSED_OVER, identity
 
 _BATCH_SECONDS = 0.02
 _FAST_SECONDS = 1e-3
@@ -44,6 +46,11 @@ _SHORT_LIMIT, _LIMIT = 1.6, 1.5
 """CPU times of calls below `SHORT_SECONDS` and of others are alike up to this ratio."""
 _COUNT_LIMIT, _COUNT_SLACK = 1.05, 2.0
 """Counts are alike up to this ratio, with so many more in each call."""
+
+_BY_DEPTH = (*PASSED_OVER, "pathlib", "genericpath")
+"""Modules whose functions do not count; see there."""
+_WAITS = frozenset({"acquire", "start_new_thread", "fork_exec", "fork", "poll", "select", "waitpid", "recv"})
+"""Functions that wait for other threads or processes, or start them."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +90,72 @@ def _ratio(base: float, head: float, limit: float, slack: float) -> float | None
     """Return head / base, at least with 1 in each; None if it is within the limit."""
     less, more = sorted((base, head))
     return (head + slack) / (base + slack) if more > less * limit + slack else None
+
+
+class Tracer:
+    """Counts in its context, until there are too many events: tracing is slow."""
+
+    def __init__(self, most_events: int, step: str = "line") -> None:
+        """Take what is counted besides calls: each `line` or each `opcode`."""
+        self._most_events, self._step = most_events, step
+        self.steps = self.python_calls = self.c_calls = 0
+        self.codes: dict[int, CodeType] = {}
+        """Of the functions that ran."""
+        self._waits = False
+        """Whether it waits for other threads or processes, which decide how much it executes."""
+        self.ended = False
+        """Whether there were too many events."""
+        self._counts: dict[int, bool] = {}
+        """By the identity of a module's globals, whether its functions count."""
+
+    @property
+    def total(self) -> int | None:
+        """Steps and calls of C functions; None: there are too many, or others decide how many."""
+        return None if self._waits or self.ended else self.steps + self.c_calls
+
+    def __enter__(self) -> Self:
+        self._before = sys.gettrace(), sys.getprofile()
+        sys.settrace(self._trace)
+        sys.setprofile(self._profile)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(self._before[0])
+        sys.setprofile(self._before[1])
+
+    def _trace(self, frame: FrameType, event: str, _argument: Any) -> Any:
+        if event == self._step:
+            self.steps += 1
+            self._check()
+        elif event == "call":
+            code = frame.f_code
+            if code is Tracer.__exit__.__code__:
+                return None
+            self.codes[identity(code)] = code
+            if not self._is_counted(frame):
+                return None
+            self.python_calls += 1
+            frame.f_trace_opcodes = self._step == "opcode"
+            frame.f_trace_lines = not frame.f_trace_opcodes
+        return self._trace
+
+    def _profile(self, frame: FrameType, event: str, argument: Any) -> None:
+        if event == "c_call" and self._is_counted(frame):
+            self.c_calls += 1
+            self._waits |= argument.__name__ in _WAITS
+            self._check()
+
+    def _is_counted(self, frame: FrameType) -> bool:
+        key = identity(frame.f_globals)
+        if key not in self._counts:
+            self._counts[key] = not str(frame.f_globals.get("__name__")).startswith(_BY_DEPTH)
+        return self._counts[key]
+
+    def _check(self) -> None:
+        if self.steps + self.c_calls > self._most_events:
+            self.ended = True
+            sys.settrace(None)
+            sys.setprofile(None)
 
 
 def measured(

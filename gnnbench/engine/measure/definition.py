@@ -2,165 +2,112 @@
 
 import ast
 import functools
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
-from types import FunctionType, MappingProxyType, ModuleType
+from types import CodeType
 from typing import Any
 
-from ..ground.parts import captured, kind_or_container
+from ..ground.parts import captured
 from .fingerprint import digest
 from .fingerprint.bytecode import Bytecodes
 
-_CONSTANTS = digest.ATOMS | {tuple, frozenset}
-_NO_GLOBALS: Mapping[str, Any] = MappingProxyType({})
-_CLASS, _ASSIGNED = -1, -2
-"""In the place of a function's first line."""
+_DEFINED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def definition_hash(functions: Iterable[Callable[..., Any]], folders: Iterable[Path]) -> str:
-    """Return 16 hexadecimal digits of a hash of functions and the code in the folders that they use.
+    """Return 16 hexadecimal digits of a hash of functions, and of what they use of the files they are in.
 
-    A function uses the globals that it names, what it imports from modules that are loaded, and what its
-    closure and default values hold. Functions and classes count by their source, which is the same in all
-    versions of Python; constants by their values; other globals by the statements that assign them. Comments,
-    docstrings, formatting, line numbers and `pytest.mark` do not count. Code outside the folders counts by
-    its name only; so do installed packages inside them.
+    These files count by their source, which is the same in all versions of Python: functions, classes and
+    assignments whose names a function has, and so on. Comments, docstrings, formatting, line numbers and
+    `pytest.mark` do not count. Files outside the folders count by names only; so do installed packages inside
+    them.
     """
-    uses = _Uses([folder.resolve() for folder in folders])
-    for function in functions:
-        uses.look(function)
-    return digest.combined(uses.texts)
+    places = [folder.resolve() for folder in folders]
+    waiting, seen, texts = list[Any](functions), dict[int, Any](), set[str]()
+    while waiting:
+        function = waiting.pop()
+        if id(function) in seen:
+            continue
+        seen[id(function)] = function  # keeps it, so that its id stays taken
+        if isinstance(function, functools.partial):
+            waiting.append(function.func)
+            held = [*enumerate(function.args), *function.keywords.items()]
+        else:
+            function = inspect.unwrap(function) if callable(function) else function
+            code = getattr(function, "__code__", None)
+            if code is None or not _is_in(Path(code.co_filename).resolve(), places):
+                origin = function if hasattr(function, "__qualname__") else type(function)
+                texts.add(f"{getattr(origin, '__module__', '')} {origin.__qualname__}")
+                continue
+            texts |= _sources(code)
+            held = list(captured(function))
+        for name, value in held:
+            if (text := digest.plain(value)) is None:
+                waiting.append(value)
+            else:
+                texts.add(f"{name} = {text}")
+    return digest.combined(texts)
 
 
-class _Uses:
-    """Describes functions and what they use."""
-
-    def __init__(self, folders: Sequence[Path]) -> None:
-        self._folders = folders
-        self._seen: dict[tuple[int, str, str], object] = {}
-        """By id, which stays taken, and where it was found."""
-        self.texts: set[str] = set()
-
-    def look(self, value: Any, name: str = "", scope: Mapping[str, Any] = _NO_GLOBALS) -> None:
-        """Describe a value; `scope`: the globals of the module in which it has the name."""
-        if type(value) in _CONSTANTS and (text := digest.plain(value)) is not None:
-            self.texts.add(f"{name} = {text}")
-        elif (id(value), name, _file(scope)) not in self._seen and not isinstance(value, ModuleType):
-            self._seen[id(value), name, _file(scope)] = value
-            wrapped = getattr(value, "__dict__", _NO_GLOBALS).get("__wrapped__")
-            if wrapped is not None:
-                self.look(wrapped)
-            if isinstance(value, FunctionType):
-                self._function(value)
-            elif isinstance(value, type):
-                if not self._source(_file(_home(value)), value.__name__, _CLASS, _home(value)):
-                    self._name(value)
-            elif not self._source(_file(scope), name, _ASSIGNED, scope):
-                self._name(value if callable(value) else type(value))
-                kind = kind_or_container(value)
-                for place, part in kind.parts(value) if kind else ():
-                    self.look(part, place)
-
-    def _function(self, function: FunctionType) -> None:
-        code = function.__code__
-        if not self._is_ours(code.co_filename):
-            self._name(function)
-            return
-        if not self._source(code.co_filename, code.co_name, code.co_firstlineno, function.__globals__):
-            self.texts.add(Bytecodes().digest(code))  # the file was removed or changed
-        for name, value in (*captured(function), ("", function.__defaults__), ("", function.__kwdefaults__)):
-            self.look(value, name)
-
-    def _name(self, value: Any) -> None:
-        module = "" if self._is_ours(_file(_home(value))) else value.__module__
-        self.texts.add(f"{module} {getattr(value, '__qualname__', type(value).__qualname__)}")
-
-    def _source(self, file: str, name: str, line: int, scope: Mapping[str, Any]) -> bool:
-        """Describe the source of something in a module with these globals; return whether it was found."""
-        nodes = _nodes(file).get((name, line), []) if self._is_ours(file) else []
-        for node in nodes:
-            text, chains, imports = _read(node)
-            self.texts.add(text)
-            loaded = [found for found in imports if found[0] in sys.modules]
-            imported = {name: vars(sys.modules[module]).get(origin) for module, origin, name in loaded}
-            known = {**scope, **imported}
-            for chain in chains:
-                self._follow(chain, known)
-        return bool(nodes)
-
-    def _follow(self, chain: Sequence[str], scope: Mapping[str, Any]) -> None:
-        """Look at a global, or at an attribute of a module in the folders."""
-        name, *attributes = chain
-        for attribute in attributes:
-            module = scope.get(name)
-            if not isinstance(module, ModuleType) or not self._is_ours(_file(vars(module))):
-                break
-            scope, name = vars(module), attribute
-        if name in scope:
-            self.look(scope[name], name, scope)
-
-    def _is_ours(self, file: str) -> bool:
-        # A virtual environment is often inside the project's folder.
-        path = Path(file).resolve()
-        return Path(file).is_absolute() and any(
-            path.is_relative_to(folder) and "site-packages" not in path.relative_to(folder).parts
-            for folder in self._folders
-        )
+def _sources(code: CodeType) -> set[str]:
+    """Return the source of a function, and of what its file assigns to names that it has, and so on."""
+    functions, names = _parsed(code.co_filename)
+    waiting = list(functions.get((code.co_name, code.co_firstlineno), ()))
+    if not waiting:
+        return {Bytecodes().digest(code)}  # the file was removed or changed
+    texts, seen = set[str](), set[str]()
+    while waiting:
+        node = waiting.pop()
+        texts.add(ast.unparse(node))
+        used = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} - seen
+        seen |= used
+        waiting += [statement for name in used for statement in names.get(name, ())]
+    return texts
 
 
-def _home(value: Any) -> Mapping[str, Any]:
-    """Return the globals of the module that a function or a class says to be from."""
-    return getattr(sys.modules.get(value.__module__), "__dict__", _NO_GLOBALS)
-
-
-def _file(scope: Mapping[str, Any]) -> str:
-    return str(scope.get("__file__") or "")
+def _is_in(file: Path, folders: Collection[Path]) -> bool:
+    # A virtual environment is often inside the project's folder.
+    return any(
+        file.is_relative_to(folder) and "site-packages" not in file.relative_to(folder).parts
+        for folder in folders
+    )
 
 
 @functools.cache
-def _nodes(file: str) -> Mapping[tuple[str, int], list[ast.AST]]:
-    """Return what a file defines by name: functions with their first line, classes, and assigned globals.
+def _parsed(file: str) -> tuple[Mapping[tuple[str, int], list[ast.AST]], Mapping[str, list[ast.AST]]]:
+    """Return the functions of a file by name and first line, and its statements by the names that they set.
 
     Lambdas of the same line share an entry. It is cached, because Python also reads a file once.
     """
+    functions: dict[tuple[str, int], list[ast.AST]] = {}
+    names: dict[str, list[ast.AST]] = {}
     try:
         tree = ast.parse(Path(file).read_bytes())
     except (OSError, SyntaxError, ValueError):
-        return {}
-    found: dict[tuple[str, int], list[ast.AST]] = {}
+        return functions, names
     for node in ast.walk(tree):
         if isinstance(node, ast.Lambda):
-            found.setdefault(("<lambda>", node.lineno), []).append(node)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            functions.setdefault(("<lambda>", node.lineno), []).append(node)
+        elif isinstance(node, _DEFINED):
             line = min(part.lineno for part in (node, *node.decorator_list))
-            found.setdefault((node.name, _CLASS if isinstance(node, ast.ClassDef) else line), []).append(node)
+            functions.setdefault((node.name, line), []).append(node)
             kept = [one for one in node.decorator_list if not ast.unparse(one).startswith("pytest.mark.")]
             node.decorator_list = kept
         if isinstance(body := getattr(node, "body", None), list):
             texts = [one for one in body if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)]
             node.body = [one for one in body if one not in texts] or [ast.Pass()]  # type: ignore[attr-defined]
     for statement in tree.body:
-        if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
-            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-            for name in {part.id for part in targets if isinstance(part, ast.Name)}:
-                found.setdefault((name, _ASSIGNED), []).append(statement)
-    return found
+        for name in _set_by(statement):
+            names.setdefault(name, []).append(statement)
+    return functions, names
 
 
-@functools.cache
-def _read(node: ast.AST) -> tuple[str, Sequence[Sequence[str]], Sequence[tuple[str, str, str]]]:
-    """Return a node's source, the names that it does not bind, with attributes, and those that it imports.
-
-    Of an import: the module, the name there, and the name here.
-    """
-    parts = list(ast.walk(node))
-    bound = {part.arg for part in parts if isinstance(part, ast.arg)}
-    bound |= {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
-    texts = {ast.unparse(part) for part in parts if isinstance(part, ast.Name | ast.Attribute)}
-    chains = (text.split(".") for text in sorted(texts) if text.replace(".", "").isidentifier())
-    # Names such as `__file__` depend on the place of the file.
-    used = [chain for chain in chains if chain[0] not in bound and chain[0][:2] != "__"]
-    froms = (part for part in parts if isinstance(part, ast.ImportFrom) and part.module and not part.level)
-    imports = [(str(one.module), name.name, name.asname or name.name) for one in froms for name in one.names]
-    return ast.unparse(node), used, imports
+def _set_by(statement: ast.stmt) -> set[str]:
+    """Return the names that a statement of a module defines, assigns or imports."""
+    if isinstance(statement, _DEFINED):
+        return {statement.name}
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return {alias.asname or alias.name.partition(".")[0] for alias in statement.names}
+    parts = (part for part in ast.walk(statement) if isinstance(part, ast.Name))
+    return {part.id for part in parts if isinstance(part.ctx, ast.Store)}

@@ -1,17 +1,13 @@
-"""One inspection of a call before or after it is timed: its counters, its fingerprint and its memory."""
+"""One inspection of a call before or after it is timed: its counters and its fingerprint."""
 
-import multiprocessing
 import os
 import sys
 import traceback
 from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Any
-
-import psutil
 
 from ..ground import codec
 from ..ground.cpu import RealTime
@@ -108,43 +104,3 @@ def _folder_of(package: str) -> tuple[str, ...]:
     """Return the folder of a package with a separator at the end, if it is loaded."""
     file = getattr(sys.modules.get(package), "__file__", None)
     return (f"{Path(file).parent}{os.sep}",) if file else ()
-
-
-_PROC = Path("/proc")
-_PEAK = "5"
-"""What resets the peak, see proc(5)."""
-
-
-def growth_bytes(run: Callable[[], object]) -> int | None:
-    """Call a function, in any case, and return by how much the resident set grew at most.
-
-    The system knows the peak of the resident set since it was last reset. Not exact: pages count when they
-    are first written to, and what Python keeps of earlier calls serves again.
-
-    Worker processes that live before and after the call count too, each with its own peak. Memory that
-    processes share counts in each.
-
-    Returns:
-        Bytes beyond what was resident before the call; None: only Linux can tell.
-    """
-    with collector_paused():
-        # Memory that the allocator of C keeps for later would hide growth: it is given back.
-        getattr(psutil, "heap_trim", lambda: None)()
-        before = {}
-        for process in (os.getpid(), *(worker.pid for worker in multiprocessing.active_children())):
-            with suppress(OSError):
-                (_PROC / str(process) / "clear_refs").write_text(_PEAK)
-                before[process] = _peak_bytes(process)
-        run()
-        if os.getpid() not in before:
-            return None
-        return sum(max(_peak_bytes(process) - peak, 0) for process, peak in before.items())
-
-
-def _peak_bytes(process: int | None) -> int:
-    """Return the peak of a process; 0: it has ended."""
-    with suppress(OSError):
-        for line in (_PROC / str(process) / "status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    return 0

@@ -1,22 +1,104 @@
 """What measures inside of `benchmark` in a session of pytest: time, or an inspection alone."""
 
-import cProfile
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..ground import cpu, json_io
+from ..ground import codec, cpu, json_io
 from ..interfaces import Instrument
 from . import compilation
-from .clock import Block, Call, Clock, ClockError
-from .kept import Kept
-from .layouts import Layouts
+from .clock import Block, Call, Clock
+from .layouts import Layouts, clock_for
 from .measurement import Measurement
 from .seam import FIXED, Pedantic, paused, why_unseen
 
 if TYPE_CHECKING:
     from .sampler import Effort
+    from .simulated_clock import FakeMachine
+
+
+@dataclass
+class Kept:
+    """What the instruments of a session find, and what they share."""
+
+    version: int
+    """Version of the format of `extra_info["gnnbench"]`."""
+    used: bool = False
+    """Whether any benchmark was timed."""
+    timing_seconds: float = 0.0
+    """How long the benchmarks were timed, all together, with copying their inputs."""
+    failure: BaseException | None = None
+    """The exception that interrupted the last measurement, if any."""
+    incomplete: list[dict[str, Any]] = field(default_factory=list)
+    """Interrupted benchmarks, with the rounds until then."""
+    repeated: list[str] = field(default_factory=list)
+    """Tests with several benchmarks, of which the first one counts."""
+    watch: "cpu.ContentionWatch | None" = None
+    _parts: list[tuple[str, dict[str, Any], dict[str, Any]]] = field(default_factory=list)
+    """Of the running test's benchmarks: id, `extra_info`, and gnnbench's part of it."""
+    _machine: "FakeMachine | None" = None
+
+    def begin(self) -> None:
+        """Prepare the clocks."""
+        if text := os.environ.get("GNNBENCH_FAKE_CLOCK"):
+            from .simulated_clock import FakeMachine
+
+            self._machine = FakeMachine.parse(text)
+        self.watch = cpu.ContentionWatch()
+
+    def clock(self, fixture: Any, devices: Sequence[str], *, flush: bool) -> Clock:
+        """Return the clock for inputs on these devices; see `layouts.clock_for`."""
+        if self._machine:
+            return self._machine.clock(fixture.fullname)
+        return clock_for(devices, fixture._timer, flush=flush)  # noqa: SLF001
+
+    def ran_out_of_memory(self, fullname: str, text: str) -> None:
+        """Record `text`, such as `OOM at 9 GiB`, as the error of an interrupted benchmark."""
+        if not self.incomplete or self.incomplete[-1]["fullname"] != fullname:
+            self.incomplete.append({"fullname": fullname, "measurement": None})
+        self.incomplete[-1]["error"] = text
+
+    @contextmanager
+    def keeping_parts(self, definition: str | None) -> Iterator[None]:
+        """Keep what is known of each benchmark of a test in its `extra_info`, whatever the test writes."""
+        self._parts.clear()
+        try:
+            yield
+        finally:
+            for _, extra, ours in self._parts:
+                extra[json_io.KEY] = ours
+                if definition:
+                    ours["definition_hash"] = definition
+            self.repeated += [name for name, *_ in self._parts[1:2]]
+
+    def part(self, fixture: Any) -> dict[str, Any]:
+        """Return gnnbench's part of a benchmark's `extra_info`, to write to; another version is replaced."""
+        if not isinstance(fixture.extra_info, dict):
+            fixture.extra_info = {}
+            if fixture.stats:  # which is what is saved
+                fixture.stats.extra_info = fixture.extra_info
+        ours = json_io.own_part(fixture.extra_info)
+        if ours.get("version") != self.version:
+            ours = fixture.extra_info[json_io.KEY] = {"version": self.version}
+        self._parts.append((fixture.fullname, fixture.extra_info, ours))
+        return ours
+
+    def inspect(self, fixture: Any, layouts: Layouts, *, is_warm: bool = False) -> Any:
+        """Add counters and fingerprint of a call, and return the result of one more."""
+        from .inspection import inspect
+
+        ours = json_io.own_part(fixture.extra_info)
+        with paused():
+            found = inspect(layouts.original, layouts.devices, is_warm=is_warm)
+        if found.counters:
+            ours["counters"] = codec.encode(found.counters)
+        if found.fingerprint:
+            ours["fingerprint"] = codec.encode(found.fingerprint)
+        elif found.unseen:
+            ours["no_fingerprint"] = found.unseen
+        return layouts.original()
 
 
 @dataclass(frozen=True)
@@ -38,7 +120,7 @@ class TimeInstrument(Instrument):
     """Time for this benchmark; None: that of `--benchmark-max-time` or of its marker."""
 
     def measure(self, fixture: Any, call: Call) -> Any:
-        """Time rounds of any number, and inspect a call; of one that is timed whole, its workers' memory."""
+        """Time rounds of any number, and inspect a call, unless it is timed whole."""
         from .sampler import Sampler
 
         with self._measuring(fixture, call, self.in_place) as (layouts, clock, measurement, add):
@@ -52,10 +134,8 @@ class TimeInstrument(Instrument):
             ours["no_fingerprint"] = why_unseen(self.whole_call)
             if compiled := compilation.counts():
                 ours["compilation"] = compiled
-            self.kept.weigh_workers(fixture, layouts.original)
-        else:
-            result = self.kept.inspect(fixture, layouts, is_warm=True)
-        return _cprofile(fixture, measurement.iterations, layouts.original) if fixture.cprofile else result
+            return result
+        return self.kept.inspect(fixture, layouts, is_warm=True)
 
     def measure_pedantic(self, fixture: Any, asked: Pedantic) -> Any:
         """Time the rounds that are asked for."""
@@ -64,14 +144,7 @@ class TimeInstrument(Instrument):
             measurement.iterations = asked.iterations
             result = asked.measure(clock, add, disable_gc=fixture._disable_gc)  # noqa: SLF001
             measurement.stopped_by = "rounds"
-            if not measurement.rounds:
-                raise ClockError(
-                    f"none of {asked.rounds} rounds had a positive time on the clock {clock.name}"
-                )
         json_io.own_part(fixture.extra_info)["no_fingerprint"] = FIXED
-        if fixture.cprofile:
-            inputs = asked.inputs()
-            _cprofile(fixture, asked.iterations, inputs, lambda: asked.tear_down(inputs))
         return result
 
     def _effort(self, fixture: Any) -> "Effort":
@@ -102,11 +175,11 @@ class TimeInstrument(Instrument):
         measurement.whole_call = self.whole_call
 
         def add(block: Block) -> None:
-            seconds = measurement.add(block)
-            if seconds and fixture.stats is None:
+            measurement.add(block)
+            if fixture.stats is None:
                 fixture._make_stats(measurement.iterations)  # noqa: SLF001
-            for one in seconds:
-                fixture.stats.update(one)
+            for seconds in block.seconds:
+                fixture.stats.update(seconds)
 
         watch = None if clock.name in cpu.UNWATCHED_CLOCKS else kept.watch
         if watch:
@@ -129,15 +202,3 @@ class TimeInstrument(Instrument):
         if watch:
             measurement.contention_share = watch.contention_share()
         kept.part(fixture)["measurement"] = measurement.as_json()
-
-
-def _cprofile(fixture: Any, iterations: int, call: Call, after: Callable[[], None] = lambda: None) -> Any:
-    """Call under cProfile, as pytest-benchmark does after timing."""
-    profile = cProfile.Profile()
-    result: Any = None
-    for _ in range(iterations if fixture.cprofile_loops is None else fixture.cprofile_loops):
-        with paused():
-            result = profile.runcall(call.function, *call.args, **call.kwargs)
-        after()
-    fixture._save_cprofile(profile)  # noqa: SLF001
-    return result

@@ -1,18 +1,16 @@
 """The times of one benchmark in one process: every round, by block."""
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import compress
 from statistics import median
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
 from ..ground import codec
-from ..ground.codec import Count, Level, NotNegative, Positive, PositiveCount
+from ..ground.codec import Level, NotNegative, Positive, PositiveCount
 from . import estimate
-from .clock import SHORTEST_GPU_NS, Block
+from .clock import SHORTEST_GPU_NS, Block, ClockError
 from .stopping import StopReason
 
 
@@ -53,8 +51,6 @@ class Measurement:
     """Why each round is one whole call, see `sampler`; None: rounds and layouts are chosen."""
     iterations: PositiveCount = 1
     """Calls in a round."""
-    rejected_rounds: Count = 0
-    """Rounds without a positive finite time, for example because the clock was set."""
     changes_inputs: bool = False
     """Whether calls write to the inputs, so that rounds had different input values."""
     contention_share: NotNegative | None = None
@@ -80,16 +76,13 @@ class Measurement:
         """Rounds in all these blocks."""
         return sum(map(len, self.blocks_ns))
 
-    def add(self, block: Block) -> list[float]:
-        """Add a block; return its valid rounds, in seconds."""
-        good = [0 < seconds < math.inf for seconds in block.seconds]
-        self.rejected_rounds += good.count(False)
-        kept = list(compress(block.seconds, good))
-        if kept:
-            self.blocks_ns.append(self._per_call_ns(kept))
-            if block.device_seconds is not None:
-                self.processes[0].device_blocks_ns.append(self._per_call_ns([block.device_seconds]))
-        return kept
+    def add(self, block: Block) -> None:
+        """Add a block. Raises ClockError if a round took no positive time."""
+        if min(block.seconds) <= 0:
+            raise ClockError(f"a round had no positive time by {self.clock}: use a clock that nobody sets")
+        self.blocks_ns.append(self._per_call_ns(block.seconds))
+        if block.device_seconds is not None:
+            self.processes[0].device_blocks_ns.append(self._per_call_ns([block.device_seconds]))
 
     def _per_call_ns(self, seconds: Iterable[float]) -> list[float]:
         return [second / self.iterations * 1e9 for second in seconds]

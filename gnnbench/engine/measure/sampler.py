@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import compilation
-from .clock import ROUND_SECONDS, Block, Call, Clock, ClockError, calibrated_iterations, wanted_seconds
+from .clock import ROUND_SECONDS, Block, Call, Clock, calibrated_iterations, wanted_seconds
 from .conditions import collector_paused
 from .layouts import Layouts
 from .measurement import Measurement
+from .seam import Pedantic
 from .stopping import Stopping, rounds_per_block
 
 _PILOT_BLOCKS = 8
@@ -22,9 +23,6 @@ _PILOT_ROUNDS = 3
 
 _ROUNDS_PER_BUDGET = 2000
 """With a small time budget rounds are shorter, so that there are about this many."""
-
-_MAX_REJECTED = 100
-"""The clock is unusable if the rounds without a positive time exceed the others by this number."""
 
 _SETTLED = 0.9
 """Warm-up ends when a call is not faster than this fraction of the fastest call so far."""
@@ -107,7 +105,7 @@ class Sampler:
             renew_next = sampled
             with collector_paused() if effort.disable_gc else nullcontext():
                 block = clock.block(layouts.current, rounds, measurement.iterations)
-            self._add(block)
+            self.add(block)
             blocks = measurement.blocks_ns
             if len(blocks) == _PILOT_BLOCKS and rounds > 1:
                 round_seconds = sum(map(sum, blocks)) * measurement.iterations / 1e9 / measurement.rounds
@@ -124,34 +122,17 @@ class Sampler:
         not be seen. Returns the last result.
         """
         clock, effort, measurement = self.clock, self.effort, self.measurement
-        result = None
-
-        def kept(*args: Any, **kwargs: Any) -> None:
-            nonlocal result
-            result = call.function(*args, **kwargs)
-
-        timed = call._replace(function=kept)
+        calls, result = Pedantic.of(call), None
         stopping = Stopping(effort.precision, effort.max_seconds, effort.min_rounds)
         start = clock.now()
         for _ in range(effort.warmup_iterations):
-            clock.block(timed, 1, 1)
+            calls.round(clock)
         while measurement.stopped_by is None:
             compilation.clear()  # the last call's counts are left
-            with collector_paused() if effort.disable_gc else nullcontext():
-                block = clock.block(timed, 1, 1)
-            self._add(block)
+            block, result = calls.round(clock, disable_gc=effort.disable_gc)
+            self.add(block)
             measurement.stopped_by = stopping.reason(measurement.blocks_ns, clock.now() - start)
         return result
-
-    def _add(self, block: Block) -> None:
-        """Add a block, and check that the clock shows a positive time in enough rounds."""
-        self.add(block)
-        rejected, rounds = self.measurement.rejected_rounds, self.measurement.rounds
-        if rejected > rounds + _MAX_REJECTED:
-            raise ClockError(
-                f"{rejected} rounds had no positive time by {self.clock.name}, "
-                f"{rounds} had one: use a clock that nobody sets"
-            )
 
     def _renew(self, layouts: Layouts) -> None:
         # Do not keep the returned call: freeing copies that are still referenced needs the garbage collector.

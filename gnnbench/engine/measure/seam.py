@@ -25,7 +25,6 @@ _PARAMETERS: dict[str, dict[str, tuple[str, ...]]] = {
             *("rounds", "warmup_rounds", "iterations"),
         ),
         "_make_stats": ("self", "iterations"),
-        "_save_cprofile": ("self", "profile"),
     },
     "session.BenchmarkSession": {"save_json": ("self", "output_json")},
 }
@@ -58,20 +57,26 @@ class Pedantic:
         If a round has several iterations, one more call is made for the result, as in pytest-benchmark.
         """
         result = None
+        for number in range(-self.warmup_rounds, self.rounds):
+            block, result = self.round(clock, disable_gc=disable_gc)
+            if number >= 0:
+                add(block)
+        return self.once() if self.iterations > 1 else result
+
+    def round(self, clock: Clock, *, disable_gc: bool = False) -> tuple[Block, Any]:
+        """Time a round on its own inputs; return the result too, if it is one call."""
+        result = None
 
         def kept(*args: Any, **kwargs: Any) -> None:
             nonlocal result
             result = self.target(*args, **kwargs)
 
-        for number in range(-self.warmup_rounds, self.rounds):
-            call = self.inputs()
-            timed = call if self.iterations > 1 else call._replace(function=kept)
-            with collector_paused() if disable_gc else nullcontext():
-                block = clock.block(timed, 1, self.iterations)
-            if number >= 0:
-                add(block)
-            self.tear_down(call)
-        return self.once() if self.iterations > 1 else result
+        call = self.inputs()
+        timed = call if self.iterations > 1 else call._replace(function=kept)
+        with collector_paused() if disable_gc else nullcontext():
+            block = clock.block(timed, 1, self.iterations)
+        self.tear_down(call)
+        return block, result
 
     def once(self) -> Any:
         """Make a call, and return its result."""

@@ -18,8 +18,7 @@ from ..ground.errors import UsageError
 from ..ground.files import check_writable, save
 from ..interfaces import Instrument
 from ..measure.clock import ClockError
-from ..measure.instruments import TimeInstrument
-from ..measure.kept import Kept
+from ..measure.instruments import Kept, TimeInstrument
 from ..measure.seam import check_pytest_benchmark, replaced
 from ..measure.stopping import TimeBudget
 from ..process.variants.collected import IN_PLACE, WHOLE_CALL, declares, marked
@@ -78,8 +77,8 @@ class Timing:
         )
 
     def _choose(self, fixture: Any) -> Instrument | None:
-        """Return the running test's, unless pytest-benchmark is disabled, as with -n."""
-        return None if fixture.disabled else self._instrument
+        """Return the running test's, unless pytest-benchmark is disabled, as with -n, or profiles itself."""
+        return None if fixture.disabled or fixture.cprofile else self._instrument
 
     def sources(self) -> "Sources":
         """Return where the code that was imported so far came from."""

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..ground import codec
 from ..ground.cpu import CpuUse, Placement
-from ..measure import cost
+from ..measure import cost, instructions
 from ..measure.clock import Block, Call, Clock, ClockError, calibrated_iterations, wanted_seconds
 from ..measure.conditions import collector_paused
 from ..measure.inspection import Inspection, inspect
-from ..measure.instructions import counting
-from ..measure.instructions.callgrind import Callgrind
 from ..measure.layouts import Layouts
 from ..measure.seam import FIXED, Pedantic, paused, why_unseen
 
@@ -106,8 +104,7 @@ class Held:
             "cost": lambda command: self._cost(command.get("core"), noting),
             "calibrate": self._calibrate,
             "block": self._block,
-            "count": lambda _command: self._count("counted", counting.take),
-            "frames": lambda _command: self._count("frames", counting.take_by_frame),
+            "count": lambda _command: self._count(),
             "return": lambda command: self._return(command, scope or {}, tested, fixed=fixed),
             "save": self._save,
         }
@@ -216,13 +213,13 @@ class Held:
         assert self._compared
         return {"answer": "saved", "files": self._compared.save(command["wanted"], Path(command["folder"]))}
 
-    def _count(self, answer: str, take: Callable[[Pedantic, Callgrind], dict[str, Any]]) -> dict[str, Any]:
+    def _count(self) -> dict[str, Any]:
         if self.no_calls:
             return {"answer": "not counted", "reason": self.no_calls}
-        counter = counting.here()
+        counter = instructions.here()
         assert counter
         with closing(counter):
-            return {"answer": answer, **take(self.calls(), counter)}
+            return {"answer": "counted", **instructions.take(self.calls(), counter)}
 
     def _block(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Time rounds, after an untimed one; a long one on the same buffers as before is timed at once."""

@@ -15,7 +15,7 @@ from ..judge.trial import Trial
 from ..judge.visit import Inspections, NotTimed, Visit
 from ..measure.fingerprint.disassembly import demangled
 from ..measure.fingerprint.libraries import functions_differing
-from ..measure.instructions.counting import Instructions
+from ..measure.instructions import Instructions
 from .parents import Parents, Shared
 from .processes import Processes, Terms
 from .turns import Turns, joined

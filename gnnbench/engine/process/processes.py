@@ -8,7 +8,7 @@ from typing import Any
 
 from ..ground.cpu import RealTime
 from ..ground.files import project, real_path
-from ..measure.instructions import callgrind, counting
+from ..measure import callgrind, instructions
 from .parents import Parents, Shared
 from .variants import places
 from .variants.child import SIDES, Child, DiedError, Process
@@ -31,7 +31,7 @@ class Terms:
     base: Prepared
     head: Prepared
     counter: str = ""
-    """What counts instructions in both, see `counting.counter_name`; empty if nothing does."""
+    """What counts instructions in both, see `instructions.counter_name`; empty if nothing does."""
     about: str = ""
     """What is measured, before each step of the progress."""
     spared: Collection[str] = ()
@@ -159,7 +159,7 @@ class Processes:
         if self.terms.counter:
             files = logs / f"{side}-{self.number}"
             files.mkdir()
-            environment |= counting.variables(files)
+            environment |= instructions.variables(files)
             under = callgrind.command(files)
         child = self.children[side] = Child(
             plan.arguments,

@@ -224,8 +224,6 @@ class _Comparing:
             return True
         if part.startswith("output"):
             return side == _BASE and any(part.startswith(f"output{one}") for one in call["left"])
-        if part.startswith("file "):
-            return False
         place = input_of(part)
         if place in self._inputs[1 - side] and place not in self._inputs[side]:
             self._lacking += [f"base has {place}"] if side == _HEAD else []

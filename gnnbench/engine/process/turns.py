@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from ..ground.cpu import cores
-from ..judge.instructions import InstructionChange
 from ..judge.trial import Trial
 from ..judge.visit import Inspections, Kind, NotTimed, Size, Visit, lower
 from ..measure.clock import alternate
-from ..measure.instructions.counting import Instructions, read_frames
+from ..measure.instructions import Instructions
 from .forks import RETURN
 from .outputs import Outputs
 from .processes import SEED, Processes
@@ -64,7 +63,7 @@ class Turns:
         return self._holding(self._inspected, only_inspected=True)
 
     def count(self) -> list[Instructions] | NotTimed:
-        """Count the instructions of a call on both sides; if they differ, those of Python functions too."""
+        """Count the instructions of a call on both sides."""
         return self._holding(self._counted)
 
     def _holding(
@@ -112,9 +111,6 @@ class Turns:
             if answer["answer"] == "not counted":
                 return joined({side: NotTimed("failed", answer["reason"])})
             found.append(Instructions.read(answer))
-        if InstructionChange.between(*found):
-            frames = [read_frames(self._ask(side, command="frames")) for side in SIDES]
-            found = [replace(one, frames=own) for one, own in zip(found, frames, strict=True)]
         return found
 
     def _untimed(self, sides: Sequence[str], **command: Any) -> list[dict[str, Any]]:

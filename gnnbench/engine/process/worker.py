@@ -6,7 +6,6 @@ Each command has one answer:
     inspect    count the operations of one call, and take its fingerprint      inspected or done
     cost       count what calls execute, and take their CPU time               cost or done
     count      count the instructions of one call                              counted or done
-    frames     divide them among the Python functions                          frames or done
     calibrate  warm up, choose the iterations of a round, and list the cores   calibrated or done
     return     make calls, and hash what they return and change                returned or done
     save       write parts of that into files                                  saved or done
@@ -116,7 +115,6 @@ class Worker(Overrides, Instrument):
         self._number = 0
         """Of the last command."""
         conditions.seed(self._pair)
-        conditions.seed_imports(self._pair)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, object, object]:

@@ -15,9 +15,8 @@ from .names import brief, grouped
 
 NO_INTERVAL = "no interval ('?'), too few measurements: raise --benchmark-max-time or --gnn-time"
 _DISTURBED = f"other programs used more than {CONTENDED:.0%} of the CPU time: stop them and run again"
-_CLOCK_SET = "measurements without a positive time were left out, as if the clock was set: run again"
 _IN_PLACE = "inputs are not copied between blocks, so another run may differ by more than the interval"
-_TO_DO = (_DISTURBED, NO_INTERVAL, _CLOCK_SET)
+_TO_DO = (_DISTURBED, NO_INTERVAL)
 """Notes about which a reader can do something; they come first."""
 
 
@@ -53,8 +52,6 @@ def time_of(one: Benchmark) -> Measured | None:
     if measured.processes[0].has_gpu_time:
         wall = float(np.median(estimate.block_values(measured.blocks_ns)))
         facts.append(("the GPU's own time", f"of {units.seconds(wall / 1e9)} of wall time"))
-    if (growth := one.part.resident_growth_bytes) is not None:
-        facts.append(("resident set", f"grows by {units.size(growth)} in a call"))
     seconds, *bounds = times(measured)
     name = "10% quantile of the block medians"
     return Measured(seconds, _interval(*bounds), name, tuple(facts), tuple(remarks(measured)))
@@ -113,7 +110,6 @@ def remarks(measured: Measurement) -> list[str]:
     found = {
         _DISTURBED: (measured.contention_share or 0) > CONTENDED,
         NO_INTERVAL: None in (measured.low_ns, measured.high_ns),
-        _CLOCK_SET: measured.rejected_rounds,
         f"only timed, so ops, peak and sync are empty: {whole}": whole,
         f"{_IN_PLACE}: {measured.in_place}": measured.in_place and not whole,
         "changes its inputs, so each call sees other values": measured.changes_inputs,

@@ -50,8 +50,6 @@ class BenchmarkPart:
     """What one call does. None if it was not counted."""
     compilation: Mapping[str, Count] | None = None
     """What torch.compile does in one whole call; elsewhere it is among the counters."""
-    resident_growth_bytes: Count | None = None
-    """By how much a call let the resident set grow at most, of the process and of its workers."""
     limit: Limit | None = None
 
     @property

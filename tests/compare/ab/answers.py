@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gnnbench.engine.measure.instructions import callgrind
+from gnnbench.engine.measure import callgrind
 
 _PYTHON = sys.executable
 _SCRIPT = """
@@ -34,12 +34,10 @@ while command["command"] != "quit":
         sys.exit(found)
     answer = {"number": command.get("number", 0), "loaded": answers["loaded"], **found}
     answer = {"now": command["now"] + answers["seconds"], **answer}
-    if numbers := found.get("numbers", found.get("totals")):
-        folder = os.environ["GNNBENCH_CALLGRIND"]
-        answer["files"] = [f"{folder}/out.{place}" for place in range(len(numbers))]
-        for file, number in zip(answer["files"], numbers):
-            with open(file, "w") as opened:
-                opened.write(f"totals: {number}\\n")
+    if totals := found.get("totals"):
+        answer["file"] = os.environ["GNNBENCH_CALLGRIND"] + "/out.1"
+        with open(answer["file"], "w") as opened:
+            opened.write(f"totals: {totals[-1]}\\n")
     os.write(terms["link"], f"\\n{token}{json.dumps(answer)}\\n".encode())
     line = next((line for line in commands if line.startswith(token)), None)
     command = json.loads(line.removeprefix(token)) if line else {"command": "quit"}
@@ -120,7 +118,6 @@ def answering(patch: pytest.MonkeyPatch, folder: Path, names: list[str], **sides
         "block": [block(1.0 + change) for change in (0.0, 1e-3, 2e-3, 1e-3)],
         "cost": costing(100),
         "count": {"answer": "counted", "totals": [1000, 1000]},
-        "frames": {"answer": "frames", "names": [], "files": []},
         "next": done(),
     }
     answers = {

@@ -378,19 +378,6 @@ def test_a_leak_is_not_equal(tmp_path):
     assert rewritten(tmp_path, lambda x: x * 2, keeps_once, normal(20)).status == "equal"
 
 
-def test_files_that_are_written_are_compared(tmp_path):
-    def write(text):
-        def writes(x):
-            (tmp_path / "out.txt").write_text(text * len(x))
-            return len(x)
-
-        return writes
-
-    assert rewritten(tmp_path, write("a"), write("a"), normal(20)).status == "equal"
-    found = rewritten(tmp_path, write("a"), write("b"), normal(20))
-    assert (found.status, found.reason.partition(" is ")[0]) == ("differ", "file 1 that it writes")
-
-
 def converges(step):
     def run(matrix):
         vector = np.ones(len(matrix))

@@ -400,10 +400,10 @@ def test_the_globals_of_the_compiler_s_guards_do_not_count():
 IMPORTS = "import sys\ndef run():\n    sys.modules.pop('other', None)\n    import other\n    return other.N\n"
 
 
-def test_an_import_runs_the_module_alone(taken):
-    """Neither Python's import, nor the finders and loaders that it calls, such as pytest's and gnnbench's."""
+def test_an_import_runs_the_module(taken):
+    """Not Python's import, nor pytest's finders and gnnbench's, but those of other packages."""
     found = taken(IMPORTS, other="def f():\n    return 1\nN = f()")
-    assert found.functions.keys() == {"made:run", "other:<module>", "other:f"}
+    assert {"made:run", "other:<module>", "other:f"} <= found.functions.keys()
     assert not [name for name in found.values if name.startswith(("_pytest.", "importlib."))]
     assert found.same_code(taken(IMPORTS, other="def f():\n    return 1\nN = f()"))
     for other in ("def f():\n    return 2\nN = f()", "def f():\n    return 1\nN = f() + f()"):

@@ -2,7 +2,6 @@
 
 import os
 import sys
-import sysconfig
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -42,9 +41,8 @@ _UNRECORDED = (
 )
 """Modules whose functions are not recorded: also those of pytest, and of what measures."""
 _IMPORT = "<frozen importlib"
-"""Beginning of the files of Python's import. The finders and loaders that it calls are not recorded."""
+"""Beginning of the files of Python's import."""
 _MODULE = "<module>"
-_INSTALLED = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 Profile = Callable[[FrameType, str, Any], None]
 """A profile function, as `sys.setprofile` takes it."""
 _CHECKED = 1000
@@ -68,8 +66,6 @@ class Recording:
         """Take what describes values, and what tells whether the call has been recorded for too long."""
         self._contents, self._expired = contents, expired
         self._events = 0
-        self._imports: list[FrameType] = []
-        """The import that runs, the module that it executes, an import in this, and so on."""
         self._passed_over: set[int] = set()
         """Identities of the codes of functions that do not count, nor the C functions that these call."""
         self.functions: dict[int, tuple[CodeType, Mapping[str, Any]]] = {}
@@ -103,37 +99,23 @@ class Recording:
         if self.given_up or (self._events % _CHECKED == 0 and self._expired()):
             self.given_up = True
         elif event == "call":
-            if not self._is_passed_over(frame, frame.f_code):
+            if not self._is_passed_over(frame.f_globals, frame.f_code):
                 self._called(frame, frame.f_code)
-        elif event == "return":
-            if self._imports and self._imports[-1] is frame:
-                self._imports.pop()
-        elif event == "c_call" and not self._is_importing():
+        elif event == "c_call":
             key = argument.__module__ or type(argument.__self__).__module__, argument.__qualname__
             if key not in self.c_functions and identity(frame.f_code) not in self._passed_over:
                 self.c_functions.add(key)
                 if frame.f_code is not python_calls.__code__:
                     self.unseen = self.unseen or _UNSEEN.get(key)
 
-    def _is_importing(self) -> bool:
-        """Tell whether finders and loaders run, not a module."""
-        return len(self._imports) % 2 > 0
-
-    def _is_passed_over(self, frame: FrameType, code: CodeType) -> bool:
+    def _is_passed_over(self, scope: Mapping[str, Any], code: CodeType) -> bool:
         key = identity(code)
-        if code is _OWN or key in self._passed_over:
-            return True
-        if self._is_importing():
-            if code.co_name == _MODULE:
-                self._imports.append(frame)
-            return code.co_name != _MODULE
-        if code.co_filename.startswith(_IMPORT):
-            if code.co_name != "_handle_fromlist":  # which may call a module's `__getattr__`
-                self._imports.append(frame)
-            return True
-        if key not in self.functions and str(frame.f_globals.get("__name__")).startswith(_UNRECORDED):
+        if key in self.functions or key in self._passed_over:
+            return key in self._passed_over
+        is_import = code.co_filename.startswith(_IMPORT)
+        if is_import or str(scope.get("__name__")).startswith(_UNRECORDED):
             self._passed_over.add(key)
-        return key in self._passed_over
+        return code is _OWN or key in self._passed_over
 
     def _called(self, frame: FrameType, code: CodeType) -> None:
         key = identity(code)
@@ -178,40 +160,26 @@ class Recording:
 def watched_threads(recording: Recording) -> Iterator[None]:
     """Note in the recording whether another Python thread runs meanwhile: its code is not recorded.
 
-    Linux counts how often a thread has run (proc_pid_schedstat). Where it is not counted, any other Python
-    thread is taken to run. But one in installed code may wake up from a condition, as the monitor of a
-    progress bar does, if this is none that the call has notified.
+    Linux counts how often a thread has run (proc_pid_schedstat). Elsewhere any other is taken to run.
     """
-    before = _threads()
+    before = _runs()
     yield
-    after = _threads()
-    for thread in before | after:  # one that is in one of them only has begun or ended
-        runs, condition = after.get(thread, (None, None))
-        is_idle = runs is not None and before.get(thread, (None, None))[0] == runs
-        waits = condition is not None and before.get(thread, (None, None))[1] is condition
-        if not is_idle and (not waits or identity(condition) in recording.objects):
+    after = _runs()
+    for thread in before | after:
+        runs = after.get(thread)
+        if runs is None or before.get(thread) != runs:
             recording.disturbed = thread.name
 
 
-def _threads() -> dict[threading.Thread, tuple[str | None, Any]]:
-    """Return how often each other Python thread has run, and for which condition it waits in installed code.
-
-    Both are None if unknown.
-    """
-    frames = sys._current_frames()  # noqa: SLF001 - documented
-    found: dict[threading.Thread, tuple[str | None, Any]] = {}
+def _runs() -> dict[threading.Thread, str | None]:
+    """Return how often each other Python thread has run. None if unknown."""
+    runs = dict[threading.Thread, str | None]()
     for thread in {*threading.enumerate()} - {threading.current_thread()}:
-        innermost = inner = frames.get(thread.ident or 0)
-        while inner and inner.f_code.co_filename.startswith(_INSTALLED):
-            inner = inner.f_back
-        waits = innermost and not inner and innermost.f_code is threading.Condition.wait.__code__
-        condition = innermost.f_locals["self"] if innermost and waits else None
-        runs = None
+        runs[thread] = None
         with suppress(OSError):
             text = Path(f"/proc/self/task/{thread.native_id}/schedstat").read_text(encoding="ascii")
-            runs = text.split()[-1]
-        found[thread] = runs, condition
-    return found
+            runs[thread] = text.split()[-1]
+    return runs
 
 
 def python_calls(run: Callable[[], object], also: Profile | None = None) -> int:

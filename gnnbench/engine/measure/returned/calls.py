@@ -31,15 +31,14 @@ from ...ground.cpu import RealTime
 from ...ground.outputs import TooMuchError
 from .. import compilation
 from ..clock import Call
-from ..conditions import collector_paused, seed
+from ..conditions import TooLongError, collector_paused, limited, seed
 from ..copies import Copies
+from ..cost import Tracer
 from ..seam import Pedantic
-from ..tracing import Tracer
 from . import given
-from .effects import Effects, allocated_bytes, changed_arrays, check_size, contents, plain_tensors, watched
+from .effects import Effects, allocated_bytes, changed_arrays, check_size, plain_tensors
 from .given import Given, write
-from .limit import TooLongError, limited
-from .portable import TEXT, Portable, array_of, portable
+from .portable import Portable, array_of, portable
 from .reachable import Reachable, is_array, shares_memory
 from .rounding import rounding
 
@@ -178,7 +177,6 @@ class ComparedCalls:
             with (
                 collector_paused(),
                 limited(self._limit_seconds),
-                watched() as paths,
                 moves,
                 work as executed,
             ):
@@ -217,7 +215,6 @@ class ComparedCalls:
             self._given.renew(reach.held)
         del arrays
         effects.parts |= after
-        effects.parts |= {place: Portable(TEXT, text) for place, text in contents(paths).items()}
         if number in (AGAIN, COPIED):
             del output
             effects.kept_bytes = effects.growth_bytes(before_bytes)

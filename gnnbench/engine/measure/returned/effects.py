@@ -1,13 +1,10 @@
-"""What one call returned and changed, which files it wrote, and how much memory it kept."""
+"""What one call returned and changed, and how much memory it kept."""
 
 import gc
-import os
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import psutil
@@ -34,7 +31,7 @@ class Effects:
     """What one call returned and changed."""
 
     parts: dict[str, Portable] = field(default_factory=dict)
-    """By place: of the output, of the arguments that it changed, of gradients, and of files."""
+    """By place: of the output, of the arguments that it changed, and of gradients."""
     left: dict[str, str] = field(default_factory=dict)
     """Types of parts of the output that cannot be compared, by place."""
     work: int | None = None
@@ -137,50 +134,6 @@ def check_size(what: str, values: Iterable[Any]) -> None:
 def _strided(value: Any) -> tuple[Any, ...]:
     """Return the parts of a sparse or nested tensor, or the value itself."""
     return (strided_parts(value) if hasattr(value, "layout") else ()) or (value,)
-
-
-_WRITES = os.O_WRONLY | os.O_RDWR
-_LARGEST = 64 << 20
-"""Bytes of a file that is read."""
-_noted: list[dict[str, None]] = []
-"""The paths of the calls that are watched."""
-
-
-@contextmanager
-def watched() -> Iterator[dict[str, None]]:
-    """Note the paths of files that are opened for writing, in their order."""
-    _listen()
-    paths = dict[str, None]()
-    _noted.append(paths)
-    try:
-        yield paths
-    finally:
-        _noted.remove(paths)
-
-
-def contents(paths: dict[str, None]) -> dict[str, str]:
-    """Return a hash of each file by its place; those that are gone, special or very large are left out."""
-    found = {}
-    for number, path in enumerate(map(Path, paths), 1):
-        if path.is_file() and path.stat().st_size < _LARGEST:
-            content = path.read_bytes()
-            found[f"file {number} that it writes"] = f"{len(content):,} bytes {digest.of_bytes(content)}"
-    return found
-
-
-@cache
-def _listen() -> None:
-    """Install an audit hook, which stays."""
-    sys.addaudithook(_audited)
-
-
-def _audited(event: str, arguments: tuple[Any, ...]) -> None:
-    if event == "open" and _noted:
-        path, mode, flags = arguments
-        writes = flags & _WRITES if isinstance(flags, int) and flags else set(mode or "") & set("wax+")
-        if writes and isinstance(path, str | bytes | os.PathLike):
-            for paths in _noted:
-                paths[os.path.abspath(os.fsdecode(path))] = None  # noqa: PTH100 - quick, and no links
 
 
 _BLOCK_BYTES = 64

@@ -35,7 +35,6 @@ _DOING = {
     "return": "comparing its results",
     "save": "comparing its results",
     "count": "counting its instructions",
-    "frames": "dividing its instructions among functions",
     "next": "finishing it",
 }
 _TICK_SECONDS = 1.0

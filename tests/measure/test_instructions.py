@@ -5,18 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from gnnbench.engine.measure.instructions import callgrind, counting
-from gnnbench.engine.measure.instructions.counter import OUTSIDE, Taken
-from gnnbench.engine.measure.instructions.counting import FOLDER_VARIABLE, Instructions
+from gnnbench.engine.measure import callgrind, instructions
+from gnnbench.engine.measure.callgrind import Taken
+from gnnbench.engine.measure.instructions import FOLDER_VARIABLE, Instructions
 from gnnbench.engine.measure.seam import Pedantic
-
-
-def written(folder, *totals):
-    """Write what callgrind does, in a file for each total, and return their paths."""
-    files = [folder / f"out.{number}" for number in range(len(totals))]
-    for file, total in zip(files, totals, strict=True):
-        file.write_text(f"totals: {total}\n")
-    return list(map(str, files))
 
 
 @pytest.fixture
@@ -28,11 +20,12 @@ def take(tmp_path):
 
         def count(call):
             call()
-            total = next(remaining)
-            return Taken(total, *written(tmp_path, total))
+            file, total = tmp_path / "out.1", next(remaining)
+            file.write_text(f"totals: {total}\n")
+            return Taken(total, str(file))
 
         counter = SimpleNamespace(begin=lambda: None, count=count)
-        answer = counting.take(calls or Pedantic(sorted, ([2, 1],), {}), counter)
+        answer = instructions.take(calls or Pedantic(sorted, ([2, 1],), {}), counter)
         return answer["totals"], Instructions.read(answer)
 
     yield take
@@ -68,23 +61,14 @@ def test_set_up_and_tear_down_of_each_call(take):
 def test_small_functions_are_left_out(tmp_path):
     file = tmp_path / "out.1"
     file.write_text("ob=(1) /usr/lib/libc.so.6\nfn=(1) a\n0 9000\n\nfn=(2) b\n0 99900\n\nfn=(3) c\n0 1\n")
-    found = Instructions.read({"totals": [105_001, 108_901], "files": [str(file)]})
+    found = Instructions.read({"totals": [105_001, 108_901], "file": str(file)})
     assert found.functions == {"libc:b": 99_900, "libc:a": 9000}
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_instructions_belong_to_the_innermost_function(tmp_path):
-    names = ["m:outer", "m:inner", None, "m:inner", None, None]
-    found = counting.read_frames({"names": names, "files": written(tmp_path, 1, 20, 300, 40, 500, 60)})
-    assert list(found.items()) == [("m:inner", 800), ("m:outer", 120), (OUTSIDE, 1)]
-    other = {"names": names, "files": written(tmp_path, 1)}
-    assert counting.read_frames(other) is None, "other events than before"
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="needs valgrind")
 def test_callgrind_writes_into_the_folder(tmp_path):
-    environment = counting.variables(tmp_path)
+    environment = instructions.variables(tmp_path)
     assert environment[FOLDER_VARIABLE] == str(tmp_path)
     assert environment["OMP_NUM_THREADS"] == "1"
     command = [*callgrind.command(tmp_path), sys.executable, "-S", "-c", ""]

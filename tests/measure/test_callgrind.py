@@ -1,6 +1,6 @@
 import pytest
 
-from gnnbench.engine.measure.instructions.callgrind import functions, short_name, total
+from gnnbench.engine.measure.callgrind import functions, short_name, total
 
 FILE = """# callgrind format
 version: 1
