@@ -48,13 +48,13 @@ def run(options: argparse.Namespace) -> int:
     from ..drive import coordinator
     from ..drive.inspecting import counted
     from ..drive.settle import settled
-    from ..measure.instructions import counting
+    from ..measure import instructions
     from ..process import slowdown
     from ..show import causes, markdown, verdicts, wording
 
     plan, planted = _plan(options), options.typed.get("plant")
     if options.instructions:
-        counting.counter_name()  # or say why they cannot be counted here
+        instructions.counter_name()  # or say why they cannot be counted here
     with common.both_sides(options, plan) as (*sides, progress):
         base, head = map(slowdown.planted, sides, (0.0, options.plant)) if planted else sides
         found = coordinator.run(base, head, plan, progress)

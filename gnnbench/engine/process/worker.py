@@ -68,8 +68,6 @@ _OPTIONS: Mapping[str, Any] = {
     # pytest-benchmark creates its storage folder: give it one that exists.
     "benchmark_storage": f"file://{tempfile.gettempdir()}",
 }
-_OPERATIONS = "operations"
-"""Marker of the suite's benchmarks."""
 _BETWEEN = ("collected", "forked", "reaped", "done")
 """Answers between two tests."""
 _SUITE = "gnnbench-suite"
@@ -265,9 +263,6 @@ class Worker(Overrides, Instrument):
         failure = outcome.failure(self._reports)
         if self._forks.have_returned() or self._splits:
             failure = outcome.Failure(RETURN, skipped=False)
-        setup = self._reports.get("setup")
-        if failure and setup is not None and setup.failed and item.get_closest_marker(_OPERATIONS):
-            failure = failure._replace(text=f"{failure.text}{outcome.fixtures(item.config)}")
         found = {"failure": failure and failure._asdict(), "held": self._held}
         return {"answer": "done", **found, "fixture": foreign_fixture(item), **self._taken(self._codes)}
 
