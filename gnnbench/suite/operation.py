@@ -90,8 +90,6 @@ class Operation:
     """Graphs that it runs on unless --gnn-dataset names others; empty for the suite's default."""
     relational: bool = False
     """Whether it needs a graph with relations."""
-    simple: bool = False
-    """Whether it needs a graph in which two nodes have at most one relation."""
     batched: bool = False
     """Whether it needs a graph that consists of several, such as molecules."""
     with_pyg_lib: bool = False
@@ -107,8 +105,6 @@ class Operation:
             return f"{graph.name} has one relation: use --gnn-dataset {' or '.join(self.graphs)}"
         if self.batched and graph.sizes is None:
             return f"{graph.name} is one graph, not many: use --gnn-dataset {' or '.join(self.graphs)}"
-        if self.simple and not graph.is_simple:
-            return f"nodes of {graph.name} have several relations with each other: use another graph"
         if spec and spec.platform in self.calls:
             types = spec.direction, spec.dtype, spec.index_dtype, spec.device
             limit = self.limit(spec.platform, *types, degree=graph.max_degree)

@@ -25,39 +25,33 @@ def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
     `data_root`, the folder of real data sets, is only read; `cache` is for graphs that take long to read.
     UsageError: memory is too small, or files are missing or broken.
     """
-    try:
-        return _load(name, data_root, cache)
-    except Exception as error:
-        if not is_out_of_memory(error):
-            raise
-        raise UsageError(
-            f"{name.id} does not fit into memory ({_reason(error)}); use a smaller graph"
-        ) from error
-
-
-def _load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
-    if name.path:
-        return readers.matrix_market(name.path)
     dataset = name.dataset
-    if name.synthetic:
-        families = (synthetic.rmat, synthetic.uniform, synthetic.hub, synthetic.molecules)
-        made = {family.__name__: family for family in families}
-        return made.get(dataset.family, synthetic.twin)(name)
-    folder = raw_folder(dataset, data_root)
-    if folder is None:
+    if name.path or name.synthetic:
+        folder = None
+    elif (folder := raw_folder(dataset, data_root)) is None:
         raise UsageError(f"{name.id} is not in the data folder; use {name.id}:synthetic")
     try:
+        if folder is None:
+            return readers.matrix_market(name.path) if name.path else _made(name)
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
             return _read(dataset, folder, cache)
     except UsageError:
         raise
     except Exception as error:  # of any parser
         if is_out_of_memory(error):
+            why = f"does not fit into memory ({_reason(error)}); use a smaller graph"
+        elif folder:
+            remedy = f"replace them, or use {name.id}:synthetic"
+            why = f"the files in {folder} cannot be read ({_reason(error)}); {remedy}"
+        else:
             raise
-        raise UsageError(
-            f"{dataset.id}: the files in {folder} cannot be read ({_reason(error)}); replace them, or use "
-            f"{dataset.id}:synthetic"
-        ) from error
+        raise UsageError(f"{name.id}: {why}") from error
+
+
+def _made(name: DatasetName) -> Graph:
+    families = (synthetic.rmat, synthetic.uniform, synthetic.hub, synthetic.molecules)
+    made = {family.__name__: family for family in families}
+    return made.get(name.dataset.family, synthetic.twin)(name)
 
 
 def _read(dataset: Dataset, folder: Path, cache: Path) -> Graph:

@@ -230,6 +230,5 @@ OPERATIONS = (
         directions=(FORWARD,),
         reference=reference,
         group="aggregation",
-        simple=True,
     ),
 )

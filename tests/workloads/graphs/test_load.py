@@ -10,7 +10,7 @@ def test_what_needs_no_cache_makes_none_and_what_does_not_fit_is_refused_in_a_li
     path.write_text("%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n2 1\n")
     assert load(DatasetName.parse(str(path)), None, cache).num_edges == 2
     load(DatasetName.parse("cora:synthetic"), None, cache)
-    with pytest.raises(UsageError, match=r"^rmat:30@1023 does not fit into memory \(.+\); use a smaller"):
+    with pytest.raises(UsageError, match=r"^rmat:30@1023: does not fit into memory \(.+\); use a smaller"):
         load(DatasetName.parse("rmat:30@1023"), None, cache)
     assert not cache.exists()
 
