@@ -118,7 +118,7 @@ def run(peak, **more):
 @pytest.mark.parametrize(
     ("base", "head", "changes", "said"),
     [
-        (2, 3, {}, "1 more memory"),
+        (2, 3, {}, "needs more memory: "),
         (3, 2, {}, "1 less memory"),
         (2, 3, {"fingerprint": fingerprint(one=1)}, None),
         (2, 3, {"definition_hash": "2"}, None),
@@ -130,7 +130,7 @@ def test_peaks_in_run_files_are_compared(tmp_path, in_process, base, head, chang
     result = in_process("compare", str(older), "--", str(newer))
     assert (" memory" in result.stdout) == bool(said)
     assert (said or "") in result.stdout
-    assert (result.returncode == 1) == (said == "1 more memory")
+    assert (result.returncode == 1) == (said == "needs more memory: ")
 
 
 @pytest.mark.parametrize("rule", ["", "more_memory = '1%'"])
@@ -142,6 +142,6 @@ def test_a_little_more_memory_is_told_and_fails_only_beyond_the_limit_of_the_set
     result = in_process("compare", str(older), "--", str(newer))
     assert "more memory: 507 MiB beside the inputs, 500 MiB in the base (1.01x)" in result.stdout
     assert "+7.0 MiB" in result.stdout
-    told = "within the limit of 5.0%", "needs more memory", "; 1 more memory"
-    assert [one in result.stdout for one in told] == [not rule, bool(rule), bool(rule)]
+    told = "within the limit of 5.0%", "needs more memory"
+    assert [one in result.stdout for one in told] == [not rule, bool(rule)]
     assert (result.returncode == 1) == bool(rule)
