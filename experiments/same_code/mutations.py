@@ -46,7 +46,8 @@ def mutants(function: ast.FunctionDef) -> list[tuple[ast.AST, str]]:
     found: list[tuple[ast.AST, str]] = []
     for statement in function.body:
         for node in ast.walk(statement):
-            if isinstance(node, ast.Assign | ast.AugAssign) or _is_call(node):
+            is_call = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+            if is_call or isinstance(node, ast.Assign | ast.AugAssign):
                 found.append((node, "pass"))
             elif isinstance(node, ast.If):
                 found.append((node.test, f"not ({ast.unparse(node.test)})"))
@@ -62,10 +63,6 @@ def mutants(function: ast.FunctionDef) -> list[tuple[ast.AST, str]]:
                 changed.ops[0] = _OTHER[type(node.ops[0])]()  # type: ignore[attr-defined]
                 found.append((node, f"({ast.unparse(changed)})"))
     return found
-
-
-def _is_call(node: ast.AST) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
 
 
 def replaced(source: str, node: ast.AST, text: str) -> str:
