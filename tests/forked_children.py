@@ -114,8 +114,6 @@ INSTEAD = SimpleNamespace(**{**vars(subprocess), "Popen": _popen})
 
 
 class Forked:
-    """What is used of `subprocess.Popen`."""
-
     def __init__(self, kind, words, folder, environment, output, errors, descriptors=()):
         self._link = socket.socket(socket.AF_UNIX)
         self._link.connect(f"{address()}/{kind}")
@@ -249,7 +247,6 @@ def look_up_once():
 
 
 def _load(*names):
-    """Import modules for all forks of this process."""
     for name in names:
         importlib.import_module(name)
     if "tests.forks" in sys.modules:

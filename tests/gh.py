@@ -1,4 +1,4 @@
-"""GitHub's command `gh`, for what gnnbench and its workflows call; it keeps what it is given in a file."""
+"""GitHub's command `gh`, for what gnnbench calls; it keeps what it is given in a file."""
 
 import json
 import os
@@ -26,14 +26,13 @@ class GitHub:
         (folder / "gh").write_text(SCRIPT)
         (folder / "gh").chmod(0o755)
         if not self._file.exists():
-            self.write({"comments": [], "pulls": []})
+            self.write({"comments": []})
 
     @property
     def path(self):
         return f"{self.folder}{os.pathsep}{os.environ['PATH']}"
 
     def read(self):
-        """Return `comments` and `pulls`."""
         return json.loads(self._file.read_text())
 
     def write(self, state):
@@ -67,34 +66,18 @@ class GitHub:
             for one in self.read()["comments"]
         ]
 
-    def pull_requests(self, words):
-        """`gh pr list` and `gh pr create`."""
-        state = self.read()
-        given = dict(zip(words[1::2], words[2::2], strict=True))
-        assert given["--repo"] == "owner/name"
-        if words[0] == "create":
-            state["pulls"].append(given)
-            self.write(state)
-        else:
-            assert given["--state"] == "open"
-            sys.stdout.write(str(len([one for one in state["pulls"] if one["--head"] == given["--head"]])))
-
 
 def main():
     """Do as `gh` does with the arguments of this process."""
     if os.environ.get("GITHUB_TOKEN") != TOKEN:
         sys.exit("gh: Resource not accessible\nby integration (HTTP 403)")
     github = GitHub(Path(sys.argv[0]).parent)
-    kind, *words = sys.argv[1:]
-    if kind == "pr":
-        github.pull_requests(words)
-        return
     parser = ArgumentParser()
     for name in ("--method", "--jq", "--field", "--raw-field"):
         parser.add_argument(name)
     parser.add_argument("--paginate", action="store_true")
     parser.add_argument("path")
-    options = parser.parse_args(words)
+    options = parser.parse_args(sys.argv[2:])
     assert options.jq.endswith("tojson")
     assert options.path == "graphql" or re.search(r"/\d+(/comments(\?per_page=100)?)?$", options.path)
     sys.stdout.writelines(f"{json.dumps(one)}\n" for one in github.call(options))

@@ -58,7 +58,6 @@ def small_graph() -> Graph:
 
 @pytest.fixture(scope="session")
 def cora(tmp_path_factory: pytest.TempPathFactory) -> Graph:
-    """The real Cora."""
     root = Path(os.environ.get("GNNBENCH_DATA") or "/nonexistent")
     if raw_folder(DATASETS["cora"], root) is None:
         pytest.skip("the real Cora is needed: set GNNBENCH_DATA to a folder with Planetoid/Cora/raw")

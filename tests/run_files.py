@@ -98,7 +98,6 @@ def suite(seed, *, benchmarks=6, factor=1.0, deviation=0.01, **environment):
 
 
 def plain(seed, *, data=True):
-    """Return a file of pytest-benchmark alone."""
     random = np.random.default_rng(seed)
     entries = []
     for number in range(4):

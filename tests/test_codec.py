@@ -7,7 +7,6 @@ import pytest
 from gnnbench.engine.drive.result import Result
 from gnnbench.engine.ground import codec
 from gnnbench.engine.ground.codec import Count, Fraction, Positive
-from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.judge.verdict import Judgement
 from gnnbench.engine.store.parts import BenchmarkPart, RunPart
 from tests.cli import saved
@@ -53,17 +52,6 @@ def test_what_departs_from_its_type_is_a_short_line_with_its_place(changes, mess
     with pytest.raises(ValueError, match=r"^\$") as caught:
         codec.decode({"version": 1, "seconds": 1.0, **changes}, Thing)
     assert str(caught.value) == message
-
-
-def test_a_file_of_another_version_or_form_is_refused_with_what_to_do(tmp_path):
-    for content, said in (
-        ({"version": 2}, "version 2 of the format, and this gnnbench reads 1; use the gnnbench that wrote"),
-        ([], "version None of the format"),
-        ({"version": 1}, "damaged at $: object missing required field `seconds`; restore it"),
-    ):
-        with pytest.raises(UsageError) as caught:
-            codec.read(tmp_path / "x.json", content, Thing, 1, "restore it")
-        assert said in str(caught.value)
 
 
 def test_saved_files_follow_the_schemas_of_their_types():

@@ -69,22 +69,6 @@ def test_torch_knows_its_threads_and_before_it_is_imported_openmp_s_variable_cou
         assert here.threads == (threads or here.cores)
 
 
-def test_idle_threads_sleep_unless_it_is_the_user_s_wish_or_too_late(monkeypatch):
-    def policy(given, imported):
-        monkeypatch.setenv("OMP_WAIT_POLICY", given)
-        if not given:
-            monkeypatch.delenv("OMP_WAIT_POLICY")
-        with monkeypatch.context() as context:
-            if not imported:
-                context.delitem(sys.modules, "torch")
-            environment.let_idle_threads_sleep()
-        return environment.collect().wait_policy
-
-    assert policy("", imported=False) == "PASSIVE"
-    assert policy("ACTIVE", imported=False) == "ACTIVE"
-    assert policy("", imported=True) == ""
-
-
 def test_reads_the_system_s_files_and_what_they_do_not_say_is_empty(system):
     here = system()
     assert here.cpu

@@ -34,7 +34,6 @@ def flat(row):
 
 
 def rows(content):
-    """Return the rows of a saved result by id."""
     return {row["fullname"]: flat(row) for row in content["comparison"]["rows"]}
 
 

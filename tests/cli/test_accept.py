@@ -15,7 +15,6 @@ from gnnbench.engine.judge.memory import MemoryChange
 from gnnbench.engine.judge.verdict import Judgement
 from gnnbench.engine.store import accepted
 from tests.cli import saved
-from tests.run_files import content, entry
 from tests.variants import repositories
 
 SUM, MORE = "test_suite.py::test_sum", "test_suite.py::test_more"
@@ -53,11 +52,6 @@ class Project:
     def entries(self):
         file = self.folder / FILE
         return tomllib.loads(file.read_text())["accepted"] if file.exists() else []
-
-    def is_refused(self, text, *words, **changes):
-        """Check that nothing is accepted, and why, in one line."""
-        status, said = self.accept(*words, **changes)
-        assert (status, text in said, said.count("\n"), self.entries()) == (2, True, 1, []), said
 
 
 @pytest.fixture
@@ -109,23 +103,10 @@ def test_only_a_change_of_the_project_is_accepted(project, side, commits, text):
     found = json.loads(file.read_text())
     found[side]["commits"] = list(map(project.commit_of, commits))
     file.write_text(json.dumps(found))
-    project.is_refused(text, "ab.json")
+    status, said = project.accept("ab.json")
+    assert (status, text in said, said.count("\n"), project.entries()) == (2, True, 1, []), said
     file.write_text(json.dumps(found | {"head": {**found["head"], "dirty": True}}))
     assert project.accept("ab.json")[0] == (0 if commits else 2), "uncommitted changes are a change"
-
-
-def test_wrong_usage_is_a_line(project):
-    benchmarks = {SUM: saved.SAME, MORE: saved.SLOWER}
-    saved.ab(project.folder, base=project.commit_of("main"), head=project.commit_of("feature"))
-    saved.ab(project.folder, "two.json", benchmarks=benchmarks)
-    (project.folder / "run.json").write_text(json.dumps(content(entry("test_0"))))
-    for words, text in (
-        (("two.json", SUM), f"two.json: {SUM} is same, not slower (so it is), and needs no memory beyond"),
-        (("two.json", "test_suite.py::test_mor"), "two.json: unknown benchmark 'test_suite.py::test_mor': "),
-        (("run.json",), "run.json: a run file without verdicts: it was not compared; give a result"),
-    ):
-        project.is_refused(text, *words)
-    project.is_refused("--reason is empty; say why the slowdown is intended", "ab.json", reason=" ")
 
 
 def test_a_wrong_file_ends_ab_before_anything_is_timed(project):

@@ -9,6 +9,7 @@ import pytest
 from gnnbench.engine.cli import common, main
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.plugin.rootdir import rootdir
+from gnnbench.engine.store import baseline
 from gnnbench.engine.store.baseline import FOLDER, RecordStore
 from tests.run_files import suite
 from tests.sampling import nightly
@@ -37,13 +38,11 @@ def project(tmp_path, monkeypatch):
 
 @pytest.fixture
 def store(tmp_path, monkeypatch):
-    """An empty store of the current folder."""
     monkeypatch.chdir(tmp_path)
     return RecordStore(tmp_path / FOLDER)
 
 
 def saved(store, name, *, benchmarks=6):
-    """Save a record of two processes."""
     return store.save([suite(seed, benchmarks=benchmarks) for seed in range(2)], MACHINE, name, "")
 
 
@@ -103,6 +102,39 @@ def test_what_is_dirty_or_fails_is_never_recorded(project, capsys):
     assert status == 2
     assert "gnnbench did not time the benchmarks" in err
     assert not list((project / FOLDER).rglob("*.*"))
+
+
+def test_a_record_without_a_commit_says_why(project, capsys, monkeypatch):
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    status, out, err = call(capsys, "record")
+    assert status == 0, err
+    assert "recorded without a commit, so that its code cannot be built again: detected dubious owner" in err
+    assert "safe.directory" in err
+    assert out.endswith(" compare with it: python -m pytest benchmarks --benchmark-compare")
+    (record,) = RecordStore(project / FOLDER).records()
+    assert [run.commit for run in record.read()] == [None, None]
+
+
+def test_processes_that_do_not_match_are_not_mixed(project, capsys):
+    """The first one writes a file that git does not follow, so the commit stays the same."""
+    suite = "def test_two(benchmark):\n    benchmark(sum, [2])\n"
+    hook = f"open('benchmarks/test_other.py', 'w').write({suite!r})"
+    (project / "conftest.py").write_text(f"def pytest_benchmark_update_json():\n    {hook}\n")
+    commit_all(project, "another file")
+    status, _, err = call(capsys, "record")
+    assert status == 2
+    reason = "benchmarks/test_other.py::test_two is missing in some processes"
+    assert err.endswith(f"gnnbench: nothing was recorded: {reason}\n")
+    assert not list((project / FOLDER).rglob("*.json"))
+
+
+def test_on_a_full_disk_nothing_is_recorded(project, capsys, monkeypatch):
+    full = Path("/dev/full")  # a real ENOSPC
+    monkeypatch.setattr(baseline, "write_whole", lambda _path, text: full.write_text(text))
+    status, _, err = call(capsys, "record")
+    assert status == 2
+    assert "cannot be written (No space left on device); nothing was recorded\n" in err
+    assert not list((project / FOLDER).rglob("*.json"))
 
 
 @pytest.mark.parametrize(

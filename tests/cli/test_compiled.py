@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-from gnnbench.engine.drive.repeat import Repeat
 from tests.suite import gnnbench
 from tests.variants import compiled
 from tests.variants.repositories import git, without_settings
@@ -79,10 +78,3 @@ def test_the_extension_of_another_commit_is_not_timed(folder, how):
     assert result.stdout.count("not compared: base: ") == 2, result.stdout
     message = "is not known to be built from this side's files: give --build CMD (pytest: --gnn-build)"
     assert message in result.stdout
-
-
-def test_commands_that_compare_again_build_again():
-    again = Repeat("git:v1", ".", ("git:v1", "git:HEAD"), ("--effect", "5%", "--build", "make all"))
-    commands = again.commands(["benchmarks/test_k.py::test_work"])
-    assert commands.ab.startswith("gnnbench ab git:v1 . --effect 5% --build 'make all' -- ")
-    assert commands.bisect.startswith("gnnbench bisect git:v1 git:HEAD --effect 5% --build 'make all' -- ")

@@ -1,4 +1,3 @@
-import os
 import subprocess
 import sys
 
@@ -7,7 +6,6 @@ import pytest
 from gnnbench.engine.cli import doctor
 from gnnbench.engine.ground import environment
 from gnnbench.engine.ground.packages import missing, version
-from gnnbench.suite import doctor as libraries
 from gnnbench.suite.libraries import uses_stand_in
 from gnnbench.suite.platforms import PLATFORMS, why_not_on
 from tests import nvml
@@ -55,29 +53,6 @@ def test_what_is_installed_is_there_with_its_version(examine, tmp_path):
         assert ("graphbolt" in finding.detail) == uses_stand_in()
 
 
-def test_missing_packages_come_with_their_commands(monkeypatch, examine):
-    commands = {
-        "torch_geometric": "pip install 'gnnbench[pyg]'",
-        "ogb": "pip install 'gnnbench[pyg]'",
-        "torch_sparse": "pip install --no-build-isolation torch_scatter torch_sparse",
-        "dgl": "pip install 'gnnbench[dgl]'",
-    }
-    for package in commands:
-        monkeypatch.setitem(sys.modules, package, None)
-    found = examine()
-    for package, command in commands.items():
-        assert (found[package].status, found[package].remedy) == ("note", command)
-
-
-def test_package_that_does_not_import_is_missing_with_the_reason(monkeypatch, tmp_path):
-    (tmp_path / "ogb.py").write_text("raise OSError('undefined symbol: _ZN3c10\\nand more')")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "ogb", raising=False)
-    finding = libraries._package("ogb")
-    assert finding.status == "missing"
-    assert finding.detail.endswith(" does not import: undefined symbol: _ZN3c10")
-
-
 def test_asks_no_network(tmp_path):
     code = (
         "import sys, threading\n"
@@ -103,13 +78,6 @@ def test_cache_under_a_file_cannot_be_written(tmp_path, below):
     finding = doctor._cache(file / below)
     assert finding.status == "missing"
     assert "GNNBENCH_CACHE" in finding.remedy
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
-def test_cache_in_a_folder_of_others_cannot_be_written(tmp_path):
-    closed = tmp_path / "closed"
-    closed.mkdir(mode=0o500)
-    assert doctor._cache(closed / "cache").status == "missing"
 
 
 def test_threads_that_spin_are_noted(monkeypatch, system):

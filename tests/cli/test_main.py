@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.engine.cli.common import saving
 from gnnbench.engine.cli.main import main
 from gnnbench.engine.store.baseline import FOLDER, RecordStore
 from gnnbench.suite import listing
@@ -43,7 +42,6 @@ def _own_environment(monkeypatch, tmp_path):
 
 @pytest.fixture(scope="module")
 def originals(tmp_path_factory):
-    """A folder with the files that the commands read."""
     folder = tmp_path_factory.mktemp("originals")
     base, head = [suite(seed) for seed in range(5)], [suite(seed, factor=1.3) for seed in (20, 21)]
     save(folder, *base, *head, content(entry("a")), content(entry("b")))
@@ -109,12 +107,6 @@ def test_a_file_that_was_asked_for_is_kept(files, monkeypatch):
         monkeypatch.setattr(sys, "stdout", stream)
         assert run(f"compare {BASE} --json kept.json -- {HEAD}") == 2
     assert json.loads((files / "kept.json").read_text())["comparison"]["rows"]
-
-
-def test_files_beside_what_is_printed_are_saved_where_the_output_is_closed(tmp_path):
-    with pytest.raises(BrokenPipeError), saving({tmp_path / "kept.json": "{}", None: "not asked for"}):
-        raise BrokenPipeError
-    assert (tmp_path / "kept.json").read_text() == "{}"
 
 
 def test_a_mistake_of_ours_is_exit_2_and_a_traceback(monkeypatch, capsys):

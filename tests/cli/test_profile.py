@@ -1,7 +1,5 @@
 """`gnnbench profile`: real processes, and a session on given answers."""
 
-import json
-import shutil
 import signal
 import time
 from contextlib import suppress
@@ -9,10 +7,7 @@ from contextlib import suppress
 import psutil
 import pytest
 
-from gnnbench.engine.cli import profile
-from gnnbench.engine.process.variants.child import DiedError
 from tests.cli.started import start
-from tests.report import contents
 
 SUITE = """
 import torch
@@ -38,10 +33,6 @@ import torch
 def work(x):
     return torch.sort(x @ x).values
 """
-
-
-SKIPPED = {"answer": "ended", "folder": "", "how": "skipped: it needs a GPU"}
-SYNTHETIC = "gnnbench: synthetic data: cora:synthetic"
 
 
 @pytest.fixture
@@ -70,57 +61,6 @@ def test_a_file_that_cannot_be_imported_and_a_process_that_dies_before_it_is_pyt
     begin, end = "gnnbench: pytest was killed by SIGKILL (as", "\nnot the module that was meant\n"
     assert first == "gnnbench: starting pytest (0 s)"
     assert (said[: len(begin)], said[-len(end) :]) == (begin, end)
-
-
-class Ended:
-    """A process that gives these answers, and has ended."""
-
-    def __init__(self, answers):
-        self._answers = answers
-
-    def answer(self, _seconds):
-        if not self._answers:
-            raise DiedError("", "ended with exit status 0 while collecting")
-        return self._answers.pop(0)
-
-    def status(self):
-        return 0
-
-
-@pytest.fixture
-def answered(monkeypatch, tmp_path):
-    """Let no process be started: a benchmark has a profile of the given kinds."""
-
-    def answer(kinds, unavailable):
-        def run(_options, progress):
-            place = tmp_path / "profiles" / "1"
-            place.mkdir(parents=True)
-            content = contents.profile("pyg")
-            content["spec"]["dataset"] = "cora:synthetic"
-            content["sections"] = {name: content["sections"][name] for name in ("counts", *kinds)}
-            (place / "profile.json").write_text(json.dumps({**content, "unavailable": unavailable}))
-            answers = [{"answer": "collected", "names": ["test_a", "test_b"], "notes": []}]
-            answers += [{"answer": "ended", "folder": str(place), "how": "profiled"}] if kinds else [SKIPPED]
-            (tmp_path / "log").write_text("")
-            return profile._ended(Ended([*answers, SKIPPED]), tmp_path / "log", progress)
-
-        monkeypatch.setattr(profile, "_profiled", run)
-
-    return answer
-
-
-def test_a_session_says_what_is_synthetic_and_once_what_is_unavailable(in_process, answered):
-    why = {"kernels": "profile kind 'kernels' needs a GPU"}
-    answered(["layers"], why)
-    result = in_process("profile", "epoch", "--with", "layers,kernels")
-    assert result.returncode == 0
-    assert result.stdout.count("saved in profiles/") == 1
-    assert "[2/2] test_b: skipped: it needs a GPU\n" in result.stderr
-    assert result.stderr.splitlines()[-2:] == [f"gnnbench: {why['kernels']}", SYNTHETIC]
-    shutil.rmtree("profiles")
-    answered([], why)
-    result = in_process("profile", "epoch", "--with", "kernels")
-    assert (result.returncode, result.stdout) == (3, ""), "it has an exit code of its own"
 
 
 @pytest.fixture

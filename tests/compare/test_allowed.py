@@ -4,7 +4,7 @@ import pytest
 
 from gnnbench.engine.judge.accepted import Entry
 from gnnbench.engine.judge.allowed import Allowed
-from gnnbench.engine.judge.verdict import SAME_CODE, Judgement, Thresholds, judge_ratio
+from gnnbench.engine.judge.verdict import Thresholds, judge_ratio
 
 THRESHOLDS = Thresholds(0.03)
 
@@ -40,28 +40,3 @@ def test_several_entries_multiply():
     assert math.log(found.high / 1.32) == pytest.approx(math.hypot(0.02, 0.02))
     assert found.reasons == ("first", "second")
     assert Allowed.of([entry(1.0, width=0.0, more_bytes=9)]) is None, "of memory only"
-
-
-def test_a_verdict_is_settled_when_it_is_known_whether_it_is_more_than_accepted():
-    def settled(ratio, error):
-        return Allowed.of([entry(width=0.01)]).is_settled(slower(ratio, error), THRESHOLDS)
-
-    assert not settled(1.2, 0.02)
-    assert settled(1.2, 0.005)
-    assert settled(1.12, 0.01), "less than accepted"
-    assert not settled(1.23, 0.01)
-    assert settled(1.3, 0.01)
-    assert settled(1.0, 0.02), "not slower"
-
-
-def test_what_is_clearly_less_slow_than_accepted_has_recovered():
-    def recovered(found, width=0.02):
-        return Allowed.of([entry(width=width)]).is_recovered(found, THRESHOLDS)
-
-    assert recovered(slower(1.0))
-    assert recovered(slower(1.08)), "still slower than the base"
-    assert recovered(SAME_CODE)
-    assert not recovered(slower(1.19))
-    assert not recovered(slower(1.15), width=0.1)
-    assert not recovered(slower(1.19, error=1e-5), width=1e-5), "less than the effect"
-    assert not recovered(Judgement("incomparable", "not measured"))

@@ -38,14 +38,3 @@ def test_calls_that_differ_among_themselves_need_a_larger_difference():
     assert verdict(90 * MIB, base) == "more memory"
     found = MemoryChange.between(Peaks(*base), Peaks(200 * MIB, 201 * MIB))
     assert found == MemoryChange("more memory", 101 * MIB, 200 * MIB)
-
-
-def test_peaks_of_counters_and_of_a_side():
-    assert Peaks.of(None) is None
-    assert Peaks.of({"allocated_bytes": 3}) is None
-    assert Peaks.of({"allocated_bytes": 3, "peak_bytes": 2}) == Peaks(2, 2), "of an older file"
-    now = Peaks.of({"allocated_bytes": 3, "peak_bytes": 2, "least_peak_bytes": 1})
-    assert now == Peaks(1, 2)
-    assert Peaks.all([now, Peaks(2, 5)]) == Peaks(1, 5)
-    assert Peaks.all([now, None]) is None
-    assert Peaks.all([]) is None

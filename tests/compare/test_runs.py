@@ -2,11 +2,11 @@ from dataclasses import replace
 
 import pytest
 
-from gnnbench.engine.drive.runs import NO_ROUNDS, compare, describe_fields, differing_fields
+from gnnbench.engine.drive.runs import compare
 from gnnbench.engine.ground.shard import Shard
 from gnnbench.engine.judge.verdict import SAME_CODE, Thresholds
 from gnnbench.engine.store import run_file
-from tests.run_files import content, entry, fingerprint, plain, save, suite
+from tests.run_files import content, entry, fingerprint, save, suite
 
 THRESHOLDS = Thresholds(effect=0.03)
 
@@ -32,25 +32,6 @@ def only(base, head):
 def measured(one, **changes):
     one["extra_info"]["gnnbench"]["measurement"] |= changes
     return one
-
-
-def test_the_slower_one_is_named_and_the_order_is_the_run_s(tmp_path):
-    base = runs(tmp_path, *(suite(seed) for seed in range(5)))
-    head = runs(tmp_path, *(suite(seed, factor=1.3) for seed in range(10, 13)))
-    rows = by_name(base, head)
-    assert list(rows) == [f"b{number}" for number in range(6)]
-    assert rows.pop("b0").judgement.verdict == "slower"
-    assert {row.judgement.verdict for row in rows.values()} <= {"same", "undecided"}
-    assert rows["b1"].seconds == pytest.approx(2e-3, rel=0.06)
-
-
-def test_another_environment_is_named_by_its_fields(tmp_path):
-    base = runs(tmp_path, *(suite(seed) for seed in range(3)))
-    head = runs(tmp_path, suite(9, threads=4, wait_policy=""))
-    for row in compare(base, head, THRESHOLDS).rows:
-        assert row.judgement.verdict == "incomparable"
-        assert row.judgement.reason == "different environment: threads 2 vs 4, wait_policy PASSIVE vs none"
-    assert describe_fields(differing_fields(base, base)) == ""
 
 
 @pytest.mark.parametrize("field", ["shard", "not_default"])
@@ -107,16 +88,6 @@ def test_other_work_and_other_layouts_are_not_compared(tmp_path, change, reason)
     row = only(base, runs(tmp_path, content(other)))
     assert row.judgement.verdict == "incomparable"
     assert row.judgement.reason.startswith(reason)
-
-
-def test_counters_that_differ_stand_beside_the_verdict(tmp_path):
-    def counted(**operators):
-        counts = {"operators": {f"aten::{name}": count for name, count in operators.items()}}
-        return {"counts": counts, "unsteady": [], "host_reads": 0, "details": {}}
-
-    base = processes(tmp_path, counters=counted(mm=1, sort=1))
-    row = only(base, processes(tmp_path, 1, counters=counted(mm=2, item=4)))
-    assert row.notes == ("counters: +4 aten::item, +1 aten::mm, -1 aten::sort",)
 
 
 def coded(seed, *, call=1, factor=1.0, benchmarks=6, **changes):
@@ -221,14 +192,6 @@ def test_whole_calls_are_judged_by_their_times_though_nothing_changed(tmp_path):
     assert row.judgement.low is not None
     assert row.notes == (f"code not compared, {why}",)
     assert row.work.no_fingerprint == why
-
-
-def test_files_of_pytest_benchmark_alone_are_judged_where_they_have_their_rounds(tmp_path):
-    base = runs(tmp_path, *(plain(seed) for seed in range(5)))
-    rows = compare(base, runs(tmp_path, plain(9)), THRESHOLDS).rows
-    assert {row.judgement.verdict for row in rows} <= {"same", "undecided"}
-    rows = compare(base, runs(tmp_path, plain(9, data=False)), THRESHOLDS).rows
-    assert {row.judgement.reason for row in rows} == {NO_ROUNDS}
 
 
 def test_what_others_disturbed_is_no_evidence(tmp_path):

@@ -227,11 +227,3 @@ def test_more_memory_within_its_limit_does_not_fail_but_is_told(rules, base, mor
     assert ("needs more memory" in wording.headline([one]).said) == (excused is None)
     assert wording.count([one]).endswith("1 more memory") == (excused is None)
     assert wording.memory_sentence(one.memory).endswith(excused or ")" * bool(base) or "0 B in the base")
-
-
-def test_accepted_memory_has_the_same_limit(repository):
-    memory = MemoryChange("more memory", 2**23, 2**23 + 2**20 + 2**18)
-    for more_bytes, excused in ((2**20, "accepted: x"), (2**19, None)):
-        repository.accept(ratio=1.0, low=1.0, high=1.0, more_bytes=more_bytes)
-        row, _ = repository.settled(found=UNDECIDED, memory=memory)
-        assert row.memory.excused == excused

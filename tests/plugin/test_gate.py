@@ -4,20 +4,13 @@ import json
 import os
 import re
 import shutil
-from dataclasses import asdict, replace
 from types import SimpleNamespace
 
 import pytest
 
-from gnnbench.engine.measure.counter_changes import Counters
-from gnnbench.engine.measure.measurement import Measurement
-from gnnbench.engine.plugin import gate
 from gnnbench.engine.plugin.limits import GATE
 from gnnbench.engine.show.lines import Note
 from gnnbench.engine.store.baseline import FOLDER
-from gnnbench.engine.store.parts import FORMAT_VERSION, BenchmarkPart
-from gnnbench.suite import counter_baseline
-from gnnbench.suite.spec import Spec
 from tests.plugin import recorded as records
 from tests.plugin.recorded import COMPARE, QUIET
 from tests.suite import ROOT, SMALL, run, run_kernels
@@ -58,8 +51,6 @@ def pytest_pyfunc_call(pyfuncitem):
 
 
 class Project(records.Project):
-    """A suite with a record of five processes."""
-
     def truth(self, seed=100, noise=QUIET, **factors):
         """Return the fake clock's variable: a millisecond for each, times the factors of names or tests."""
         usual = {name: factors.get(name.partition("[")[0], 1) for name in [*NAMES, "test_sum[90]"]}
@@ -245,20 +236,6 @@ def test_what_has_another_name_or_file_is_timed_in_turns_or_fails_however_it_is_
         assert ", and 1 benchmark new (test_moved.py::test_ordered); if meant, record again" in result.text
 
 
-@pytest.mark.nightly
-def test_a_skipped_benchmark_and_a_new_one_fail_and_either_alone_does_not(project):
-    for edit, status in (
-        (("def test_sorted", "@pytest.mark.skip\ndef test_sorted"), 0),
-        (("@pytest.mark.par", "def test_other(benchmark):\n    benchmark(max, [9])\n\n@pytest.mark.par"), 1),
-        (("@pytest.mark.skip\n", ""), 0),
-    ):
-        project.edit(*edit, "test_suite.py")
-        truth = records.machine(project.folder, **dict.fromkeys([*NAMES, "test_other"], 1e-3))
-        result, _ = project.run("--gnn-confirm=0", truth=truth)
-        assert result.returncode == status, result.stdout
-        assert ("record again: " in result.text) == bool(status)
-
-
 def test_who_compares(pytester):
     def ours(*arguments):
         return pytester.parseconfigure(*arguments).pluginmanager.has_plugin(GATE)
@@ -362,39 +339,6 @@ def test_counters_are_judged_too(tmp_path):
     assert missing in late
 
 
-def test_what_counters_say_of_a_benchmark(tmp_path):
-    spec = Spec("spmm_sum", "forward", "torch", "float32", "int64", "rmat:5", 8, "cpu")
-    empty = {key: {} for key in ("copies", "copied_bytes", "library_calls", "python_calls")}
-    counts = {"operators": {"aten::mm": 1}, **empty}
-    found = BenchmarkPart(FORMAT_VERSION, asdict(spec), counters=Counters(counts))
-    uncounted = replace(found, counters=None)
-    whole = Measurement("fake", "one", whole_call="it starts processes")
-
-    def said(part, *, strict=True):
-        return counter_baseline.fault(tmp_path, part, strict=strict)
-
-    assert said(BenchmarkPart(FORMAT_VERSION)) is None, "another project's benchmark has no baseline"
-    assert said(uncounted) == "its operators could not be counted"
-    assert said(uncounted, strict=False) is None
-    assert said(replace(uncounted, measurement=whole)) is None
-    assert said(found) == f"counters {counter_baseline.missing(tmp_path, 'torch')}"
-    assert said(found, strict=False) is None
-    counter_baseline.write(counter_baseline.path_of(tmp_path, "torch"), "torch", {spec.id: counts})
-    assert said(found) is None
-
-
-def test_a_shard_that_turns_cannot_compare_fails_the_session_alone(known):
-    words = ("--gnn-device=cpu", "--gnn-shard=1/2", "--gnn-turns=never")
-    judging = known.parseconfigure(f"{COMPARE}=.", *words).pluginmanager.get_plugin(GATE)
-    assert judging.pytest_report_collectionfinish() is None, "a variant needs no record"
-    judging._compare(pytest.Session.from_config(judging._config))
-    assert judging._failures == [Note(". can be compared in turns only: leave out --gnn-turns never")]
-    assert judging._lines == [Note("no benchmark was judged")]
-    content = {"gnnbench": {}}
-    judging.pytest_benchmark_update_json(content)
-    assert content == {"gnnbench": {}}, "nothing was compared"
-
-
 def test_a_shard_s_level_is_its_part_of_the_error_rate(known):
     judging = known.parseconfigure(f"{COMPARE}=.", "--gnn-shard=1/2").pluginmanager.get_plugin(GATE)
     judging._compare(pytest.Session.from_config(judging._config))
@@ -402,19 +346,6 @@ def test_a_shard_s_level_is_its_part_of_the_error_rate(known):
     content = {"gnnbench": {}}
     judging.pytest_benchmark_update_json(content)
     assert content["gnnbench"]["compared"]["thresholds"]["family_level"] == pytest.approx(0.995)
-
-
-@pytest.mark.parametrize(
-    ("verdicts", "judged"),
-    [
-        ("incomparable same", True),
-        ("incomparable ignored", False),
-        ("ignored", True),
-        ("undecided", True),
-    ],
-)
-def test_what_is_incomparable_was_not_judged_and_undecided_is_one_answer(verdicts, judged):
-    assert gate._has_judged(set(verdicts.split())) == judged
 
 
 @pytest.mark.parametrize(
@@ -445,23 +376,3 @@ def test_without_a_record_the_session_fails_in_one_line_with_what_to_type(
             "; compare with a commit, as in --benchmark-compare=git:main, or record them"
         )
         assert note.command.startswith("gnnbench baseline record -- ")
-
-
-@pytest.mark.nightly
-def test_records_lie_in_rootdir_and_a_fresh_process_has_the_same_one(tmp_path):
-    for folder in ("bench", "settings"):
-        (tmp_path / folder).mkdir()
-    (tmp_path / "settings" / "some.ini").write_text("[pytest]\n")
-    suite = tmp_path / "bench" / "test_one.py"
-    suite.write_text("def test_one(benchmark):\n    benchmark(sum, [1])\n")
-    content = records.measure(suite.parent, **records.machine(tmp_path, test_one=1e-3))
-    (entry,) = content["benchmarks"]
-    entry["fullname"] = "test_one.py::test_one"
-    del entry["extra_info"]["gnnbench"]["fingerprint"]  # so that times decide
-    records.save(tmp_path / "settings", content, 2)
-    words = ("-c", "settings/some.ini", "bench", COMPARE, "--gnn-turns=never", "--gnn-confirm=1")
-    result = run(*words, cwd=tmp_path, **records.machine(tmp_path, 2, test_one=3e-3))
-    assert result.returncode == 1, result.stdout
-    assert "timing again, new process 1 of 1" in result.stdout
-    assert "1 slower" in result.stdout
-    assert "process 101 failed" not in result.stdout

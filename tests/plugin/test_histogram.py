@@ -41,7 +41,6 @@ def folder(tmp_path):
 
 
 def draw(folder, *options, prefix="out/p"):
-    """Return what a run said, and its pictures by name."""
     result = run(*SHORT, *options, f"--benchmark-histogram={prefix}", cwd=folder)
     assert "Traceback" not in result.stdout + result.stderr
     assert "INTERNALERROR" not in result.stdout + result.stderr

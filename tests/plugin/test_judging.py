@@ -169,14 +169,6 @@ def test_a_head_that_fails_in_turns_is_worse_whatever_the_times_of_the_record(st
     assert [row.is_worse for row in session.judged.comparison.rows] == [True]
 
 
-def test_a_base_that_cannot_be_built_leaves_the_times_of_the_record(start):
-    session = start({"one": 2})
-    session.record({"one": 1}, sources(OLD))
-    session.judge(None)
-    said = "1 benchmark compared with the times of record 0001 only: it does not build"
-    assert session.judged.lines[1:] == [said]
-
-
 def test_what_the_newest_record_lacks_is_timed_in_turns_with_its_code_or_unknown(start):
     session = start({"one": 1, "two": 1, "new": 1})
     session.record({"one": 1, "two": 2}, sources(OLD))

@@ -166,7 +166,6 @@ def test_collecting_is_light_and_core_is_a_few_dozen():
             ),
         ),
         (["--benchmark-precision=0.01", "--gnn-layouts=sample"], "selects pytest-benchmark's timing"),
-        (["--benchmark-precision=0.01", "--gnn-precision=1%"], "selects pytest-benchmark's timing"),
     ],
 )
 def test_wrong_usage_is_one_line(pytester, monkeypatch, arguments, message):

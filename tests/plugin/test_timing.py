@@ -1,8 +1,6 @@
 import json
-import sys
 
 from gnnbench.engine.ground import codec
-from gnnbench.engine.plugin import timing
 from gnnbench.engine.plugin.timing import timing_of
 from gnnbench.engine.store.parts import RunPart
 from gnnbench.suite.plugin.choice import choice_of
@@ -14,12 +12,6 @@ def test_the_folder_of_the_tests_is_no_part_of_the_code_that_is_measured(pyteste
     pytester.mkdir("perf").joinpath("test_suite.py").write_text("def test_one(benchmark):\n    pass\n")
     (item,) = collected(pytester, "", "perf")
     assert timing_of(item.config)._suite >= {"perf", "test_suite"}
-
-
-def test_without_torch_only_a_memory_error_is_to_run_out_of_memory(monkeypatch):
-    monkeypatch.delitem(sys.modules, "torch")
-    assert timing._out_of_memory(MemoryError()) == "OOM"
-    assert timing._out_of_memory(RuntimeError("out of memory")) is None
 
 
 def test_what_was_not_default_is_saved_beside_the_shard(known):

@@ -9,7 +9,6 @@ import pytest
 
 from gnnbench.engine.drive import runs as runs_
 from gnnbench.engine.ground import environment
-from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.store import run_file
 from gnnbench.engine.store.baseline import RecordStore
@@ -76,17 +75,6 @@ def test_the_nearest_environment_is_the_one_with_the_fewest_differences(store):
     same = store.save(contents(), MACHINE, "same", "")
     store.save(contents(threads=4, wait_policy=""), MACHINE, "near", "")
     assert store.nearest(ENVIRONMENT) == (same, [])
-
-
-def test_a_record_that_lacks_a_process_or_has_a_file_by_hand_is_not_used(store):
-    record = store.save(contents(), MACHINE, "abc", "")
-    record.files[0].write_text(json.dumps(suite(1)))
-    with pytest.raises(UsageError, match="only 3 of the 0 files of record 0001 are there"):
-        record.read()
-    record.files[0].unlink()
-    (left,) = store.records()
-    with pytest.raises(UsageError, match="only 2 of the 3 files of record 0001 are there"):
-        left.read()
 
 
 def test_two_that_save_at_once_both_land(store):

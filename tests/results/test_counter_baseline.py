@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.engine.measure.counter_changes import changed
 from gnnbench.suite import counter_baseline
 from gnnbench.suite.operations import OPERATIONS
 from tests.sampling import nightly
@@ -14,29 +13,6 @@ from tests.suite import ROOT, SMALL, run_kernels
 NONE = {"copies": {}, "copied_bytes": {}, "library_calls": {}}
 FILES = sorted((ROOT / counter_baseline.FOLDER).glob("*.json"))
 COUNTS = {"operators": {"aten::mm": 2}, "python_calls": {"Python calls": 7}, **NONE}
-
-
-def test_differences_name_what_came_went_and_changed():
-    def differences(*given):
-        return list(map(str, changed(*given)))
-
-    baseline = {"operators": {"aten::mm": 1, "aten::sort": 3, "aten::add": 1}}
-    found = {"operators": {"aten::mm": 2, "aten::add": 1, "aten::sum": 4}}
-    assert differences(baseline, found, ()) == ["+4 aten::sum", "-3 aten::sort", "+1 aten::mm"]
-    assert differences(baseline, found, ("aten::sort",)) == ["+4 aten::sum", "+1 aten::mm"]
-    # A kind that the baseline does not have is empty.
-    broken = {"graphs": 2, "recompilations": 0, "graph break: Unsupported": 1}
-    expected = ["+2 graphs", "+1 graph break: Unsupported"]
-    assert differences(COUNTS, {**COUNTS, "compilation": broken}, ()) == expected
-
-
-def test_file_is_named_by_the_versions_that_matter_to_the_platform():
-    name = counter_baseline.path_of(Path("tmp_path"), "dgl")
-    assert name.parent == Path("tmp_path/baselines/counters")
-    assert "dgl-" in name.name
-    assert "torch-2." in name.name
-    assert "torch_geometric" not in name.name
-    assert "+cpu" not in name.name
 
 
 def test_pyg_s_file_is_another_where_it_finds_torch_sparse(monkeypatch):

@@ -3,7 +3,6 @@ from tests.run_files import content, entry, plain, save, suite
 
 
 def with_checkout(**changes):
-    """Return a run file with a checkout beside the project."""
     tree = {"commit": "b" * 40, "changed_files": 0, "packages": ["torch_geometric"], "compiled": False}
     trees = [{**tree, "path": "."}, {**tree, "path": "../pyg", **changes}]
     content = suite(1)

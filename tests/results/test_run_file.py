@@ -5,7 +5,6 @@ import pytest
 
 from gnnbench.engine.ground import codec
 from gnnbench.engine.ground.errors import UsageError
-from gnnbench.engine.measure.sources import Package, Sources, Tree
 from gnnbench.engine.store import run_file
 from tests.run_files import ENVIRONMENT, content, entry, plain, save, suite
 
@@ -30,21 +29,6 @@ def test_what_was_measured_is_read(tmp_path):
     assert 0.001 < process.error < 0.02
     assert process.blocks == 60
     assert run.commit == "a" * 40
-
-
-def test_sources_are_read(tmp_path):
-    content = suite(1)
-    (without,) = save(tmp_path, plain(1))
-    assert run_file.read(without).sources is None
-    tree = Tree("../pyg", "b" * 40, 0, ("torch_geometric",), compiled=False)
-    sources = Sources("3.11", (tree,), {"numpy": Package("2.4.6")})
-    content["gnnbench"]["sources"] = codec.encode(sources)
-    (newer,) = save(tmp_path, content)
-    assert run_file.read(newer).sources == sources
-    del content["gnnbench"]["sources"]["python"]
-    assert "damaged at gnnbench.sources: object missing required field `python`" in refused(
-        tmp_path, json.dumps(content)
-    )
 
 
 def test_several_processes_in_a_file_are_several(tmp_path):
@@ -124,11 +108,3 @@ def test_what_users_write_is_ignored_where_it_is_of_another_type(tmp_path):
     }
     (path,) = save(tmp_path, whole)
     assert all(benchmark.processes for benchmark in run_file.read(path).benchmarks.values())
-
-
-def test_of_several_benchmarks_with_one_name_the_first_counts(tmp_path):
-    (path,) = save(tmp_path, content(entry("b1", 2.0), entry("b1", 50.0), entry("b1", 70.0)))
-    run = run_file.read(path)
-    assert math.exp(run.benchmarks["test_a.py::b1"].processes[0].log) == pytest.approx(2e6, rel=0.06)
-    names = "(a test that times two calls?): test_a.py::b1"
-    assert run.left_out == (f"left out 2 benchmarks with the name of an earlier one {names}",)

@@ -5,7 +5,6 @@ from functools import reduce
 import pytest
 
 from gnnbench.engine.drive import affected
-from gnnbench.engine.ground.errors import UsageError
 from tests.compare.ab.workers import Watcher, plan, prepared, write
 
 OLD = """
@@ -128,16 +127,6 @@ def test_every_benchmark_is_changed_or_the_same_or_unknown_with_its_reason(run):
     assert several.endswith("only the first counts; give each a test of its own: test_suite.py::test_last")
     (restart,) = lines
     assert restart.endswith("restarting both sides"), "only where a side died"
-
-
-def test_one_benchmark_is_chosen_by_a_part_of_its_id():
-    names = ["test_a.py::test_b[1]", "test_a.py::test_b[1]-2", "test_a.py::test_c"]
-    assert affected._chosen(names, "test_c") == names[2]
-    assert affected._chosen(names, names[0]) == names[0], "the whole id, which is a part of another"
-    with pytest.raises(UsageError, match="'test_b' is in 2 ids: give more of one, as in "):
-        affected._chosen(names, "test_b")
-    with pytest.raises(UsageError, match="'nowhere' is in no benchmark's id"):
-        affected._chosen(names, "nowhere")
 
 
 def test_a_variable_that_the_variants_set_to_other_values_counts_whoever_reads_it(tmp_path, monkeypatch):

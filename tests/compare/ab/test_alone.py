@@ -4,11 +4,7 @@ import socket
 
 import pytest
 
-from gnnbench.engine.drive import affected, confirm, coordinator
-from gnnbench.engine.judge.trial import Trial
-from gnnbench.engine.judge.visit import NotTimed
-from gnnbench.engine.process.pairs import Pairs
-from gnnbench.engine.process.processes import Terms
+from gnnbench.engine.drive import affected, coordinator
 from tests.compare.ab.workers import Watcher, plan, prepared, write
 from tests.sampling import nightly
 
@@ -61,7 +57,6 @@ ONE_PLACE = (
 )
 TAKEN = "{0}: raised in set-up: OSError: [Errno 98] Address already in use, test_suite.py:"
 BROKEN = "the head fails, the base does not: raised: TypeError: unsupported operand type(s) for +: "
-ENDED = "fails on both sides: ended with exit status 5 while setting it up"
 
 
 @pytest.fixture
@@ -103,28 +98,3 @@ def test_so_it_is_where_nothing_is_timed(given, monkeypatch, late):
     assert unknown["port"].startswith(f"{ONE_PLACE}: {TAKEN}".format(late))
     assert unknown["broken"].startswith(BROKEN)
     assert [name.partition("::test_")[2] for name in found.named("changed")] == ["plain"]
-
-
-def test_a_death_on_both_sides_is_no_failure_of_the_head(given):
-    base, head, setting, watcher = given
-
-    def failing():
-        return [
-            Trial(
-                f"test_suite.py::test_{name}",
-                not_timed=NotTimed(kind, "head: why", ("head",), head_fails=True),
-            )
-            for name, kind in (("ends", "died"), ("plain", "died"), ("gone", "failed"))
-        ]
-
-    trials, late = failing(), failing()
-    with Pairs(setting, watcher) as pairs:
-        confirm.failures(Terms(base, head), pairs.shared, watcher, trials)
-        pairs.shared.end_seconds = 0.0
-        confirm.failures(Terms(base, head), pairs.shared, watcher, late)
-    assert [(trial.not_timed.kind, trial.not_timed.text) for trial in trials] == [
-        ("incomparable", ENDED),
-        ("died", "head: why"),
-        ("incomparable", "fails on both sides: has no such test"),
-    ]
-    assert {trial.not_timed.text for trial in late} == {"head: why"}, "no time is left"

@@ -84,16 +84,6 @@ def test_the_standard_error_is_that_of_repeated_runs_visits_of_different_lengths
     assert math.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(logs), rel=0.1)
 
 
-def test_the_variance_between_pairs_is_told_from_the_noise_within():
-    evidence = Evidence(NAMES)
-    for one in pairs(np.random.default_rng(5), 30, sd=0.03):
-        evidence.add(one)
-    evidence.estimates()
-    assert math.sqrt(evidence.pair_variance) == pytest.approx(0.03, rel=0.25)
-    # Between that of means, the least there is, and that of medians.
-    assert 2 * 0.05**2 < evidence.block_noise()["b0"] < 2 * 0.05**2 * math.pi / 2
-
-
 def two_modes(random):
     times = random.normal(0, 0.02, (2, 40)) + math.log(2) * random.integers(0, 2, (2, 40))
     return np.exp(times)
@@ -247,14 +237,6 @@ def test_times_that_are_all_equal_and_none_end_in_a_verdict():
     assert {one.verdict for one in verdicts([]).values()} == {"incomparable"}
     equal = {name: Visit((5.0,) * 10, (5.0,) * 10, 10, 0.1) for name in NAMES}
     assert {one.verdict for one in verdicts([equal] * 5).values()} <= {"same", "undecided"}
-
-
-def test_narrower_tails_make_wider_intervals_and_keep_the_level_s_name():
-    visits = pairs(np.random.default_rng(12), 12, {"b3": 1.2})
-    plain, strict = verdicts(visits), verdicts(visits, tails=(1e-5, 0.01))
-    assert strict["b3"].low < plain["b3"].low
-    assert strict["b0"].own_high > plain["b0"].own_high
-    assert strict["b3"].reason == plain["b3"].reason
 
 
 @pytest.mark.parametrize("share", [0.3, 0.5])

@@ -251,18 +251,6 @@ def test_random_pivots_are_no_cache(tmp_path, seed_of_inputs):
     assert (found.status, found.only_repeated) == ("equal", False)
 
 
-def test_waiting_for_others_is_no_cache(tmp_path):
-    rounds = iter([40, 38, 30, 39])
-
-    def waits(x):
-        for _ in range(next(rounds)):
-            pass
-        return x.sum()
-
-    found = rewritten(tmp_path, np.sum, waits, normal(50))
-    assert (found.status, found.only_repeated) == ("equal", False)
-
-
 @pytest.mark.parametrize("head", ["precise", "rounded"])
 def test_more_or_fewer_digits_are_said_as_such(tmp_path, head):
     def precise(x):
@@ -345,11 +333,6 @@ def softmax(x):
     return e / e.sum(1, keepdim=True)
 
 
-def in_place(x):
-    found = x.clone()
-    return found.mul_(3).add_(1).relu_()
-
-
 def unfolded(x, weight):
     return (weight.flatten(1) @ functional.unfold(x, 3)).view(x.shape[0], -1, x.shape[2] - 2, x.shape[3] - 2)
 
@@ -376,16 +359,13 @@ def sevenfold(x):
 
 
 REWRITES = {
-    "order of a sum": (np.sum, lambda x: np.cumsum(x[::-1])[-1], normal(3000)),
     "sum in float64": (lambda x: x.sum(0), lambda x: x.double().sum(0).float(), rand(5000, 3)),
     "softmax of -inf": (
         partial(torch.softmax, dim=1),
         softmax,
         lambda: torch.randn(50, 20).masked_fill(torch.rand(50, 20) < 0.2, -torch.inf),
     ),
-    "in place": (lambda x: (x * 3 + 1).relu(), in_place, leaf(40)),
     "convolution": (functional.conv2d, unfolded, leaf(2, 3, 9, 9), leaf(4, 3, 3, 3)),
-    "contiguous": (lambda x: x.t().contiguous(), lambda x: x.t(), rand(6, 4)),
     "layout": (lambda x: x.to_sparse_csr(), lambda x: x.to_sparse_coo(), lambda: torch.eye(6) * 0.3),
     "coalesced": (
         lambda i: torch.sparse_coo_tensor(i.view(2, -1), torch.ones(20), (5, 5)),
@@ -399,7 +379,6 @@ REWRITES = {
         normal(9),
     ),
     "cached property": (Stats, lambda x: Stats(x).with_mean(), normal(9)),
-    "type of a bool": (lambda x: (x > 0).any(), lambda x: bool((x > 0).any()), normal(9)),
     "type of bools": (lambda x: [(x > 0).any()], lambda x: [any(one > 0 for one in x)], normal(9)),
     "type of an int": (np.count_nonzero, lambda x: sum(x != 0), normal(9)),
     "ties of floats": (
@@ -407,8 +386,6 @@ REWRITES = {
         lambda x: 79 - x.flip(0).argmax(),
         lambda: torch.tensor([0.3, 0.5]).repeat(40),
     ),
-    "list of floats": (lambda x: [7 * one for one in x], sevenfold, normal(99)),
-    "list of ints": (lambda i: i.tolist(), lambda i: list(i.numpy()), index(99, 9)),
     "mixed list": (
         lambda x: [1, None, math.nan, *(7 * x).tolist()],
         lambda x: [1, None, math.nan, *sevenfold(x)],
@@ -421,10 +398,7 @@ REWRITES = {
         normal(9),
     ),
     "masked numbers": (lambda x: masked(x, 7.0), lambda x: masked(x, math.nan), normal(9)),
-    "-0.0": (lambda x: np.where(x > 0, x, 0.0), lambda x: np.where(x > 0, x, -0.0), normal(9)),
-    "nan in the same places": (np.log, lambda x: np.log2(x) * np.log(2), normal(50)),
     "order in a set": (lambda i: set(i.tolist()), lambda i: {*reversed(i.tolist())}, index(99, 999)),
-    "float16": (lambda x: (x * 3).half(), lambda x: x.half() * 3, rand(500)),
     "bfloat16": (
         lambda x: x.bfloat16().sum(0),
         lambda x: x.bfloat16().float().sum(0).bfloat16(),
@@ -479,23 +453,11 @@ OTHERS = {
         lambda x: 3 - x.flip(0).argsort(stable=True),
         lambda: torch.tensor([1, 1, 2, 2]),
     ),
-    "order in a list": (
-        "differ: output[0] is ",
-        lambda i: sorted(i.tolist()),
-        lambda i: sorted(i.tolist(), reverse=True),
-        index(9, 99),
-    ),
     "promotion": (
         "differ: output is float64 [9] instead of float32 [9]",
         lambda x: x * 2,
         lambda x: x * np.float64(2),
         lambda: np.float32(normal(9)()),
-    ),
-    "type of integers": (
-        "differ: output is int64 [9] instead of int32 [9]",
-        lambda i: i.int(),
-        lambda i: i * 1,
-        index(9, 9),
     ),
     "scalar or array": (
         "differ: output is float64 [1] instead of float64",
@@ -521,7 +483,6 @@ OTHERS = {
         lambda x: {"a": x, "b": x},
         normal(9),
     ),
-    "nothing": ("differ: only the base has output", np.sum, lambda _: None, normal(9)),
     "nan is gone": (
         "differ: output[0] is 0 instead of nan",
         lambda x: 0 / x,

@@ -45,14 +45,12 @@ TRIALS = {name: Trial(f"test_suite.py::test_{name}") for name in ("state", "dies
 
 @pytest.fixture
 def shared(tmp_path):
-    """What the pairs of a run share."""
     shared = common(write(tmp_path, SUITE), time_all=True, why_apart="asked")
     yield shared
     shared.end_parents()
 
 
 def visited(shared, name):
-    """Visit a benchmark in a new pair."""
     with Pair(TERMS, shared) as pair:
         return pair.visit(TRIALS[name], 0.05)
 

@@ -41,8 +41,6 @@ sys.meta_path.append(Editable())
 
 
 class Project:
-    """A repository with a package and its benchmarks, and the working tree after a change."""
-
     def __init__(self, top, watcher):
         self.top, self.folder, self.watcher = top, top, watcher
         self.arguments = ["bench"]

@@ -9,9 +9,9 @@ import pytest
 from gnnbench.engine.ground.settings import parse
 from gnnbench.engine.judge.allowed import Allowed
 from gnnbench.engine.judge.choosing import NOT_REACHED, SHORTEST_VISIT
-from gnnbench.engine.judge.schedule import LONGEST_VISIT, PILOT_SECONDS, PairPlan, Schedule
+from gnnbench.engine.judge.schedule import PILOT_SECONDS, PairPlan, Schedule
 from gnnbench.engine.judge.verdict import Thresholds
-from gnnbench.engine.judge.visit import NotTimed, PairTimes, Visit
+from gnnbench.engine.judge.visit import PairTimes, Visit
 
 THRESHOLDS = Thresholds(effect=0.03)
 NAMES = [f"b{number}" for number in range(8)]
@@ -24,7 +24,6 @@ class Bench:
         self.random = np.random.default_rng(seed)
         self.ratios, self.noise, self.sd = ratios or {}, noise, sd
         self.start, self.extra, self.block = start, extra, block
-        self.failing = {}
 
     def visit(self, name, seconds):
         blocks = max(1, round(seconds / self.block))
@@ -33,11 +32,8 @@ class Bench:
         return Visit(tuple(times[0]), tuple(ratio * times[1]), blocks, blocks * self.block + self.extra)
 
     def pair(self, plan):
-        ran = [name for name in plan.seconds if name not in self.failing]
         return PairTimes(
-            self.start,
-            {name: self.visit(name, plan.seconds[name]) for name in ran},
-            {name: NotTimed("failed", self.failing[name]) for name in plan.seconds if name in self.failing},
+            self.start, {name: self.visit(name, seconds) for name, seconds in plan.seconds.items()}
         )
 
 
@@ -261,35 +257,6 @@ def test_no_more_is_spent_than_the_purse():
     assert min(found.counts.pairs for found in one.decisions().values()) >= 6
 
 
-def planned(pairs, bench):
-    """Return the plan after some pairs, too few for a decision."""
-    one = schedule(per_benchmark_seconds=600.0)
-    for _ in range(pairs):
-        one.add(bench.pair(one.next()))
-    return one.next().seconds
-
-
-def test_visits_are_as_long_as_what_varies_and_what_it_costs_say():
-    def visit_seconds(**options):
-        return float(np.median(list(planned(3, Bench(**options)).values())))
-
-    costly, cheap = visit_seconds(start=40.0), visit_seconds(start=0.4)
-    assert 4 * cheap < costly < 30 * cheap  # ten times, were the variances known
-    assert visit_seconds(noise=0.2) > visit_seconds(noise=0.05)
-    assert visit_seconds(sd=0.05) < visit_seconds()
-    assert visit_seconds(noise=1e-6) == SHORTEST_VISIT
-    assert visit_seconds(noise=3.0, start=100.0) == LONGEST_VISIT
-    assert min(planned(1, Bench(extra=2.0, noise=0.1)).values()) > 1, "set-up is a cost, too"
-
-    class Uneven(Bench):
-        def visit(self, name, seconds):
-            self.noise = 0.2 if name == "b2" else 0.02
-            return super().visit(name, seconds)
-
-    seconds = planned(3, Uneven())
-    assert seconds.pop("b2") > 3 * max(seconds.values())
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [({"per_benchmark_seconds": 2.0}, r"--budget \d+"), ({"total_seconds": 20.0}, r"--total-budget \d+")],
@@ -312,22 +279,6 @@ def test_too_few_pairs_are_undecided_and_it_says_what_would_be_enough(options, w
     enough = schedule(**dict.fromkeys(options, seconds))
     run(enough, Bench(**bench))
     assert all(found.judgement.judged for found in enough.decisions().values())
-
-
-def test_what_fails_twice_is_given_up_with_its_text_and_the_rest_goes_on():
-    one, bench = schedule(), Bench()
-    bench.failing = {"b2": "head: ValueError: no", "b3": "base: killed"}
-    first = one.next()
-    one.add(bench.pair(first))
-    del bench.failing["b3"]
-    plans = [first, *run(one, bench)]
-    found = one.decisions()
-    assert found["b2"].counts.decided
-    assert found["b2"].judgement.verdict == "incomparable"
-    assert found["b2"].judgement.reason == "head: ValueError: no"
-    assert sum("b2" in plan.seconds for plan in plans) == 2
-    assert found["b1"].counts.decided
-    assert found["b3"].judgement.verdict == "same", "it failed only once"
 
 
 def test_a_pair_that_gave_nothing_costs_its_start():

@@ -3,8 +3,7 @@ from itertools import pairwise
 
 import pytest
 
-from gnnbench.engine.ground.cpu import RealTime
-from gnnbench.engine.measure.clock import Block, Call, HostClock
+from gnnbench.engine.measure.clock import Call, HostClock
 from gnnbench.engine.process.slowdown import VARIABLE, Slowed
 from tests.compare.ab.workers import here, visits
 
@@ -48,38 +47,6 @@ def test_a_real_suite_takes_longer_whatever_it_asks_for(pytester, monkeypatch):
     answers = here(pytester, SUITE, visits("test_plain", "test_rounds", "test_once"))
     assert all(one["ns"] > 1.5 * 2e6 for one in answers if one["answer"] == "block")
     assert [one["failure"] for one in answers if one["answer"] == "done"] == [None] * 3
-
-
-def test_on_a_gpu_waiting_for_it_twice_is_no_part_of_the_slowdown(monkeypatch):
-    """By a timer that moves on by itself, and a GPU that takes 5 ms to say that it is idle."""
-    torch = pytest.importorskip("torch")
-
-    class Machine:
-        name, resolution_seconds, now_seconds = "cuda", 1e-6, 0.0
-
-        def timer(self):
-            self.now_seconds += 1e-6
-            return self.now_seconds
-
-        def works(self, seconds=0.0):
-            self.now_seconds += seconds
-
-        def block(self, call, rounds, _iterations):
-            seconds = []
-            for _ in range(rounds):
-                start = self.now_seconds
-                call()
-                torch.cuda.synchronize()
-                seconds.append(self.now_seconds - start)
-            return Block(seconds)
-
-    machine = Machine()
-    monkeypatch.setattr(torch.cuda, "synchronize", lambda: machine.works(5e-3))
-    monkeypatch.setattr(RealTime, "seconds", machine.timer)
-    call = Call(machine.works, (20e-3,), {})
-    (plain,) = machine.block(call, 1, 1).seconds
-    (slow,) = Slowed(machine, 0.5).block(call, 1, 1).seconds
-    assert slow / plain == pytest.approx(1.5, abs=1e-3)
 
 
 @pytest.mark.cuda

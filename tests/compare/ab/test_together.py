@@ -91,7 +91,6 @@ def run(tmp_path):
 
 
 def visited(terms, shared, *names):
-    """Visit benchmarks in a new pair."""
     with Pair(terms, shared) as pair:
         return [pair.visit(Trial(f"test_suite.py::{name}"), 0.05) for name in names]
 

@@ -130,12 +130,3 @@ def test_what_only_rounding_changes_is_steady_and_names_are_left_out_where_they_
     assert found.has("output['by'][<Node 3>]")
     assert not found.has("output['by']['x']")
     assert not found.has("output['c']")
-
-
-def test_a_second_process_that_raises_says_nothing():
-    failed = answered(1, {})
-    failed["calls"] = [{"parts": {}, "failure": "OSError: taken"}]
-    found = unsteady_places(answered(1, {}), failed, lambda *_: pytest.fail("nothing is exchanged"))
-    assert found.failure == "a second process of the base: a further call raises OSError: taken"
-    refused = {"answer": "nothing returned", "reason": "too large"}
-    assert unsteady_places(answered(1, {}), refused, None).failure.endswith(": too large")

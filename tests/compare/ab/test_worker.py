@@ -7,7 +7,6 @@ from tests.suite import ROOT, SMALL
 
 SUITE = """
 import pytest_benchmark.fixture
-import random
 import unittest
 import pytest
 
@@ -85,17 +84,6 @@ def test_in_set_up(timed):
 def timed(benchmark):
     return benchmark(sum, [1, 2])
 
-def test_random(benchmark):
-    number = random.random()
-    assert benchmark(float, number) == number
-    print(number)
-
-def test_decorated(benchmark):
-    @benchmark
-    def result():
-        return 5
-    assert result == 5
-
 def test_wrong_rounds(benchmark):
     benchmark.pedantic(sum, ([1],), rounds=0)
 
@@ -149,33 +137,6 @@ def test_pedantic(benchmark):
     assert benchmark.stats.stats.rounds >= 3
 """
 
-TORCH = """
-import pytest
-import torch
-
-PLACES = {}
-
-def note(name, x):
-    PLACES.setdefault(name, []).append(x.data_ptr())
-
-def test_renewed(benchmark):
-    x = torch.ones(3000)
-    benchmark(note, "renewed", x)
-    *places, last = PLACES["renewed"]
-    assert len(set(places)) > 2 and last == x.data_ptr()
-
-@pytest.mark.in_place("its author says so")
-def test_in_place(benchmark):
-    benchmark(note, "in place", torch.ones(3000))
-    assert len(set(PLACES["in place"])) == 1
-
-@pytest.mark.whole_call("it starts a process")
-def test_whole(benchmark):
-    places = []
-    assert benchmark(lambda x: places.append(x.data_ptr()) or len(places), torch.ones(3000)) == 6 * 2
-    assert len(set(places)) == 1
-"""
-
 
 WRONG = """
 import pytest
@@ -201,8 +162,6 @@ def test_exits(benchmark):
 
 
 class Suite:
-    """A worker on a suite of which every test can be run."""
-
     def __init__(self, worker):
         self.worker = worker
         self.collected = worker.answer(60)
@@ -251,7 +210,7 @@ def test_which_are_benchmarks_whatever_their_names(suite):
 
 
 def test_benchmarks_can_be_run_again(suite):
-    functions = ["marked", "by_another_name", "in_set_up", "random", "decorated", "pedantic", "caught"]
+    functions = ["marked", "by_another_name", "in_set_up", "pedantic", "caught"]
     names = [f"test_{name}" for name in functions]
     for name in [*names, "TestClass::test_in_a_class", "TestOld::test_of_unittest"] * 2:
         *answers, last = suite.run(name)
@@ -321,11 +280,6 @@ def test_a_tree_comes_before_the_caller_s_and_may_have_another_gnnbench(tmp_path
 
 def failures(answers):
     return [one["failure"] and one["failure"]["text"] for one in answers if one["answer"] == "done"]
-
-
-def test_inputs_are_renewed_unless_a_marker_says_otherwise(pytester):
-    names = ("test_renewed", "test_in_place", "test_whole")
-    assert failures(here(pytester, TORCH, visits(*names, blocks=6))) == [None] * 3
 
 
 def test_our_own_benchmarks_run_also_those_that_are_not_default(pytester):

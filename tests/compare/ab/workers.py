@@ -22,8 +22,6 @@ from tests.suite import environment
 
 
 class Watcher(Listener):
-    """Keeps the progress that a run tells."""
-
     def __init__(self):
         self.said = []
         self.steps = []
@@ -78,8 +76,6 @@ def lines(folder, name):
 
 
 class Asked(Child):
-    """A child that is asked one command after the other."""
-
     def ask(self, command, timeout_seconds):
         self.send(command)
         return self.answer(timeout_seconds)

@@ -25,7 +25,6 @@ def setting(folder, **more):
 
 
 def finding(line, low, high, works=None, **ratios):
-    """Return what was found between two candidates: ratios by benchmark."""
     changes = {
         f"test_a.py::{name}": Change(ratio, (ratio - 0.1, ratio + 0.1), (works or {}).get(name, Work()))
         for name, ratio in ratios.items()

@@ -164,9 +164,3 @@ def test_a_good_end_that_can_run_no_benchmark_is_refused_with_its_reason(bisecti
     said = r"^the ends cannot be compared: a: base: raised: ModuleNotFoundError: no old; give two that run"
     with pytest.raises(UsageError, match=said):
         bisection(failing, NEW, names="ac")()
-
-
-def test_a_good_end_that_can_run_some_benchmarks_is_searched(bisection):
-    found = bisection({**OLD, "run a": done("raised: KeyError")}, NEW, names="ac")()
-    verdicts = {row.fullname: row.judgement.verdict for row in found.ends.rows}
-    assert verdicts == {"a": "incomparable", "c": "same"}

@@ -4,7 +4,6 @@ import pytest
 import torch
 
 X = torch.randn(300, 64)
-INDEX = torch.randint(0, 50, (300,))
 VALUES = np.random.rand(1000)  # noqa: NPY002 - it is seeded by the worker
 UNSEEDED = np.random.default_rng().random(1000)
 
@@ -14,16 +13,8 @@ def weight():
     return torch.randn(64, 32, requires_grad=True)
 
 
-def test_kept_by_address(benchmark, weight):
-    benchmark(kernels.kept_by_address, X, weight)
-
-
 def test_kept_by_content(benchmark, weight):
     benchmark(lambda: kernels.kept_by_content(X, weight))
-
-
-def test_replayed(benchmark):
-    benchmark(kernels.replayed, X)
 
 
 def test_lazy(benchmark):
@@ -34,10 +25,6 @@ def test_half_precision(benchmark, weight):
     benchmark(kernels.half_precision, X, weight)
 
 
-def test_part_skipped(benchmark):
-    benchmark(kernels.part_skipped, X, INDEX)
-
-
 def test_right_for_these_values(benchmark):
     benchmark(kernels.right_for_these_values, VALUES)
 
@@ -46,24 +33,12 @@ def test_in_place(benchmark):
     benchmark(kernels.in_place, X.clone())
 
 
-def test_other_order(benchmark):
-    benchmark(kernels.other_order, X)
-
-
-def test_fused(benchmark, weight):
-    benchmark(kernels.fused, X, weight, torch.randn(32))
-
-
 def test_draws(benchmark):
     benchmark(kernels.draws, X)
 
 
 def test_unseeded(benchmark):
     benchmark(kernels.unseeded, UNSEEDED)
-
-
-def test_edges(benchmark):
-    benchmark(kernels.edges, INDEX)
 
 
 def test_returns_nothing(benchmark):
