@@ -38,3 +38,8 @@ def test_calls_that_differ_among_themselves_need_a_larger_difference():
     assert verdict(90 * MIB, base) == "more memory"
     found = MemoryChange.between(Peaks(*base), Peaks(200 * MIB, 201 * MIB))
     assert found == MemoryChange("more memory", 101 * MIB, 200 * MIB)
+
+
+def test_a_process_without_a_peak_leaves_its_side_without_one():
+    assert Peaks.all([Peaks(1, 2), Peaks(2, 5)]) == Peaks(1, 5)
+    assert Peaks.all([Peaks(1, 2), None]) is None

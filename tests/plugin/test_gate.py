@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from gnnbench.engine.plugin import gate
 from gnnbench.engine.plugin.limits import GATE
 from gnnbench.engine.show.lines import Note
 from gnnbench.engine.store.baseline import FOLDER
@@ -346,6 +347,19 @@ def test_a_shard_s_level_is_its_part_of_the_error_rate(known):
     content = {"gnnbench": {}}
     judging.pytest_benchmark_update_json(content)
     assert content["gnnbench"]["compared"]["thresholds"]["family_level"] == pytest.approx(0.995)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "judged"),
+    [
+        ("incomparable same", True),
+        ("incomparable ignored", False),
+        ("ignored", True),
+        ("undecided", True),
+    ],
+)
+def test_what_is_incomparable_was_not_judged_and_undecided_is_one_answer(verdicts, judged):
+    assert gate._has_judged(set(verdicts.split())) == judged
 
 
 @pytest.mark.parametrize(

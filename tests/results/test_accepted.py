@@ -62,6 +62,15 @@ def test_an_entry_may_be_about_memory_alone_or_too(tmp_path):
     assert found.file.read_text().count("ratio = ") == 1
 
 
+def test_the_nearest_file_up_to_the_top_of_the_repository_counts(tmp_path):
+    (tmp_path / "project" / ".git").mkdir(parents=True)
+    (tmp_path / "project" / "sub").mkdir()
+    written(tmp_path, TEXT)
+    assert accepted.find(tmp_path / "project" / "sub").entries == ()
+    file = written(tmp_path / "project", TEXT)
+    assert accepted.find(tmp_path / "project" / "sub").file == file
+
+
 WRONG = {
     "accepted = [1]": "accepted must be a list of tables, as in [[accepted]]",
     "acepted = []": "unknown key 'acepted': did you mean accepted?",

@@ -239,6 +239,14 @@ def test_times_that_are_all_equal_and_none_end_in_a_verdict():
     assert {one.verdict for one in verdicts([equal] * 5).values()} <= {"same", "undecided"}
 
 
+def test_narrower_tails_make_wider_intervals_and_keep_the_level_s_name():
+    visits = pairs(np.random.default_rng(12), 12, {"b3": 1.2})
+    plain, strict = verdicts(visits), verdicts(visits, tails=(1e-5, 0.01))
+    assert strict["b3"].low < plain["b3"].low
+    assert strict["b0"].own_high > plain["b0"].own_high
+    assert strict["b3"].reason == plain["b3"].reason
+
+
 @pytest.mark.parametrize("share", [0.3, 0.5])
 def test_a_changed_weight_of_two_modes_is_not_slower(share):
     """The fast mode is as fast as it was, and its share is a figure of its own."""

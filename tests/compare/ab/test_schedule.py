@@ -1,6 +1,7 @@
 import math
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from gnnbench.engine.judge.allowed import Allowed
 from gnnbench.engine.judge.choosing import NOT_REACHED, SHORTEST_VISIT
 from gnnbench.engine.judge.schedule import PILOT_SECONDS, PairPlan, Schedule
 from gnnbench.engine.judge.verdict import Thresholds
-from gnnbench.engine.judge.visit import PairTimes, Visit
+from gnnbench.engine.judge.visit import NotTimed, PairTimes, Visit
 
 THRESHOLDS = Thresholds(effect=0.03)
 NAMES = [f"b{number}" for number in range(8)]
@@ -279,6 +280,19 @@ def test_too_few_pairs_are_undecided_and_it_says_what_would_be_enough(options, w
     enough = schedule(**dict.fromkeys(options, seconds))
     run(enough, Bench(**bench))
     assert all(found.judgement.judged for found in enough.decisions().values())
+
+
+def test_what_fails_twice_is_given_up_with_its_text_and_the_rest_goes_on():
+    one, bench, plans = schedule(), Bench(), []
+    while plan := one.next():
+        plans.append(plan)
+        times = bench.pair(plan)
+        failed = times.visits.pop("b2", None)
+        one.add(replace(times, failures={"b2": NotTimed("failed", "head: why")} if failed else {}))
+    found = one.decisions()
+    assert (found["b2"].judgement.verdict, found["b2"].judgement.reason) == ("incomparable", "head: why")
+    assert sum("b2" in plan.seconds for plan in plans) == 2
+    assert found["b1"].counts.decided
 
 
 def test_a_pair_that_gave_nothing_costs_its_start():
