@@ -165,7 +165,10 @@ def test_a_commit_is_the_base_and_an_accepted_slowdown_fails_no_test(project):
     assert found["test_second"]["same_code"]
     lines = result.stdout.splitlines()
     cause = lines.index("1 slower with other values (library.VERSION): test_first")
-    assert lines[cause + 1].startswith("  find the commit: gnnbench bisect 'git:HEAD~1' git:HEAD -- ")
+    assert [line.partition(" -- ")[0] for line in lines[cause + 1 : cause + 3]] == [
+        "  repeat: gnnbench ab 'git:HEAD~1' .",
+        "  find the commit: gnnbench bisect 'git:HEAD~1' git:HEAD",
+    ]
     done = gnnbench("accept", str(project.saved), "--reason", "checks its input", cwd=project.folder)
     assert done.returncode == 0, done.stderr
     assert f"): {TEST}\n" in done.stdout
