@@ -177,6 +177,6 @@ def test_a_commit_is_the_base_and_an_accepted_slowdown_fails_no_test(project):
     assert result.returncode == 0, result.stdout
     assert project.verdicts() == {"test_first": "accepted", "test_second": "same"}
     assert found["test_first"]["base"] == base
-    assert found["test_first"]["accepted"]["reasons"] == ["checks its input"]
+    assert found["test_first"]["allowed"]["reasons"] == ["checks its input"]
     assert "): checks its input: test_first\n" in result.stdout
     assert "0 slower, 1 accepted, 0 faster, 1 same" in result.stdout
