@@ -4,7 +4,6 @@ import pytest
 
 from gnnbench.engine.cli import main
 from gnnbench.engine.cli.bisect import BUDGET_SECONDS
-from gnnbench.engine.cli.common import thresholds_of
 from gnnbench.engine.ground.settings import find
 from gnnbench.engine.store import option_defaults
 
@@ -25,9 +24,6 @@ epochs = 3
 hidden = 16
 [baseline]
 processes = 5
-[[rules]]
-benchmarks = "*spmm*"
-effect = "9%"
 """
 
 WRONG = {
@@ -82,13 +78,6 @@ def test_the_command_line_wins(parsed):
     assert (options.budget, options.strict, options.time_all) == (5.0, False, False)
     options = parsed("profile", "spmm", "--with=phases", "--platform=torch", "--hidden=32")
     assert (vars(options)["with"], options.platform, options.hidden) == (("phases",), ("torch",), (32,))
-
-
-def test_rules_win_over_the_default_effect_and_what_is_typed_over_the_rules(parsed):
-    usual = thresholds_of(parsed("ab", ".", "."))
-    assert [usual.of(name).effect for name in ("test_spmm", "test_other")] == [0.09, 0.04]
-    typed = thresholds_of(parsed("ab", ".", ".", "--effect=1%"))
-    assert [typed.of(name).effect for name in ("test_spmm", "test_other")] == [0.01, 0.01]
 
 
 @pytest.mark.parametrize(("content", "expected"), WRONG.items(), ids=range(len(WRONG)))

@@ -40,7 +40,6 @@ def folder(tmp_path_factory):
         ("init nowhere.py", "no such file or folder: 'nowhere.py': name those that have benchmarks"),
         nightly(pytest.param("ab . . -- test_marked.py", "marked as benchmarks, but without")),
         ("ab . . -- test_suite.py --gnn-shard=1/2", "give gnnbench ab its own --shard"),
-        ("ab . .", "give the path of the suite: gnnbench ab BASE HEAD -- PATH"),
         ("affected . . --explain thing[ -- test_suite.py", "'thing[' is in 2 ids: give more of one, as in "),
         nightly(pytest.param("affected . . --explain nowhere -- test_suite.py", "'nowhere' is in no benchm")),
         ("bisect git:nowhere git:main -- test_suite.py", "git:nowhere names no commit"),

@@ -93,8 +93,3 @@ def test_two_benchmarks_share_their_pairs():
         pairs += 1
     assert [set(line.found()) for line in lines.values()] == [{10}, {10}]
     assert pairs < 40
-
-
-def test_what_counts_as_a_change_grows_with_the_change_of_the_ends():
-    assert least_change(0.03, 0.01) == pytest.approx(math.log(1.03) / 2)
-    assert least_change(0.03, -0.4) == pytest.approx(0.1)
