@@ -120,7 +120,7 @@ class _Library:
     def hashes(self) -> dict[str, str]:
         """Return the hashes of functions and constants."""
         functions = {*map(plain, self._functions.every)}
-        started = {gpu_code.kernel_name(name) for name in functions}
+        started = {gpu_code.kernel_name(name) for name in functions if name}
         bodies, tables = defaultdict(list), set()
         for table, name, text in self._methods():
             tables.add(table)
@@ -193,8 +193,8 @@ class _Library:
             if part["sh_type"] in ("SHT_RELR", "SHT_REL"):
                 raise ELFError("the file has other relocations")
             for each in part.iter_relocations() if part["sh_type"] == "SHT_RELA" else ():  # type: ignore[attr-defined]
-                symbol = self._tables[-1].get_symbol(each["r_info_sym"]) if each["r_info_sym"] else None
-                yield each["r_offset"], (symbol.name if symbol else "", each["r_info_type"], each["r_addend"])
+                name = self._tables[-1].get_symbol(each["r_info_sym"]).name
+                yield each["r_offset"], (name, each["r_info_type"], each["r_addend"])
 
     def _function(self, address: int, name: str) -> str:
         """Return a function's name; with its code, where several have that name."""

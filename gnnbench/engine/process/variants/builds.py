@@ -5,7 +5,6 @@ installs lands there, and it finds what is installed here.
 """
 
 import errno
-import fcntl
 import hashlib
 import importlib.metadata
 import os
@@ -25,7 +24,6 @@ from pathlib import Path
 
 from ...ground import git
 from ...ground.errors import UsageError, one_line
-from ...ground.files import hold, locked
 from ...interfaces import Listener
 from ...measure.fingerprint.disassembly import set_traps
 from ...measure.fingerprint.libraries import BUILDS
@@ -110,8 +108,12 @@ def trapped(side: Prepared, functions: Mapping[str, Collection[str]]) -> Iterato
     """
     builds = [build for place in side.places if (build := Path(place.tree).parent).parent.name == BUILDS]
     with ExitStack() as stack:
-        copies = {build: stack.enter_context(_copied(build)) for build in builds}
-        for folder in copies.values():
+        copies = {
+            build: Path(stack.enter_context(tempfile.TemporaryDirectory(dir=build))) for build in builds
+        }
+        for build, folder in copies.items():
+            for name in (_TREE, _ENVIRONMENT):  # the copies share the files
+                shutil.copytree(build / name, folder / name, symlinks=True, copy_function=os.link)
             for library, names in functions.items():
                 for file in folder.rglob(library):
                     set_traps(file, names)
@@ -124,19 +126,6 @@ def trapped(side: Prepared, functions: Mapping[str, Collection[str]]) -> Iterato
         for place in places:
             place.tree = str(moved(Path(place.tree)))
         yield replace(side, trees=trees, places=places)
-
-
-@contextmanager
-def _copied(build: Path) -> Iterator[Path]:
-    """Return a copy of a kept build that is in use; it shares the files."""
-    builds = build.parent
-    with ExitStack() as use:
-        with hold(builds / ".lock", builds.parent):
-            folder = Path(use.enter_context(tempfile.TemporaryDirectory(dir=builds)))
-            use.enter_context(locked(folder, fcntl.LOCK_SH))  # else another run removes it
-        for name in (_TREE, _ENVIRONMENT):
-            shutil.copytree(build / name, folder / name, symlinks=True, copy_function=os.link)
-        yield folder
 
 
 def _make(source: Source, command: str, cache: Path, listener: Listener, folder: Path) -> None:
