@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from gnnbench.engine.cli import common, main
+from gnnbench.engine.ground import files
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.plugin.rootdir import rootdir
-from gnnbench.engine.store import baseline
 from gnnbench.engine.store.baseline import FOLDER, RecordStore
 from tests.run_files import suite
 from tests.sampling import nightly
@@ -126,7 +126,7 @@ def test_processes_that_do_not_match_are_not_mixed(project, capsys):
 
 def test_on_a_full_disk_nothing_is_recorded(project, capsys, monkeypatch):
     full = Path("/dev/full")  # a real ENOSPC
-    monkeypatch.setattr(baseline, "write_whole", lambda _path, text: full.write_text(text))
+    monkeypatch.setattr(files, "write_whole", lambda _path, text: full.write_text(text))
     status, _, err = call(capsys, "record")
     assert status == 2
     assert "cannot be written (No space left on device); nothing was recorded\n" in err

@@ -39,7 +39,7 @@ def test_tensors_are_counted_and_without_them_there_is_a_fingerprint_alone():
 
 def test_a_call_that_cannot_be_inspected_says_why():
     found = inspected({}.__getitem__, 1).as_json()
-    nothing = {"counts": {}, "memory": None, "fingerprint": None}
+    nothing = {"counts": {}, "memory": None, "fingerprint": None, "launches": []}
     assert found == {**nothing, "unseen": "it cannot be inspected (KeyError: 1)"}
 
     def multiplies(x):

@@ -1,4 +1,5 @@
 from dataclasses import asdict
+from pathlib import Path
 
 from gnnbench.engine.profile.findings import Finding
 from gnnbench.engine.show import profile
@@ -34,7 +35,7 @@ def profiled(folder, platform, *findings, **sections):
 def test_a_benchmark_has_a_table_of_each_kind_its_findings_and_its_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     counts = {"operators": []}  # which only findings and other tables read
-    one = profiled(tmp_path, "pyg", FINDING, layers=LAYERS, functions=FUNCTIONS, counts=counts)
+    one = profiled(Path(), "pyg", FINDING, layers=LAYERS, functions=FUNCTIONS, counts=counts)
     page = Terminal(80).write([*profile.document(*one)])
     assert page.startswith("\nepoch[pyg]\n\nlayers: ")
     assert "counts" not in page

@@ -27,13 +27,14 @@ def imported(made, code):
 
 
 def test_a_commit_is_built_once(repository, prepare):
-    build = f"{COPY} && echo strip: $SKBUILD_INSTALL_STRIP >> {repository}/ran"
+    describe = "git describe --tags --dirty"  # as setuptools-scm asks for a version
+    build = f"{COPY} && (echo strip: $SKBUILD_INSTALL_STRIP; {describe}) >> {repository}/ran"
     for _ in range(2):
         with prepare("git:v1", repository, build=build) as made:
             assert version(made) == 1
             assert (made.trees[0] / "made.py").read_text() == "VERSION = 1\n"
             assert not (made.trees[0] / ".git").exists()
-    assert (repository / "ran").read_text() == "strip: false\n"
+    assert (repository / "ran").read_text() == "strip: false\nv1\n"
     with prepare("git:main", repository, build=build) as made:
         assert version(made) == 3
     assert len(kept(prepare)) == 2

@@ -134,13 +134,27 @@ def _make(source: Source, command: str, cache: Path, listener: Listener, folder:
     repository, tree = source.repository, folder / _TREE
     with worktree(repository, source.commit, cache, listener) as checkout:
         shutil.copytree(checkout, tree, symlinks=True)
-        for name in source.changed:
-            _copy(repository.top / name, tree / name)
-        where = tree / repository.prefix
-        if where.is_dir():  # else `prepare` says so
-            _run(command, where, source.name, _environment(folder / _ENVIRONMENT, repository.top))
-            _complete(where, folder / _ENVIRONMENT)
-    (tree / ".git").unlink()
+    _add_history(repository, source.commit, tree)
+    for name in source.changed:
+        _copy(repository.top / name, tree / name)
+    where = tree / repository.prefix
+    if where.is_dir():  # else `prepare` says so
+        _run(command, where, source.name, _environment(folder / _ENVIRONMENT, repository.top))
+        _complete(where, folder / _ENVIRONMENT)
+    shutil.rmtree(tree / ".git")
+
+
+def _add_history(repository: Repository, commit: str, tree: Path) -> None:
+    """Let git answer in a checkout as in a clone: builds ask it for the version."""
+    bare = tree / ".git"
+    for words in (
+        ("clone", "--quiet", "--shared", "--bare", "--template=", "--", str(repository.shared), str(bare)),
+        ("config", "core.bare", "false"),
+        ("reset", "--quiet", commit),
+    ):
+        answer = call(["git", *git.QUIET, *words], tree, git.variables())
+        if answer.returncode:
+            raise UsageError(f"{repository.part} cannot be built: {git.reason(answer.stderr)}")
 
 
 def _copy(file: Path, copy: Path) -> None:
