@@ -8,23 +8,18 @@ lists functions by name, so a renamed one differs all the same.)
 import dis
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
-from itertools import pairwise
+from collections.abc import Iterator, Mapping, Sequence
 from types import CodeType, FunctionType
 from typing import Any
 
 from . import digest
 
 _IDLE = {dis.opmap.get("CACHE", 0), dis.opmap["NOP"], dis.EXTENDED_ARG}
-_CACHE = dis.opmap.get("CACHE", 0)
 _CONSTANTS = frozenset(dis.hasconst)
 _JUMPS = frozenset(dis.hasjrel)
-_BACKWARD = frozenset(number for name, number in dis.opmap.items() if "BACKWARD" in name)
 _COMPILED = re.compile(r"\b__(compiled_fn|resume_at)_\w+")
 """Names that torch.compile gives to compiled code; they have numbers that depend on the process."""
 _IMPORT = dis.opmap["IMPORT_NAME"]
-_STORE = dis.opmap["STORE_NAME"]
-_END = (0, 0, 0, 0)
 _FAST = "((?:LOAD|STORE)_FAST(?:_BORROW)?)"
 _PAIRS = {
     number: (dis.opmap[pair[1]], dis.opmap[pair[2]])
@@ -55,18 +50,20 @@ class Bytecodes:
         yield f"{code.co_argcount} {code.co_posonlyargcount} {code.co_flags & ~_HAS_DOCSTRING}"
         yield " ".join(code.co_varnames[:parameters])
         yield _COMPILED.sub(r"__\1", " ".join(code.co_names))
-        units = list(_instructions(code.co_code))
-        kept = [unit for unit, _, _, _ in units]
-        for start, length, target, depth in _handlers(code.co_exceptiontable):
-            places = (bisect_left(kept, unit) for unit in (start, start + length, target))
-            yield f"{' '.join(map(str, places))} {depth}"
-        for (unit, operation, argument, caches), (_, after, name, _) in pairwise((*units, _END)):
-            if after == _STORE and code.co_names[name] == "__firstlineno__":
+        bytecode = dis.Bytecode(code)
+        parts = [(each, *part) for each in bytecode if each.opcode not in _IDLE for part in _divided(each)]
+        offsets = [each.offset for each, *_ in parts]
+        for entry in bytecode.exception_entries:  # type: ignore[attr-defined]
+            places = (bisect_left(offsets, place) for place in (entry.start, entry.end, entry.target))
+            yield f"{' '.join(map(str, places))} {entry.depth << 1 | entry.lasti}"
+        following = [*(each for each, *_ in parts[1:]), None]
+        for (each, operation, argument), after in zip(parts, following, strict=True):
+            if after and (after.opname, after.argval) == ("STORE_NAME", "__firstlineno__"):
                 continue  # the line of a class, since Python 3.13
             if operation in _CONSTANTS:
                 text = self.constant(code.co_consts[argument])
             elif operation in _JUMPS:
-                text = str(bisect_left(kept, _target(unit, operation, argument, caches)))
+                text = str(bisect_left(offsets, each.argval))
             else:
                 text = str(argument)
             yield f"{operation} {text}"
@@ -82,44 +79,13 @@ class Bytecodes:
         return digest.plain(value) or repr(value)
 
 
-def _instructions(code: bytes) -> Iterator[tuple[int, int, int, int]]:
-    """Yield position, operation, argument and number of inline caches of each instruction.
-
-    Positions count units of two bytes. This does the same as `dis.get_instructions`, which takes 100 times as
-    long, leaves out what does nothing, and divides what Python joins within a line.
-    """
-    extended, count = 0, len(code) // 2
-    for unit in range(count):
-        operation, argument = code[2 * unit], code[2 * unit + 1] | extended
-        extended = argument << 8 if operation == dis.EXTENDED_ARG else 0
-        if operation not in _IDLE:
-            caches = 0
-            while unit + 1 + caches < count and code[2 * (unit + 1 + caches)] == _CACHE:
-                caches += 1
-            if operation in _PAIRS:
-                first, operation = _PAIRS[operation]
-                yield unit, first, argument >> 4, 0
-                argument &= 15
-            yield unit, operation, argument, caches
-
-
-def _handlers(table: bytes) -> Iterator[tuple[int, ...]]:
-    """Yield start, length and handler of each range of an exception table, in units, and the stack's depth.
-
-    Each is a number of bytes with six bits each, the highest first; all but the last byte have bit 6
-    (CPython, Objects/exception_handling_notes.txt).
-    """
-    numbers, number = list[int](), 0
-    for byte in table:
-        number = number << 6 | byte & 63
-        if not byte & 64:
-            numbers.append(number)
-            number = 0
-    return zip(*[iter(numbers)] * 4, strict=True)
-
-
-def _target(unit: int, operation: int, argument: int, caches: int) -> int:
-    return unit + 1 + caches + (-argument if operation in _BACKWARD else argument)
+def _divided(instruction: dis.Instruction) -> Sequence[tuple[int, int]]:
+    """Return operation and argument, of both instructions where one stands for two."""
+    argument = instruction.arg or 0
+    if instruction.opcode not in _PAIRS:
+        return [(instruction.opcode, argument)]
+    first, second = _PAIRS[instruction.opcode]
+    return [(first, argument >> 4), (second, argument & 15)]
 
 
 def nested(code: CodeType) -> Iterator[CodeType]:
@@ -134,9 +100,7 @@ def imports(code: CodeType, package: str) -> Iterator[str]:
     """Yield full names of the modules that a function may import, and of attributes of packages."""
     if _IMPORT not in code.co_code[::2]:
         return
-    names = {
-        code.co_names[argument] for _, found, argument, _ in _instructions(code.co_code) if found == _IMPORT
-    }
+    names = {one.argval for one in dis.get_instructions(code) if one.opcode == _IMPORT}
     yield from names
     while package:  # relative imports, and submodules
         yield from (f"{package}.{name}" for name in {*names, *code.co_names})
