@@ -37,7 +37,7 @@ def perceptron(x, w1, b1):
 def scaled(X, weight: torch.Tensor, bias: torch.Tensor):
     return torch.nn.functional.layer_norm(X, X.shape[-1:], weight, bias)
 
-def loss(x, target):
+def picture(x, target):
     return torch.nn.functional.cross_entropy(x, target)
 
 def convert(x: torch.Tensor):
@@ -151,13 +151,14 @@ def test_where_nothing_can_be_called_the_benchmark_is_an_example(tmp_path, run, 
 
 
 def test_a_model_is_run_with_the_shapes_that_its_layers_take(tmp_path):
-    (tmp_path / "solvers").mkdir()
     files = {
         "model.py": MODEL,
         "solvers/__init__.py": "from ._all import first, integrate",
         "solvers/_all.py": PRIVATE,
+        "solvers/layers/__init__.py": "from solvers._all import hidden",
         "solvers/broken.py": "import torch\n\ndef broken(x:\n",
     }
+    (tmp_path / "solvers/layers").mkdir(parents=True)
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     written = first_benchmark.write(survey.Survey(tmp_path))
@@ -169,10 +170,11 @@ def test_a_model_is_run_with_the_shapes_that_its_layers_take(tmp_path):
     assert not written.untried
     assert "MeanConv(in_channels=FEATURES).to(DEVICE)" in written.text
     assert "benchmark(model, values(NODES, FEATURES), indices(2, EDGES))" in written.text
+    assert "def test_Picture(benchmark):" in written.text  # beside test_picture
     assert "benchmark(training_step, model, values(8, FEATURES, 32, 32))" in written.text
     assert "benchmark(scatter, values(EDGES, FEATURES), indices(EDGES), dim_size=NODES)" in written.text
     assert "benchmark(scaled, values(NODES, FEATURES), values(FEATURES), values(FEATURES))" in written.text
-    assert "benchmark(loss, values(NODES, FEATURES), indices(NODES) % FEATURES)" in written.text
+    assert "benchmark(picture, values(NODES, FEATURES), indices(NODES) % FEATURES)" in written.text
     assert "from solvers import first\n" in written.text
     guessed = "# Guessed from names, check them: x [NODES, FEATURES], w1 [FEATURES, FEATURES], b1 [FEATURES]."
     assert f"\n{guessed}\ndef test_perceptron(benchmark):\n" in written.text

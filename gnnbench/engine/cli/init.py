@@ -119,10 +119,10 @@ def _first(survey: "Survey", *, verbose: bool) -> str:
         written = first_benchmark.write(survey)
     most = sys.maxsize if verbose else _MOST_NAMED
     first = {line.split(": ", 2)[2]: line for line in reversed(written.cannot)}.values()
-    named = [line for line in written.cannot if verbose or line in first][:most]
-    for line in named:
+    lines = sorted(written.cannot, key=lambda line: line not in first)
+    for line in lines[:most]:
         streams.say(f"without a benchmark: {line}")
-    if others := [line.split(": ")[1] for line in written.cannot if line not in named]:
+    if others := [line.split(": ")[1] for line in lines[most:]]:
         streams.say(f"without a benchmark: {units.listed(others, most)}: -v says why")
     if written.untried:
         count = units.count(len(written.untried), "more operation")

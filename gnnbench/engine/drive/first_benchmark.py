@@ -148,10 +148,9 @@ def _candidate(operation: Operation, library: str) -> _Candidate | None:
 
 def _tests(operation: Operation, made: str, given: str, guessed: str) -> list[str]:
     """Return a test of a call, and of a model's training step, if it is one."""
-    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", operation.name).lower()
     kind = "function" if operation.made is None else "model"
     texts = template(f"{kind}.py.txt").split("\n\n\n")
-    words = {"NAME": name, "CALLED": operation.name, "MADE": made, "GIVEN": given, "GUESSED": guessed}
+    words = {"NAME": operation.name, "MADE": made, "GIVEN": given, "GUESSED": guessed}
     return [re.sub("|".join(words), lambda word: words[word[0]], text) for text in texts]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 _WANTED = 12
 """So many operations get a benchmark."""
-_SECONDS = 20.0
+_SECONDS = 15.0
 """After so many of CPU time, no further operation is tried."""
 _CALL_SECONDS = 5
 _WAITING_SECONDS = 30

@@ -100,8 +100,10 @@ class Survey:
             if isinstance(tree, ast.Module) and shown and (is_package or not any(map(_runs, tree.body))):
                 libraries = frozenset(_IMPORTED.findall(self.texts[path]))
                 place = path.relative_to(self.folder).as_posix()
+                around = path.parents[len(names) - len(shown) - 1] / "__init__.py"
+                exported = re.findall(r"\w+", self.texts.get(around, ""))
                 for operation in _operations(".".join(shown), place, libraries, tree):
-                    if shown == names or operation.name in public:
+                    if shown == names or operation.name in exported:
                         unique.setdefault(operation.name, operation)
 
         def rank(operation: Operation) -> tuple[bool, bool, bool, int]:
