@@ -82,7 +82,7 @@ class KeptReference:
 
     def view(self, graph: Graph, width: int, operation: Operation | None) -> View:
         """Return how an operation is checked on a graph; the same view as before where it is the same."""
-        how = graph, width, operation and (operation.reach, operation.end)
+        how = graph, width, operation and (operation.linear, operation.reach, operation.end)
         if self._view is None or how != self._view[0]:
             self._view = how, view_of(graph, width, operation)
         return self._view[1]

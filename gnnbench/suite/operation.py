@@ -75,6 +75,9 @@ class Operation:
     """Whether a run with -k or its file's name has it; False for what takes long or resembles another."""
     reference: "Callable[..., Tensor | tuple[Tensor, ...]] | None" = None
     """The definition that kernels are checked against; it takes the graph and float64 tensors."""
+    linear: bool = False
+    """Whether its only input is [N, F] or [E, F], and each column of the output is linear in the same column
+    of the input. On large graphs it is checked by a random projection."""
     reach: int | None = None
     """From how many hops a row of the output [N, ...] or [E, ...] takes its values; with degrees of
     neighbours, one more. On large graphs a random sample of rows is checked. None if all entries are."""

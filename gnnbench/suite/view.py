@@ -1,8 +1,8 @@
-"""What of a result is compared with the reference: all entries, or a random sample.
+"""What of a result is compared with the reference: all entries, a random projection, or a random sample.
 
-A float64 reference of a large graph takes many times as long as the kernel. So from LARGE on a local
-operation is checked by a sample of its rows, which takes O(E) or less and is seeded: each run checks the
-same.
+A float64 reference of a large graph takes many times as long as the kernel. So from LARGE on a linear
+operation is checked by a projection of its columns and a local one by a sample of its rows. Both take O(E)
+or less, and both are seeded: each run checks the same.
 """
 
 import torch
@@ -13,8 +13,12 @@ from .operation import Operation
 
 LARGE = 1 << 26
 """Entries of the graph times the features' width, from which on results are not checked entry by entry."""
+PROJECTIONS = 8
+"""Random columns that a linear operation is checked on."""
 SAMPLED_ROWS = 4096
 """Largest number of rows that are checked of a local operation."""
+_ROWS_AT_ONCE = 1 << 20
+"""Rows that are converted to float64 at a time."""
 _SAMPLED_VALUES = 1 << 24
 """Largest number of values that the sample's entries have: 128 MiB in float64."""
 
@@ -38,6 +42,25 @@ class View:
     def is_zero_outside(self, gradient: Tensor) -> bool:  # noqa: ARG002 - there is nothing outside
         """Whether an input's gradient is zero where `inside` does not look."""
         return True
+
+
+class Projection(View):
+    """Random sums and differences of columns: `out @ r` against the reference of `x @ r` (Freivalds, 1977).
+
+    For operations that map each column of an input [N, F] or [E, F] linearly to the same column of an output
+    [N, F]. The entries of r [F, 8] are 1 or -1. An error in one entry of a row is seen in all eight columns.
+    Errors in several entries of a row cancel in all eight with a probability of at most 2**-8, in n rows
+    2**(-8 n). Errors are judged relative to the row's norm: up to sqrt(F) times less sharply than entry by
+    entry.
+    """
+
+    def inside(self, tensor: Tensor) -> Tensor:
+        """Return float64 [N, 8]."""
+        generator = torch.Generator().manual_seed(0)
+        signs = torch.randint(2, (tensor.size(1), PROJECTIONS), generator=generator).double() * 2 - 1
+        return torch.cat([part.cpu().double() @ signs for part in tensor.detach().split(_ROWS_AT_ONCE)])
+
+    output = inside
 
 
 class Rows(View):
@@ -110,6 +133,8 @@ class Rows(View):
 
 def view_of(graph: Graph, width: int, operation: Operation | None) -> View:
     """Return how an operation is checked on a graph; a suite's own (None) entry by entry."""
-    if operation is None or operation.reach is None or graph.num_edges * width < LARGE:
+    if operation is None or graph.num_edges * width < LARGE:
         return View(graph)
-    return Rows(graph, operation.reach, width, operation.end)
+    if operation.linear:
+        return Projection(graph)
+    return View(graph) if operation.reach is None else Rows(graph, operation.reach, width, operation.end)

@@ -1,4 +1,4 @@
-"""On a large graph a sample finds what the comparison of all entries finds."""
+"""On a large graph a projection or a sample finds what the comparison of all entries finds."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from gnnbench.suite.accuracy import MismatchError
 from gnnbench.suite.graphs.graph import Graph
 from gnnbench.suite.kept_reference import KeptReference, Request
 from gnnbench.suite.operations import OPERATIONS, REFERENCES
-from gnnbench.suite.view import LARGE, Rows, View, view_of
+from gnnbench.suite.view import LARGE, Projection, Rows, View, view_of
 from tests.workloads.cells import Workload
 
 WIDTH = 16
@@ -27,8 +27,10 @@ def graph():
     return Graph.build("part", source, target, x, rng.integers(0, 2, 3000), 2, *parts, synthetic=True)
 
 
-@pytest.fixture
-def view(graph, monkeypatch):
+@pytest.fixture(params=["projection", "rows"])
+def view(request, graph, monkeypatch):
+    if request.param == "projection":
+        return Projection(graph)
     monkeypatch.setattr("gnnbench.suite.view.SAMPLED_ROWS", 512)
     return Rows(graph, 1, WIDTH)
 
@@ -139,7 +141,7 @@ def test_only_large_graphs_are_sampled(graph, monkeypatch):
     operations = [OPERATIONS[name] for name in ("spmm_sum", "spmm_max", "gcn_norm")]
     assert [type(view_of(graph, width, one)) for one in operations] == [View] * 3
     kinds = [type(view_of(graph, width + 1, one)) for one in (*operations, None)]
-    assert kinds == [Rows, Rows, View, View]
+    assert kinds == [Projection, Rows, View, View]
     # The sample shrinks with its entries.
     monkeypatch.setattr("gnnbench.suite.view._SAMPLED_VALUES", 2000 * WIDTH)
     sample = Rows(graph, 2, WIDTH)

@@ -133,7 +133,7 @@ def _sums(name: str, text: str, *, multi: bool) -> Operation:
         graphs=("aifb", MAG),
         relational=True,
         reference=spmm.sums,
-        reach=1,
+        linear=True,
     )
 
 

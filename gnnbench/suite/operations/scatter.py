@@ -131,9 +131,10 @@ def ranks(graph: Graph, values: Tensor) -> Tensor:
 
 def reductions(end: int) -> tuple[Callable[..., Operation], ...]:
     """Return what makes operations of sums, of means and of maxima of messages at an end of entries."""
-    return tuple(
-        partial(_operation, reference=partial(reduced, end=end, reduce=reduce), reach=1, end=end)
-        for reduce in ("sum", "mean", "amax")
+    return (
+        partial(_operation, reference=partial(reduced, end=end, reduce="sum"), linear=True),
+        partial(_operation, reference=partial(reduced, end=end, reduce="mean"), linear=True),
+        partial(_operation, reference=partial(reduced, end=end, reduce="amax"), reach=1, end=end),
     )
 
 

@@ -71,8 +71,8 @@ def weighted_sums(graph: Graph, x: Tensor, weight: Tensor) -> Tensor:
 sums = partial(aggregated, reduce="sum")
 
 _operation = partial(operation, group="aggregation")
-_sum = partial(_operation, reference=sums, reach=1)
-_mean = partial(_operation, reference=partial(aggregated, reduce="mean"), reach=1)
+_sum = partial(_operation, reference=sums, linear=True)
+_mean = partial(_operation, reference=partial(aggregated, reduce="mean"), linear=True)
 _max = partial(_operation, reference=partial(aggregated, reduce="amax"), reach=1)
 
 OPERATIONS = (

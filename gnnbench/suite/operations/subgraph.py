@@ -225,6 +225,7 @@ OPERATIONS = (
         torch=Call("x[mask]", lambda mask, x: x[mask], build=_mask),
         elsewhere="features are PyTorch tensors there too: see torch",
         reference=lambda graph, x: x[mask(graph)],
+        linear=True,
     ),
     _operation(
         "index_select",
@@ -232,5 +233,6 @@ OPERATIONS = (
         torch=Call("torch.index_select", lambda nodes, x: torch.index_select(x, 0, nodes), build=_nodes),
         elsewhere="features are PyTorch tensors there too: see torch",
         reference=lambda graph, x: x[shuffled_half(graph)],
+        linear=True,
     ),
 )
