@@ -1,6 +1,6 @@
 """What these tests share with those of gnnbench."""
 
-from tests.conftest import (  # noqa: F401
+from tests.graphs import (  # noqa: F401
     _platform_is_installed,
     make_case,
     molecules,
