@@ -4,9 +4,7 @@ import pty
 import pytest
 import yaml
 
-from gnnbench.engine.cli import init
-from gnnbench.engine.drive import adopt, first_benchmark, survey
-from gnnbench.engine.drive.adopt import Project
+from gnnbench.engine.drive import first_benchmark, survey
 from gnnbench.engine.process.variants import command
 from tests import suite
 from tests.forks import ASLEEP
@@ -30,13 +28,26 @@ class Picture(torch.nn.Conv2d):
     def forward(self, picture: torch.Tensor):
         return super().forward(picture)
 
-class Double(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return 2 * x
-
 def scatter(src, index, *, dim_size: int):
     return src.new_zeros(dim_size, src.size(1)).index_add(0, index, src)
+
+def perceptron(x, w1, b1):
+    return x @ w1 + b1
+
+def scaled(X, weight: torch.Tensor, bias: torch.Tensor):
+    return torch.nn.functional.layer_norm(X, X.shape[-1:], weight, bias)
+
+def picture(x, target):
+    return torch.nn.functional.cross_entropy(x, target)
+
+def convert(x: torch.Tensor):
+    return x.numpy()
+"""
+PRIVATE = """
+import torch
+def integrate(func, y0): ...
+def first(y0): return y0[0]
+def hidden(x): ...
 """
 INDIRECT = """
 import pytest
@@ -140,30 +151,47 @@ def test_where_nothing_can_be_called_the_benchmark_is_an_example(tmp_path, run, 
 
 
 def test_a_model_is_run_with_the_shapes_that_its_layers_take(tmp_path):
-    (tmp_path / "model.py").write_text(MODEL)
+    files = {
+        "model.py": MODEL,
+        "solvers/__init__.py": "from ._all import first, integrate",
+        "solvers/_all.py": PRIVATE,
+        "solvers/layers/__init__.py": "from solvers._all import hidden",
+        "solvers/broken.py": "import torch\n\ndef broken(x:\n",
+    }
+    (tmp_path / "solvers/layers").mkdir(parents=True)
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
     written = first_benchmark.write(survey.Survey(tmp_path))
-    assert not written.cannot
+    assert written.cannot == [
+        "solvers/broken.py: SyntaxError: '(' was never closed (broken.py, line 3)",
+        "model.py:29: convert: it converts tensors to NumPy arrays",
+        "solvers/_all.py:3: integrate: no value for func",
+    ]
+    assert not written.untried
     assert "MeanConv(in_channels=FEATURES).to(DEVICE)" in written.text
     assert "benchmark(model, values(NODES, FEATURES), indices(2, EDGES))" in written.text
+    assert "def test_Picture(benchmark):" in written.text  # beside test_picture
     assert "benchmark(training_step, model, values(8, FEATURES, 32, 32))" in written.text
-    assert "benchmark(Double.apply, values(NODES, FEATURES))" in written.text
     assert "benchmark(scatter, values(EDGES, FEATURES), indices(EDGES), dim_size=NODES)" in written.text
+    assert "benchmark(scaled, values(NODES, FEATURES), values(FEATURES), values(FEATURES))" in written.text
+    assert "benchmark(picture, values(NODES, FEATURES), indices(NODES) % FEATURES)" in written.text
+    assert "from solvers import first\n" in written.text
+    guessed = "# Guessed from names, check them: x [NODES, FEATURES], w1 [FEATURES, FEATURES], b1 [FEATURES]."
+    assert f"\n{guessed}\ndef test_perceptron(benchmark):\n" in written.text
 
 
-def test_benchmarks_inside_their_package_are_compared_with_a_record(tmp_path, capsys):
-    """`gnnbench ab` would import both sides' package from the working tree."""
-    (tmp_path / "kernels").mkdir()
-    (tmp_path / "kernels/__init__.py").touch()
-    planned = adopt.make(Project(tmp_path, ["kernels/test_sum.py::test_sum"]), None, settings=True)
-    init._show(planned)
-    assert "\nthey lie inside the package kernels: " in capsys.readouterr().out
-    init._say_next(planned)
-    *_, record, compare = capsys.readouterr().out.replace("\n  ", " ").splitlines()
-    assert record.startswith("commit, and before your next change: gnnbench baseline record -- ")
-    assert record.endswith("kernels/test_sum.py")
-    assert compare.startswith("after it: ")
-    assert "python -m pytest " in compare
-    assert compare.endswith("kernels/test_sum.py --benchmark-compare")
+def test_what_gets_no_benchmark_is_named(tmp_path, in_process):
+    timed = [f"def f{i}(x): return x\n" for i in range(22)]
+    untimed = [f"def g{i}(x, plan{i}): return x\n" for i in range(17)]
+    (tmp_path / "operations.py").write_text("".join(["import numpy\n", *timed, *untimed]))
+    said = in_process("init").stdout
+    assert said.count("def test_f") == 12
+    assert "\n10 more operations could be timed: f12, f13, f14, f15, f16, f17, f18, f19 and 2 more\n" in said
+    assert "\nwithout a benchmark: operations.py:31: g7: no value for plan7\n" in said
+    assert "\nwithout a benchmark: g8, g9, g10, g11, g12, g13, g14, g15 and 1 more: -v says why\n" in said
+    said = in_process("init", "-v").stdout
+    assert "\nwithout a benchmark: operations.py:40: g16: no value for plan16\n" in said
+    assert "\n10 more operations could be timed: f12, f13, f14, f15, f16, f17, f18, f19, f20, f21\n" in said
 
 
 def test_a_repository_with_benchmarks_keeps_them(tmp_path, run):

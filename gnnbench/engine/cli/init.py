@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..drive.survey import Survey
     from ..process.variants.outcome import Ending
 
-_MOST_NAMED = 5
+_MOST_NAMED = 8
 _PACKAGES = "does it need packages that are not installed?"
 
 
@@ -39,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="where the workflow has gnnbench from: OWNER/NAME@REF on GitHub, or the folder of a clone on a "
         "self-hosted runner",
     )
+    parser.add_argument("-v", "--verbose", action="store_true", help="name all that gets no benchmark")
     parser.add_argument("--yes", action="store_true", help="write without asking")
 
 
@@ -56,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     if folder != Path.cwd().resolve():
         streams.say(f"repository: {folder}")
     named = [os.path.relpath(path, folder) for path in options.paths]
-    project = _project(folder, named)
+    project = _project(folder, named, verbose=options.verbose)
     planned = adopt.make(project, options.action, settings=options.settings.file is None)
     _show(planned)
     if not planned.files:
@@ -71,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _project(folder: Path, named: "Sequence[str]") -> "Project":
+def _project(folder: Path, named: "Sequence[str]", *, verbose: bool) -> "Project":
     """Return the repository with the benchmarks that pytest collects in it, or with a first benchmark."""
     from ..drive.adopt import Project
     from ..drive.survey import Survey
@@ -82,7 +83,7 @@ def _project(folder: Path, named: "Sequence[str]") -> "Project":
         modules = survey.may_time
     ending = _collected(folder, named, modules)
     benchmarks = (*ending.benchmarks, *ending.deselected)
-    first = "" if benchmarks else _first(survey)
+    first = "" if benchmarks else _first(survey, verbose=verbose)
     functions = tuple(dict.fromkeys(name.partition("[")[0] for name in benchmarks))
     return Project(folder, functions, named, ending.overriding, first)
 
@@ -109,18 +110,23 @@ def _collected(folder: Path, named: "Sequence[str]", modules: "Collection[Path]"
     return ending
 
 
-def _first(survey: "Survey") -> str:
+def _first(survey: "Survey", *, verbose: bool) -> str:
     """Return the text of a first benchmark, and say what it cannot time."""
     from ..drive import first_benchmark
 
     with Progress() as progress:
         progress.step("trying what can be timed")
         written = first_benchmark.write(survey)
-    by_reason = {line.split(": ", 2)[2]: line for line in reversed(written.cannot)}
-    named = list(reversed(by_reason.values()))[:_MOST_NAMED]
-    more = len(written.cannot) - len(named)
-    for line in (*named, *([f"{more} more"] if more else [])):
+    most = sys.maxsize if verbose else _MOST_NAMED
+    first = {line.split(": ", 2)[2]: line for line in reversed(written.cannot)}.values()
+    lines = sorted(written.cannot, key=lambda line: line not in first)
+    for line in lines[:most]:
         streams.say(f"without a benchmark: {line}")
+    if others := [line.split(": ")[1] for line in lines[most:]]:
+        streams.say(f"without a benchmark: {units.listed(others, most)}: -v says why")
+    if written.untried:
+        count = units.count(len(written.untried), "more operation")
+        streams.say(f"{count} could be timed: {units.listed(written.untried, most)}")
     if written.is_example:
         streams.say("no operation here could be called, and so the benchmark times an example")
     return written.text
@@ -133,11 +139,6 @@ def _show(planned: "Adoption") -> None:
     if project.benchmarks:
         count = units.count(len(project.benchmarks), "benchmark function")
         streams.say(f"{count} in {' '.join(project.suite)}")
-    if project.around:
-        streams.say(
-            f"they lie inside the package {project.around}: gnnbench ab cannot compare versions of it; move "
-            "them out of it"
-        )
     for path in planned.kept:
         streams.say(f"exists, and is kept: {path}")
     if text := planned.files.get(BENCHMARK):
@@ -156,22 +157,15 @@ def _agreed(count: int) -> bool:
 
 
 def _say_next(planned: "Adoption") -> None:
-    from ..process.variants import fresh
-
     project = planned.project
     if to_do := planned.to_do():
         streams.say(f"still to do: {to_do}")
-    words = _here(project)
-    suite = shlex.join(words)
+    suite = shlex.join(_here(project))
     if not project.benchmarks and not project.known.sets("testpaths"):
         streams.say(
             f"pytest without arguments runs {suite} too: pytest --benchmark-skip leaves it out, and so does "
             'testpaths = ["tests"] in pytest\'s settings'
         )
-    if project.around:
-        streams.say(Note("commit, and before your next change", f"gnnbench baseline record -- {suite}"))
-        streams.say(Note("after it", fresh.typed([*words, "--benchmark-compare"], Path.cwd())))
-        return
     streams.say(Note("after your next change", f"gnnbench ab git:HEAD . --json ab.json -- {suite}"))
     install = "" if importlib.util.find_spec("altair") else "pip install 'gnnbench[report]', and "
     streams.say(f"then a page of it: {install}gnnbench report ab.json")

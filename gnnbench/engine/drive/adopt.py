@@ -27,7 +27,6 @@ UNKNOWN_ACTION = "OWNER/gnnbench@COMMIT"
 """Stands for gnnbench's repository where nothing says which it is."""
 _FEW = 3
 """Up to so many files of benchmarks are named one by one."""
-_NO_PACKAGES = ("tests", "test", "testing", "benchmarks", "docs")
 
 _REQUIREMENTS = "requirements.txt"
 _COMPILED = (".c", ".cc", ".cpp", ".cu", ".pyx", ".rs")
@@ -65,17 +64,6 @@ class Project:
         if len(files) <= _FEW:
             return files
         return [PurePath(os.path.commonpath([PurePath(file).parent for file in files]) or ".").as_posix()]
-
-    @property
-    def around(self) -> str | None:
-        """The package inside which its benchmarks lie. None if they lie beside all."""
-        for name in self.benchmarks:
-            folders = [
-                path for path in PurePath(name).parents if (self.folder / path / "__init__.py").exists()
-            ]
-            if folders and folders[-1].name not in _NO_PACKAGES:
-                return folders[-1].name
-        return None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from itertools import zip_longest
+from itertools import product, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,6 @@ from . import rehearsal
 from .adopt import template
 from .survey import OF_GRAPHS, Operation, Parameter, Survey, root
 
-_WANTED = 4
-"""So many operations get a benchmark."""
-_TRIED = 15
-"""So many layers, and so many functions, are tried at most."""
-_SECONDS = 20.0
-"""After so many, no further operation is tried."""
-_CALL_SECONDS = 5
 _HANGING_SECONDS = 300.0
 """After so many a process is ended. Importing torch took 8 s on a quiet machine."""
 _LONGEST = 120
@@ -37,11 +30,12 @@ _COUNTS = {
     r"head": "4",
     r"layer|depth|block|hop|step|iter|order|repeat|^[kn]$": "2",
     r"kernel|relation|groups": "3",
-    r"node|vocab|num_embeddings|dim_size|segments": "NODES",
+    r"node|vocab|num_embeddings|dim_size|segments|^num$": "NODES",
     r"^dim$|axis": "0",
     r"in_|out_|hid|dim|feat|chan|size|width|unit|emb|model|class|^(in|out|c|d|f)$": "FEATURES",
 }
 """What a whole number may be, by its name."""
+_PLAIN = {"int": "4", "float": "0.5", "bool": "True"}
 _FRACTION = re.compile(r"eps|alpha|beta|gamma|drop|rate|^p$|slope|scale|temperature|momentum|tau")
 _SHAPES = {
     "torch": (
@@ -55,18 +49,25 @@ _SHAPES = {
     ),
     "numpy": ("values(NODES)", "values(NODES, FEATURES)", "values(FEATURES, FEATURES)"),
 }
+_WEIGHT_SHAPES = ("values(FEATURES, FEATURES)", "values(FEATURES)", "")
+"""Of weights, next to each shape of other data; empty: the same."""
 _NAMED_DATA = {
     r"edge_index|edges|adj_t": "indices(2, EDGES)",
     r"adj\w*|laplacian": "values(NODES, NODES)",
     r"edge_(attr|feat)\w*": "values(EDGES, FEATURES)",
     r"edge_\w+": "values(EDGES)",
+    r"labels?|targets?": "indices(NODES) % FEATURES",
     r"\w*mask": "values(NODES) > 0",
     r"pos|coords?|xyz": "values(NODES, 3)",
 }
 _INDICES = re.compile(r"ind(ex|ices)|idx|ids|row|col|batch|labels?|targets?|tokens?|segments?|assign\w*")
+_SHAPE = re.compile(r"\b(?:values|indices)\((.*?)\)")
+_WEIGHT = re.compile(r"[wW]\d?|(\w+_)?weights?")
 _DATA = re.compile(
-    r"[abhuvxyz]|\w*arr|\w*array|tensor|values?|data|signal|series|mat|\w*matrix|im|img|image|inputs?|samples?|points?"
-    r"|feats?|features?|vec|vector|weights|q|query|key|src|source|logits|preds?|pos|coords|xyz|edge_\w+|adj"
+    r"[abhuvwxyz]\d?|\w*arr|\w*array|tensor|values?|data|signal|series|mat|\w*matrix|im|img|image|inputs?|samples?"
+    r"|points?|feats?|features?|vec|vector|(\w+_)?weights?|\w*bias|q|query|key|src|source|logits|preds?|pos|coords|xyz"
+    r"|edge_\w+|adj",
+    re.IGNORECASE,
 )
 """How a function names an array, where no annotation says that it is."""
 
@@ -89,7 +90,9 @@ class Written:
 
     text: str
     cannot: Sequence[str]
-    """A line on each operation that could have had a benchmark, and why it has none."""
+    """A line on each file and operation that could have had a benchmark, and why it has none."""
+    untried: Sequence[str]
+    """The names of operations that could have one, too."""
     is_example: bool
     """Whether it times an example, because nothing else runs."""
 
@@ -97,44 +100,45 @@ class Written:
 def write(known: Survey) -> Written:
     """Return benchmarks of the operations whose arguments follow from annotations, names and defaults."""
     library = "torch" if known.imports("torch") and find_spec("torch") else "numpy"
-    unknown: list[str] = []
+    cannot = [tree for tree in known.trees.values() if isinstance(tree, str)]
     layers: list[_Candidate] = []
     functions: list[_Candidate] = []
+    unknown: list[str] = []
     for operation in known.operations:
-        kind = functions if operation.made is None else layers
         try:
-            candidate = _candidate(operation, library) if len(kind) < _TRIED else None
+            if candidate := _candidate(operation, library):
+                (functions if operation.made is None else layers).append(candidate)
         except _UnknownError as error:
             if operation.made is not None or any(map(_is_data, operation.given)):
                 unknown.append(f"{operation.place}: {operation.name}: no value for {error}")
-        else:
-            kind += [candidate] if candidate else []
     candidates = [candidate for pair in zip_longest(layers, functions) for candidate in pair if candidate]
     start = template(f"benchmark_{library}.py.txt")
-    failed: list[str] = []
     imports: set[str] = set()
     tests: list[str] = []
-    for candidate, result in zip(candidates, _rehearsed(known.folder, start, candidates), strict=False):
+    results = _rehearsed(known.folder, start, candidates)
+    for candidate, result in zip(candidates, results, strict=False):
         tests += result["passed"]
         if result["passed"]:
             imports.update(candidate.imports)
         else:
             why = one_line(result["why"])[:_LONGEST]
-            failed.append(f"{candidate.operation.place}: {candidate.operation.name}: {why}")
+            cannot.append(f"{candidate.operation.place}: {candidate.operation.name}: {why}")
     text = start.replace("# imports", "\n".join(sorted(imports)))
     blocks = (text, *(tests or [template(f"example_{library}.py.txt")]))
     written = "\n\n\n".join(block.strip() for block in blocks)
-    return Written(f"{written}\n", [*failed, *unknown], is_example=not tests)
+    untried = [candidate.operation.name for candidate in candidates[len(results) :]]
+    return Written(f"{written}\n", [*cannot, *unknown], untried, is_example=not tests)
 
 
 def _candidate(operation: Operation, library: str) -> _Candidate | None:
     """Return ways to call an operation. None if it takes no data."""
     made = ", ".join(f"{parameter.name}={_number(parameter)}" for parameter in operation.made or ())
     alternatives = {}
-    for shape in _SHAPES[library]:
-        given = {parameter: _data(parameter, operation, shape, library) for parameter in operation.given}
+    for shapes in product(_SHAPES[library], _WEIGHT_SHAPES):
+        given = {parameter: _data(parameter, operation, shapes, library) for parameter in operation.given}
         text = ", ".join(f"{key.name}={value}" if key.is_keyword else value for key, value in given.items())
-        alternatives[text] = _tests(operation, made, text)
+        named = ", ".join(f"{key.name} {value}" for key, value in given.items())
+        alternatives[text] = _tests(operation, made, text, _SHAPE.sub(r"[\1]", named))
     if not re.search(r"values\(|indices\(|graph\(", text):
         return None
     extra = [line for name, line in _IMPORTS.items() if re.search(rf"\b{name}\b", text)]
@@ -142,33 +146,29 @@ def _candidate(operation: Operation, library: str) -> _Candidate | None:
     return _Candidate(operation, imports, list(alternatives.values()))
 
 
-def _tests(operation: Operation, made: str, given: str) -> list[str]:
+def _tests(operation: Operation, made: str, given: str, guessed: str) -> list[str]:
     """Return a test of a call, and of a model's training step, if it is one."""
-    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", operation.name).lower()
     kind = "function" if operation.made is None else "model"
     texts = template(f"{kind}.py.txt").split("\n\n\n")
-    called = f"{operation.name}.apply" if operation.is_autograd else operation.name
-    words = {"NAME": name, "CALLED": called, "MADE": made, "GIVEN": given}
+    words = {"NAME": operation.name, "MADE": made, "GIVEN": given, "GUESSED": guessed}
     return [re.sub("|".join(words), lambda word: words[word[0]], text) for text in texts]
 
 
 def _number(parameter: Parameter) -> str:
     """Return a value for a parameter of a constructor, or of a function if it is no array."""
-    kind = re.sub(r"^(typing\.)?(Optional|Union)\[", "", parameter.annotation)
-    if re.match(r"int\b", kind) or not kind:
+    kind = re.split(r"\W", re.sub(r"^(typing\.)?(Optional|Union)\[", "", parameter.annotation))[0]
+    if kind in ("", "int"):
         for pattern, value in _COUNTS.items():
             if re.search(pattern, parameter.name):
                 return value
-    if re.match(r"int\b", kind):
-        return "4"
-    if re.match(r"float\b", kind) or (not kind and _FRACTION.search(parameter.name)):
-        return "0.5"
-    if re.match(r"bool\b", kind):
-        return "True"
+    if not kind and _FRACTION.search(parameter.name):
+        kind = "float"
+    if kind in _PLAIN:
+        return _PLAIN[kind]
     raise _UnknownError(": ".join(filter(None, (parameter.name, parameter.annotation))))
 
 
-def _data(parameter: Parameter, operation: Operation, shape: str, library: str) -> str:
+def _data(parameter: Parameter, operation: Operation, shapes: tuple[str, str], library: str) -> str:
     if re.search(r"DGL.*Graph", parameter.annotation) or (
         "dgl" in operation.libraries and re.fullmatch("g|graph|block", parameter.name)
     ):
@@ -180,7 +180,7 @@ def _data(parameter: Parameter, operation: Operation, shape: str, library: str) 
     is_model = operation.made is not None and not re.match(r"num_|n_|dim|axis|\w*size", parameter.name)
     if not _is_data(parameter) and (parameter.annotation or not is_model):
         return _number(parameter)
-    value = _array(parameter.name, operation, shape)
+    value = _array(parameter.name, operation, *shapes)
     return f"({value}).cpu().numpy()" if library == "torch" and _ARRAY.search(parameter.annotation) else value
 
 
@@ -190,8 +190,10 @@ def _is_data(parameter: Parameter) -> bool:
     return bool(_DATA.fullmatch(parameter.name) or _INDICES.fullmatch(parameter.name))
 
 
-def _array(name: str, operation: Operation, shape: str) -> str:
+def _array(name: str, operation: Operation, shape: str, weight: str) -> str:
     names = [parameter.name for parameter in operation.given]
+    if re.fullmatch(r"b\d?|\w*bias", name) and "a" not in names:
+        return "values(FEATURES)"
     for pattern, value in _NAMED_DATA.items():
         if re.fullmatch(pattern, name):
             return value
@@ -199,7 +201,9 @@ def _array(name: str, operation: Operation, shape: str) -> str:
         return "indices(EDGES)" if _INDICES.fullmatch(name) else "values(EDGES, FEATURES)"
     if _INDICES.fullmatch(name):
         return "indices(NODES)"
-    return _SHAPES["torch"][0] if OF_GRAPHS & {*names} else shape
+    if OF_GRAPHS & {*names}:
+        return _SHAPES["torch"][0]
+    return weight or shape if _WEIGHT.fullmatch(name) else shape
 
 
 def _rehearsed(folder: Path, start: str, candidates: Sequence[_Candidate]) -> list[Mapping[str, Any]]:
@@ -208,9 +212,6 @@ def _rehearsed(folder: Path, start: str, candidates: Sequence[_Candidate]) -> li
         "root": str(root(folder)),
         "start": start,
         "operations": [("\n".join(candidate.imports), candidate.alternatives) for candidate in candidates],
-        "wanted": _WANTED,
-        "seconds": _SECONDS,
-        "call_seconds": _CALL_SECONDS,
     }
     with scratch() as files:
         file = files / "asked.json"

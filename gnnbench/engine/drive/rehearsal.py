@@ -13,11 +13,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-_WAITING = 6
+_WANTED = 12
+"""So many operations get a benchmark."""
+_SECONDS = 15.0
+"""After so many of CPU time, no further operation is tried."""
+_CALL_SECONDS = 5
+_WAITING_SECONDS = 30
 
 
-class _LateError(BaseException):
-    """A call takes too long for a benchmark; nothing that is called catches it."""
+class _UnfitError(BaseException):
+    """A call is nothing for a benchmark; nothing that is called catches it."""
 
 
 def main(file: str) -> None:
@@ -32,15 +37,15 @@ def main(file: str) -> None:
     signal.signal(signal.SIGPROF, _late)
     passed = 0
     for imports, alternatives in asked["operations"]:
-        if passed == asked["wanted"] or sum(os.times()[:4]) > asked["seconds"]:
+        if passed == _WANTED or sum(os.times()[:4]) > _SECONDS:
             break
-        result = _tried(asked["start"], imports, alternatives, asked["call_seconds"])
+        result = _tried(asked["start"], imports, alternatives)
         passed += bool(result["passed"])
         print(json.dumps(result), file=lines, flush=True)
 
 
-def _tried(start: str, imports: str, alternatives: Sequence[Sequence[str]], seconds: int) -> dict[str, Any]:
-    if why := _why_not(imports, seconds):
+def _tried(start: str, imports: str, alternatives: Sequence[Sequence[str]]) -> dict[str, Any]:
+    if why := _why_not(imports):
         for name, module in [*sys.modules.items()]:  # else the next import of its part would succeed
             if str(getattr(module, "__file__", None)).startswith(f"{sys.path[0]}{os.sep}"):
                 del sys.modules[name]
@@ -48,7 +53,7 @@ def _tried(start: str, imports: str, alternatives: Sequence[Sequence[str]], seco
     reading, writing = os.pipe()
     if not (child := os.fork()):
         with os.fdopen(writing, "w", encoding="utf-8") as stream:
-            json.dump(_first_that_passes(f"{start}\n{imports}", alternatives, seconds), stream)
+            json.dump(_first_that_passes(f"{start}\n{imports}", alternatives), stream)
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading, encoding="utf-8") as stream:
@@ -57,35 +62,39 @@ def _tried(start: str, imports: str, alternatives: Sequence[Sequence[str]], seco
     return json.loads(answer) if answer else {"passed": [], "why": "it ended the process"}
 
 
-def _first_that_passes(start: str, alternatives: Sequence[Sequence[str]], seconds: int) -> dict[str, Any]:
+def _first_that_passes(start: str, alternatives: Sequence[Sequence[str]]) -> dict[str, Any]:
     """Return the tests that pass of the first alternative whose first one does."""
     why = ""
     for first, *others in alternatives:
-        reason = _why_not(f"{start}\n{first}", seconds)
+        reason = _why_not(f"{start}\n{first}")
         if not reason:
-            return {
-                "passed": [first, *(test for test in others if not _why_not(f"{start}\n{test}", seconds))]
-            }
+            return {"passed": [first, *(test for test in others if not _why_not(f"{start}\n{test}"))]}
         why = why or reason
     return {"passed": [], "why": why}
 
 
 def _late(*_: object) -> None:
-    raise _LateError
+    raise _UnfitError(f"one call takes more than {_CALL_SECONDS} s")
 
 
-def _why_not(text: str, seconds: int) -> str:
+def _called(function: Any, *given: Any, **named: Any) -> None:
+    result = function(*given, **named)
+    if type(result).__name__ == "ndarray" and "Tensor" in {type(value).__name__ for value in given}:
+        raise _UnfitError("it converts tensors to NumPy arrays")
+
+
+def _why_not(text: str) -> str:
     """Return why a benchmark does not run; empty if it does."""
     names: dict[str, Any] = {}
     try:
         exec(compile(text, "benchmark", "exec"), names)  # noqa: S102 - as pytest would
-        signal.setitimer(signal.ITIMER_PROF, seconds)
-        signal.alarm(_WAITING * seconds)  # next to other programs, or where it waits
+        signal.setitimer(signal.ITIMER_PROF, _CALL_SECONDS)
+        signal.alarm(_WAITING_SECONDS)  # next to other programs, or where it waits
         for name, test in names.items():
             if name.startswith("test_"):
-                test(lambda function, *given, **named: function(*given, **named))
-    except _LateError:
-        return f"one call takes more than {seconds} s"
+                test(_called)
+    except _UnfitError as error:
+        return str(error)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - it is what is asked
         return f"{type(error).__name__}: {error}"
     finally:

@@ -5,9 +5,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 
-_OTHERS = re.compile(r"_|bench|(tests?|testing|docs?|examples?|scripts?|tools?)\b|(setup|conftest)\.py")
+_OTHERS = re.compile(r"bench|(tests?|testing|docs?|examples?|scripts?|tools?)\b|(setup|conftest)$")
 """How files and folders begin that are not what users of a package import."""
 _SETTINGS = ("pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini")
 _IMPORTED = re.compile(r"^\s*(?:from|import) (\w+)", re.MULTILINE)
@@ -45,9 +46,7 @@ class Operation:
     given: Sequence[Parameter]
     """What a call is given."""
     made: Sequence[Parameter] | None = None
-    """What the constructor is given. None if there is none to call."""
-    is_autograd: bool = False
-    """Whether it is a `torch.autograd.Function`."""
+    """What the constructor of a class is given. None if it is a function."""
 
 
 @dataclass(frozen=True)
@@ -77,41 +76,60 @@ class Survey:
         return frozenset(files)
 
     @cached_property
+    def trees(self) -> Mapping[Path, ast.Module | str]:
+        """The files that import torch or NumPy, parsed, or a line on why they cannot be."""
+        trees: dict[Path, ast.Module | str] = {}
+        for path in self._code():
+            if not {"torch", "numpy"}.isdisjoint(_IMPORTED.findall(self.texts[path])):
+                try:
+                    trees[path] = ast.parse(self.texts[path], path.name)
+                except (SyntaxError, ValueError) as error:
+                    trees[path] = f"{path.relative_to(self.folder)}: {type(error).__name__}: {error}"
+        return trees
+
+    @cached_property
     def operations(self) -> list[Operation]:
         """Classes with `forward`, and functions, first those of graphs that an `__init__.py` names."""
-        public = re.findall(
-            r"\w+", " ".join(self.texts[path] for path in self.texts if path.stem == "__init__")
-        )
+        starts = " ".join(self.texts[path] for path in self.texts if path.stem == "__init__")
+        public = frozenset(re.findall(r"\w+", starts))
         unique: dict[str, Operation] = {}
-        for path, parts, text in self._code():
-            place = path.relative_to(self.folder).as_posix()
-            for operation in _operations(path, parts, place, text):
-                unique.setdefault(operation.name, operation)
-        names = unique.keys() & {*public}
+        for path, tree in self.trees.items():
+            names = self._names(path)
+            shown = tuple(takewhile(lambda name: not name.startswith("_"), names))
+            is_package = (path.parent / "__init__.py").exists()
+            if isinstance(tree, ast.Module) and shown and (is_package or not any(map(_runs, tree.body))):
+                libraries = frozenset(_IMPORTED.findall(self.texts[path]))
+                place = path.relative_to(self.folder).as_posix()
+                around = path.parents[len(names) - len(shown) - 1] / "__init__.py"
+                exported = re.findall(r"\w+", self.texts.get(around, ""))
+                for operation in _operations(".".join(shown), place, libraries, tree):
+                    if shown == names or operation.name in exported:
+                        unique.setdefault(operation.name, operation)
 
         def rank(operation: Operation) -> tuple[bool, bool, bool, int]:
             is_of_graphs = any(parameter.name in OF_GRAPHS for parameter in operation.given)
             helps = _HELPER.match(operation.name) is not None
-            return helps, operation.name not in names, not is_of_graphs, operation.module.count(".")
+            return helps, operation.name not in public, not is_of_graphs, operation.module.count(".")
 
         return sorted(unique.values(), key=rank)
 
     def imports(self, library: str) -> bool:
         """Return whether the code imports a package."""
-        return any(library in _IMPORTED.findall(text) for *_, text in self._code())
+        return any(library in _IMPORTED.findall(self.texts[path]) for path in self._code())
 
     def sets(self, name: str) -> bool:
         """Return whether pytest's settings have an option."""
         settings = "\n".join(text_of(self.folder / file) for file in _SETTINGS)
         return re.search(rf"^\s*{name}\s*=", settings, re.MULTILINE) is not None
 
-    def _code(self) -> Iterator[tuple[Path, Sequence[str], str]]:
-        """Yield the files that users of the package import, and the parts of their places in it."""
+    def _code(self) -> Iterator[Path]:
+        """Yield the files of the package."""
+        return (path for path in self.texts if not any(map(_OTHERS.match, self._names(path))))
+
+    def _names(self, path: Path) -> Sequence[str]:
+        """Return the names of a file's folders and of itself as they are imported."""
         top = root(self.folder)
-        for path, text in self.texts.items():
-            parts = path.relative_to(top if path.is_relative_to(top) else self.folder).parts
-            if not any(map(_OTHERS.match, parts)):
-                yield path, parts, text
+        return path.relative_to(top if path.is_relative_to(top) else self.folder).with_suffix("").parts
 
 
 def text_of(file: Path) -> str:
@@ -136,18 +154,7 @@ def _sources(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _operations(path: Path, parts: Sequence[str], place: str, text: str) -> Iterator[Operation]:
-    module = ".".join((*parts[:-1], *(() if path.stem == "__init__" else (path.stem,))))
-    libraries = frozenset(_IMPORTED.findall(text))
-    if not module or not libraries & {"torch", "numpy"}:
-        return
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):
-        return
-    is_package = (path.parent / "__init__.py").exists()
-    if not is_package and any(map(_runs, tree.body)):
-        return
+def _operations(module: str, place: str, libraries: frozenset[str], tree: ast.Module) -> Iterator[Operation]:
     for node in tree.body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith(("_", "test")):
             if any(_UNUSUAL.search(ast.unparse(decorator)) for decorator in node.decorator_list):
@@ -156,11 +163,9 @@ def _operations(path: Path, parts: Sequence[str], place: str, text: str) -> Iter
             if isinstance(node, ast.FunctionDef):
                 yield Operation(module, node.name, line, libraries, _parameters(node, 0))
             elif forward := _method(node, "forward"):
-                is_static = "staticmethod" in map(ast.unparse, forward.decorator_list)
                 start = _method(node, "__init__")
-                made = None if is_static else _parameters(start, 1) if start else ()
-                given = _parameters(forward, 1)
-                yield Operation(module, node.name, line, libraries, given, made, is_static)
+                made = _parameters(start, 1) if start else ()
+                yield Operation(module, node.name, line, libraries, _parameters(forward, 1), made)
 
 
 def _runs(node: ast.stmt) -> bool:
@@ -170,7 +175,8 @@ def _runs(node: ast.stmt) -> bool:
 
 
 def _method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
-    return next((item for item in node.body if isinstance(item, ast.FunctionDef) and item.name == name), None)
+    methods = [item for item in node.body if isinstance(item, ast.FunctionDef) and item.name == name]
+    return next((method for method in methods if [arg.arg for arg in method.args.args][:1] == ["self"]), None)
 
 
 def _parameters(node: ast.FunctionDef, skipped: int) -> tuple[Parameter, ...]:
