@@ -104,7 +104,6 @@ class Inspecting:
             if RealTime.seconds() > end and len(self.trials) - len(self.remaining) > self.known:
                 break
             self._listener.step(f"inspecting benchmark {number} of {len(self.trials)}: {trial.name}")
-            start = RealTime.seconds()
             result = pair.inspect(trial)
             if pair.broken and self._pairs.shared.left_seconds() <= 0:
                 break
@@ -113,7 +112,7 @@ class Inspecting:
             if pair.broken:
                 self._listener.say(f"{trial.name}: {pair.broken}; restarting both sides")
                 break
-            self._note(pair, trial, RealTime.seconds() - start)
+            self._note(pair, trial)
 
     @contextmanager
     def _kept(self, pair: Pair) -> Iterator[None]:
@@ -125,7 +124,7 @@ class Inspecting:
             if not pair.why_unused():
                 self._unchanged.keep()
 
-    def _note(self, pair: Pair, trial: Trial, seconds: float) -> None:
+    def _note(self, pair: Pair, trial: Trial) -> None:
         why_not, inspected = trial.not_timed, trial.inspections
         skipped = why_not.text if why_not and why_not.kind == "skipped" else ""
         for number, side in enumerate(SIDES):
@@ -136,7 +135,7 @@ class Inspecting:
                 and not (inspected.unknown or inspected.work.cost)
             )
             if used := pair.used.get(side):
-                self._unchanged.add(side, trial.name if seen or skipped else "", used, seconds, skipped)
+                self._unchanged.add(side, trial.name if seen or skipped else "", used, skipped)
 
     def notes(self) -> list[str]:
         """Return a note on the benchmarks that are known from files, if there are any."""

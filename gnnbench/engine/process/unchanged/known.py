@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from ...ground import codec, environment
-from ...ground.cpu import RealTime
 from ...ground.files import project, write_whole
 from ...measure.fingerprint.fingerprint import METHOD
 from ..variants.child import SIDES
@@ -46,10 +45,6 @@ class Known:
     """What a process said of the suite, see `collected.NOTHING`; empty: nothing is known."""
     skipped: Mapping[str, str]
     """The benchmarks that run the same code: why both sides skip each; empty: they do not."""
-    why: Sequence[str] = ()
-    """Lines on why the others are not known."""
-    seconds: float | None = None
-    """How long the others took to inspect last time; None: it is not known."""
 
 
 class Unchanged:
@@ -59,15 +54,11 @@ class Unchanged:
         self, base: Prepared, head: Prepared, arguments: Sequence[str], folder: Path, cache: Path | None
     ) -> None:
         self._sides, self._folder = (base, head), folder
-        self._start, self._file_time = RealTime.seconds(), _file_time()
-        self._why_not = ""
-        if len({side.versions.get("torch") for side in self._sides}) > 1:
-            # Nothing that uses it is the same, and to find that out takes long.
-            self._why_not = "the sides have other releases of torch"
-        elif _variables(base) != _variables(head):
-            self._why_not = "the sides have other environment variables"
+        self._file_time = _file_time()
         self._store: Path | None = None
-        if cache is not None and not self._why_not:
+        # With another torch nothing that uses it is the same, and to find that out takes long.
+        torch = {side.versions.get("torch") for side in self._sides}
+        if cache is not None and len(torch) == 1 and _variables(base) == _variables(head):
             self._store = cache / _FOLDER / digest(base, arguments, folder)
         self._tree = cache_calls(self._new_tree)
         self._records: dict[str, ManifestBuilder] = {}
@@ -76,16 +67,14 @@ class Unchanged:
         """Return the benchmarks that run the same code on both sides; none if a file cannot be read."""
         try:
             return self._known()
-        except OSError as error:
-            return Known({}, {}, (f"{error.filename or 'a file'}: {error.strerror or error}",))
+        except OSError:
+            return Known({}, {})
 
     def _known(self) -> Known:
         collected: Mapping[str, Any] = {}
         skipped: dict[str, str] = {}
         if self._store is None:
-            return Known(collected, skipped, (self._why_not,) if self._why_not else ())
-        why: Sequence[str] = ("no earlier run used the files of one side",)
-        seconds: float | None = None
+            return Known(collected, skipped)
         for file, manifest in _read(self._store):
             if collected and manifest.collected != collected:
                 continue
@@ -95,9 +84,6 @@ class Unchanged:
                     continue
                 differing = manifest.difference(here, there)
                 other = manifest.of_other(there, differing)
-                if not collected:
-                    why = list(differing.lines(manifest.steps))
-                    seconds = manifest.seconds(manifest.known.keys() - other.known.keys())
                 collected = manifest.collected
                 skipped = {**other.known, **skipped}
                 with suppress(OSError):
@@ -105,7 +91,7 @@ class Unchanged:
                 if other.known and other != manifest:
                     _save(self._store, other)
                 break
-        return Known(collected, skipped, why, seconds)
+        return Known(collected, skipped)
 
     def begin(self, collected: Mapping[str, Mapping[str, Any]]) -> None:
         """Take what the processes of both sides have collected, and used for it, if they note that."""
@@ -114,13 +100,13 @@ class Unchanged:
                 continue
             tree, root = self._new_tree(number, collected[side]["places"]), project(self._folder)
             builder = ManifestBuilder(collected[side], tree, root, self._file_time)
-            builder.add("", collected[side]["used"], RealTime.seconds() - self._start)
+            builder.add("", collected[side]["used"])
             self._records[side] = builder
 
-    def add(self, side: str, name: str, used: Mapping[str, Any], seconds: float, skipped: str = "") -> None:
+    def add(self, side: str, name: str, used: Mapping[str, Any], skipped: str = "") -> None:
         """Take what a process used for a benchmark, see `ManifestBuilder.add`."""
         if side in self._records:
-            self._records[side].add(name, used, seconds, skipped)
+            self._records[side].add(name, used, skipped)
 
     def keep(self) -> None:
         """Save what both sides used."""

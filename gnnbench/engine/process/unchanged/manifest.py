@@ -3,7 +3,7 @@
 import ast
 import hashlib
 import inspect
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Any, Self
@@ -11,7 +11,7 @@ from typing import Any, Self
 from ...measure.fingerprint.bytecode import Bytecodes, nested
 from .code_tree import CodeTree, searched
 
-VERSION = 3
+VERSION = 4
 METADATA = "metadata"
 
 Names = Mapping[str, Sequence[str]]
@@ -32,8 +32,6 @@ class UsedStep:
     """Functions that ran in every call of the benchmark."""
     parts: Sequence[str] = ()
     """Parts of the side's code that count as a whole, see `Manifest.parts`."""
-    seconds: float = 0.0
-    """How long it took on both sides; of the first, until both had started and collected the suite."""
 
 
 @dataclass(frozen=True)
@@ -86,12 +84,6 @@ class Manifest:
         parts = {part: self.state(other, part) for part in self.parts}
         return replace(self, parts=parts, steps=steps)
 
-    def seconds(self, names: Collection[str]) -> float:
-        """Return how long the inspection of some benchmarks took, with the start of processes."""
-        return sum(step.seconds for step in self.steps[:1]) + sum(
-            step.seconds for step in self.steps[1:] if step.name in names
-        )
-
     @property
     def known(self) -> dict[str, str]:
         """The benchmarks that are known: why each is skipped; empty: it is not."""
@@ -117,21 +109,6 @@ class Differing:
             if functions is None or not functions.isdisjoint(used[file]):
                 return True
         return False
-
-    def lines(self, steps: Iterable[UsedStep]) -> Iterator[str]:
-        """Yield a line on each part that differs and is used in some steps."""
-        used: dict[str, set[str]] = {}
-        parts: set[str] = set()
-        for step in steps:
-            parts.update(step.parts)
-            for file, names in (*step.once.items(), *step.every.items()):
-                used.setdefault(file, set()).update(names)
-        for file, functions in sorted(self.changed.items()):
-            if functions is None and file in used:
-                yield f"{file}: what its import runs"
-            elif both := sorted((functions or set()) & used.get(file, set())):
-                yield f"{file}: {', '.join(both)}"
-        yield from sorted(parts.intersection(self.parts))
 
 
 def _changed(name: str, before: bytes | None, after: bytes | None) -> set[str] | None:

@@ -29,7 +29,7 @@ class ManifestBuilder:
         self._folders: dict[str, None] = {}
         """Names of the folders of the side's code in which top-level modules are looked for."""
 
-    def add(self, name: str, used: Mapping[str, Any], seconds: float, skipped: str = "") -> None:
+    def add(self, name: str, used: Mapping[str, Any], skipped: str = "") -> None:
         """Note what was used until the end of a benchmark.
 
         `name`: its id; empty: it is of none, or cannot be known without a process.
@@ -56,7 +56,7 @@ class ManifestBuilder:
             *(f"package {name}" for name in used["asked"]),
         ]
         name = "" if self._unseen else name
-        self._steps.append(UsedStep(name, skipped, once, every, parts, round(seconds, 3)))
+        self._steps.append(UsedStep(name, skipped, once, every, parts))
 
     def _names(self, paths: Iterable[str]) -> list[str]:
         """Return the names of the files and folders that are part of the side's code."""
