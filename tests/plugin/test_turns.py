@@ -209,7 +209,7 @@ def test_a_commit_is_the_base_and_an_accepted_slowdown_fails_no_test(project):
     assert found["test_second"]["same_code"]
     lines = result.stdout.splitlines()
     cause = lines.index("1 slower with other values (library.VERSION): test_first")
-    assert lines[cause + 1].startswith("  find the commit: gnnbench bisect 'git:HEAD~1' git:HEAD -- ")
+    assert lines[cause + 2].startswith("  find the commit: gnnbench bisect 'git:HEAD~1' git:HEAD -- ")
     done = gnnbench("accept", str(project.saved), "--reason", "checks its input", cwd=project.folder)
     assert done.returncode == 0, done.stderr
     assert f"): {TEST}\n" in done.stdout
@@ -218,6 +218,6 @@ def test_a_commit_is_the_base_and_an_accepted_slowdown_fails_no_test(project):
     assert result.returncode == 0, result.stdout
     assert project.verdicts() == {"test_first": "accepted", "test_second": "same"}
     assert found["test_first"]["base"] == base
-    assert found["test_first"]["accepted"]["reasons"] == ["checks its input"]
+    assert found["test_first"]["allowed"]["reasons"] == ["checks its input"]
     assert "): checks its input: test_first\n" in result.stdout
     assert "No slowdown beyond what is accepted in 2 benchmarks: 1 accepted, " in result.stdout
