@@ -156,6 +156,8 @@ def test_records_lie_in_pytest_s_rootdir(tmp_path, monkeypatch, capsys, folder, 
     )
     (tmp_path / "begins_early.py").write_text(early)  # as pytest-cov, which imports coverage's plugins
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(sys.modules, "begins_early", None)  # so that it is removed after the test
+    del sys.modules["begins_early"]
     monkeypatch.chdir(tmp_path / folder)
     assert rootdir(arguments) == tmp_path / root
     saved(RecordStore(tmp_path / root / FOLDER), "some")

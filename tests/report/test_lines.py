@@ -58,6 +58,7 @@ def test_a_number_stays_with_its_unit():
     line = f"gnnbench: {'step ' * 20}(2 s)"
     for width in range(20, 120):
         assert "(2 s)" in wrapped(line, width), width
+    assert wrapped("4 run the same code, 1 undecided", 24).split("\n")[1].strip() == "1 undecided"
 
 
 def test_an_id_is_broken_at_its_separators():

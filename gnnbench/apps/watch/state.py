@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 
 from ...engine.drive.bisect.bisection import Bisected
@@ -155,13 +156,14 @@ class State:
         if head.exists():
             content = json_io.read(head, _REMEDY)
             self.watched = codec.read(head, content, Head, FORMAT_VERSION, _REMEDY).watched
-        for file in sorted((folder / "steps").glob("*.json")):
+        for file in (folder / "steps").glob("*.json"):
             content = json_io.read(file, _REMEDY)
             try:
                 step = codec.decode(content, Step)
             except ValueError as error:
                 json_io.refuse(file, f"damaged at {error}", _REMEDY)
             self.steps.append(step)
+        self.steps.sort(key=attrgetter("number", "is_anchor"))
 
     def begin(self, watched: str) -> None:
         """Note what is watched."""
@@ -174,7 +176,7 @@ class State:
         """Save a step in place of the one with its number and kind."""
         self._write(f"steps/{step.file}", step)
         others = [one for one in self.steps if (one.number, one.is_anchor) != (step.number, step.is_anchor)]
-        self.steps = sorted([*others, step], key=lambda one: (one.number, one.is_anchor))
+        self.steps = sorted([*others, step], key=attrgetter("number", "is_anchor"))
 
     def _write(self, name: str, content: object) -> None:
         try:

@@ -27,7 +27,7 @@ _QUIT_SECONDS = 20.0
 RECHECK_SECONDS = 0.4
 """Length of a visit in a pair that checks a change."""
 _ONE_PLACE = "both sides use one place, such as a port or a file"
-_UNEXECUTED = "executes none of the functions that differ in compiled code"
+_UNEXECUTED = "runs none of the compiled functions that differ"
 _COMMANDS = ("inspect", "calibrate")
 """Those that call the benchmark, in the order in which both sides get them."""
 

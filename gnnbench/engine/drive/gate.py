@@ -143,9 +143,10 @@ class Judging:
         )
 
     def unknown(self, excused: Collection[str], recorded: Callable[[Collection[str]], str]) -> str:
-        """Return a line if what is new and has no verdict may be slower; empty if not.
+        """Return a line if new benchmarks without a verdict may be slower; empty if not.
 
-        It may be what vanished, but for what is excused, or be in another record, which `recorded` names.
+        They may be renamed ones, unless the vanished one is excused, or be in another record, which
+        `recorded` names.
         """
         names = self.head.benchmarks.keys() - self.recorded - self.in_turns.keys() if self.base.runs else ()
         new = [name for name in self.head.benchmarks if name in names]

@@ -18,7 +18,7 @@ from ..process.pair import Pair
 from ..process.pairs import Pairs
 from ..process.plan import Plan
 from ..process.processes import Terms
-from ..process.unchanged.known import Known, Unchanged
+from ..process.unchanged.known import Unchanged
 from ..process.variants.child import SIDES
 from ..process.variants.collected import Suite
 from ..process.variants.prepare import Prepared
@@ -63,7 +63,7 @@ class Inspecting:
         `at_most_seconds`: after this time those that remain are not inspected; one is always.
         """
         end = RealTime.seconds() + at_most_seconds
-        self.take_known()
+        self._take_known()
         broken = not self.trials or bool(self.remaining)
         while broken:
             terms = replace(self._terms, untimed=True)
@@ -83,11 +83,11 @@ class Inspecting:
         self.suite = suite
         self.trials = {name: self.trials.get(name) or Trial(name) for name in self._choose(suite)}
 
-    def take_known(self) -> Known:
+    def _take_known(self) -> None:
         """Take the benchmarks that run the same code as files show."""
         known = self._unchanged.known()
         if not known.collected:
-            return known
+            return
         self._take(Suite(known.collected, known.collected))
         for name, trial in self.trials.items():
             trial.from_files = name in known.skipped
@@ -95,7 +95,6 @@ class Inspecting:
                 trial.not_timed = NotTimed("skipped", reason, SIDES)
             elif trial.from_files:
                 trial.inspections = _SAME
-        return known
 
     def _inspect_remaining(self, pair: Pair, end: float) -> None:
         for number, trial in enumerate(self.trials.values(), 1):

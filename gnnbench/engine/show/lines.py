@@ -11,8 +11,9 @@ IN_A_PIPE = 100
 """Characters per line where the output is no terminal, unless the variable COLUMNS says another number."""
 _NARROWEST = 10
 """Characters per line, at least."""
-_BETWEEN_WORDS = re.compile(r" (?!(?:[nµm]?s|min|h|[KMG]iB)\b)")
-"""A space, but not one before a unit."""
+_UNITS, _VERDICTS = r"(?:[nµm]?s|min|h|[KMG]iB)\b", r"(?<=\d )(?:slower|faster|same|undecided)\b"
+_BETWEEN_WORDS = re.compile(rf" (?!{_UNITS})(?!{_VERDICTS})")
+"""A space, but not one before a unit, or between a number and its verdict."""
 _SHELL_WORD = re.compile(r"(?:'[^']*'|[^' ])+")
 _CONTINUED = " \\"
 _SEPARATORS = (re.compile(r"(?<=::)|(?=\[)|(?<=[-/])"), re.compile(r"(?<=[_.,:=@])"))

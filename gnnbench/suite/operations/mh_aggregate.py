@@ -207,7 +207,7 @@ OPERATIONS = (
                 (CSR_PRODUCT,),
                 lambda case: on_torch.structure(case, self_loops=True),
             ),
-            elsewhere="AGGNet is DGL code; see torch for the same sums in PyTorch",
+            elsewhere="AGGNet is DGL code; the platform torch has the same sums",
             directions=(FORWARD, *(() if name else (FORWARD_BACKWARD,))),
             core=not name,
             default=hops in (2, 4),

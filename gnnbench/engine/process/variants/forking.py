@@ -15,7 +15,7 @@ _GPU = "/dev/nvidia-uvm"
 """Open where CUDA was initialised, and not where the driver was only asked for its GPUs."""
 _BLAS = ("libopenblas", "libscipy_openblas")
 """Beginnings of names of libraries with a thread for each further core, which they start again in a fork."""
-THREAD = "importing the tests leaves a thread, as a computation of torch at the top of a file does"
+THREAD = "importing the tests starts a thread that stays, as torch does if it computes at the top of a file"
 """Why a process cannot be forked: that can be changed."""
 _WAITING = ("pytest_rerunfailures",)
 """Modules whose threads only wait for connections, and hold no lock meanwhile."""
