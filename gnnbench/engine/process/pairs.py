@@ -20,8 +20,6 @@ from .processes import Terms
 _CORES_TO_START_AHEAD = 4
 _STARTS = 2
 """A pair is given up after this many failed starts."""
-_GPU = "CUDA"
-"""In the text of a failure, which a fresh process may not have."""
 _FAILURES = ("died", "failed")
 """Kinds of failures that processes of their own may not have."""
 
@@ -114,7 +112,7 @@ class Pairs(ExitStack):
                 if pair.sessions and isinstance(found, NotTimed) and found.kind in _FAILURES:
                     self.separate(f"{name}: {found.text}")
                     break
-                if self.shared.parents and isinstance(found, NotTimed) and _GPU in found.text:
+                if self.shared.parents and isinstance(found, NotTimed) and "CUDA" in found.text:
                     self.shared.why_no_forks = f"{name}: {found.text}"
                     self.shared.end_parents()
                     break

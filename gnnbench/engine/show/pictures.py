@@ -60,11 +60,11 @@ def _ratios(view: View, thresholds: Thresholds, rows: Sequence[Compared]) -> Pic
     def draw(style: Style) -> Spec:
         return ratios(named[: style.most_rows], effect, style)
 
-    pale = sum(verdict_fields(row.judgement)["strength"] < 1 for row in rows)
+    has_pale = any(verdict_fields(row.judgement)["strength"] < 1 for row in rows)
     hollow = any(row.judgement.low is None for row in rows)
     notes = (
         f"Lines: {units.level(level)} simultaneous intervals; grey: changes below {units.fraction(effect)}",
-        f"Pale: {pale} not decided" if pale else "",
+        "Pale: no verdict on the time" if has_pale else "",
         "Hollow: no interval" if hollow else "",
         view.same_code,
     )

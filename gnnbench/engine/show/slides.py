@@ -55,7 +55,9 @@ def footer(facts: Iterable[tuple[str, str]], result: Result | None = None) -> st
 def slide(picture: Picture, last: str) -> str:
     """Return a chart of as many rows as fit, as SVG with message and caption above, and a text below."""
     title = _lines(picture.message, SLIDE.ink, _LARGE, weight="bold")
-    end = _lines(clean(last, _LONGEST_END), SLIDE.muted, _SMALL)[:1]
+    whole = clean(last, _LONGEST_END)
+    known = whole.rpartition(" · ")[0] if whole.endswith("…") else ""
+    end = _lines(known or whole, SLIDE.muted, _SMALL)[:1]
     for most in range(SLIDE.most_rows, _FEWEST_ROWS - 1, -1):
         style = replace(SLIDE, most_rows=most)
         above = [*title, *_lines(picture.caption(style), SLIDE.muted, _SMALL)]
