@@ -58,11 +58,7 @@ def trace(run: Callable[[], object], device: str) -> Memory:
 
 def gpu_events(run: Callable[[], object]) -> list[Any]:
     """Call a function, and return the profiler's events of what it ran on any stream and GPU."""
-    quiet_profiler()
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
-        run()
-        torch.cuda.synchronize()
-    return [event for event in profile.events() if event.device_type.name == "CUDA"]
+    return [event for event in _profiled(run).events() if event.device_type.name == "CUDA"]
 
 
 def launches(run: Callable[[], object]) -> tuple[str, ...]:
@@ -73,16 +69,22 @@ def launches(run: Callable[[], object]) -> tuple[str, ...]:
     """
     if not sys.modules.keys().isdisjoint(_UNSEEN):
         return ()
+    with NamedTemporaryFile(suffix=".json") as file:
+        _profiled(run).export_chrome_trace(file.name)
+        events = json.loads(Path(file.name).read_bytes())["traceEvents"]
+    events = sorted((event for event in events if event.get("cat") in _LAUNCHES), key=itemgetter("ts"))
+    return tuple(
+        f"{event['name']} {[event['args'].get(name) for name in _LAUNCHED_WITH]}" for event in events
+    )
+
+
+def _profiled(run: Callable[[], object]) -> torch.profiler.profile:
+    """Call a function, and return the profile of what it ran on a GPU."""
     quiet_profiler()
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
         run()
         torch.cuda.synchronize()
-    with NamedTemporaryFile(suffix=".json") as file:
-        profile.export_chrome_trace(file.name)
-        events = json.loads(Path(file.name).read_bytes())["traceEvents"]
-    events = sorted((event for event in events if event.get("cat") in _LAUNCHES), key=itemgetter("ts"))
-    rows = ([event["args"].get(name) for name in _LAUNCHED_WITH] for event in events)
-    return tuple(f"{event['name']} {row}" for event, row in zip(events, rows, strict=True))
+    return profile
 
 
 def quiet_profiler() -> None:
