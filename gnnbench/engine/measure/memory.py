@@ -34,7 +34,7 @@ _OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC
 _ASKED = re.compile(r"\ballocate ([\d.]+) (bytes|[KMGTPE]iB)")
 _LAUNCHES = ("kernel", "gpu_memcpy", "gpu_memset")
 """Categories of a trace's events."""
-_LAUNCHED_WITH = ("grid", "block", "shared memory", "bytes")
+_SIZES = ("grid", "block", "shared memory", "bytes")
 _UNSEEN = ("triton", "numba", "cupy", "dgl")
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
@@ -73,9 +73,7 @@ def launches(run: Callable[[], object]) -> tuple[str, ...]:
         _profiled(run).export_chrome_trace(file.name)
         events = json.loads(Path(file.name).read_bytes())["traceEvents"]
     events = sorted((event for event in events if event.get("cat") in _LAUNCHES), key=itemgetter("ts"))
-    return tuple(
-        f"{event['name']} {[event['args'].get(name) for name in _LAUNCHED_WITH]}" for event in events
-    )
+    return tuple(f"{event['name']} {[event['args'].get(name) for name in _SIZES]}" for event in events)
 
 
 def _profiled(run: Callable[[], object]) -> torch.profiler.profile:
