@@ -153,6 +153,26 @@ def test_interrupted_turns_leave_no_worktree_and_say_so(project, number):
     assert project.worktrees() == []
 
 
+# A generator that is interrupted when it is entered has no line in Python 3.11, which pytest cannot show.
+NO_LINE = """
+from gnnbench.engine.drive import coordinator
+
+def run(*_):
+    raise KeyboardInterrupt
+
+run.__code__ = run.__code__.replace(co_linetable=b"")
+coordinator.run = run
+"""
+
+
+def test_an_interruption_at_any_point_of_the_turns_says_so(project):
+    project.edit()
+    (project.folder / "conftest.py").write_text(NO_LINE)
+    result = project.measured("benchmarks", COMPARE, **project.machine())
+    assert result.returncode == 2, result.stdout
+    assert "interrupted" in result.text
+
+
 @pytest.mark.nightly
 def test_a_commit_is_the_base_and_an_accepted_slowdown_fails_no_test(project):
     project.edit()

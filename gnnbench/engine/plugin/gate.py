@@ -85,9 +85,12 @@ class Gate:
             result = yield
             if not session.config.option.collectonly:
                 self._compare(session)
-        except BaseException:
+        except BaseException as error:
             self._judged = None
             self._failures.append(Note("interrupted: the timed benchmarks were not compared"))
+            if isinstance(error, KeyboardInterrupt):
+                # pytest fails to show a frame that was interrupted before its first line.
+                error.__traceback__ = None
             raise
         finally:
             self._withheld.release()
