@@ -89,7 +89,7 @@ def test_what_was_not_judged_has_exit_codes_of_its_own(suite):
     write(suite, f"{SUITE}\n\ndef test_one(benchmark):\n    assert 0\n")
     strict = ab(suite, ".", ".", "--strict", "--", "test_suite.py")
     assert strict.returncode == 3
-    assert "1 of 3 benchmarks is incomparable: 2 run the same code; " in strict.stdout
+    assert "1 of 3 benchmarks is incomparable; 2 run the same code; " in strict.stdout
     assert "base and head: raised: assert 0" in strict.stdout
 
 

@@ -82,7 +82,7 @@ def test_a_slowdown_of_ab_that_is_accepted_fails_no_more(project):
     _, slower = saved.rows(json.loads(file.read_text())).values()
     assert (slower["verdict"], slower["allowed"]["reasons"]) == ("accepted", ["more accurate"])
     assert exit_code(result.comparison, strict=False) == 0
-    headline = "No slowdown beyond what is accepted in 2 benchmarks: 1 accepted, 1 same"
+    headline = "No slowdown beyond what is accepted in 2 benchmarks; 1 accepted, 1 same"
     assert project.call("report", "ab.json")[1].startswith(headline)
 
     status, said = project.accept("ab.json")

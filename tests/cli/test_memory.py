@@ -86,7 +86,7 @@ def test_ab_finds_a_copy_of_the_features_in_its_first_pair_of_processes(project)
     words = ("git:HEAD~1", "git:HEAD", "--budget=1", "--json=ab.json", "--", "benchmarks", "-k", "gather")
     result = gnnbench("ab", *words, cwd=project, **variables(project))
     assert result.returncode == 1, result.stderr
-    assert "The one benchmark needs more memory: 1 undecided" in result.stdout
+    assert "The one benchmark needs more memory; 1 undecided" in result.stdout
     assert NOTE in result.stdout
     ((name, found),) = rows(json.loads((project / "ab.json").read_text())).items()
     assert (name, found["memory"]) == (ID, FOUND)
@@ -118,7 +118,7 @@ def run(peak, **more):
 @pytest.mark.parametrize(
     ("base", "head", "changes", "said"),
     [
-        (2, 3, {}, "needs more memory: "),
+        (2, 3, {}, "needs more memory; "),
         (3, 2, {}, "1 less memory"),
         (2, 3, {"fingerprint": fingerprint(one=1)}, None),
         (2, 3, {"definition_hash": "2"}, None),
@@ -130,4 +130,4 @@ def test_peaks_in_run_files_are_compared(tmp_path, in_process, base, head, chang
     result = in_process("compare", str(older), "--", str(newer))
     assert (" memory" in result.stdout) == bool(said)
     assert (said or "") in result.stdout
-    assert (result.returncode == 1) == (said == "needs more memory: ")
+    assert (result.returncode == 1) == (said == "needs more memory; ")

@@ -59,7 +59,7 @@ def test_what_runs_the_same_code_is_counted_on_a_line_and_has_no_row(tmp_path, p
 def test_saved_verdicts_are_shown_as_they_were_reached(tmp_path, page, call):
     (run,) = save(tmp_path, judged(effect=0.1))
     status, out, _ = call("report", run, "-o", page)
-    assert (status, out.splitlines()[0]) == (0, "No slowdown found in 4 benchmarks: 4 same within 10%")
+    assert (status, out.splitlines()[0]) == (0, "No slowdown found in 4 benchmarks; 4 same within 10%")
     for words in (
         "99.75% simultaneous intervals",
         "the simultaneous 99.75% interval excludes 1",

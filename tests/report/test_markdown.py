@@ -51,7 +51,7 @@ def suite(count, name="test_a.py::b[{}]"):
 def test_the_verdict_comes_first_then_what_moved_then_the_rest_folded():
     text = write(section(*suite(44)), title="GCN kernels")
     lines = text.splitlines()
-    assert lines[0] == "**1 of 44 benchmarks is slower**: 1 faster, 21 same, 21 undecided · GCN kernels"
+    assert lines[0] == "**1 of 44 benchmarks is slower**; 1 faster, 21 same, 21 undecided · GCN kernels"
     page = render(text)
     assert page.tags["details"] == 1
     top, folded = text.split("<details>")

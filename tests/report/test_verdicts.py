@@ -51,10 +51,10 @@ def test_our_own_fit_80_columns_with_a_saved_spec_or_without():
     text = shown(row(wide, OURS), missing, row(SLOWER))
     assert max(map(len, text.splitlines())) <= 80
     headings = [line for line in text.splitlines() if "hidden 256" in line or line == "test_a.py::"]
-    assert headings == [
+    assert headings == [  # what fails comes first
+        "test_a.py::",
         "cora · hidden 256 · float32 · int64 · cpu",
         "pubmed · hidden 256 · float32 · int64 · cpu",
-        "test_a.py::",
     ]
     assert "\nb " in text
     assert "2 benchmarks with few processes: their variance" in text

@@ -40,11 +40,11 @@ def test_of_what_is_slower_than_accepted_the_headline_says_by_how_much():
 def test_what_was_cut_short_is_said_beside_verdicts():
     short = tuple(BenchmarkView(name, name, error="OOM at 12 GiB") for name in ("c0", "c1"))
     known = view("same", "same")
-    text = "No slowdown found in 2 benchmarks: 2 same within 3.0%; 2 interrupted"
+    text = "No slowdown found in 2 benchmarks; 2 same within 3.0%; 2 interrupted"
     assert replace(known, benchmarks=(*known.benchmarks, *short)).headline == text
     assert replace(known, benchmarks=short).headline == "All 2 benchmarks are interrupted"
     gone = replace(known.benchmarks[0], row=row("b0", Judgement("incomparable", "vanished")), error="OOM")
-    text = "1 of 2 benchmarks is incomparable: 1 same within 3.0%"
+    text = "1 of 2 benchmarks is incomparable; 1 same within 3.0%"
     assert replace(known, benchmarks=(known.benchmarks[1], gone)).headline == text
 
 
@@ -72,24 +72,24 @@ def rows(*verdicts):
     ("verdicts", "text"),
     [
         ((), "No benchmark in the result"),
-        (("slower", "faster", "same"), "1 of 3 benchmarks is slower: 1 faster, 1 same"),
+        (("slower", "faster", "same"), "1 of 3 benchmarks is slower; 1 faster, 1 same"),
         (("slower",), "The one benchmark is slower"),
-        (("same", "faster"), "No slowdown found in 2 benchmarks: 1 faster, 1 same"),
-        (("accepted", "same"), "No slowdown beyond what is accepted in 2 benchmarks: 1 accepted, 1 same"),
-        (("same", "incomparable"), "1 of 2 benchmarks is incomparable: 1 same"),
+        (("same", "faster"), "No slowdown found in 2 benchmarks; 1 faster, 1 same"),
+        (("accepted", "same"), "No slowdown beyond what is accepted in 2 benchmarks; 1 accepted, 1 same"),
+        (("same", "incomparable"), "1 of 2 benchmarks is incomparable; 1 same"),
         (("undecided",) * 4, "All 4 benchmarks are undecided"),
         (
             ("undecided", "incomparable", "ignored"),
-            "1 of 3 benchmarks is undecided, 1 is incomparable: 1 ignored",
+            "1 of 3 benchmarks is undecided, 1 is incomparable; 1 ignored",
         ),
         (("undecided",), "The one benchmark is undecided"),
         (("same code",), "The one benchmark runs the same code"),
         (("same code", "same code"), "All 2 benchmarks run the same code"),
         (
             (*["undecided"] * 3, *["same code"] * 7),
-            "3 of 10 benchmarks are undecided: 7 run the same code",
+            "3 of 10 benchmarks are undecided; 7 run the same code",
         ),
-        (("same code", "same"), "No slowdown found in 2 benchmarks: 1 same, 1 runs the same code"),
+        (("same code", "same"), "No slowdown found in 2 benchmarks; 1 same, 1 runs the same code"),
     ],
 )
 def test_it_denies_a_slowdown_only_of_what_was_decided(verdicts, text):
@@ -105,7 +105,7 @@ def test_more_memory_comes_first_as_it_fails():
         "1 of 2 benchmarks is slower, 1 needs more memory"
     )
     excused = replace(second, memory=replace(MORE, excused="ignored: known"))
-    assert headline([excused]).whole == "No slowdown found in 1 benchmark: 1 same, 1 more memory (excused)"
+    assert headline([excused]).whole == "No slowdown found in 1 benchmark; 1 same, 1 more memory (excused)"
 
 
 def test_what_is_undecided_on_a_busy_machine_and_what_is_accepted_is_said():
@@ -168,4 +168,4 @@ def test_a_sentence_begins_with_what_fails_and_changes_are_counted():
         "; less memory: 2.0 MiB beside the inputs, 8.0 MiB in the base (0.25x)"
     )
     assert wording.memory_sentence(MemoryChange("more memory", 0, MIB)).endswith("0 B in the base")
-    assert wording.headline(CHANGED).whole == "1 of 4 benchmarks needs more memory: 4 same, 1 less memory"
+    assert wording.headline(CHANGED).whole == "1 of 4 benchmarks needs more memory; 4 same, 1 less memory"

@@ -79,7 +79,8 @@ def counting(found: Result) -> Note | None:
         return None
     how = replace(found.repeat, options=(*found.repeat.options, "--instructions"))
     commands = how.commands(names)
-    return Note(f"count the instructions of {units.count(commands.count, 'benchmark')}", commands.ab)
+    which = units.count(commands.count, "undecided benchmark")
+    return Note(f"count the instructions of {which}, to see whether they differ", commands.ab)
 
 
 def notes_of(row: Compared, shown: Iterable[Explained]) -> list[str]:

@@ -105,7 +105,7 @@ class _Comment:
 def _verdict(result: Result) -> str:
     """Return the summary line."""
     found = wording.headline(result.rows, busy=result.is_busy)
-    return f"**{found.said}**{f': {found.others}' if found.others else ''}"
+    return f"**{found.said}**{f'; {found.others}' if found.others else ''}"
 
 
 def _machine(result: Result) -> str:

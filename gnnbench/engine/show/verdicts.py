@@ -8,7 +8,7 @@ from ..ground import units
 from ..judge.comparison import Compared, Comparison
 from ..judge.schedule import Decision
 from ..judge.verdict import Judgement
-from .causes import Explained, counting, notes_of
+from .causes import Explained, counting, notes_of, ranked
 from .document import Column, Document, Shown, tables
 from .lines import Note
 from .names import brief, grouped, labels_of, short
@@ -33,7 +33,7 @@ def newly_decided(decisions: Mapping[str, Decision], printed: set[str]) -> list[
     printed.update(decided)
     same_code = divided(new.values())[1]
     lines = [
-        " ".join([one.judgement.verdict, *filter(None, standing(one)), name])
+        " ".join([f"{one.judgement.verdict} by time", *filter(None, standing(one)), name])
         for name, one in new.items()
         if not one.judgement.same_code
     ]
@@ -104,7 +104,7 @@ def document(
 ) -> Document:
     """Return the tables, notes and causes of a run or a part of it; not `verbose`: the first note only."""
     notes = result.first_notes() if result else ()
-    shown, _ = divided(found.rows)
+    shown = ranked(divided(found.rows)[0], causes)
     labels = labels_of(shown)
     noted = [row for row in found.rows if row.notes or row.fullname in labels]
     names = short(labels_of(noted))

@@ -53,12 +53,12 @@ class Headline:
     said: str
     """What the exit code tells too: `2 of 5 benchmarks are slower, 1 needs more memory`."""
     others: str
-    """The other verdicts, counted: `1 faster, 2 same`; empty: there are none."""
+    """The other verdicts, counted: `1 faster, 2 same`. Empty if there are none."""
 
     @property
     def whole(self) -> str:
         """Both, on one line."""
-        return f"{self.said}: {self.others}" if self.others else self.said
+        return f"{self.said}; {self.others}" if self.others else self.said
 
 
 def headline(rows: Sequence[Compared], effect: float | None = None, *, busy: bool = False) -> Headline:
@@ -197,7 +197,7 @@ def result(found: Comparison, seconds: float | None = None, *, busy: bool = Fals
     took = "" if seconds is None else f"; {units.seconds(seconds)}"
     lines = [f"{headline(found.rows, busy=busy).whole}{took}"]
     if any(row.is_worse for row in found.rows):
-        lines.append("if that is intended: see gnnbench accept --help")
+        lines.append("to accept an intended change: gnnbench accept --help")
     return "\n".join(lines)
 
 

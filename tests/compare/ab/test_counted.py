@@ -84,7 +84,7 @@ def test_both_sides_are_counted_until_one_dies(sides, tmp_path):
     assert {name: (one.base, one.head) for name, one in changes.items()} == {"more": (1000, 2000)}
     assert found.rows[0].notes == (*found.rows[0].work.notes(), "a note")
     note = counting(found)
-    assert note.text == "count the instructions of 5 benchmarks"
+    assert note.text == "count the instructions of 5 undecided benchmarks, to see whether they differ"
     assert note.command == (
         "gnnbench ab path:old path:new --effect 1% --instructions -- same 'not in head' once dies never"
     )

@@ -119,7 +119,7 @@ class Commit(VariantPart):
         home = self._folder(root)
         repository = self._repository(home)
         commit = repository.commit(self.ref)
-        name = commit[:10] if self.ref == commit else f"{one_line(str(self))[4:]} ({commit[:10]})"
+        name = commit[:10] if commit.startswith(self.ref) else f"{one_line(str(self))[4:]} ({commit[:10]})"
         roots: tuple[Path, ...] = ()
         with writing(preparation.cache):
             if preparation.build:

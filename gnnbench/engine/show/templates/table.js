@@ -97,7 +97,7 @@
     const apply = () => {
       const words = form.elements.words.value.toLowerCase().split(/\s+/).filter(Boolean);
       rows.matches = (row) => words.every((word) => texts.get(row).includes(word));
-      output.textContent = `${number(rows.show())} of ${number(rows.all.length)} match`;
+      output.textContent = `${number(rows.show())} of ${number(rows.all.length)} benchmarks`;
     };
     let waiting = 0;
     form.addEventListener("input", () => {
