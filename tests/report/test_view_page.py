@@ -22,7 +22,7 @@ FOCUSED = "document.activeElement.textContent"
 
 
 def matching(view, words):
-    view.page.locator("output", has_text=f"{words} match").wait_for()
+    view.page.locator("output", has_text=f"{words} benchmarks").wait_for()
 
 
 def header(view, name):

@@ -315,8 +315,9 @@ def _how(place: str, found: Closeness, errors: Sequence[Any] = (None,)) -> str:
         here, there = f"{here:.6g}", f"{there:.6g}"
     error = f"{place}{index} is {here} instead of {there}"
     if found.relative < _SMALL and found.share > _MANY and not math.isinf(found.error):
-        amount = f"by 2^{max(round(math.log2(found.error)), 1)}"
+        base, head = found.base, found.head
+        amount = f"relative error {abs(head - base) / max(abs(head), abs(base)):.1e}"
         if None in errors or max(errors) <= _CLEARLY * min(errors):
-            return f"differs {amount} units in the last place: {error}"
-        return f"{'less' if errors[_HEAD] > errors[_BASE] else 'more'} precise {amount}: {error}"
+            return f"{amount}: {error}"
+        return f"{'less' if errors[_HEAD] > errors[_BASE] else 'more'} precise, {amount}: {error}"
     return f"{error}; {100 * found.share:.3g}% of its numbers differ"

@@ -152,12 +152,12 @@ def _what_else(one: BenchmarkView) -> str:
 def _changed_columns(view: View) -> list[Column]:
     """Return the columns of the table of changed benchmarks."""
     level = units.level(view.result.thresholds.family_level) if view.result else ""
-    (interval,) = named("interval")
+    interval, memory = map(_of_row, named("interval", "memory"))
     return [
         Column("change", "shown", _change),
-        replace(_of_row(interval), title=f"{level} interval", aside=False),
+        replace(interval, title=f"{level} interval", aside=False),
         Column("time", "number", _times),
-        *map(_of_row, named("memory", "outputs")),
+        memory,
         Column("what else changed", "text", _what_else),
     ]
 

@@ -67,10 +67,12 @@ def _on(judgement: Judgement) -> Shown:
 
 
 def _results(row: Compared) -> Shown | None:
-    """Return how outputs agree. Returns None if they are equal, or were not compared, as a note says."""
+    """Return how outputs agree. Returns None if they are equal, or the verdict or a note says it."""
     found = row.results
-    is_plain = found is not None and not found.only_repeated and not found.reservation
-    if found is None or (is_plain and found.status in ("equal", "not compared")):
+    if found is None:
+        return None
+    is_plain = not found.only_repeated and not found.reservation
+    if is_plain and (found.fails or found.status in ("equal", "not compared")):
         return None
     style = ("slower" if found.fails else "ignored") if found.is_other else ""
     status = "partly compared" if found.reservation else found.status

@@ -14,7 +14,7 @@ INSPECTED = {"results": True, "time_all": False, "why_apart": ""}
 INI = "[pytest]\naddopts = -p pytest_benchmark.plugin\nmarkers =\n    whole_call\n    fixed_inputs\n"
 EXPECTED = {
     "lazy": ("differ", "output is a _Later in the head"),
-    "half_precision": ("differ", "differs by 2^14 units in the last place: output["),
+    "half_precision": ("differ", "relative error 6."),
     "right_for_these_values": ("differ", "output is right only for the values that the benchmark uses"),
     "in_place": ("differ", "the head changes argument 1, and the base does not"),
     "draws": ("not compared", "the base does not repeat itself"),
@@ -90,7 +90,7 @@ def test_results_that_do_not_fit_into_the_temporary_folder_accuse_nobody(tmp_pat
 def test_errors_from_a_reference_tell_which_side_is_less_precise(tmp_path, monkeypatch, base, head, side):
     codes = (f"{number}\n\nerror = {error}" for number, error in (("1.0", base), ("1.0000001", head)))
     found = inspected(tmp_path, monkeypatch, CHECKED, *codes)
-    assert found.reason.startswith(f"{side} precise by 2^29: output[")
+    assert found.reason.startswith(f"{side} precise, relative error 1.0e-07: output[")
 
 
 def test_kernels_that_cheat_are_named_and_honest_changes_are_not(found):
