@@ -1,7 +1,5 @@
 import json
 import re
-import struct
-from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -69,30 +67,6 @@ def test_saved_verdicts_are_shown_as_they_were_reached(tmp_path, page, call):
         assert words in page.read_text()
 
 
-def test_a_reason_in_a_file_is_text_that_shows(tmp_path, page, call):
-    hostile = f"\ud800 \u202ebad\x1b {'x' * 5000}"
-    file, found = compared(tmp_path, call)
-    wrong = {"verdict": "incomparable", "reason": hostile}
-    found["comparison"]["rows"][1]["judgement"] |= wrong
-    file.write_text(json.dumps(found))
-    assert call("report", file, "-o", page)[0] == 0
-    assert page.read_text().count("? ?bad? xxx") == 1
-    assert "x" * 2000 not in page.read_text()
-
-
-def test_what_is_no_file_of_a_page_is_said_in_one_line(tmp_path, call):
-    profile = tmp_path / "profile.json"
-    profile.write_text(json.dumps(contents.profile("pyg")))
-    for file, message in (
-        (profile, "neither a run file nor a result"),
-        (tmp_path / "none.json", "cannot be read (No such file or directory)"),
-    ):
-        status, out, err = call("report", file)
-        assert (status, out) == (2, "")
-        assert message in err
-        assert err.count("\n") == 1
-
-
 def test_what_cannot_be_written_or_drawn_is_said(tmp_path, page, call):
     empty, run = save(tmp_path, content(), judged())
     for place in (run / "page.html", "/proc/page.html"):
@@ -110,26 +84,6 @@ def test_what_cannot_be_written_or_drawn_is_said(tmp_path, page, call):
         status, _, err = call("report", run)
     assert (status, err.count("\n")) == (2, 1)
     assert "altair and vl_convert are not installed: pip install 'gnnbench[report]'" in err
-
-
-@pytest.mark.nightly
-def test_a_slide_is_svg_and_png_of_one_size(tmp_path, page, call):
-    (run,) = save(tmp_path, contents.judged())
-    slides = tmp_path / "slides"
-    status, out, _ = call("report", run, "-o", page, "--slides", slides)
-    assert status == 0
-    files = sorted(slides.iterdir())
-    assert [str(file) for file in files] == sorted(out.splitlines()[2:])
-    assert {file.stem for file in files} == {run.stem}
-    for file in files:
-        if file.suffix == ".png":
-            assert struct.unpack(">II", file.read_bytes()[16:24]) == (1920, 1080)
-        else:
-            root = ET.parse(file).getroot()
-            assert (root.get("width"), root.get("height")) == ("1280", "720")
-            assert svg.smallest(file) >= svg.LEGIBLE
-            assert "A CPU · threads 2 · Linux 6 · Python 3.11.7 · torch 2.13.0" in svg.text(file)
-            assert "op0 fwd pyg is 1.49x slower" in svg.text(file)
 
 
 @pytest.mark.parametrize("operations", [20, pytest.param(500, marks=pytest.mark.nightly)])
