@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from filelock import FileLock, Timeout
 
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.ground.files import (
@@ -58,6 +59,13 @@ def test_what_cannot_be_written_is_one_line(tmp_path):
     refused = pytest.raises(UsageError, match=r"the cache folder .* cannot be written .* GNNBENCH_CACHE")
     with refused, hold(tmp_path / "file" / "a.lock", tmp_path):
         pass
+
+
+def test_a_lock_keeps_others_out_until_it_is_given_back(tmp_path):
+    other = FileLock(tmp_path / "a.lock", timeout=0)
+    with hold(tmp_path / "a.lock", tmp_path), pytest.raises(Timeout):
+        other.acquire()
+    other.acquire()
 
 
 def test_what_cannot_be_written_is_refused_before_and_what_can_is_left_as_it_is(tmp_path):

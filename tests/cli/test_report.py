@@ -1,5 +1,7 @@
 import json
 import re
+import struct
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -84,6 +86,26 @@ def test_what_cannot_be_written_or_drawn_is_said(tmp_path, page, call):
         status, _, err = call("report", run)
     assert (status, err.count("\n")) == (2, 1)
     assert "altair and vl_convert are not installed: pip install 'gnnbench[report]'" in err
+
+
+@pytest.mark.nightly
+def test_a_slide_is_svg_and_png_of_one_size(tmp_path, page, call):
+    (run,) = save(tmp_path, contents.judged())
+    slides = tmp_path / "slides"
+    status, out, _ = call("report", run, "-o", page, "--slides", slides)
+    assert status == 0
+    files = sorted(slides.iterdir())
+    assert [str(file) for file in files] == sorted(out.splitlines()[2:])
+    assert {file.stem for file in files} == {run.stem}
+    for file in files:
+        if file.suffix == ".png":
+            assert struct.unpack(">II", file.read_bytes()[16:24]) == (1920, 1080)
+        else:
+            root = ET.parse(file).getroot()
+            assert (root.get("width"), root.get("height")) == ("1280", "720")
+            assert svg.smallest(file) >= svg.LEGIBLE
+            assert "A CPU · threads 2 · Linux 6 · Python 3.11.7 · torch 2.13.0" in svg.text(file)
+            assert "op0 fwd pyg is 1.49x slower" in svg.text(file)
 
 
 @pytest.mark.parametrize("operations", [20, pytest.param(500, marks=pytest.mark.nightly)])

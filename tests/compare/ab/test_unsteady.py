@@ -104,25 +104,27 @@ def test_where_nothing_is_left_nothing_is_compared(found, name):
     )
 
 
-def answered(number):
-    parts = {
-        "output['a']": ["float64", [2], number],
-        "output['b']": ["int64", [], number],
-        f"output['by'][<Node {number}>]": ["int64", [], "1"],
-        "output['by']['x']": ["int64", [], "1"],
-    }
-    inputs = {"argument 1": ["text", [], number], "argument 2": ["int64", [], number]}
+def answered(number, parts):
     call = {"parts": parts, "failure": ""}
+    inputs = {"argument 1": ["text", [], str(number)], "argument 2": ["int64", [], str(number)]}
     return {"answer": "returned", "inputs": inputs, "elements": 4, "calls": [call]}
 
 
 def test_what_only_rounding_changes_is_steady_and_names_are_left_out_where_they_differ():
+    numbers = {"output['a']": ["float64", [2], "1"], "output['b']": ["int64", [], "1"]}
+    names = {"output['by'][<Node 1>]": ["int64", [], "1"], "output['by']['x']": ["int64", [], "1"]}
+    base = answered(1, {**numbers, **names})
+    again = answered(
+        2,
+        {
+            "output['a']": ["float64", [2], "2"],
+            "output['b']": ["int64", [], "2"],
+            "output['by'][<Node 2>]": ["int64", [], "1"],
+            "output['by']['x']": ["int64", [], "1"],
+        },
+    )
     values = {"output['a']": (np.ones(2), np.ones(2) + 1e-16), "output['b']": (np.array(1), np.array(2))}
-
-    def fetch(side, wanted):
-        return [values[place][side] for _, place in wanted]
-
-    found = unsteady_places(answered("1"), answered("2"), fetch)
+    found = unsteady_places(base, again, lambda side, wanted: [values[place][side] for _, place in wanted])
     assert found.places == {"argument 1", "output['b']"}
     assert found.beginnings == ("output['by'][",)
     assert found.has("output['by'][<Node 3>]")
