@@ -12,7 +12,7 @@ from hypothesis import settings
 from gnnbench.engine.process.unchanged import known
 from gnnbench.engine.process.variants import child, command
 from gnnbench.engine.show import lines
-from tests.forked_children import ADDRESS, INSTEAD, address, look_up_once
+from tests.forks import ADDRESS, INSTEAD, address, look_up_once
 from tests.suite import BARE, WIDE
 
 HAS_TORCH = find_spec("torch") is not None

@@ -1,4 +1,4 @@
-"""Commands in a terminal of so many columns, as a user has one."""
+"""Commands in a terminal of 80 columns, as a user has one."""
 
 import fcntl
 import os
@@ -12,18 +12,15 @@ from pathlib import Path
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
-def run(
-    command: list[str], cwd: Path, environment: dict[str, str], columns: int = 80, typed: str = ""
-) -> subprocess.CompletedProcess[str]:
+def run(command: list[str], cwd: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
     """Run a command, and return all that it wrote, without colours and movements of the cursor."""
     own, its = pty.openpty()
-    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 80, 0, 0))
     own_width = {name: value for name, value in environment.items() if name != "COLUMNS"}
     process = subprocess.Popen(
         command, cwd=cwd, env={**own_width, "TERM": "xterm"}, stdin=its, stdout=its, stderr=its
     )
     os.close(its)
-    os.write(own, typed.encode())
     parts = []
     while True:
         try:

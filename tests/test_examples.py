@@ -4,8 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from gnnbench.engine.ground.packages import missing
-from gnnbench.suite.platforms import PLATFORMS
 from tests import forks
 from tests.suite import ROOT, SHORT, SMALL, environment, run_kernels
 
@@ -35,16 +33,3 @@ def test_two_processes_of_torchrun_train_as_one():
     result = run_kernels("examples/ddp", *SMALL, *SHORT)
     assert result.returncode == 0, result.stdout
     assert "1 benchmark checked against the reference, 1 timed" in result.stdout
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("variant", "count"), [("published", 3), ("profiled", 3), ("optimised", 8), ("compiled", 3)]
-)
-def test_each_variant_of_mh_aug_is_checked_and_timed(variant, count):
-    if missing(("dgl",)):
-        pytest.skip("counts DGL's benchmarks")
-    count += 2 * (variant == "optimised" and not missing(PLATFORMS["sparse"].packages))
-    result = run_kernels("examples/mhaug/test_mhaug.py", *SMALL, *SHORT, MHAUG_VARIANT=variant)
-    assert result.returncode == 0, result.stdout
-    assert f"{count} benchmarks checked against the reference, {count} timed" in result.stdout

@@ -65,10 +65,3 @@ def test_without_a_repository_or_git_nothing_is_known_and_why_is_said(repository
 )
 def test_what_git_says_first_is_the_reason(errors, reason):
     assert git.reason(errors) == reason
-
-
-def test_a_hook_s_variables_are_another_repository_s(repository, tmp_path, monkeypatch):
-    monkeypatch.setenv("GIT_DIR", str(tmp_path / "other"))
-    monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))
-    assert git.tracked(repository) == {"thing"}
-    assert not git.state(repository)[1]

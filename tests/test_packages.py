@@ -26,14 +26,6 @@ def test_a_folder_of_its_name_is_no_package(monkeypatch, tmp_path):
     assert packages.missing(("gnnbench_new",)) == "gnnbench_new is not installed: pip install gnnbench_new"
 
 
-def test_what_does_not_import_is_said_in_a_line(monkeypatch, tmp_path):
-    (tmp_path / "gnnbench_new.py").write_text("raise OSError('lib.so: no such file\\nat line 1')")
-    monkeypatch.syspath_prepend(tmp_path)
-    assert packages.unusable("gnnbench_new") == "gnnbench_new does not import: lib.so: no such file"
-    assert packages.unusable("gnnbench_none").startswith("gnnbench_none is not installed: ")
-    assert packages.unusable("json") is None
-
-
 def test_package_that_nobody_has():
     assert not packages.is_installed("gnnbench_no_such_package")
     assert packages.version("gnnbench_no_such_package") is None

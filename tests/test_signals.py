@@ -1,18 +1,14 @@
-"""The signals, and real commands and a real pytest that get them while their children run."""
+"""The signals, and a real command that gets one while its children run."""
 
 import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import psutil
 import pytest
 
 from gnnbench.engine.ground import signals
 from gnnbench.engine.store.baseline import FOLDER
-from tests.suite import environment
-from tests.variants.repositories import commit_all, is_alive
+from tests.cli.started import start
+from tests.variants.repositories import commit_all, is_alive, wait_for
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 PLUGINS = "-p no:cacheprovider -p pytest_benchmark.plugin -p gnnbench.engine.plugin"
@@ -70,47 +66,24 @@ def test_what_is_ignored_stays_ignored():
         signal.signal(signal.SIGHUP, kept)
 
 
-def end(folder: Path, number: int, *words: str) -> tuple[int, str]:
-    """Start a command, send it a signal when a child of it blocks, and return its status and output.
-
-    Nothing of it may be left.
-    """
-    temporary, cache = folder / "tmp", folder / "cache"
+def test_a_command_leaves_nothing(tmp_path):
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "test_a.py").write_text(f"{BLOCKED}\nblock()\n")
+    commit_all(tmp_path, "first")
+    temporary = tmp_path / "tmp"
     temporary.mkdir()
-    variables = environment(TMPDIR=str(temporary), GNNBENCH_CACHE=str(cache), PYTEST_ADDOPTS=PLUGINS)
-    variables["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    command = [str(Path(sys.executable).with_name("gnnbench")), *words]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    process = subprocess.Popen(command, cwd=folder, env=variables, **pipes)
-    deadline = time.monotonic() + 60
-    while not (folder / "started").exists() and process.poll() is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    variables = {"TMPDIR": str(temporary), "PYTEST_ADDOPTS": PLUGINS, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    process = start(tmp_path, "baseline", "record", "--", "test_a.py", **variables)
+    wait_for((tmp_path / "started").exists, 60)
     children = psutil.Process(process.pid).children(recursive=True)
-    process.send_signal(number)
-    output, _ = process.communicate(timeout=60)
-    assert len(children) >= 2, output
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert len(children) >= 2, errors
     remaining = [one for one in children if is_alive(one.pid)]
     for one in remaining:
         one.kill()
     assert not remaining
     assert not list(temporary.iterdir())
-    assert not list(cache.glob("worktrees/gnnbench-*"))
-    return process.returncode, output
-
-
-@pytest.mark.parametrize(
-    ("number", "command", "told"),
-    [
-        (signal.SIGINT, "baseline record -- test_a.py", "interrupted; nothing was saved"),
-        pytest.param(signal.SIGHUP, "ab git:HEAD . -- test_a.py", "interrupted", marks=pytest.mark.nightly),
-    ],
-)
-def test_a_command_leaves_nothing(tmp_path, number, command, told):
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    (tmp_path / "test_a.py").write_text(f"{BLOCKED}\nblock()\n")
-    commit_all(tmp_path, "first")
-    status, output = end(tmp_path, number, *command.split())
-    assert status == 128 + number, output
-    assert told in output
+    assert process.returncode == 128 + signal.SIGINT, errors
+    assert "interrupted; nothing was saved" in errors
     assert not list((tmp_path / FOLDER).rglob("*.*"))

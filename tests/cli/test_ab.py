@@ -14,7 +14,7 @@ from tests.cli.started import start, workers_of
 from tests.compare.ab.answers import answering, inspected, valgrind
 from tests.compare.ab.workers import write
 from tests.sampling import nightly
-from tests.suite import ROOT, gnnbench
+from tests.suite import gnnbench
 from tests.variants.repositories import commit_all, wait_for
 
 SUITE = """
@@ -138,33 +138,6 @@ def test_an_end_before_collection_leaves_no_row_and_prints_no_table(suite):
     assert (process.returncode, out) == (130, "")
     assert said.endswith("gnnbench: interrupted; nothing was saved\n")
     assert not (suite / "ab.json").exists()
-
-
-@pytest.mark.nightly
-def test_this_repository_across_a_change_of_the_protocol(tmp_path):
-    """Both sides load a gnnbench that is not the coordinator's, and the older one's worker is of no use."""
-    package = tmp_path / "gnnbench"
-    for name in ("gnnbench", "benchmarks"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    (package / "marker.py").write_text("SIDE = 'older'\n")
-    link = package / "engine/process/variants/pipe.py"
-    kept = link.read_text()
-    link.write_text(kept.replace("token.encode()", "another.protocol"))
-    commit_all(tmp_path, "older")
-    link.write_text(kept.replace("token.encode()", 'token.encode() + b"x"'))
-    (package / "marker.py").write_text("SIDE = 'newer'\n")
-    commit_all(tmp_path, "newer")
-    select = ("benchmarks/test_spmm.py", "--gnn-all", "-k", "spmm_sum-forward-torch")
-    more = ("--gnn-dataset=rmat:5", "--gnn-hidden=8", "--gnn-platform=torch", "--gnn-device=cpu")
-    options = ("--total-budget", "40", "--time-all", "--json", "ab.json")
-    words = ("git:HEAD~1", "git:HEAD", *options, "--", *select, *more)
-    result = ab(tmp_path, *words, PYTEST_DISABLE_PLUGIN_AUTOLOAD=None)
-    assert result.returncode in (0, 1, 3), result.stderr
-    found = json.loads((tmp_path / "ab.json").read_text())
-    assert rows(found)
-    assert all(one["pairs"] > 0 for one in rows(found).values()), "both sides were timed"
-    assert found["base"]["commits"] != found["head"]["commits"]
 
 
 def test_shards_are_timed_apart_and_merged_into_the_whole(suite):

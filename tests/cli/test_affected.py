@@ -19,7 +19,6 @@ from gnnbench.engine.show import affected as report
 from gnnbench.engine.show.console import Terminal
 from tests.compare.ab.answers import answering, done
 from tests.compare.ab.workers import write
-from tests.sampling import nightly
 from tests.suite import gnnbench
 from tests.variants.repositories import commit_all, git, without_settings
 
@@ -119,12 +118,9 @@ def test_commits_of_another_repository_are_compared(folder, tmp_path_factory):
     ("new", "code", "line"),
     [
         ("return x + 1\n", 1, "2 benchmarks failed: test_suite.py::test_thing[first]"),
-        nightly(
-            pytest.param("raise KeyError(x)\n", 1, "2 benchmarks failed: test_suite.py::test_thing[first]")
-        ),
         ("return x * 1\n", 0, "2 of 3 benchmarks run changed code"),
     ],
-    ids=["another output", "raises", "the same output"],
+    ids=["another output", "the same output"],
 )
 def test_as_a_required_check_it_fails_for_what_needs_no_clock(folder, new, code, line):
     (folder / "thing.py").write_text(THING.replace("return x\n", new, 1))

@@ -12,7 +12,6 @@ from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.plugin.rootdir import rootdir
 from gnnbench.engine.store.baseline import FOLDER, RecordStore
 from tests.run_files import suite
-from tests.sampling import nightly
 from tests.suite import ROOT, as_a_user, environment
 from tests.variants.repositories import commit_all, git
 
@@ -111,19 +110,6 @@ def test_a_record_without_a_commit_says_why(project, capsys, monkeypatch):
     assert [run.commit for run in record.read()] == [None, None]
 
 
-def test_processes_that_do_not_match_are_not_mixed(project, capsys):
-    """The first one writes a file that git does not follow, so the commit stays the same."""
-    suite = "def test_two(benchmark):\n    benchmark(sum, [2])\n"
-    hook = f"open('benchmarks/test_other.py', 'w').write({suite!r})"
-    (project / "conftest.py").write_text(f"def pytest_benchmark_update_json():\n    {hook}\n")
-    commit_all(project, "another file")
-    status, _, err = call(capsys, "record")
-    assert status == 2
-    reason = "benchmarks/test_other.py::test_two is missing in some processes"
-    assert err.endswith(f"gnnbench: nothing was recorded: {reason}\n")
-    assert not list((project / FOLDER).rglob("*.json"))
-
-
 def test_on_a_full_disk_nothing_is_recorded(project, capsys, monkeypatch):
     full = Path("/dev/full")  # a real ENOSPC
     monkeypatch.setattr(files, "write_whole", lambda _path, text: full.write_text(text))
@@ -204,17 +190,9 @@ def test_what_is_broken_is_named(store, capsys):
     )
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "filterwarnings = error",
-        nightly(pytest.param("addopts = -W error")),
-        nightly(pytest.param("filterwarnings = error::no.such.Warning")),
-    ],
-)
-def test_a_suite_s_warning_filters_end_no_command(tmp_path, line):
+def test_a_suite_s_warning_filters_end_no_command(tmp_path):
     """In a fresh interpreter: pytest warns that the modules of its plugin are imported already."""
-    (tmp_path / "pytest.ini").write_text(f"[pytest]\n{line}\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nfilterwarnings = error\n")
     command = [sys.executable, "-m", "gnnbench", "baseline", "show"]
     variables = environment(PYTHONPATH=str(ROOT))
     result = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False)

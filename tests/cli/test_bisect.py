@@ -2,20 +2,17 @@
 
 import json
 import shlex
-import signal
-import sys
 
 import pytest
 
 from gnnbench.engine.drive.bisect import bisection
 from gnnbench.engine.drive.bisect import line as lines
 from gnnbench.engine.ground.errors import UsageError
-from tests.cli.started import start
 from tests.compare.ab.workers import write
 from tests.compare.bisect.histories import ALONE, content, create, hash_of
 from tests.compare.bisect.results import commits, finding, result
 from tests.suite import gnnbench
-from tests.variants.repositories import commit_all, git, wait_for
+from tests.variants.repositories import commit_all, git
 
 LINE = commits(1)
 
@@ -24,12 +21,6 @@ def bisect(folder, *words, good="git:good", bad="git:main", **variables):
     rest = () if "--" in words else ("--", "test_suite.py")
     settings = {**ALONE, "GNNBENCH_CACHE": str(folder / ".cache"), **variables}
     return gnnbench("bisect", good, bad, "--json", "b.json", *words, *rest, cwd=folder, **settings)
-
-
-def saved(folder):
-    """Return the result, and the titles of the commits that each change may come from."""
-    whole = json.loads((folder / "b.json").read_text())
-    return whole, [[cause["title"] for cause in one["causes"]] for one in whole["findings"]]
 
 
 @pytest.fixture
@@ -109,48 +100,6 @@ def test_commits_of_another_repository(history, tmp_path_factory, monkeypatch):
     assert [shlex.split(one) for one in words] == [
         [f"git:{other}@{hash_of(other, number)}", "env:A=1"] for number in (1, 2)
     ]
-
-
-@pytest.mark.nightly
-def test_commits_are_built_once(history):
-    """The package is what a command makes of its source."""
-
-    def at(number):
-        return content(number, 1.2 if number >= 3 else 1.0) + ("syntax error\n" if number == 2 else "")
-
-    folder = history([""])
-    git(folder, "rm", "-q", "thing.py")
-    for number in range(5):
-        (folder / "thing.source").write_text(at(number))
-        commit_all(folder, f"built {number}")
-    command = f"{sys.executable} -m py_compile thing.source && cp thing.source thing.py"
-    result = bisect(folder, "--build", command, good="git:main~4", bad="git:main")
-    assert result.returncode == 1, result.stderr
-    whole, titles = saved(folder)
-    assert titles == [["built 2", "built 3"]]
-    assert "cannot be built" in next(iter(whole["unmeasured"].values()))
-    assert len(list((folder / ".cache" / "builds").glob("*/tree/thing.py"))) == 4
-
-
-def states_in(folder):
-    return list((folder / ".cache" / "bisect").glob("*.json"))
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(("end", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)], ids=["int", "kill"])
-def test_after_an_interruption_the_same_command_continues(history, end, status):
-    folder = history([content(number, 1.1 if number >= 2 else 1.0, rewritten=True) for number in range(3)])
-    variables = {**ALONE, "GNNBENCH_CACHE": str(folder / ".cache")}
-    process = start(folder, "bisect", "git:good", "git:main", "--", "test_suite.py", **variables)
-    wait_for(lambda: states_in(folder), 200)
-    process.send_signal(end)
-    output, _ = process.communicate(timeout=60)
-    assert process.returncode == status
-    assert ("interrupted; the same command continues" in output) == (end == signal.SIGINT)
-    result = bisect(folder)
-    assert "continuing after the comparison of the ends and " in result.stderr
-    assert saved(folder)[1] == [["change 2"]]
-    assert not states_in(folder)
 
 
 RESULTS = """

@@ -3,7 +3,6 @@ import pytest
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.show.github import PullRequest, marker
 from tests.cli import saved
-from tests.gfm import render
 from tests.gh import ME, TOKEN, GitHub
 
 
@@ -14,12 +13,6 @@ def github(tmp_path, monkeypatch):
     for name, value in {"GITHUB_REPOSITORY": "o/r", "GITHUB_TOKEN": TOKEN, "PATH": github.path}.items():
         monkeypatch.setenv(name, value)
     return github
-
-
-def test_a_hostile_name_is_text_in_a_file_too(tmp_path, call):
-    file = tmp_path / "comment.md"
-    assert call("comment", saved.ab(tmp_path), "-o", str(file)) == (0, "", "")
-    assert render(file.read_text()).rows[1][0] == "b[<b>|@x]"
 
 
 def test_a_comment_is_created_and_updated_and_a_refusal_is_exit_2(tmp_path, call, github, monkeypatch):

@@ -9,8 +9,6 @@ from tests import suite as projects
 from tests.report import contents
 from tests.run_files import plain, save, suite
 
-ESCAPE = "\x1b]0;x\x07\x1b[2J"
-
 
 @pytest.fixture
 def compare(call):
@@ -54,23 +52,6 @@ def test_where_too_few_pairs_leave_all_undecided_nothing_was_judged():
     assert exit_code(Comparison([few]), strict=False) == 3
     assert exit_code(Comparison([few, wide]), strict=False) == 0
     assert exit_code(Comparison([]), strict=False) == 3
-
-
-def test_what_a_file_says_does_not_control_the_terminal(tmp_path, base, compare):
-    whole = suite(10, cpu=f"{ESCAPE}CPU", libraries=[["torch", f"2{ESCAPE}"]])
-    whole["benchmarks"][0]["fullname"] += ESCAPE
-    folder = tmp_path / f"a{ESCAPE}"
-    folder.mkdir()
-    file = tmp_path / "compared.md"
-    status, out, err = compare(base, save(folder, whole), "-v", "--markdown", file)
-    assert status == 3
-    for text in (out, file.read_text()):
-        assert "CPU" in text
-        assert not {"\x1b", "\x07"} & {*text, *err}
-    status, out, err = compare(base, [folder])
-    (line,) = err.splitlines()
-    assert (status, out, line.isprintable()) == (2, "", True)
-    assert "(Is a directory)" in line
 
 
 def test_where_nothing_can_be_compared_the_status_is_3(call, tmp_path):

@@ -278,21 +278,6 @@ def test_a_suite_that_pytest_cannot_collect_is_exit_2_with_the_reason(tmp_path, 
     assert not (tmp_path / "gnnbench.toml").exists()
 
 
-def test_it_finds_the_same_from_each_folder_of_a_repository(tmp_path, in_process, monkeypatch):
-    (tmp_path / "src").mkdir()
-    git(tmp_path, "init", "-q")
-
-    def asked():
-        found = in_process("init")
-        assert (found.returncode, state(tmp_path)) == (2, {})
-        assert "nothing was written: nobody can answer here" in found.stderr
-        return found.stdout
-
-    at_the_top = asked()
-    monkeypatch.chdir(tmp_path / "src")
-    assert asked() == f"repository: {tmp_path}\n{at_the_top}"
-
-
 def test_benchmarks_that_settings_deselect_exist_and_the_commands_take_them(tmp_path, run):
     (tmp_path / "pytest.ini").write_text('[pytest]\nmarkers = perf\naddopts = -m "not perf"\n')
     (tmp_path / "test_sum.py").write_text(f"import pytest\npytestmark = pytest.mark.perf\n{SUITE}")

@@ -69,30 +69,6 @@ def test_saved_verdicts_are_shown_as_they_were_reached(tmp_path, page, call):
         assert words in page.read_text()
 
 
-def test_a_reason_in_a_file_is_text_that_shows(tmp_path, page, call):
-    hostile = f"\ud800 \u202ebad\x1b {'x' * 5000}"
-    file, found = compared(tmp_path, call)
-    wrong = {"verdict": "incomparable", "reason": hostile}
-    found["comparison"]["rows"][1]["judgement"] |= wrong
-    file.write_text(json.dumps(found))
-    assert call("report", file, "-o", page)[0] == 0
-    assert page.read_text().count("? ?bad? xxx") == 1
-    assert "x" * 2000 not in page.read_text()
-
-
-def test_what_is_no_file_of_a_page_is_said_in_one_line(tmp_path, call):
-    profile = tmp_path / "profile.json"
-    profile.write_text(json.dumps(contents.profile("pyg")))
-    for file, message in (
-        (profile, "neither a run file nor a result"),
-        (tmp_path / "none.json", "cannot be read (No such file or directory)"),
-    ):
-        status, out, err = call("report", file)
-        assert (status, out) == (2, "")
-        assert message in err
-        assert err.count("\n") == 1
-
-
 def test_what_cannot_be_written_or_drawn_is_said(tmp_path, page, call):
     empty, run = save(tmp_path, content(), judged())
     for place in (run / "page.html", "/proc/page.html"):

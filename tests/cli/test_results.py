@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.saved import rows
-from tests.suite import gnnbench, run_kernels
+from tests.suite import gnnbench
 from tests.variants.repositories import commit_all, git
 
 DATA = Path(__file__).parents[1] / "data/cheats"
@@ -66,17 +66,6 @@ def test_another_result_fails_until_it_is_accepted_with_a_reason(project):
     assert again.returncode in (0, 3), again.stdout
     assert row["verdict"] != "incomparable"
     assert row["results"]["excused"] == "accepted: it is enough"
-
-
-@pytest.mark.nightly
-def test_a_rule_that_ignores_times_excuses_no_other_result_in_the_gate(project):
-    (project / "gnnbench.toml").write_text('[[rules]]\nbenchmarks = "*lazy"\nignore = "known"\n')
-    words = (ID.format("lazy"), "--benchmark-compare=git:base", "--gnn-budget=5")
-    found = run_kernels(*words, "--benchmark-json=run.json", cwd=project, **CLOCK)
-    assert found.returncode == 1, found.stdout
-    assert f"FAILED {ID.format('lazy')} - a different output: " in found.stdout
-    (row,) = saved(project, "run.json").values()
-    assert row["reason"].startswith("a different output: output is a _Later in the head")
 
 
 @pytest.mark.nightly

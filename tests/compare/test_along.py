@@ -82,22 +82,6 @@ def test_another_way_of_measuring_is_noted(tmp_path):
     assert note.startswith("measured differently: ")
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"threads": 8}, "threads 2 vs 8"),
-        ({"libraries": [["torch", "2.14.0"]]}, "libraries.torch 2.13.0 vs 2.14.0"),
-        ({"commit": "b" * 40}, "commit "),
-    ],
-)
-def test_files_of_different_runs_are_refused(tmp_path, changes, message):
-    text = f"not a process of the run of .*run-0.json: they differ in {message}"
-    other = contents.family(2)
-    other["gnnbench"]["environment"] |= changes
-    with pytest.raises(UsageError, match=text):
-        compared(tmp_path, contents.family(1), other)
-
-
 def benchmarks(folder, *entries):
     (path,) = save(folder, content(*entries))
     return list(run_file.read(path).benchmarks.values())
@@ -182,17 +166,6 @@ def test_benchmarks_that_cannot_be_told_apart_are_left_out(tmp_path):
     twin = entries[1] | {"fullname": "other.py::test_twin"}
     paired = pair(benchmarks(tmp_path, *entries, twin), PLATFORM)
     assert ([one.value for one in paired.pairs], paired.ambiguous) == (["torch"], 2)
-
-
-def test_an_unknown_name_is_refused_with_those_that_are_known(tmp_path):
-    found = benchmarks(tmp_path, contents.ours("op_2_threads", "pyg", 1.0), contents.ours("op", "dgl", 1.0))
-    known = "dataset, device, direction, dtype, hidden, index_dtype, operation, platform, threads"
-    with pytest.raises(UsageError, match=f"^unknown field 'nope': known: {known}$"):
-        pair(found, Axis("nope"))
-    with pytest.raises(UsageError, match="unknown platform 'dlg': did you mean dgl"):
-        pair(found, Axis("platform", "dlg"))
-    with pytest.raises(UsageError, match="these benchmarks have no parameters"):
-        pair(benchmarks(tmp_path, entry("b")), Axis("nope"))
 
 
 def test_a_field_and_its_base_are_parsed():

@@ -100,6 +100,20 @@ def test_a_part_that_is_skipped_is_not_close_and_its_place_is_known():
     assert found.share == pytest.approx(1 / 12)
 
 
+MASK, IDS = np.triu(np.full((30, 20), 1e9), 1), np.eye(1, 20) * (1e6 + np.arange(30.0)[:, None])
+
+
+@pytest.mark.parametrize("large", [MASK, IDS], ids=["mask", "ids"])
+def test_a_wrong_row_beside_much_larger_numbers_is_not_close_and_rounding_is(large):
+    rng = np.random.default_rng(1)
+    numbers = rng.standard_normal((30, 20))
+    base = np.where(large, -large, numbers).astype("float32")
+    head = moved(base, rng)
+    assert compare(base, head, "float32", others=[(moved(base, rng), 1)], inputs=600).is_close
+    head[-2] = np.where(large[-2], head[-2], head[-2] * 1.01 + 0.1)
+    assert not compare(base, head, "float32", others=[(moved(base, rng), 1)], inputs=600).is_close
+
+
 @pytest.mark.parametrize(
     ("base", "head", "close"),
     [

@@ -12,7 +12,7 @@ from gnnbench.engine.drive.result import Result, Side
 from gnnbench.engine.drive.settle import settled
 from gnnbench.engine.ground.settings import parse
 from gnnbench.engine.judge.accepted import FILE, Accepted, Entry
-from gnnbench.engine.judge.comparison import Compared, Comparison
+from gnnbench.engine.judge.comparison import Agreement, Compared, Comparison
 from gnnbench.engine.judge.memory import MemoryChange
 from gnnbench.engine.judge.verdict import SAME_CODE, Judgement, Thresholds
 from gnnbench.engine.show import wording
@@ -158,6 +158,10 @@ def test_what_would_fail_is_ignored_and_says_by_which_rule_and_what_it_would_be(
     why = "waits for the new driver (rule 1 of gnnbench.toml); without the rule: "
     reason = f"{why}{before.verdict}, {before.reason}"
     assert found == replace(before, verdict="ignored", reason=reason)
+
+
+def test_a_rule_that_ignores_times_excuses_no_different_output():
+    assert ruled(replace(row(SLOWER), results=Agreement("differ", "by 2"))).rows[0].is_worse
 
 
 def test_what_never_fails_or_has_no_rule_keeps_its_verdict():

@@ -1,4 +1,3 @@
-import subprocess
 import sys
 from collections.abc import Collection, Hashable
 from dataclasses import replace
@@ -14,7 +13,6 @@ from gnnbench.engine.measure.counters import count
 from gnnbench.engine.measure.fingerprint.fingerprint import Watch
 from gnnbench.suite.operations import OPERATIONS
 from tests.profile.subjects import NODES, edge_index
-from tests.suite import ROOT, environment
 
 
 def called(case):
@@ -194,39 +192,6 @@ def test_recompilations_are_counted_whatever_was_compiled_before(inputs, graphs,
     assert [counted.counts["compilation"] for counted in found] == [expected] * 2
     more = map(str, changed(once.counts, found[0].counts, ()))
     assert ("+1 recompilations" in more) == (graphs == 2)
-
-
-@pytest.mark.nightly
-def test_counts_are_the_same_whatever_the_process_did_before():
-    """PyG replaces `torch.index_select` when it is imported, and torch.compile `Module.__init__` and more.
-
-    Neither is dynamo loaded without need, nor is anything written, as the profiler does by default.
-    """
-    code = """
-import sys
-import torch
-from gnnbench.engine.measure.counters import _from_cold, count
-_from_cold(lambda: torch.ones(3) + 1, "cpu")
-assert "torch._dynamo" not in sys.modules
-x, order = torch.ones(3), torch.tensor([2, 0])
-parameter = torch.nn.Parameter(x)
-parameter.grad = x
-optimizer = torch.optim.Adam([parameter])
-def run():
-    torch.nn.Linear(2, 2)
-    optimizer.step()
-    return torch.index_select(x, 0, order), torch.select(x, 0, 1)
-found = [count(run)]
-import torch_geometric
-found.append(count(run))
-torch.compile(lambda x: x + 1, backend="eager")(x)
-found.append(count(run))
-assert found == found[:1] * 3, [one.counts["python_calls"] for one in found]
-assert found[0].counts["python_calls"]["Python calls"] > 20
-"""
-    variables, command = environment(KINETO_LOG_LEVEL=None), [sys.executable, "-c", code]
-    done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_an_abstract_class_that_forgets_changes_no_count():

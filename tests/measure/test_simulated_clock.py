@@ -1,9 +1,6 @@
-import json
-
 import numpy as np
 import pytest
 
-from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.measure.clock import Call
 from gnnbench.engine.measure.simulated_clock import FakeMachine, Noise, Truth
 
@@ -42,17 +39,3 @@ def test_drift_is_shared_and_has_its_period():
     assert max(found) == pytest.approx(0.6, rel=0.01)
     assert min(found) == pytest.approx(0.4, rel=0.01)
     assert machine.drift(10) == pytest.approx(machine.drift(70))
-
-
-def test_a_file_is_read(tmp_path):
-    file = tmp_path / "truth.json"
-    benchmarks = {"test_a": 1e-3, "x.py::test_b": {"seconds": 2, "modes": [[1, 0.5], [2, 0.5]]}}
-    file.write_text(json.dumps({"benchmarks": benchmarks, "noise": {"drift": 0}}))
-    machine = FakeMachine.parse(f"7:{file}")
-    assert (machine.seed, machine.noise.drift) == (7, 0)
-    assert machine.truths["x.py::test_b"].modes == ((1, 0.5), (2, 0.5))
-    with pytest.raises(UsageError, match=r"no true time for x\.py::test_c"):
-        machine.clock("x.py::test_c")
-    for text in ("", "file", "x:file", "3:"):
-        with pytest.raises(UsageError, match="must be SEED:FILE"):
-            FakeMachine.parse(text)

@@ -59,15 +59,6 @@ def sampled(call_seconds, max_seconds=0.5, **effort):
     return result, calls, clock, measurement
 
 
-def test_each_round_is_one_call_and_the_last_result_is_returned():
-    result, calls, clock, measurement = sampled(2.0)
-    assert set(calls) == {"given"}
-    assert result == len(calls) == 4  # one before the three that are timed
-    assert measurement.blocks_ns == [[2e9]] * 3
-    assert (measurement.stopped_by, measurement.iterations) == ("time", 1)
-    assert {block[1:3] for block in clock.blocks} == {(1, 1)}
-
-
 def test_short_calls_are_timed_until_the_interval_is_narrow_or_the_time_is_over():
     assert sampled(1e-3, max_seconds=9.0)[-1].stopped_by == "precision"
     found = sampled(0.1, max_seconds=0.95)[-1]

@@ -169,18 +169,6 @@ def test_strict_fails_what_is_undecided_or_gone_and_the_command_line_sets_the_ef
     assert gone in result.text
 
 
-@pytest.mark.nightly
-def test_what_looks_slower_once_is_timed_again_before_it_fails(project):
-    again = "any('--gnn-message' in word for word in sys.argv)"
-    with project.folder.joinpath("library.py").open("a") as library:
-        library.write(f"\nimport sys\nSECONDS = 1e-3 if {again} else 1.5e-3\n")
-    times = {**dict.fromkeys(NAMES, 1e-3), "test_sorted": "library:SECONDS"}
-    result, verdicts = project.run("--gnn-confirm=1", truth=records.machine(project.folder, **times))
-    assert "timing again, new process 1 of 1" in result.stdout
-    assert result.returncode == 0, result.stdout
-    assert verdicts["test_sorted"] == "undecided"
-
-
 @pytest.mark.parametrize("name", [f"test_suite.py::{NAMES[0]}", "test_suite.py::test_new"])
 def test_where_a_record_has_tests_of_which_none_is_judged_the_session_fails_and_says_what_to_type(
     recorded, pytester, name

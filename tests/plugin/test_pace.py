@@ -49,7 +49,6 @@ def session(tmp_path):
         ({"pyproject.toml": "[tool.gnnbench]\n"}, ()),
         ({"baselines/timings": ""}, ()),
         ({}, ["--gnn-layouts=sample"]),
-        ({}, ["--gnn-strict"]),
         ({}, ["--benchmark-compare"]),
         (SETTINGS, ["--benchmark-disable", "--benchmark-enable"]),
     ],

@@ -2,7 +2,6 @@ import json
 import re
 import subprocess
 import sys
-from importlib.util import find_spec
 
 import pytest
 
@@ -22,7 +21,6 @@ ON_ONE_GRAPH = [
     for name, row in OPERATIONS.items()
     if not row.relational and not row.batched and name not in NOT_HERE
 ]
-OTHERS = [name for name, row in OPERATIONS.items() if row.relational or row.batched]
 LOADERS = [name for name in OPERATIONS if "_loader_" in name]
 SOME = ["epoch_backward", "metis_partition", "neighbor_loader_0_workers", "spmm_sum"]
 IN_PLACE = {
@@ -116,24 +114,6 @@ def _shows_header_progress_and_table(out, count):
     assert re.search(r"^spmm_sum +fwd +pyg +[\d.]+ [mµn]?s +", out, re.MULTILINE)
 
 
-@pytest.mark.nightly
-def test_operations_with_relations_or_on_batches_run_on_such_graphs_only(tmp_path):
-    saved = tmp_path / "run.json"
-    graphs = ("--gnn-dataset", "rmat:5,aifb:synthetic@0.05,molecules:4", "--gnn-hidden", "8")
-    chosen = ("--gnn-all", "-k", " or ".join(f"{name}-" for name in OTHERS))
-    result = run_kernels("benchmarks", *graphs, *chosen, *SHORT, "-rs", f"--benchmark-json={saved}")
-    assert result.returncode == 0, result.stdout
-    ours = measured(saved)
-    for one in ours:
-        relational = OPERATIONS[one["spec"]["operation"]].relational
-        assert one["spec"]["dataset"] == ("aifb:synthetic@0.05" if relational else "molecules:4")
-        assert one["measurement"]["not_copied"] == []
-        assert one["measurement"]["whole_call"] or one["counters"]["unsteady"] == []
-    assert {(one["spec"]["operation"], one["spec"]["platform"]) for one in ours} == cells(OTHERS)
-    assert "rmat:5 has one relation: use --gnn-dataset aifb" in unfolded(result.stdout)
-    assert "rmat:5 is one graph, not many: use --gnn-dataset molecules:10" in unfolded(result.stdout)
-
-
 def test_collecting_is_light_and_core_is_a_few_dozen():
     script = (
         "import sys, pytest\n"
@@ -176,14 +156,6 @@ def test_wrong_usage_is_one_line(pytester, monkeypatch, arguments, message):
     pytester.makefile("", file="")
     with pytest.raises(pytest.UsageError, match=f"^gnnbench: .*{re.escape(message)}"):
         pytester.parseconfigure(*arguments)
-
-
-def test_a_platform_that_is_not_installed_is_a_skip_with_the_command(pytester, monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "dgl" else find_spec(name))
-    pytester.makepyfile("import pytest\n@pytest.mark.operations('spmm_sum')\ndef test(case):\n    pass\n")
-    result = pytester.runpytest_inprocess("-rs", "--gnn-device=cpu", "--gnn-platform=dgl", *SMALL)
-    result.assert_outcomes(skipped=1)
-    assert "dgl is not installed: pip install 'gnnbench[dgl]'" in unfolded(result.stdout.str())
 
 
 def test_the_readme_s_kernel_runs_and_is_short(tmp_path):

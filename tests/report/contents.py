@@ -1,9 +1,6 @@
 """Contents of files that a report is made of, made without running anything."""
 
-from dataclasses import replace
-
-from gnnbench.engine.ground import codec
-from tests.run_files import ENVIRONMENT, content, entry
+from tests.run_files import content, entry
 
 PLATFORMS = ("pyg", "sparse", "torch", "dgl")
 COUNTERS = {
@@ -57,42 +54,6 @@ def family(seed=0, *, operations=3, blocks=40, factor=1.0):
             time = (number + 1) * (1 + 0.3 * place) * slow
             entries.append(ours(f"op{number}", platform, time, seed=seed, blocks=blocks, counters=counters))
     return content(*entries)
-
-
-def profile(platform, *, scale=1.0, **environment):
-    def row(path, total, own):
-        times = [int(1e6 * scale * total)] * 3, [int(1e6 * scale * own)] * 3
-        return {
-            "path": path,
-            "calls": [1] * 3,
-            "cold_ns": times[0][0],
-            "total_ns": times[0],
-            "self_ns": times[1],
-        }
-
-    phases = [row(["epoch"], 10, 1), row(["epoch", "forward"], 4, 4), row(["epoch", "backward"], 5, 5)]
-    layers = [
-        row(["epoch"], 10, 1),
-        row(["epoch", "forward"], 4, 1),
-        row(["epoch", "forward", "x·W"], 3, 3),
-        row(["epoch", "backward"], 5, 5),
-    ]
-    counts = "ranges operators library_calls host_reads mask_reads sorts copies"
-    spec = spec_of("epoch", platform, direction="train")
-    return {
-        "version": 1,
-        "id": "-".join(map(str, spec.values())),
-        "spec": spec,
-        "environment": codec.encode(replace(ENVIRONMENT, **environment)),
-        "repeats": 3,
-        "sections": {
-            "phases": {"rows": phases, "nvtx": False},
-            "layers": {"rows": layers, "nvtx": False},
-            "counts": {name: [] for name in counts.split()},
-        },
-        "unavailable": {},
-        "findings": [],
-    }
 
 
 REPEAT = {

@@ -2,7 +2,6 @@ import sys
 
 import pytest
 
-from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.show.console import Terminal
 from gnnbench.suite import listing
 from gnnbench.suite.operations import OPERATIONS
@@ -29,13 +28,6 @@ def test_an_operation_s_calls_limits_and_reasons_are_whole():
             assert all(limit.reason in text for limit in call.limits)
         assert all(reason in text for reason in operation.absent.values())
         assert all(direction in text for direction in operation.directions)
-
-
-def test_an_operation_is_found_by_the_beginning_of_its_name():
-    several = [line.split()[0] for line in listing.operation("gather") if not line.startswith(" ")]
-    assert several == ["gather_scatter_sum"]
-    with pytest.raises(UsageError, match="unknown operation 'gahter_scatter_sum': did you mean gather_sca"):
-        next(listing.operation("gahter_scatter_sum"))
 
 
 def test_says_where_a_data_set_is(render, tmp_path):

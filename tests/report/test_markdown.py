@@ -83,33 +83,6 @@ def with_causes(*rows, **changes):
     return section(*rows, repeat=Repeat("git:main", ".", ("git:main", "git:HEAD")), **changes)
 
 
-def test_what_slower_benchmarks_share_is_one_entry_with_its_commands():
-    rows = (
-        changed("test_a.py::a", "scale_all"),
-        changed("test_a.py::b", "other", ratio=1.5),
-        changed(
-            "test_a.py::c", "scale_all", "more", ratio=1.4, notes=("share of slow memory layouts changed",)
-        ),
-    )
-    text = write(with_causes(*rows, Compared("test_a.py::d", SAME, 1e-3)))
-    top = text.partition("<details>")[0]
-    selection = "-- test_a.py::c test_a.py::a"
-    assert [line for line in top.splitlines() if line.lstrip().startswith("- ")] == [
-        "- 2 slower with a change in `scale_all`: `c`, `a`",
-        f"  - repeat: `gnnbench ab git:main . {selection}`",
-        f"  - find the commit: `gnnbench bisect git:main git:HEAD {selection}`",
-        "- 1 slower with a change in `other`: `b`",
-        "  - repeat: `gnnbench ab git:main . -- test_a.py::b`",
-        "  - find the commit: `gnnbench bisect git:main git:HEAD -- test_a.py::b`",
-        "- `c`: code: more, `scale_all`; share of slow memory layouts changed",
-    ]
-    page = render(top)
-    assert [row[0] for row in page.rows[1:]] == ["c", "a", "b", "d"], "the rows of a cause stand together"
-    assert (page.tags["ul"], page.tags["li"]) == (3, 7)
-    assert f"gnnbench ab git:main . {selection}" in page.codes
-    assert "`a`" not in text.partition("</summary>")[2]
-
-
 def test_causes_give_way_where_a_command_or_a_comment_would_be_too_long():
     rows = [changed(f"test_a.py::{number}{'x' * 600}", "scale") for number in range(5)]
     assert "gnnbench ab" not in write(with_causes(*rows))

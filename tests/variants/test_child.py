@@ -11,7 +11,6 @@ import pytest
 
 from gnnbench.engine.process.variants.child import DiedError
 from tests.compare.ab.workers import clean, is_gone, of_group, process, write
-from tests.sampling import nightly
 from tests.suite import ROOT
 
 SUITE = """
@@ -34,10 +33,6 @@ def test_crashes(benchmark):
     benchmark(os.kill, os.getpid(), signal.SIGSEGV)
 
 def test_hangs(benchmark):
-    benchmark(time.sleep, 1000)
-
-def test_hangs_whatever_is_asked(benchmark):
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     benchmark(time.sleep, 1000)
 
 def test_leaves_processes(benchmark):
@@ -148,12 +143,11 @@ def test_a_side_that_dies(folder, name, expected):
     assert is_gone(worker.pid)
 
 
-@pytest.mark.parametrize("name", ["test_hangs", nightly(pytest.param("test_hangs_whatever_is_asked"))])
-def test_a_side_that_hangs(folder, name, monkeypatch):
+def test_a_side_that_hangs(folder, monkeypatch):
     monkeypatch.setattr("gnnbench.engine.process.variants.command.END_SECONDS", 0.5)
     with process(folder) as worker:
         worker.answer(30)
-        worker.ask({"command": "run", "name": f"test_suite.py::{name}", "seed": 1}, 30)
+        worker.ask({"command": "run", "name": "test_suite.py::test_hangs", "seed": 1}, 30)
         with pytest.raises(DiedError, match=r"^did not answer for 0.2 s while timing$"):
             worker.ask({"command": "block", "rounds": 1, "iterations": 1}, 0.2)
         worker.stop()

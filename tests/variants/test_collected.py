@@ -1,4 +1,4 @@
-"""What a session collects, and how a test ended; tests/compare/ab/test_worker.py does it on real tests."""
+"""Which rules match nothing, and how a test ended; tests/compare/ab/test_worker.py has real tests."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -7,8 +7,7 @@ import pytest
 
 from gnnbench.engine.ground.settings import parse
 from gnnbench.engine.process.variants import outcome
-from gnnbench.engine.process.variants.collected import foreign_fixture, unmatched
-from gnnbench.engine.process.variants.excluded import only_marked
+from gnnbench.engine.process.variants.collected import unmatched
 
 ID = "benchmarks/test_spmm.py::test_spmm[spmm_sum-cora-256-cpu]"
 PATTERNS = ("*spmm*", "*no*", "benchmarks/test_no*")
@@ -25,49 +24,6 @@ def test_rules_that_match_nothing_are_named_but_those_about_other_folders():
     assert numbers(".") == numbers("benchmarks") == numbers("other", "benchmarks") == [2, 3]
     assert numbers("benchmarks/small") == numbers("other") == [2]
     assert numbers() == []
-
-
-SUITE = """
-import pytest
-
-@pytest.fixture
-def other(benchmark):
-    return benchmark
-
-@pytest.mark.benchmark
-def test_marked(): ...
-
-@pytest.mark.codspeed_benchmark
-def test_marked_otherwise(): ...
-
-@pytest.mark.benchmark(group="a")
-def test_both(other): ...
-
-def test_neither(): ...
-
-class TestBuiltOn:
-    @pytest.fixture
-    def benchmark(self, benchmark):
-        return benchmark
-
-    def test_it(self, benchmark): ...
-
-class TestForeign:
-    @pytest.fixture
-    def benchmark(self):
-        return lambda function: function()
-
-    def test_it(self, benchmark): ...
-"""
-
-
-def test_tests_that_another_plugin_would_time_are_counted_or_named(pytester):
-    items, _ = pytester.inline_genitems(pytester.makepyfile(suite=SUITE), "-p", "no:gnnbench")
-    (line,) = only_marked(items)
-    assert line == "marked as benchmarks, but without the fixture `benchmark`, and so not timed: 2 tests"
-    assert only_marked(items[2:]) == []
-    whose = {item.nodeid.partition("::")[2]: text for item in items if (text := foreign_fixture(item))}
-    assert whose == {"TestForeign::test_it": "its fixture `benchmark` is that of suite.py"}
 
 
 def report(text, state="failed", **more):

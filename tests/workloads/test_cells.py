@@ -78,28 +78,14 @@ def spec(cell, dataset):
     return Spec(*words, dataset, 8, "cpu")
 
 
-def default(*names, first=("cora",), narrowed=True, platforms=("torch",), **chosen):
+def default(*names, narrowed=True):
     """Return operation, direction and graph of the default benchmarks."""
     return [
         (cell.operation, cell.direction, graph)
         for graph in ("cora", "pubmed")
-        for cell in cells(*names, platforms=platforms, **chosen)
-        if selection.is_default(spec(cell, graph), first, narrowed=narrowed)
+        for cell in cells(*names, platforms=("torch",))
+        if selection.is_default(spec(cell, graph), ["cora"], narrowed=narrowed)
     ]
-
-
-def test_default_are_the_last_directions_on_the_first_graph_and_what_is_core_on_all(monkeypatch):
-    assert default("spmm_sum") == [("spmm_sum", "forward_backward", graph) for graph in ("cora", "pubmed")]
-    assert default("spmm_mean") == [("spmm_mean", "forward_backward", "cora")]
-    assert default("epoch_forward") == [("epoch_forward", "forward", "cora")]
-    assert [graph for *_, graph in default("spmm_mean", first=("cora", "pubmed"))] == ["cora", "pubmed"]
-    # A direction that a platform cannot run is not the last; one that is absent is skipped, with its reason.
-    limited = default("spmm_max", dtypes=("float32", "bfloat16"))
-    assert limited == [("spmm_max", "forward", "cora"), ("spmm_max", "forward_backward", "cora")]
-    assert default("spmm_max", platforms=("dgl",)) == [("spmm_max", "forward_backward", "cora")]
-    for name in ("spmm_sum", "spmm_mean"):
-        monkeypatch.setitem(OPERATIONS, name, replace(OPERATIONS[name], default=False))
-        assert default(name) == []
 
 
 def test_a_run_that_names_nothing_has_what_is_core_and_one_operation_of_each_other_group():

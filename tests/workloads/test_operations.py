@@ -11,13 +11,10 @@ import torch
 from gnnbench.engine.ground.packages import missing
 from gnnbench.engine.ground.parts import tensors
 from gnnbench.engine.measure.copies import Copies
-from gnnbench.engine.profile import counts, findings
-from gnnbench.suite import limits, view
-from gnnbench.suite.operation import Call, Operation
+from gnnbench.suite import view
 from gnnbench.suite.operations import OPERATIONS, by_name
 from gnnbench.suite.platforms import PLATFORMS
-from gnnbench.suite.spec import DIRECTIONS, FLOATS, TRAIN
-from tests.profile.subjects import subject_of
+from gnnbench.suite.spec import DIRECTIONS, TRAIN
 from tests.sampling import nightly
 from tests.workloads.cells import ALL_CELLS, BENCHMARKS, CELLS, USUAL, Names, check, limit, measured
 
@@ -177,45 +174,6 @@ def test_cell_does_its_work_in_other_types_or_is_refused(
         measured(case, lambda workload: ask_little(workload.timed()))
 
 
-FINDINGS = [
-    ("spmm_sum", "pyg dgl", ""),
-    # What this benchmark is there to show.
-    ("group_argsort", "pyg", "sorts"),
-    # Their subject is the normalisation: nobody is told to cache it.
-    ("add_remaining_self_loops gcn_norm", "pyg sparse", "host-reads"),
-    ("conv epoch", "sparse", "normalisation host-reads"),
-    # Sizes of results, and of what was drawn, are read.
-    ("gat_conv", "pyg", "host-reads"),
-    ("coalesce", "torch", "sorts host-reads"),
-    ("sample_neighbors", "dgl", "sorts host-reads"),
-]
-"""Operations, platforms, and what is found of them in each direction."""
-
-
-@pytest.mark.parametrize(
-    ("operation", "platform", "rules"),
-    [
-        (operation, platform, rules)
-        for operations, platforms, rules in FINDINGS
-        for operation in operations.split()
-        for platform in platforms.split()
-    ],
-)
-def test_a_profile_of_a_cell_finds_what_is_known_of_it(make_case, operation, platform, rules):
-    found = []
-
-    def profiled(workload):
-        timed = workload.timed()
-        subject = subject_of(lambda: timed.run(*timed.inputs), "cpu", 1)
-        timed.run(*timed.inputs)  # which fills caches
-        taken = counts.counts(subject)
-        found.append({finding.rule for finding in findings.find({"counts": taken})})
-
-    for direction in OPERATIONS[operation].directions:
-        measured(make_case(operation, platform, direction, hidden=WIDTH), profiled)
-    assert found == [set(rules.split())] * len(found)
-
-
 def test_rows_say_something_of_every_platform():
     for name, operation in OPERATIONS.items():
         assert name == operation.name
@@ -224,27 +182,6 @@ def test_rows_say_something_of_every_platform():
         assert all((*(call.text for call in operation.calls.values()), *operation.absent.values())), name
         assert set() < set(operation.directions) <= set(DIRECTIONS), name
         assert callable(operation.reference), name
-
-
-def test_reductions_that_only_the_cpu_has():
-    for operation, platform in (("spmm_mean", "torch"), ("spmm_max", "torch"), ("spmm_max", "pyg")):
-        assert limit(operation, platform, "forward") is None
-        found = OPERATIONS[operation].limit(platform, "forward", *USUAL, "cuda")
-        assert found.reason.endswith("on the CPU only")
-
-
-def test_half_precision_and_autocast_have_limits_of_their_own():
-    half = [limit("spmm_sum", "pyg", "forward", dtype) for dtype in ("bfloat16", "float16")]
-    assert half == [limits.CSR_PRODUCT] * 2
-    for operation, direction in (("spmm_sum", "forward"), ("epoch_backward", "backward")):
-        assert limit(operation, "pyg", direction, "autocast") is limits.NO_PRODUCT
-    assert limit("epoch", "pyg", TRAIN, "float16") is limits.HALF_TRAINING
-    for operation in ("conv", "gat_conv", "epoch_forward"):
-        assert limit(operation, "pyg", "forward", "autocast") is None
-    own = Operation("own", {"torch": Call("own")}, directions=DIRECTIONS)
-    for direction in DIRECTIONS:
-        for dtype in FLOATS:
-            assert own.limit("torch", direction, dtype, "int64", "cpu") is None, "whatever a suite's own does"
 
 
 def test_a_limit_may_hold_only_where_a_node_has_many_neighbours(make_case, small_graph):

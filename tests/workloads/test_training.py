@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from gnnbench.suite import network, platforms, training
+from gnnbench.suite import network
 from gnnbench.suite.operations import OPERATIONS, gat_conv, layers
 from tests.workloads.cells import check, workload_of
 
@@ -58,16 +58,6 @@ def test_an_epoch_begins_with_the_initial_weights_and_is_right(make_case, any_la
     for matrix, (weight, _) in zip(matrices, initial_weights(graph, 8), strict=True):
         assert torch.equal(matrix if platform in ("torch", "dgl") else matrix.t(), weight)
     check(case)
-
-
-def test_only_training_nodes_and_their_labels_count(make_case, any_labels):
-    case = make_case("epoch", "torch", graph=any_labels)
-    t = training.prepare(case, platforms.load("torch"))
-    assert torch.equal(t.train, any_labels.train_mask.nonzero().squeeze(1))
-    assert t.y.dtype == (torch.int64 if any_labels.y.dim() == 1 else torch.bool)
-    logits = torch.randn(60, 4, requires_grad=True)
-    training.loss(logits, t.train, t.y).backward()
-    assert torch.equal(logits.grad.any(dim=1), any_labels.train_mask)
 
 
 def test_gat_has_the_published_widths():

@@ -8,10 +8,12 @@ import torch
 from mhaug import chain, compiled, optimised, workloads
 from mhaug.settings import Settings
 
+from gnnbench.engine.ground.packages import missing
 from gnnbench.engine.measure.counters import count
 from gnnbench.suite.operations.mh_aggregate import Edges
-from gnnbench.suite.platforms import why_not_on
+from gnnbench.suite.platforms import PLATFORMS, why_not_on
 from tests.sampling import nightly
+from tests.suite import SHORT, SMALL, run_kernels
 
 READS = {
     ("published", "torch"): 2,
@@ -39,6 +41,19 @@ def test_the_example_is_accepted_and_the_host_reads_nothing_but_the_decision(mak
     assert found.unsteady == ()
     expected = {"graphs": 1, "recompilations": 0} if variant == "compiled" else {}
     assert found.counts["compilation"] == expected, "the step is one graph, and stays compiled"
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("variant", "timed"), [("published", 3), ("profiled", 3), ("optimised", 8), ("compiled", 3)]
+)
+def test_each_variant_of_mh_aug_is_checked_and_timed(variant, timed):
+    if missing(("dgl",)):
+        pytest.skip("counts DGL's benchmarks")
+    timed += 2 * (variant == "optimised" and not missing(PLATFORMS["sparse"].packages))
+    result = run_kernels("examples/mhaug/test_mhaug.py", *SMALL, *SHORT, MHAUG_VARIANT=variant)
+    assert result.returncode == 0, result.stdout
+    assert f"{timed} benchmarks checked against the reference, {timed} timed" in result.stdout
 
 
 @pytest.mark.usefixtures("without_back_end")

@@ -89,15 +89,10 @@ def valgrind(patch: pytest.MonkeyPatch, folder: Path) -> None:
 def answering(patch: pytest.MonkeyPatch, folder: Path, names: list[str], **sides: dict[str, Any]) -> None:
     """Let each side that is started be a process that answers so, on a simulated machine.
 
-    Args:
-        patch: takes it back.
-        folder: for what this writes.
-        names: the ids of the tests that each side collects.
-        sides: by `base` and `head`, or by the text of a file `SIDE` in its first tree, the answers that are
-            not the usual ones: by command, or by command and test, as in `run test_a.py::test_b`. A list has
-            them one after the other, the last for all further ones; with a text, the process ends. The first
-            is `collected`. `loaded` is what the side imports from its trees, `seconds` how long a command
-            takes.
+    `names` are the ids of the tests that each side collects. `sides` has, by `base` and `head` or by the text
+    of a file `SIDE` in the side's first tree, the answers that are not the usual ones: by command, or by
+    command and test, as in `run test_a.py::test_b`. Of a list the last one is for all further ones; at a text
+    the process ends. `loaded` is what the side imports from its trees, `seconds` how long a command takes.
     """
     nothing: dict[str, Any] = {
         "left_out": [],

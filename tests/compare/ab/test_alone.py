@@ -7,7 +7,6 @@ import pytest
 from gnnbench.engine.drive import affected, coordinator
 from gnnbench.engine.drive.settle import settled
 from tests.compare.ab.workers import Watcher, plan, prepared, write
-from tests.sampling import nightly
 
 PACKAGE = """
 def work():
@@ -91,11 +90,10 @@ def test_a_head_is_accused_only_if_it_fails_alone_and_the_base_does_not(given, m
     assert steps[0].startswith("running ")
 
 
-@pytest.mark.parametrize("late", ["base", nightly(pytest.param("head"))])
-def test_so_it_is_where_nothing_is_timed(given, monkeypatch, late):
-    monkeypatch.setenv("LATE", late)
+def test_so_it_is_where_nothing_is_timed(given, monkeypatch):
+    monkeypatch.setenv("LATE", "base")
     found = affected.run(*given)
     unknown = {name.partition("::test_")[2]: one.unknown for name, one in found.named("unknown").items()}
-    assert unknown["port"].startswith(f"{ONE_PLACE}: {TAKEN}".format(late))
+    assert unknown["port"].startswith(f"{ONE_PLACE}: {TAKEN}".format("base"))
     assert unknown["broken"].startswith(BROKEN)
     assert [name.partition("::test_")[2] for name in found.named("changed")] == ["plain"]

@@ -7,7 +7,6 @@ import pytest
 from gnnbench.engine.drive.inspecting import counted
 from gnnbench.engine.drive.repeat import Repeat
 from gnnbench.engine.drive.result import Result, Side
-from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.judge.comparison import Compared, Comparison
 from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.verdict import Judgement, Thresholds
@@ -100,9 +99,3 @@ def test_both_sides_are_counted_until_one_dies(sides, tmp_path):
         "counting instructions of benchmark 1 of 6: more",
         "counting instructions of benchmark 2 of 6: same",
     ]
-
-
-def test_a_side_of_which_nothing_is_imported_is_refused(sides, tmp_path):
-    sides(["a"], {}, {"loaded": []})
-    with pytest.raises(UsageError, match="head: the benchmarks import no package of path:new"):
-        count(tmp_path, ["a"], tmp_path)

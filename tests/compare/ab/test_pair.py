@@ -6,13 +6,11 @@ import pytest
 from gnnbench.engine.ground.cpu import cores
 from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.visit import Size, Visit
-from gnnbench.engine.measure.clock import Call
 from gnnbench.engine.measure.simulated_clock import VARIABLE
 from gnnbench.engine.process.pair import Pair
 from gnnbench.engine.process.processes import Terms
 from gnnbench.engine.process.turns import no_benchmark
 from gnnbench.engine.process.variants.child import Process
-from gnnbench.engine.process.worker import _fake_machine
 from tests.compare.ab.workers import common, is_gone, machine, prepared, workers, write
 
 SUITE = """
@@ -241,15 +239,6 @@ def test_a_visit_of_sides_that_are_far_apart_takes_no_longer_than_its_calls(tmp_
             assert len(found.base_ns) >= 5
         # A visit that is too long has no more turns than needed.
         assert len(pair.visit(Trial(name("test_5")), 0.5, 20.0).base_ns) == 1
-
-
-def test_processes_differ(tmp_path, monkeypatch):
-    """Both sides of a pair have one drift, and true times of their own."""
-    told = machine(tmp_path / "truth.json", {"test_good": 1e-3}, sigma=0.02, drift=0.5, process_sigma=0.2)
-    monkeypatch.setenv(VARIABLE, told)
-    made = [_fake_machine(number, one, 0.0) for number in range(2) for one in range(2)]
-    times = [one.clock(name("test_good")).block(Call(int, (), {}), 1, 1).seconds[0] for one in made]
-    assert len({round(one, 5) for one in times}) == 4
 
 
 CHOICE = """

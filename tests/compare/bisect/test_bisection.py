@@ -36,7 +36,8 @@ def bisection(tmp_path, monkeypatch):
             (tmp_path / name / "SIDE").write_text(name)
 
         @contextmanager
-        def prepare(variant, _root, _watcher, **_options):
+        def prepare(variant, _root, _watcher, *, build, **_options):
+            assert build == "make"
             number = int(variant.of(Commit)[0].ref)
             if isinstance(candidates[number], str):
                 raise UsageError(candidates[number])
@@ -46,7 +47,9 @@ def bisection(tmp_path, monkeypatch):
         monkeypatch.setattr(module, "line", lambda *_: Line(tuple(steps)))
 
         def run(watcher=None, **more):
-            return module.run("git:good", "git:bad", setting(tmp_path, **more), watcher or Watcher())
+            return module.run(
+                "git:good", "git:bad", setting(tmp_path, build="make", **more), watcher or Watcher()
+            )
 
         return run
 

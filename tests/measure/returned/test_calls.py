@@ -24,7 +24,6 @@ from gnnbench.engine.measure.returned.calls import (
     GIVEN_MOVED,
     NEW,
     NEW_MOVED,
-    NONE_NEW,
     ComparedCalls,
 )
 from gnnbench.engine.measure.returned.portable import TEXT, portable
@@ -118,26 +117,6 @@ def test_the_state_of_an_optimizer_is_restored():
     assert any("exp_avg" in place for place in calls[AGAIN].parts)
     for place, part in calls[AGAIN].parts.items():
         assert calls[NEW].parts[place].signature == part.signature
-
-
-def test_a_benchmark_whose_inputs_are_fixed_gets_its_own_only():
-    seen = []
-    found = made(lambda x: seen.append(x.copy()), np.arange(4.0) / 3, level=NONE_NEW)
-    assert all(np.array_equal(one, seen[0]) for one in seen)
-    assert not found.as_json()["writable"]
-
-
-def test_a_function_that_refuses_new_values_is_called_with_its_own_again():
-    given = np.array([0.1, 0.2, 0.3, 0.5])
-
-    def run(x):
-        if x[0] != 0.1:
-            raise ValueError("not sorted")
-        return x.sum()
-
-    found = made(run, given).as_json()
-    assert (found["refused"], found["writable"]) == ("ValueError: not sorted", [])
-    assert found["calls"][NEW]["parts"] == found["calls"][AGAIN]["parts"] == found["calls"][GIVEN]["parts"]
 
 
 def test_parts_are_saved_as_plain_arrays(tmp_path):

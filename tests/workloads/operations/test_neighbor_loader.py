@@ -2,31 +2,12 @@
 
 from dataclasses import replace
 
-import psutil
 import pytest
 import torch
 
 from gnnbench.suite.operations import OPERATIONS, neighbor_loader
-from tests.workloads.cells import measured
 
 EACH_PLATFORM = pytest.mark.parametrize("platform", OPERATIONS["neighbor_loader_2_workers"].calls)
-
-
-@EACH_PLATFORM
-def test_an_interrupted_benchmark_leaves_no_process_behind(platform, make_case):
-    before = set(psutil.Process().children())
-    workers = []
-
-    def interrupted(workload):
-        (loading,) = workload.inputs
-        loading.take(1)
-        workers.extend(set(psutil.Process().children()) - before)
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        measured(make_case("neighbor_loader_2_workers", platform), interrupted)
-    assert len(workers) == 2
-    assert not [one for one in workers if one.is_running()]
 
 
 @EACH_PLATFORM
