@@ -15,7 +15,7 @@ from types import CodeType, FrameType
 from typing import Any, Self
 
 from ..ground.cpu import RealTime
-from .clock import Call, Clock
+from .clock import Call, Clock, HostClock
 from .conditions import collector_paused
 from .fingerprint.recording import PASSED_OVER, identity
 
@@ -25,15 +25,11 @@ _FAST_SECONDS = 1e-3
 FEWEST_CALLS = 130
 """Each 64th call is in it twice."""
 _TRIES = 3
-_SLOW_SECONDS = _BATCH_SECONDS
-"""A call that takes longer is not repeated to learn how long it takes."""
 _SHORTEST = 1e-7
 """Any call is taken to last so many seconds at least."""
 _BATCHES, _FEWEST_BATCHES = 5, 2
 _MOST_SECONDS = 0.1
-"""After so many seconds no batch is begun, except the fewest."""
-_LONGEST_BATCH = 5
-"""A batch ends early after so many times its usual length: a rare call may be slow."""
+"""After so many seconds no batch is begun, except the fewest; nor does one go on: a rare call may be slow."""
 _MOST_EVENTS = 200_000
 """A traced event takes about 0.3 µs. Further calls are not traced."""
 _OTHERS = 0.05
@@ -65,10 +61,9 @@ class Cost:
 
     def lower(self, other: "Cost") -> "Cost":
         """Return the lower of two measurements of the same side, number by number."""
-        known = [one for one in (self.seconds, other.seconds) if one is not None]
-        names = self.counts.keys() & other.counts.keys()
-        counts = {name: min(self.counts[name], other.counts[name]) for name in sorted(names)}
-        return Cost(counts, min(known, default=None))
+        both = self.counts.keys() & other.counts.keys()
+        counts = {name: min(self.counts[name], other.counts[name]) for name in both}
+        return Cost(counts, min(filter(None, (self.seconds, other.seconds)), default=None))
 
     def change(self, head: "Cost", *, is_strict: bool = False) -> float | None:
         """Return how many times as much a call of the head costs; None if it costs the same.
@@ -77,8 +72,8 @@ class Cost:
 
         `is_strict`: whether the limit of the CPU times is its square root: both can be measured again.
         """
-        names = self.counts.keys() & head.counts.keys()
-        ratios = [_ratio(self.counts[name], head.counts[name], _COUNT_LIMIT, _COUNT_SLACK) for name in names]
+        both = self.counts.keys() & head.counts.keys()
+        ratios = [_ratio(self.counts[name], head.counts[name], _COUNT_LIMIT, _COUNT_SLACK) for name in both]
         if self.seconds and head.seconds:
             is_short = min(self.seconds, head.seconds) < SHORT_SECONDS
             limit = _SHORT_LIMIT if is_short else _LIMIT
@@ -100,11 +95,10 @@ class Tracer:
         self._most_events, self._step = most_events, step
         self.steps = self.python_calls = self.c_calls = 0
         self.codes: dict[int, CodeType] = {}
-        """Of the functions that ran."""
-        self._waits = False
-        """Whether it waits for other threads or processes, which decide how much it executes."""
+        """Those of the functions that ran."""
         self.ended = False
         """Whether there were too many events."""
+        self._waits = False
         self._counts: dict[int, bool] = {}
         """By the identity of a module's globals, whether its functions count."""
 
@@ -169,36 +163,28 @@ def measured(
     as many are traced on both sides, after as many others.
     """
     with collector_paused():
-        seconds = _shortest(fresh(), device_clock)
+        seconds = _shortest(fresh(), device_clock or HostClock(RealTime.seconds, _SHORTEST))
         calls = max(2 ** round(math.log2(_BATCH_SECONDS / seconds)), 1)
         if seconds < _FAST_SECONDS:
             calls = max(calls, FEWEST_CALLS)
         counts, codes = _counted(fresh(), min(calls, FEWEST_CALLS), noting)
-        start, found = RealTime.seconds(), list[float]()
-        for number in range(_BATCHES):
-            if number >= _FEWEST_BATCHES and RealTime.seconds() - start > _MOST_SECONDS:
-                break
-            one = _batch(fresh(), calls, device_clock)
-            if one is not None:
-                found.append(one)
-            elif number and not found:
-                break
-    return Cost(counts, min(found, default=None)), codes
+        times, end = list[float | None](), RealTime.seconds() + _MOST_SECONDS
+        while len(times) < _FEWEST_BATCHES or (
+            any(times) and len(times) < _BATCHES and RealTime.seconds() < end
+        ):
+            times.append(_batch(fresh(), calls, device_clock))
+    return Cost(counts, min(filter(None, times), default=None)), codes
 
 
-def _shortest(call: Call, device_clock: Clock | None) -> float:
-    """Return the duration of the fastest of a few calls, in seconds."""
-    found = []
+def _shortest(call: Call, clock: Clock) -> float:
+    """Return the seconds of the fastest of a few calls; a slow one is not repeated."""
+    shortest = math.inf
     for _ in range(_TRIES):
-        start = RealTime.seconds()
-        if device_clock:
-            device_clock.block(call, 1, 1)
-        else:
-            call()
-        found.append(max(RealTime.seconds() - start, _SHORTEST))
-        if found[-1] > _SLOW_SECONDS:
+        (seconds,) = clock.block(call, 1, 1).seconds
+        shortest = max(min(seconds, shortest), _SHORTEST)
+        if seconds > _BATCH_SECONDS:
             break
-    return min(found)
+    return shortest
 
 
 def _batch(call: Call, calls: int, device_clock: Clock | None) -> float | None:
@@ -209,13 +195,12 @@ def _batch(call: Call, calls: int, device_clock: Clock | None) -> float | None:
         seconds = device_clock.block(call, 1, calls).device_seconds
         return None if seconds is None else seconds / calls
     function, args, kwargs = call
-    made, end = 0, RealTime.seconds() + _LONGEST_BATCH * _BATCH_SECONDS
+    made, end = 0, RealTime.seconds() + _MOST_SECONDS
     process, thread = RealTime.process_nanoseconds(), RealTime.thread_nanoseconds()
     while made < calls and (not made or RealTime.seconds() < end):
-        part = min(calls - made, FEWEST_CALLS)
-        for _ in repeat(None, part):
+        for _ in repeat(None, min(calls, FEWEST_CALLS)):
             function(*args, **kwargs)
-        made += part
+        made += min(calls, FEWEST_CALLS)
     thread = RealTime.thread_nanoseconds() - thread
     others = RealTime.process_nanoseconds() - process - thread
     if others > _OTHERS * thread and os.environ.get("OMP_WAIT_POLICY", "").upper() != "PASSIVE":

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gnnbench.engine.measure import callgrind
+from gnnbench.engine.measure import instructions
 
 _PYTHON = sys.executable
 _SCRIPT = """
@@ -83,7 +83,7 @@ def valgrind(patch: pytest.MonkeyPatch, folder: Path) -> None:
     )
     program.chmod(0o755)
     patch.setenv("PATH", str(folder), prepend=os.pathsep)
-    patch.setattr(callgrind, "ARCHITECTURE", os.uname().machine)
+    patch.setattr(instructions, "ARCHITECTURE", os.uname().machine)
 
 
 def answering(patch: pytest.MonkeyPatch, folder: Path, names: list[str], **sides: dict[str, Any]) -> None:
