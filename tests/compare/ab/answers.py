@@ -59,8 +59,8 @@ def inspected(**functions: str) -> dict[str, Any]:
     return {"answer": "inspected", "counts": {}, "memory": None, "fingerprint": found, "unseen": unseen}
 
 
-def costing(lines: float, seconds: float | None = 1e-3) -> dict[str, Any]:
-    return {"answer": "cost", "cost": {"counts": {"lines": lines}, "seconds": seconds}}
+def costing(steps: float, seconds: float | None = 1e-3) -> dict[str, Any]:
+    return {"answer": "cost", "cost": {"steps": steps, "seconds": seconds}}
 
 
 def block(ms: float) -> dict[str, Any]:
