@@ -1,12 +1,9 @@
-import shutil
-import subprocess
-import sys
 from types import SimpleNamespace
 
 import pytest
 
 from gnnbench.engine.measure import instructions
-from gnnbench.engine.measure.instructions import FOLDER_VARIABLE, Instructions, functions, short_name, total
+from gnnbench.engine.measure.instructions import Instructions, functions, short_name, total
 from gnnbench.engine.measure.seam import Pedantic
 
 FILE = """# callgrind format
@@ -98,16 +95,6 @@ def test_small_functions_are_left_out(tmp_path):
     found = Instructions.read({"totals": [105_001, 108_901], "file": str(file)})
     assert found.functions == {"libc:b": 99_900, "libc:a": 9000}
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.skipif(not shutil.which("valgrind"), reason="needs valgrind")
-def test_callgrind_writes_into_the_folder(tmp_path):
-    environment = instructions.variables(tmp_path)
-    assert environment[FOLDER_VARIABLE] == str(tmp_path)
-    assert environment["OMP_NUM_THREADS"] == "1"
-    command = [*instructions.command(tmp_path), sys.executable, "-S", "-c", ""]
-    subprocess.run(command, env=environment, check=True)
-    assert (tmp_path / "valgrind.log").exists()
 
 
 def test_instructions_of_each_function_itself(tmp_path):

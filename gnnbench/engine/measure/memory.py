@@ -4,9 +4,7 @@ torch's profiler records every allocation and free of torch's allocators, in ord
 size would miss short-lived arrays. Memory that other libraries allocate is not included: buffers of OpenMP,
 scratchpads of oneDNN, DGL's own arrays. On CUDA, sizes are rounded up to blocks of 512 bytes.
 
-torch_geometric.profile does not suffice. Its `profileit` needs a module as the first argument, the package
-pytorch_memlab and a GPU, and rounds to megabytes. `get_gpu_memory_from_nvidia_smi` reports the whole device,
-with other processes and the allocator's cache.
+torch_geometric.profile needs a module, pytorch_memlab and a GPU, or reports the whole device.
 """
 
 import json

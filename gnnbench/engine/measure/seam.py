@@ -151,13 +151,10 @@ def check_pytest_benchmark() -> None:
         module, _, owner = place.rpartition(".")
         for name, expected in methods.items():
             method = getattr(resolve_name(f"pytest_benchmark.{module}:{owner}"), name, None)
-            found = tuple(inspect.signature(method).parameters) if method else None
-            if found != expected:
-                version = pytest_benchmark.__version__
+            if not method or tuple(inspect.signature(method).parameters) != expected:
                 raise UsageError(
-                    f"gnnbench cannot time with pytest-benchmark {version}: {owner}.{name} "
-                    f"{'has other parameters' if method else 'does not exist'}; "
-                    "pip install 'pytest-benchmark>=5.2,<6'"
+                    f"gnnbench cannot time with pytest-benchmark {pytest_benchmark.__version__}, which has "
+                    f"another {owner}.{name}; pip install 'pytest-benchmark>=5.2,<6'"
                 )
 
 

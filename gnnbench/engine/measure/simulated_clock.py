@@ -12,18 +12,18 @@ per round, but their times come from FILE:
 Keys are names of tests, with or without their file (pytest-benchmark's `fullname` or `name`).
 """
 
-import importlib
 import json
 import math
 import os
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from pkgutil import resolve_name
 
 import numpy as np
 
+from ..ground import codec
 from ..ground.errors import UsageError
 from .clock import Block, Call, Clock
 
@@ -81,6 +81,13 @@ class Truth:
     """What a call launches on the GPU; empty: not known."""
 
 
+@dataclass(frozen=True)
+class _File:
+    benchmarks: Mapping[str, Truth | float | str]
+    noise: Noise = field(default_factory=Noise)
+    base: Mapping[str, Truth | float | str] = field(default_factory=dict)
+
+
 @dataclass
 class FakeMachine:
     """The time and drift that the simulated clocks of all benchmarks of a process share."""
@@ -102,24 +109,19 @@ class FakeMachine:
         if not seed.isdecimal() or not name:
             raise UsageError(f"{VARIABLE}='{text}' must be SEED:FILE, with a whole number as seed")
         try:
-            content = json.loads(Path(name).read_bytes())
-            truths, of_base = (
-                {key: _truth(value) for key, value in times.items()}
-                for times in (content["benchmarks"], content.get("base", {}))
-            )
-            noise = Noise(**content.get("noise", {}))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise UsageError(
-                f"{VARIABLE}: {name} cannot be read as true times ({type(error).__name__}: {error}); "
-                f"noise has {', '.join(item.name for item in fields(Noise))}"
-            ) from None
-        return cls(int(seed), truths, noise, of_base=of_base)
+            found = codec.decode(json.loads(Path(name).read_bytes()), _File)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{VARIABLE}: {name} cannot be read as true times ({error})") from None
+        truths, of_base = (
+            {key: _truth(value) for key, value in times.items()} for times in (found.benchmarks, found.base)
+        )
+        return cls(int(seed), truths, found.noise, of_base=of_base)
 
     def clock(self, fullname: str) -> "FakeClock":
         """Return the clock of one benchmark."""
         for name in (fullname, fullname.rpartition("::")[2]):
             if name in self.truths:
-                return FakeClock(self, fullname, _read(self.truths[name]))
+                return FakeClock(self, fullname, self.truths[name])
         raise UsageError(f"{VARIABLE} has no true time for {fullname}")
 
     def drift(self, at_seconds: float) -> float:
@@ -139,6 +141,7 @@ class FakeClock(Clock):
         self._machine = machine
         self._random = np.random.default_rng([machine.seed, zlib.crc32(fullname.encode())])
         self._seconds = truth.seconds * math.exp(self._random.normal(0, machine.noise.process_sigma))
+        self._seconds *= resolve_name(truth.place) if truth.place else 1.0
         self._gpu_seconds, self._launches = truth.gpu_seconds, truth.launches
         self.times_device = bool(truth.gpu_seconds)
         if truth.gpu_seconds:
@@ -187,19 +190,7 @@ class FakeClock(Clock):
         self._factor = self._factors[self._random.choice(len(self._factors), p=self._weights)]
 
 
-def _read(truth: Truth) -> Truth:
-    """Return a true time, with that of the code under test where it has one."""
-    if not truth.place:
-        return truth
-    module, _, name = truth.place.partition(":")
-    return replace(truth, seconds=truth.seconds * getattr(importlib.import_module(module), name), place="")
-
-
-def _truth(value: Any) -> Truth:
-    if isinstance(value, str):
-        return Truth(1.0, place=value)
-    if isinstance(value, dict):
-        modes = tuple((float(factor), float(share)) for factor, share in value.get("modes", [(1, 1)]))
-        gpu = float(value.get("gpu_seconds", 0)), tuple(value.get("launches", ()))
-        return Truth(float(value["seconds"]), modes, "", *gpu)
-    return Truth(float(value))
+def _truth(value: Truth | float | str) -> Truth:
+    if isinstance(value, Truth):
+        return value
+    return Truth(1.0, place=value) if isinstance(value, str) else Truth(value)

@@ -155,9 +155,9 @@ class Timing:
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
         """Report a benchmark that cannot be timed in one line; running out of memory is a result."""
         kept, ours = self.kept, suite.installed().owns(pyfuncitem)
+        kept.begin_test(self._definitions.get(pyfuncitem.nodeid))
         try:
-            with kept.keeping_parts(self._definitions.get(pyfuncitem.nodeid)):
-                return (yield)
+            return (yield)
         except Exception as error:
             if self._instrument is None or isinstance(error, AssertionError):
                 raise

@@ -29,18 +29,16 @@ from numpy.typing import NDArray
 
 from ...ground.cpu import RealTime
 from ...ground.outputs import TooMuchError
-from .. import compilation
 from ..clock import Call
-from ..conditions import TooLongError, collector_paused, limited, seed
+from ..conditions import TooLongError, collector_paused, compilations, limited, seed
 from ..copies import Copies
 from ..cost import Tracer
 from ..seam import Pedantic
 from . import given
 from .effects import Effects, allocated_bytes, changed_arrays, check_size, plain_tensors
-from .given import Given, write
+from .given import Given, rounding, write
 from .portable import Portable, array_of, portable
 from .reachable import Reachable, is_array, shares_memory
-from .rounding import rounding
 
 GIVEN, NEW, AGAIN, COPIED, GIVEN_MOVED, NEW_MOVED = range(6)
 """The calls."""
@@ -50,7 +48,7 @@ _UNITS = {**MOVED[GIVEN], **MOVED[NEW]}
 ALL_NEW, NUMBERS_NEW, NONE_NEW = 2, 1, 0
 """Which inputs get new values: also indices, masks and other whole numbers; floating-point numbers; none."""
 _TIMES_AS_LONG, _SECONDS_MORE = 20, 1.0
-_MOST_EVENTS = 3_000_000
+_MOST_STEPS = 3_000_000
 """Calls that execute more are not counted."""
 _SHOWN = 60
 """Characters of a text that are shown."""
@@ -68,24 +66,22 @@ class ComparedCalls:
         self._limit_seconds: float | None = None
         self._first_output: dict[str, Any] = {}
         """Arrays, tensors and lists, by place."""
-        self.first_state: Mapping[str, Portable] | None = None
-        """Numbers and texts in the arguments before any call, by place. None: there was none."""
         self._copies: list[Call | None] = []
         """Kept, so that no address of a copy is that of another."""
+        self.first_state: Mapping[str, Portable] | None = None
+        """Numbers and texts in the arguments before any call, by place. None: there was none."""
         self.level = level
         self.made: dict[int, Effects] = {}
         self.inputs: dict[str, Portable] = {}
         """The inputs of the first call, by place."""
+        self._may_change: set[str] = set()
+        """Places of those that may get new values; later calls may reach more."""
         self.writable: list[str] = []
-        """Places of the inputs that get new values."""
-        self._writable: set[str] = set()
-        """Places of those that may."""
+        """Places of those that do."""
         self.kept = False
         """Whether a call executes less for inputs that it has seen."""
         self.refused = ""
         """What the call with more new values raised; empty: nothing."""
-        self.is_too_long = False
-        """Whether it did not end in time."""
 
     def make_first(self) -> None:
         """Make the calls that do not depend on what the other side returned; raise what `make` raises."""
@@ -94,7 +90,7 @@ class ComparedCalls:
         self._limit_seconds = _TIMES_AS_LONG * (RealTime.seconds() - start) + _SECONDS_MORE
         while (failure := self.make(NEW).failure) and self.level and not self.made[GIVEN].failure:
             # The function may not take such values.
-            self.refused, self.is_too_long = failure, failure == _TOO_LONG
+            self.refused = failure
             self.level -= 1
         self.make(AGAIN)
         self._first_output = {}
@@ -129,18 +125,10 @@ class ComparedCalls:
         self._given.keep(arrays, reach.containers)
         if number == GIVEN:
             self.inputs = portable({**reach.arrays, **reach.plain}, {})
-        # What only later calls reach was kept by the first.
-        known = reach.writable if number == GIVEN else self._writable
-        numbers = {
-            place: value
-            for place, value in reach.writable.items()
-            if place in known and self._gets_new(value)
-        }
-        if number in (GIVEN, NEW):
-            self.writable, self._writable = list(numbers), set(known)
-        for value in arrays:
-            write(value, self._given.of(value))
-        for value in numbers.values():
+            self._may_change = set(reach.writable)
+        new = {place: value for place, value in reach.writable.items() if self._gets_new(place, value)}
+        self.writable = list(new)
+        for value in new.values():
             write(value, self._target(number, value))
         try:
             if number == COPIED:
@@ -152,11 +140,12 @@ class ComparedCalls:
                 call, reach = copied, Reachable(copied, self._scope)
             return self._returned(number, call, reach)
         finally:
-            self._given.restore()
             self._calls.tear_down(call)
+            self._given.restore()
 
-    def _gets_new(self, value: Any) -> bool:
-        return self.level == ALL_NEW or (self.level == NUMBERS_NEW and array_of(value).dtype.kind == "f")
+    def _gets_new(self, place: str, value: Any) -> bool:
+        is_chosen = self.level == ALL_NEW or (self.level == NUMBERS_NEW and array_of(value).dtype.kind == "f")
+        return is_chosen and place in self._may_change
 
     def _returned(self, number: int, call: Call, reach: Reachable) -> Effects:
         """Make a call whose inputs are as it wants them, and keep what it returned and changed."""
@@ -164,29 +153,22 @@ class ComparedCalls:
         before = {place: self._given.now(value) for place, value in reach.arrays.items()}
         state = portable(reach.state, {})
         seed(min(number, AGAIN))
-        is_counted = number <= NEW_MOVED and number != GIVEN_MOVED and not compilation.counts()
         work: AbstractContextManager[Tracer | None] = nullcontext()
-        if is_counted:
-            work = Tracer(_MOST_EVENTS, "opcode")
+        moves: AbstractContextManager[object] = nullcontext()
+        if number <= NEW_MOVED and number != GIVEN_MOVED and not compilations():
+            work = Tracer(_MOST_STEPS, "opcode")
+        elif number in _UNITS:  # not where work is counted
+            moves = rounding(_UNITS[number])
         if number == AGAIN:
             gc.collect()  # what is freed later would hide what a call keeps
         before_bytes = allocated_bytes()
-        # Not where its work is counted.
-        moves = nullcontext() if is_counted or number not in _UNITS else rounding(_UNITS[number])
         try:
-            with (
-                collector_paused(),
-                limited(self._limit_seconds),
-                moves,
-                work as executed,
-            ):
+            with collector_paused(), limited(self._limit_seconds), moves, work as executed:
                 output = call()
         except TooLongError:
-            effects.failure = _TOO_LONG
-            return effects
+            return Effects(failure=_TOO_LONG)
         except Exception as error:  # noqa: BLE001 - a benchmark may raise anything
-            effects.failure = f"{type(error).__name__}: {error}"
-            return effects
+            return Effects(failure=f"{type(error).__name__}: {error}")
         effects.work = executed.total if executed else None
         if self._first_output:
             first = self.made[GIVEN].parts
@@ -252,7 +234,7 @@ class ComparedCalls:
             "kept": self.kept,
             "kept_bytes": min(self.made[number].kept_bytes for number in (AGAIN, COPIED)),
             "refused": self.refused,
-            "is_too_long": self.is_too_long,
+            "is_too_long": self.refused == _TOO_LONG,
             "calls": [effects.as_json() for effects in self.made.values()],
         }
 
