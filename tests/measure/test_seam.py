@@ -177,6 +177,8 @@ def test_any_benchmark_is_timed_on_sampled_layouts_where_that_is_asked_for(tmp_p
     assert all(measurement["clock"] == "fake" for measurement in found.values())
     assert found["plain"]["location_ns"] == pytest.approx(1e6, rel=0.05)
     assert entries["plain"]["extra_info"]["mine"] == 1
+    hashes = {entry["extra_info"]["gnnbench"]["definition_hash"] for entry in content["benchmarks"]}
+    assert len(hashes) == len(entries), "also in a fixture, each has its own"
     rounds = [value / 1e9 for block in found["plain"]["processes"][0]["blocks_ns"] for value in block]
     assert entries["plain"]["stats"]["data"] == pytest.approx(rounds)
     assert (found["whole"]["whole_call"], found["whole"]["iterations"]) == ("it starts a process", 1)

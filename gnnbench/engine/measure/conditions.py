@@ -53,8 +53,8 @@ def cpu_threads(number: int | None) -> Iterator[None]:
     try:
         yield
     finally:
-        for setter, one in zip(setters, before, strict=True):
-            setter(one)
+        for setter, threads in zip(setters, before, strict=True):
+            setter(threads)
 
 
 def seed(number: int) -> None:

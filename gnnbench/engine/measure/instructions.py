@@ -59,8 +59,6 @@ _MAKE = (
 """A function of C: makes the request whose words its argument points to, and returns the answer."""
 ARCHITECTURE = "x86_64"
 
-_TOTAL = b"totals: "
-_TAIL_BYTES = 64
 _NAMED = re.compile(r"(c?)(ob|fn)=\((\d+)\)(?: (.*))?")
 _COST = re.compile(r"[+*-]?\d* (\d+)")
 _INNERMOST = re.compile(r"(?<!operator)(<[^<>()\[\]]*>|\([^<>()\[\]]*\)|\[[^<>()\[\]]*\])")
@@ -216,10 +214,8 @@ def functions(file: Path) -> Mapping[str, int]:
 
 
 def total(file: Path) -> int:
-    """Return the last line of a file: all instructions. Reads no more of it, for Python is slow here."""
-    with file.open("rb") as opened:
-        opened.seek(max(0, opened.seek(0, os.SEEK_END) - _TAIL_BYTES))
-        return int(opened.read().rpartition(_TOTAL)[2])
+    """Return all instructions, which the last line of a file has."""
+    return int(file.read_bytes().rpartition(b"totals: ")[2])
 
 
 def _package(path: str) -> str:

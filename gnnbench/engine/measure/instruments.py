@@ -68,29 +68,29 @@ class Kept:
 
     def part(self, fixture: Any) -> dict[str, Any]:
         """Return gnnbench's part of a benchmark's `extra_info`, to write to; another version is replaced."""
-        ours = json_io.own_part(fixture.extra_info)
-        if ours.get("version") != self.version:
-            ours = fixture.extra_info[json_io.KEY] = {"version": self.version}
+        part = json_io.own_part(fixture.extra_info)
+        if part.get("version") != self.version:
+            part = fixture.extra_info[json_io.KEY] = {"version": self.version}
         if self._definition:
-            ours["definition_hash"] = self._definition
+            part["definition_hash"] = self._definition
         self._timed += 1
         if self._timed == 2:  # noqa: PLR2004 - named once
             self.repeated.append(fixture.fullname)
-        return ours
+        return part
 
     def inspect(self, fixture: Any, layouts: Layouts) -> Any:
         """Add counters and fingerprint of a call, and return the result of one more."""
         from .inspection import inspect
 
-        ours = json_io.own_part(fixture.extra_info)
+        part = json_io.own_part(fixture.extra_info)
         with paused():
-            found = inspect(layouts.original, layouts.devices)
-        if found.counters:
-            ours["counters"] = codec.encode(found.counters)
-        if found.fingerprint:
-            ours["fingerprint"] = codec.encode(found.fingerprint)
-        elif found.unseen:
-            ours["no_fingerprint"] = found.unseen
+            inspection = inspect(layouts.original, layouts.devices)
+        if inspection.counters:
+            part["counters"] = codec.encode(inspection.counters)
+        if inspection.fingerprint:
+            part["fingerprint"] = codec.encode(inspection.fingerprint)
+        elif inspection.unseen:
+            part["no_fingerprint"] = inspection.unseen
         return layouts.original()
 
 
@@ -122,10 +122,10 @@ class TimeInstrument(Instrument):
             else:
                 sampler.sample(layouts)
         if self.whole_call:
-            ours = json_io.own_part(fixture.extra_info)
-            ours["no_fingerprint"] = why_unseen(self.whole_call)
+            part = json_io.own_part(fixture.extra_info)
+            part["no_fingerprint"] = why_unseen(self.whole_call)
             if compiled := compilations():
-                ours["compilation"] = compiled
+                part["compilation"] = compiled
             return result
         return self.kept.inspect(fixture, layouts)
 

@@ -28,8 +28,8 @@ from ..ground.errors import UsageError
 from .clock import Block, Call, Clock
 
 VARIABLE = "GNNBENCH_FAKE_CLOCK"
-_HERTZ, _THROTTLED = 1.7e9, 0.85
-"""Rate of a simulated GPU's clock, and its share where it is slower."""
+_HERTZ, _THROTTLED, _GPU_SIGMA = 1.7e9, 0.85, 0.005
+"""Rate of a simulated GPU's clock, its share where it is slower, and the noise of its own time of a round."""
 
 
 def reseeded(number: int) -> dict[str, str]:
@@ -57,10 +57,8 @@ class Noise:
     """Time that the clock adds to a round."""
     renewal_seconds: float = 1e-4
     """Time of re-allocating the inputs, between rounds."""
-    gpu_sigma: float = 0.005
-    """Standard deviation of the logarithm of the GPU's own time of a round."""
     gpu_process_sigma: float = 0.0
-    """The same of a factor on it, drawn for each process and benchmark."""
+    """Standard deviation of the logarithm of a factor on the GPU's own time, drawn likewise."""
     gpu_throttled: float = 0.0
     """Share of blocks in which the GPU's clock is slower."""
 
@@ -109,13 +107,13 @@ class FakeMachine:
         if not seed.isdecimal() or not name:
             raise UsageError(f"{VARIABLE}='{text}' must be SEED:FILE, with a whole number as seed")
         try:
-            found = codec.decode(json.loads(Path(name).read_bytes()), _File)
+            given = codec.decode(json.loads(Path(name).read_bytes()), _File)
         except (OSError, ValueError) as error:
             raise UsageError(f"{VARIABLE}: {name} cannot be read as true times ({error})") from None
         truths, of_base = (
-            {key: _truth(value) for key, value in times.items()} for times in (found.benchmarks, found.base)
+            {key: _truth(value) for key, value in times.items()} for times in (given.benchmarks, given.base)
         )
-        return cls(int(seed), truths, found.noise, of_base=of_base)
+        return cls(int(seed), truths, given.noise, of_base=of_base)
 
     def clock(self, fullname: str) -> "FakeClock":
         """Return the clock of one benchmark."""
@@ -166,12 +164,12 @@ class FakeClock(Clock):
             )
             spike = noise.spike_factor if self._random.random() < noise.spike_probability else 1.0
             drift = machine.drift(machine.now_seconds)
-            one = self._seconds * self._factor * math.exp(self._innovation) * spike * drift
-            seconds.append(one * iterations + noise.overhead_seconds)
+            of_call = self._seconds * self._factor * math.exp(self._innovation) * spike * drift
+            seconds.append(of_call * iterations + noise.overhead_seconds)
             machine.now_seconds += seconds[-1]
         if not self._gpu_seconds:
             return Block(seconds)
-        gpu_seconds = self._gpu_seconds * math.exp(self._random.normal(0, noise.gpu_sigma)) * iterations
+        gpu_seconds = self._gpu_seconds * math.exp(self._random.normal(0, _GPU_SIGMA)) * iterations
         is_throttled = bool(noise.gpu_throttled) and self._random.random() < noise.gpu_throttled
         rate = _THROTTLED if is_throttled else 1.0
         machine.now_seconds += gpu_seconds / rate

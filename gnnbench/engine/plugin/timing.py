@@ -140,6 +140,7 @@ class Timing:
             if not any("max_time" in mark.kwargs for mark in item.iter_markers("benchmark")):
                 instrument = replace(instrument, max_seconds=seconds)
         self._instrument = instrument
+        self.kept.begin_test(self._definitions.get(item.nodeid))
         start, timing_seconds = RealTime.seconds(), self.kept.timing_seconds
         try:
             return (yield)
@@ -155,7 +156,6 @@ class Timing:
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
         """Report a benchmark that cannot be timed in one line; running out of memory is a result."""
         kept, ours = self.kept, suite.installed().owns(pyfuncitem)
-        kept.begin_test(self._definitions.get(pyfuncitem.nodeid))
         try:
             return (yield)
         except Exception as error:

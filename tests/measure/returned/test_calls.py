@@ -17,26 +17,14 @@ from gnnbench.engine.ground.outputs import Opened, TooMuchError
 from gnnbench.engine.measure.clock import Call
 from gnnbench.engine.measure.fingerprint.digest import plain
 from gnnbench.engine.measure.returned import effects
-from gnnbench.engine.measure.returned.calls import (
-    AGAIN,
-    ALL_NEW,
-    GIVEN,
-    GIVEN_MOVED,
-    NEW,
-    NEW_MOVED,
-    ComparedCalls,
-)
+from gnnbench.engine.measure.returned.calls import AGAIN, GIVEN, GIVEN_MOVED, NEW, NEW_MOVED, ComparedCalls
 from gnnbench.engine.measure.returned.portable import TEXT, portable
 from gnnbench.engine.measure.returned.reachable import Reachable
 from gnnbench.engine.measure.seam import Pedantic
 
 
-def calls(function, *args, scope=None, level=ALL_NEW, **kwargs):
-    return ComparedCalls(Pedantic(function, args, kwargs), scope or {}, level=level)
-
-
-def made(function, *args, **options):
-    found = calls(function, *args, **options)
+def made(function, *args):
+    found = ComparedCalls(Pedantic(function, args, {}), {})
     found.make_first()
     return found
 

@@ -19,7 +19,7 @@ import gc
 import os
 import zlib
 from collections.abc import Collection, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -35,7 +35,7 @@ from ..copies import Copies
 from ..cost import Tracer
 from ..seam import Pedantic
 from . import given
-from .effects import Effects, allocated_bytes, changed_arrays, check_size, plain_tensors
+from .effects import Effects, allocated_bytes, changed_arrays, changed_state, check_size, plain_tensors
 from .given import Given, rounding, write
 from .portable import Portable, array_of, portable
 from .reachable import Reachable, is_array, shares_memory
@@ -109,10 +109,8 @@ class ComparedCalls:
     def make(self, number: int) -> Effects:
         """Make a call, and keep what it returned and changed; the inputs have the given values afterwards.
 
-        Raises:
-            MemoryError: there is no room for copies of the inputs.
-            TooMuchError: there is too much to compare.
-            Exception: what an input or an output raises when it is read.
+        Raises MemoryError if there is no room for copies of the inputs, TooMuchError if there is too much to
+        compare, and what an input or an output raises when it is read.
         """
         self.made[number] = self._made(number)
         return self.made[number]
@@ -149,7 +147,6 @@ class ComparedCalls:
 
     def _returned(self, number: int, call: Call, reach: Reachable) -> Effects:
         """Make a call whose inputs are as it wants them, and keep what it returned and changed."""
-        effects = Effects()
         before = {place: self._given.now(value) for place, value in reach.arrays.items()}
         state = portable(reach.state, {})
         seed(min(number, AGAIN))
@@ -169,7 +166,7 @@ class ComparedCalls:
             return Effects(failure=_TOO_LONG)
         except Exception as error:  # noqa: BLE001 - a benchmark may raise anything
             return Effects(failure=f"{type(error).__name__}: {error}")
-        effects.work = executed.total if executed else None
+        effects = Effects(work=executed.total if executed else None)
         if self._first_output:
             first = self.made[GIVEN].parts
             with plain_tensors():
@@ -179,7 +176,7 @@ class ComparedCalls:
             ]
         after = changed_arrays(reach, before)
         first_state = state if self.first_state is None else self.first_state
-        after |= effects.compare_state(first_state, state, portable(Reachable(call, self._scope).state, {}))
+        after |= changed_state(first_state, state, portable(Reachable(call, self._scope).state, {}))
         if number == AGAIN and self.writable and not self.made[GIVEN].shared:
             self._given.restore()
         with plain_tensors(), moves:
@@ -254,20 +251,21 @@ class ComparedCalls:
 
 
 def kept_inputs(calls: Pedantic) -> Given | None:
-    """Return what the inputs hold; None: there is too much, or set-up makes them."""
+    """Return what the inputs hold. Returns None if there is too much, or if set-up makes them."""
     if calls.setup:
         return None
-    reach, kept = Reachable(calls.inputs(), {}), Given()
-    with suppress(TooMuchError, MemoryError):
+    reach, inputs = Reachable(calls.inputs(), {}), Given()
+    try:
         check_size("inputs", reach.arrays.values())
-        kept.keep(reach.arrays.values(), reach.containers)
-        kept.state = portable(reach.state, {})
-        return kept
-    return None
+        inputs.keep(reach.arrays.values(), reach.containers)
+    except (TooMuchError, MemoryError):
+        return None
+    inputs.state = portable(reach.state, {})
+    return inputs
 
 
 def _copy(call: Call) -> Call | None:
-    """Return a call with copies of its tensors and arrays; None: not all can be copied.
+    """Return a call with copies of its tensors and arrays. Returns None if not all can be copied.
 
     Those that a function captured are not: they may be what it keeps.
     """

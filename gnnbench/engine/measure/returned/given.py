@@ -41,14 +41,14 @@ class Given:
         """Copy what has not been seen."""
         for container in containers:
             self._containers.setdefault(id(container), (container, copy(container)))
-        unseen = [one for one in values if id(one) not in self._contents]
-        needed = sum(one.nbytes for one in unseen)
+        unseen = [value for value in values if id(value) not in self._contents]
+        needed = sum(value.nbytes for value in unseen)
         if needed > MEMORY_SHARE * psutil.virtual_memory().available:
             raise MemoryError(f"too large to copy: {needed / 2**30:.1f} GiB of inputs")
-        for one in unseen:
-            self._contents[id(one)] = one, np.array(array_of(one))
-            if is_leaf(one):
-                self._gradients[id(one)] = None if one.grad is None else one.grad.clone()
+        for value in unseen:
+            self._contents[id(value)] = value, np.array(array_of(value))
+            if is_leaf(value):
+                self._gradients[id(value)] = None if value.grad is None else value.grad.clone()
 
     def renew(self, containers: Iterable[Any]) -> None:
         """Copy what containers hold now."""
@@ -146,8 +146,8 @@ def moved(values: NDArray[Any], kind: str, rng: np.random.Generator, units: int 
     wide = values.astype(np.longdouble if values.dtype == np.longdouble else np.float64)
     _, exponents = np.frexp(wide)
     unit = np.where(wide == 0, 0.0, min(units, 2 ** (digits // 4)) * np.ldexp(1.0, exponents - digits))
-    found = (wide + np.where(rng.random(values.shape) < 0.5, unit, -unit)).astype(values.dtype)  # noqa: PLR2004
-    return _sorted(found, _order(values))
+    directed = np.where(rng.random(values.shape) < 0.5, unit, -unit)  # noqa: PLR2004
+    return _sorted((wide + directed).astype(values.dtype), _order(values))
 
 
 def _order(values: NDArray[Any]) -> int:
@@ -204,5 +204,5 @@ def _move(tensor: Any, units: int) -> None:
 def _strided(value: Any) -> list[Any]:
     """Return the strided floating-point tensors in what an operator takes or returns."""
     strided = sys.modules["torch"].strided
-    tensors = (one for one in tensors_of_any_layout(value) if one.layout == strided and not one.is_meta)
-    return [one for one in tensors if one.is_floating_point() or one.is_complex()]
+    tensors = (part for part in tensors_of_any_layout(value) if part.layout == strided and not part.is_meta)
+    return [part for part in tensors if part.is_floating_point() or part.is_complex()]

@@ -34,7 +34,6 @@ _LEFT = (type, ModuleType, BuiltinFunctionType)
 _CONTAINERS = (list, dict, set, deque, Counter, OrderedDict, defaultdict)
 _LARGEST_INDEX = 1 << 32
 """Larger whole numbers may be addresses."""
-_MAPS = Path("/proc/self/maps")
 _SHARED = re.compile(r"^(\w+)-(\w+) ...s ", re.MULTILINE)
 
 
@@ -66,9 +65,9 @@ class Reachable:
     @cached_property
     def writable(self) -> dict[str, Any]:
         """Arrays and tensors that may get other values, by place, in memory that nobody shares."""
-        found = {place: value for place, value in self._free.items() if _may_change(value)}
-        shared = _shared_memory() if found else []
-        return {place: value for place, value in found.items() if not _overlaps(value, shared)}
+        candidates = {place: value for place, value in self._free.items() if _may_change(value)}
+        shared = _shared_memory() if candidates else []
+        return {place: value for place, value in candidates.items() if not _overlaps(value, shared)}
 
     def _look(self, place: str, value: Any, depth: int, *, is_free: bool) -> None:
         """Note a value, or what is in it."""
@@ -151,11 +150,9 @@ def _may_change(value: Any) -> bool:
 
 
 def _shared_memory() -> list[tuple[int, int]]:
-    """Return the addresses of memory that files or other processes share, as far as the system tells."""
-    try:
-        return [(int(start, 16), int(end, 16)) for start, end in _SHARED.findall(_MAPS.read_text())]
-    except OSError:
-        return []
+    """Return the addresses of memory that files or other processes share."""
+    maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
+    return [(int(start, 16), int(end, 16)) for start, end in _SHARED.findall(maps)]
 
 
 def is_expanded(value: Any) -> bool:
@@ -195,9 +192,9 @@ def is_leaf(value: Any) -> bool:
 def gradients_left(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Return copies of the gradients that inputs have, by the name of the part: `gradient of argument 1`."""
     return {
-        _OF.format(place): _dense(one.grad.detach()).clone()
-        for place, one in inputs.items()
-        if is_leaf(one) and one.grad is not None
+        _OF.format(place): _dense(value.grad.detach()).clone()
+        for place, value in inputs.items()
+        if is_leaf(value) and value.grad is not None
     }
 
 
@@ -207,23 +204,23 @@ def gradients_by_output(opened: Iterable[Any], inputs: Mapping[str, Any]) -> tup
     An input that the output does not depend on has a gradient of zeros: some code computes one, some none.
     There are none at all if the call ran backward itself, and freed the graph.
     """
-    tensors = [one for one in opened if is_tensor(one)]
-    leaves = {place: one for place, one in inputs.items() if is_leaf(one)}
+    tensors = [value for value in opened if is_tensor(value)]
+    leaves = {place: value for place, value in inputs.items() if is_leaf(value)}
     if not tensors or not leaves:
         return {}, False
     torch = sys.modules["torch"]
-    ends = [one for one in tensors if one.requires_grad]
+    ends = [tensor for tensor in tensors if tensor.requires_grad]
     rng = np.random.default_rng(0)  # of one sign, terms would cancel in the gradient of a softmax
-    directions = [torch.tensor(rng.uniform(-1, 1, one.shape)).to(one) for one in ends]
-    found = [None] * len(leaves)
+    directions = [torch.tensor(rng.uniform(-1, 1, end.shape)).to(end) for end in ends]
+    gradients = [None] * len(leaves)
     try:
         if ends:
-            found = torch.autograd.grad(ends, list(leaves.values()), directions, allow_unused=True)
+            gradients = torch.autograd.grad(ends, list(leaves.values()), directions, allow_unused=True)
     except RuntimeError:
         return {}, False
     return {
-        f"{_OF.format(place)} by the output": torch.zeros_like(leaf) if one is None else _dense(one)
-        for (place, leaf), one in zip(leaves.items(), found, strict=True)
+        f"{_OF.format(place)} by the output": torch.zeros_like(leaf) if gradient is None else _dense(gradient)
+        for (place, leaf), gradient in zip(leaves.items(), gradients, strict=True)
     }, bool(ends)
 
 
