@@ -108,7 +108,7 @@ def judged(asks: Sequence[Sequence[Cost]], change: Callable[[Cost, Cost, bool], 
 
 def slower(one: Cost, factor: float) -> Cost:
     """Return what a call costs whose CPU time is another."""
-    return Cost(one.counts, one.seconds and one.seconds * factor)
+    return Cost(one.steps, one.seconds and one.seconds * factor)
 
 
 def table(folder: Path) -> None:
@@ -135,12 +135,9 @@ def table(folder: Path) -> None:
         for row, end in zip((row for row in rows if row["asks"]), ends, strict=False):
             if not end:
                 print(f"    {row['id']}: {json.dumps(row['asks'])}")
-        counts = [
-            max(base.counts[name], head.counts[name]) - min(base.counts[name], head.counts[name])
-            for (base, head), *_ in asked
-            for name in base.counts.keys() & head.counts.keys()
-        ]
-        print(f"  counts: {sum(map(bool, counts))} of {len(counts)} differ: {sorted(counts)[-5:]}")
+        both = [(a, b) for (base, head), *_ in asked if (a := base.steps) and (b := head.steps)]
+        steps = sorted(abs(a - b) for a, b in both)
+        print(f"  steps: {sum(map(bool, steps))} of {len(steps)} differ: {steps[-5:]}")
         for title, is_short in (("below 10 µs", True), ("others", False)):
             simulate(title, [asks for asks in asked if _is_short(asks) is is_short])
 

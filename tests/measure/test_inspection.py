@@ -2,14 +2,12 @@ import cProfile
 import functools
 import gc
 import itertools
-import logging
 import os
 import queue
 import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from logging.handlers import QueueListener
 
 import numpy as np
 import pytest
@@ -112,22 +110,6 @@ def test_a_pool_that_waited_for_work_matters_and_a_thread_that_waits_all_the_tim
     finally:
         waiting.put(None)
         thread.join()
-
-
-def test_a_thread_that_the_call_does_not_notify_does_not_matter():
-    records: queue.Queue = queue.Queue()
-    listener = QueueListener(records)
-    listener.start()
-    try:
-        assert inspected(sorted, [2, 1]).unseen is None
-
-        def call():
-            records.put(logging.makeLogRecord({}))
-            records.join()
-
-        assert inspected(call).unseen.endswith(" runs meanwhile")
-    finally:
-        listener.stop()
 
 
 @pytest.mark.parametrize("devices", [(), ("cpu",)])

@@ -7,7 +7,6 @@ from torch_geometric.nn import GCNConv
 
 from gnnbench.engine.ground import devices
 from gnnbench.engine.measure import memory
-from gnnbench.engine.measure.conditions import collector_paused
 from gnnbench.engine.measure.memory import Memory
 
 NODES, FEATURES = 300, 16
@@ -59,27 +58,17 @@ def test_what_the_call_before_left_and_this_one_frees_hides_nothing(x):
     assert traced(replaced) == forward
 
 
-def test_gradients_that_a_call_adds_to_are_not_its_own(x):
-    leaf, gradient = x.clone().requires_grad_(), torch.ones_like(x)
-    # The output, and the new gradient until it is added to the old one.
-    assert traced(lambda: leaf.neg().backward(gradient)) == Memory(2 * x.nbytes, 2 * x.nbytes)
-
-
-@pytest.mark.parametrize("collecting", [True, False])
-def test_the_collector_is_paused_and_then_as_it_was(collecting):
+def test_the_collector_is_paused_and_then_as_it_was():
     before, seen = gc.isenabled(), []
-    (gc.enable if collecting else gc.disable)()
-    try:
-        with collector_paused():
-            assert not gc.isenabled()
-        assert gc.isenabled() is collecting
+    for set_to in (gc.disable, gc.enable):
+        set_to()
+        collecting = gc.isenabled()
         traced(lambda: seen.append(gc.isenabled()))
-        assert seen == [False]
         with pytest.raises(ZeroDivisionError):
             traced(lambda: 1 / 0)
         assert gc.isenabled() is collecting
-    finally:
-        (gc.enable if before else gc.disable)()
+    assert not any(seen)
+    (gc.enable if before else gc.disable)()
 
 
 def test_what_torch_keeps_of_a_gpu_s_memory_is_free_too(monkeypatch):
@@ -129,7 +118,6 @@ def test_asking_for_absurdly_much(ask, text):
     [
         ("CUDA out of memory. Tried to allocate 22.78 GiB. GPU 0 has a total capacity", "OOM at 22.8 GiB"),
         ("CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 1.96 GiB total)", "OOM at 0.0195 GiB"),
-        ("CUDA out of memory. Tried to allocate 512 bytes.", "OOM at 4.77e-07 GiB"),
         ("CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported", "OOM"),
         ("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`", "OOM"),
         ("[10:44:35] cuda_device_api.cc:117: Check failed: e == cudaSuccess: CUDA: out of memory", "OOM"),

@@ -7,7 +7,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import islice, pairwise, repeat
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -109,15 +109,8 @@ class HostClock(Clock):
     def of(cls, timer: Callable[[], float] = RealTime.seconds) -> "HostClock":
         """Return a clock with the measured resolution of the timer."""
         name = getattr(timer, "__name__", type(timer).__name__)
-        steps = []
-        previous = timer()
-        for _ in range(_TRIES):
-            reading = timer()
-            if reading > previous:
-                steps.append(reading - previous)
-                if len(steps) == _STEPS:
-                    break
-            previous = reading
+        readings = pairwise(timer() for _ in range(_TRIES))
+        steps = list(islice((after - before for before, after in readings if after > before), _STEPS))
         if not steps:
             raise ClockError(
                 f"the timer {name} did not advance in {_TRIES:,} readings; use time.perf_counter"

@@ -1,4 +1,4 @@
-"""What holds during a call: the garbage collector, the number of CPU threads, the seeds, its longest time."""
+"""What holds during a call: garbage collector, CPU threads, seeds, longest time, and what is compiled."""
 
 import ctypes
 import gc
@@ -7,6 +7,7 @@ import re
 import signal
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -52,8 +53,8 @@ def cpu_threads(number: int | None) -> Iterator[None]:
     try:
         yield
     finally:
-        for setter, one in zip(setters, before, strict=True):
-            setter(one)
+        for setter, threads in zip(setters, before, strict=True):
+            setter(threads)
 
 
 def seed(number: int) -> None:
@@ -98,3 +99,29 @@ def limited(seconds: float | None) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def reset_compiler() -> None:
+    """Drop compiled code, because graph breaks are only reported during compilation, and all counts."""
+    if dynamo := sys.modules.get("torch._dynamo"):  # slow to import; without it, nothing was compiled
+        dynamo.reset()
+        clear_compilations()
+
+
+def clear_compilations() -> None:
+    """Drop the counts; a call that is not compiled anew then has none."""
+    if dynamo := sys.modules.get("torch._dynamo"):
+        dynamo.utils.counters.clear()
+
+
+def compilations() -> dict[str, int]:
+    """Return the numbers of graphs, recompilations, and graph breaks by reason; empty if there are none."""
+    dynamo = sys.modules.get("torch._dynamo")
+    graphs = dynamo and dynamo.utils.counters["stats"]["unique_graphs"]
+    if not dynamo or not graphs:
+        return {}
+    compiled = dynamo.convert_frame.FRAME_COMPILE_COUNTER  # compilations by function
+    counts = Counter({"graphs": graphs, "recompilations": compiled.total() - len(compiled)})
+    for reason, number in dynamo.utils.counters["graph_break"].items():
+        counts[f"graph break: {reason.splitlines()[0]}"] += number  # the other lines are explanations
+    return dict(counts)

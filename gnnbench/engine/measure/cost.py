@@ -7,15 +7,15 @@ enough that what runs in each 64th call is in it.
 import math
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import repeat
 from types import CodeType, FrameType
 from typing import Any, Self
 
 from ..ground.cpu import RealTime
-from .clock import Call, Clock
+from .clock import Call, Clock, HostClock
 from .conditions import collector_paused
 from .fingerprint.recording import PASSED_OVER, identity
 
@@ -25,27 +25,22 @@ _FAST_SECONDS = 1e-3
 FEWEST_CALLS = 130
 """Each 64th call is in it twice."""
 _TRIES = 3
-_SLOW_SECONDS = _BATCH_SECONDS
-"""A call that takes longer is not repeated to learn how long it takes."""
 _SHORTEST = 1e-7
 """Any call is taken to last so many seconds at least."""
 _BATCHES, _FEWEST_BATCHES = 5, 2
 _MOST_SECONDS = 0.1
-"""After so many seconds no batch is begun, except the fewest."""
-_LONGEST_BATCH = 5
-"""A batch ends early after so many times its usual length: a rare call may be slow."""
-_MOST_EVENTS = 200_000
-"""A traced event takes about 0.3 µs. Further calls are not traced."""
+"""After so many seconds no batch is begun, except the fewest; nor does one go on: a rare call may be slow."""
+_MOST_STEPS = 200_000
+"""A traced step takes about 0.3 µs. Further calls are not traced."""
 _OTHERS = 0.05
 """If the process's other threads take more than this share of the calling thread's CPU time, this may be
 waiting for them in a loop, as OpenMP does."""
-_NAMES = "lines", "Python calls", "C calls"
 
 SHORT_SECONDS = 1e-5
 _SHORT_LIMIT, _LIMIT = 1.6, 1.5
 """CPU times of calls below `SHORT_SECONDS` and of others are alike up to this ratio."""
-_COUNT_LIMIT, _COUNT_SLACK = 1.05, 2.0
-"""Counts are alike up to this ratio, with so many more in each call."""
+_STEPS_LIMIT, _STEPS_SLACK = 1.05, 2.0
+"""Numbers of steps are alike up to this ratio, with so many more in each call."""
 
 _BY_DEPTH = (*PASSED_OVER, "pathlib", "genericpath")
 """Modules whose functions do not count; see there."""
@@ -57,61 +52,60 @@ _WAITS = frozenset({"acquire", "start_new_thread", "fork_exec", "fork", "poll", 
 class Cost:
     """What a call costs, on average."""
 
-    counts: Mapping[str, float] = field(default_factory=dict)
-    """Those of `_NAMES`, of the calling thread; empty if one call has too many."""
+    steps: float | None = None
+    """Lines of Python and calls of C functions in the calling thread. None if one call has too many."""
     seconds: float | None = None
     """CPU time of the calling thread, or the GPU's own time: the lowest of a few batches. None if it is not
     known: other threads worked too."""
 
     def lower(self, other: "Cost") -> "Cost":
         """Return the lower of two measurements of the same side, number by number."""
-        known = [one for one in (self.seconds, other.seconds) if one is not None]
-        names = self.counts.keys() & other.counts.keys()
-        counts = {name: min(self.counts[name], other.counts[name]) for name in sorted(names)}
-        return Cost(counts, min(known, default=None))
+        steps = None if self.steps is None or other.steps is None else min(self.steps, other.steps)
+        return Cost(steps, min(filter(None, (self.seconds, other.seconds)), default=None))
 
     def change(self, head: "Cost", *, is_strict: bool = False) -> float | None:
         """Return how many times as much a call of the head costs; None if it costs the same.
 
-        It is the largest ratio of those that are beyond their limits.
+        It is the larger of the ratios that are beyond their limits.
 
         `is_strict`: whether the limit of the CPU times is its square root: both can be measured again.
         """
-        names = self.counts.keys() & head.counts.keys()
-        ratios = [_ratio(self.counts[name], head.counts[name], _COUNT_LIMIT, _COUNT_SLACK) for name in names]
-        if self.seconds and head.seconds:
-            is_short = min(self.seconds, head.seconds) < SHORT_SECONDS
-            limit = _SHORT_LIMIT if is_short else _LIMIT
-            ratios.append(_ratio(self.seconds, head.seconds, math.sqrt(limit) if is_strict else limit, 0.0))
+        is_short = min(self.seconds or 0.0, head.seconds or 0.0) < SHORT_SECONDS
+        limit = _SHORT_LIMIT if is_short else _LIMIT
+        ratios = (
+            _ratio(self.steps, head.steps, _STEPS_LIMIT, _STEPS_SLACK),
+            _ratio(self.seconds, head.seconds, math.sqrt(limit) if is_strict else limit, 0.0),
+        )
         return max(filter(None, ratios), key=lambda ratio: max(ratio, 1 / ratio), default=None)
 
 
-def _ratio(base: float, head: float, limit: float, slack: float) -> float | None:
-    """Return head / base, at least with 1 in each; None if it is within the limit."""
+def _ratio(base: float | None, head: float | None, limit: float, slack: float) -> float | None:
+    """Return head / base, with the slack in each; None if it is within the limit, or one is not known."""
+    if base is None or head is None:
+        return None
     less, more = sorted((base, head))
     return (head + slack) / (base + slack) if more > less * limit + slack else None
 
 
 class Tracer:
-    """Counts in its context, until there are too many events: tracing is slow."""
+    """Counts steps in its context, until there are too many: tracing is slow."""
 
-    def __init__(self, most_events: int, step: str = "line") -> None:
-        """Take what is counted besides calls: each `line` or each `opcode`."""
-        self._most_events, self._step = most_events, step
-        self.steps = self.python_calls = self.c_calls = 0
+    def __init__(self, most_steps: int, step: str = "line") -> None:
+        """Take what is counted besides calls of C functions: each `line` or each `opcode`."""
+        self._most_steps, self._step = most_steps, step
+        self.steps = 0
         self.codes: dict[int, CodeType] = {}
-        """Of the functions that ran."""
-        self._waits = False
-        """Whether it waits for other threads or processes, which decide how much it executes."""
+        """Those of the functions that ran."""
         self.ended = False
-        """Whether there were too many events."""
+        """Whether there were too many steps."""
+        self._waits = False
         self._counts: dict[int, bool] = {}
         """By the identity of a module's globals, whether its functions count."""
 
     @property
     def total(self) -> int | None:
-        """Steps and calls of C functions; None: there are too many, or others decide how many."""
-        return None if self._waits or self.ended else self.steps + self.c_calls
+        """The number of steps. None if there are too many, or others decide how many."""
+        return None if self._waits or self.ended else self.steps
 
     def __enter__(self) -> Self:
         self._before = sys.gettrace(), sys.getprofile()
@@ -125,8 +119,7 @@ class Tracer:
 
     def _trace(self, frame: FrameType, event: str, _argument: Any) -> Any:
         if event == self._step:
-            self.steps += 1
-            self._check()
+            self._add_step()
         elif event == "call":
             code = frame.f_code
             if code is Tracer.__exit__.__code__:
@@ -134,16 +127,14 @@ class Tracer:
             self.codes[identity(code)] = code
             if not self._is_counted(frame):
                 return None
-            self.python_calls += 1
             frame.f_trace_opcodes = self._step == "opcode"
             frame.f_trace_lines = not frame.f_trace_opcodes
         return self._trace
 
     def _profile(self, frame: FrameType, event: str, argument: Any) -> None:
         if event == "c_call" and self._is_counted(frame):
-            self.c_calls += 1
             self._waits |= argument.__name__ in _WAITS
-            self._check()
+            self._add_step()
 
     def _is_counted(self, frame: FrameType) -> bool:
         key = identity(frame.f_globals)
@@ -151,8 +142,9 @@ class Tracer:
             self._counts[key] = not str(frame.f_globals.get("__name__")).startswith(_BY_DEPTH)
         return self._counts[key]
 
-    def _check(self) -> None:
-        if self.steps + self.c_calls > self._most_events:
+    def _add_step(self) -> None:
+        self.steps += 1
+        if self.steps > self._most_steps:
             self.ended = True
             sys.settrace(None)
             sys.setprofile(None)
@@ -169,36 +161,28 @@ def measured(
     as many are traced on both sides, after as many others.
     """
     with collector_paused():
-        seconds = _shortest(fresh(), device_clock)
+        seconds = _shortest(fresh(), device_clock or HostClock(RealTime.seconds, _SHORTEST))
         calls = max(2 ** round(math.log2(_BATCH_SECONDS / seconds)), 1)
         if seconds < _FAST_SECONDS:
             calls = max(calls, FEWEST_CALLS)
-        counts, codes = _counted(fresh(), min(calls, FEWEST_CALLS), noting)
-        start, found = RealTime.seconds(), list[float]()
-        for number in range(_BATCHES):
-            if number >= _FEWEST_BATCHES and RealTime.seconds() - start > _MOST_SECONDS:
-                break
-            one = _batch(fresh(), calls, device_clock)
-            if one is not None:
-                found.append(one)
-            elif number and not found:
-                break
-    return Cost(counts, min(found, default=None)), codes
+        steps, codes = _counted(fresh(), min(calls, FEWEST_CALLS), noting)
+        times, end = list[float | None](), RealTime.seconds() + _MOST_SECONDS
+        while len(times) < _FEWEST_BATCHES or (
+            any(times) and len(times) < _BATCHES and RealTime.seconds() < end
+        ):
+            times.append(_batch(fresh(), calls, device_clock))
+    return Cost(steps, min(filter(None, times), default=None)), codes
 
 
-def _shortest(call: Call, device_clock: Clock | None) -> float:
-    """Return the duration of the fastest of a few calls, in seconds."""
-    found = []
+def _shortest(call: Call, clock: Clock) -> float:
+    """Return the seconds of the fastest of a few calls; a slow one is not repeated."""
+    shortest = math.inf
     for _ in range(_TRIES):
-        start = RealTime.seconds()
-        if device_clock:
-            device_clock.block(call, 1, 1)
-        else:
-            call()
-        found.append(max(RealTime.seconds() - start, _SHORTEST))
-        if found[-1] > _SLOW_SECONDS:
+        (seconds,) = clock.block(call, 1, 1).seconds
+        shortest = max(min(seconds, shortest), _SHORTEST)
+        if seconds > _BATCH_SECONDS:
             break
-    return min(found)
+    return shortest
 
 
 def _batch(call: Call, calls: int, device_clock: Clock | None) -> float | None:
@@ -209,13 +193,12 @@ def _batch(call: Call, calls: int, device_clock: Clock | None) -> float | None:
         seconds = device_clock.block(call, 1, calls).device_seconds
         return None if seconds is None else seconds / calls
     function, args, kwargs = call
-    made, end = 0, RealTime.seconds() + _LONGEST_BATCH * _BATCH_SECONDS
+    made, end = 0, RealTime.seconds() + _MOST_SECONDS
     process, thread = RealTime.process_nanoseconds(), RealTime.thread_nanoseconds()
     while made < calls and (not made or RealTime.seconds() < end):
-        part = min(calls - made, FEWEST_CALLS)
-        for _ in repeat(None, part):
+        for _ in repeat(None, min(calls, FEWEST_CALLS)):
             function(*args, **kwargs)
-        made += part
+        made += min(calls, FEWEST_CALLS)
     thread = RealTime.thread_nanoseconds() - thread
     others = RealTime.process_nanoseconds() - process - thread
     if others > _OTHERS * thread and os.environ.get("OMP_WAIT_POLICY", "").upper() != "PASSIVE":
@@ -225,23 +208,21 @@ def _batch(call: Call, calls: int, device_clock: Clock | None) -> float | None:
 
 def _counted(
     call: Call, calls: int, noting: Callable[[], AbstractContextManager[None]]
-) -> tuple[dict[str, float], list[CodeType]]:
-    """Trace calls; return what is counted in each on average, and the code of the functions that ran.
+) -> tuple[float | None, list[CodeType]]:
+    """Trace calls; return the steps of each on average, and the code of the functions that ran.
 
-    With too many events, these are the averages of the calls that had ended before. The others are made all
-    the same.
+    With too many steps, this is the average of the calls that had ended before. The others are made all the
+    same.
     """
     function, args, kwargs = call
-    made, totals = 0, (0, 0, 0)
-    with Tracer(_MOST_EVENTS) as tracer:
+    made = steps = 0
+    with Tracer(_MOST_STEPS) as tracer:
         while made < calls:
             function(*args, **kwargs)
             if tracer.ended:
                 break
-            made += 1
-            totals = tracer.steps, tracer.python_calls, tracer.c_calls
+            made, steps = made + 1, tracer.steps
     with noting():
         for _ in repeat(None, calls - made - tracer.ended):
             function(*args, **kwargs)
-    averages = {name: total / made for name, total in zip(_NAMES, totals, strict=True)} if made else {}
-    return averages, [*tracer.codes.values()] if made else []
+    return (steps / made, [*tracer.codes.values()]) if made else (None, [])

@@ -57,9 +57,9 @@ def between(
 ) -> tuple[CounterChange, ...]:
     """Return the counts by name that differ, those that differ most first; a missing one is 0."""
     names = sorted({*base, *head} - {*leave_out})
-    found = (CounterChange(name, base.get(name, 0), head.get(name, 0)) for name in names)
-    changed = (one for one in found if one.base != one.head)
-    return tuple(sorted(changed, key=lambda one: -abs(one.head - one.base)))
+    changes = (CounterChange(name, base.get(name, 0), head.get(name, 0)) for name in names)
+    changed = (change for change in changes if change.base != change.head)
+    return tuple(sorted(changed, key=lambda change: -abs(change.head - change.base)))
 
 
 def changed(
@@ -69,4 +69,4 @@ def changed(
 ) -> tuple[CounterChange, ...]:
     """Return every count that differs, except in kinds that only the baseline has, and of unsteady names."""
     pairs = ((baseline.get(kind, {}), of_kind) for kind, of_kind in counts.items())
-    return tuple(one for pair in pairs for one in between(*pair, unsteady))
+    return tuple(change for pair in pairs for change in between(*pair, unsteady))

@@ -12,12 +12,11 @@ from typing import Any, Self, cast
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
-from . import compilation
-from .conditions import collector_paused
+from .conditions import collector_paused, compilations, reset_compiler
 from .counter_changes import PYTHON_CALLS, Counters
 from .fingerprint.fingerprint import Watch
 from .fingerprint.recording import python_calls
-from .memory import Memory, gpu_events, trace
+from .memory import gpu_events, trace
 
 HOST_READS = (
     "aten::_local_scalar_dense",
@@ -55,9 +54,7 @@ _KINDS = ("operators", "copies", "copied_bytes", "library_calls", "python_calls"
 _DETAILS = ("host_reads", "mask_reads", "kernels")
 
 
-def count(
-    run: Callable[[], object], device: str = "cpu", watch: Watch | None = None, *, is_warm: bool = False
-) -> Counters:
+def count(run: Callable[[], object], device: str = "cpu", watch: Watch | None = None) -> Counters:
     """Call a function several times in two passes, and return the counts on which both passes agree.
 
     Compilation is measured in the first calls only, memory in the first and in the last ones. Operators are
@@ -66,7 +63,10 @@ def count(
     """
     with collector_paused():  # finalisers would be counted
         with watch.timing() if watch else nullcontext():
-            memory, compiled = _from_cold(run, device, is_warm=is_warm)
+            reset_compiler()
+            run()  # twice, so that repeated compilation is seen, and caches are filled for later
+            memory = trace(run, device)
+        compiled = compilations()
         first, second = _pass(run, device, watch), _pass(run, device, watch)
         peaks = memory.peak_bytes, trace(run, device).peak_bytes
     names = {(kind, name) for counts in (first, second) for kind in counts for name in counts[kind]}
@@ -113,24 +113,6 @@ def _pass(run: Callable[[], object], device: str, watch: Watch | None) -> dict[s
         ran = (event for event in gpu_events(run) if not getattr(event, "is_user_annotation", False))
         counts["kernels"].update(event.name for event in ran)
     return counts
-
-
-def _from_cold(
-    run: Callable[[], object], device: str, *, is_warm: bool = False
-) -> tuple[Memory, dict[str, int]]:
-    """Trace memory, and count what torch.compile does in these calls.
-
-    The function is called twice, so that repeated compilation is seen, and caches are filled for later. If
-    they are, and it compiles nothing, it is called once.
-    """
-    compilation.reset()
-    if is_warm:
-        memory = trace(run, device)
-        if not compilation.counts():
-            return memory, {}
-    else:
-        run()
-    return trace(run, device), compilation.counts()
 
 
 class OperatorMode(TorchDispatchMode):

@@ -1,7 +1,6 @@
 """One inspection of a call before or after it is timed: its counters and its fingerprint."""
 
 import os
-import sys
 import traceback
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -56,11 +55,7 @@ class Inspection:
 
 
 def inspect(
-    call: Call,
-    devices: Collection[str],
-    *,
-    is_warm: bool = False,
-    now: Callable[[], float] = RealTime.seconds,
+    call: Call, devices: Collection[str], *, now: Callable[[], float] = RealTime.seconds
 ) -> Inspection:
     """Call a function several times, count what it does, and take its fingerprint.
 
@@ -74,8 +69,7 @@ def inspect(
             if devices:
                 from .counters import count
 
-                device = "cuda" if "cuda" in devices else "cpu"
-                counters = count(call.__call__, device, watch, is_warm=is_warm)
+                counters = count(call.__call__, "cuda" if "cuda" in devices else "cpu", watch)
             else:
                 with collector_paused():  # finalisers would be recorded
                     with watch.timing():
@@ -92,15 +86,9 @@ def inspect(
 
 
 def _described(error: Exception) -> str:
-    """Return an error in a line, with the innermost place that is neither of this package nor of torch."""
+    """Return an error in a line, with the place in the function that was called."""
     text = ": ".join(filter(None, (type(error).__name__, *str(error).strip().splitlines()[:1])))
     frames = traceback.extract_tb(error.__traceback__)
-    places = [frame for frame in frames if not frame.filename.startswith((_OWN, *_folder_of("torch")))]
-    place = f", {Path(places[-1].filename).name}:{places[-1].lineno}" if places else ""
+    places = (frame for frame in frames if not frame.filename.startswith(_OWN))
+    place = next((f", {Path(frame.filename).name}:{frame.lineno}" for frame in places), "")
     return f"{one_line(text)[:_LONGEST]}{place}"
-
-
-def _folder_of(package: str) -> tuple[str, ...]:
-    """Return the folder of a package with a separator at the end, if it is loaded."""
-    file = getattr(sys.modules.get(package), "__file__", None)
-    return (f"{Path(file).parent}{os.sep}",) if file else ()

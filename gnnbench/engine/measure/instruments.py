@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..ground import codec, cpu, json_io
 from ..interfaces import Instrument
-from . import compilation
 from .clock import Block, Call, Clock
+from .conditions import compilations
 from .layouts import Layouts, clock_for
 from .measurement import Measurement
 from .seam import FIXED, Pedantic, paused, why_unseen
@@ -36,8 +36,10 @@ class Kept:
     repeated: list[str] = field(default_factory=list)
     """Tests with several benchmarks, of which the first one counts."""
     watch: "cpu.ContentionWatch | None" = None
-    _parts: list[tuple[str, dict[str, Any], dict[str, Any]]] = field(default_factory=list)
-    """Of the running test's benchmarks: id, `extra_info`, and gnnbench's part of it."""
+    _definition: str | None = None
+    """Hash of the definition of the running test, unless its suite writes it."""
+    _timed: int = 0
+    """Number of its benchmarks."""
     _machine: "FakeMachine | None" = None
 
     def begin(self) -> None:
@@ -60,44 +62,35 @@ class Kept:
             self.incomplete.append({"fullname": fullname, "measurement": None})
         self.incomplete[-1]["error"] = text
 
-    @contextmanager
-    def keeping_parts(self, definition: str | None) -> Iterator[None]:
-        """Keep what is known of each benchmark of a test in its `extra_info`, whatever the test writes."""
-        self._parts.clear()
-        try:
-            yield
-        finally:
-            for _, extra, ours in self._parts:
-                extra[json_io.KEY] = ours
-                if definition:
-                    ours["definition_hash"] = definition
-            self.repeated += [name for name, *_ in self._parts[1:2]]
+    def begin_test(self, definition: str | None) -> None:
+        """Prepare for the benchmarks of a test, given the hash of its definition."""
+        self._definition, self._timed = definition, 0
 
     def part(self, fixture: Any) -> dict[str, Any]:
         """Return gnnbench's part of a benchmark's `extra_info`, to write to; another version is replaced."""
-        if not isinstance(fixture.extra_info, dict):
-            fixture.extra_info = {}
-            if fixture.stats:  # which is what is saved
-                fixture.stats.extra_info = fixture.extra_info
-        ours = json_io.own_part(fixture.extra_info)
-        if ours.get("version") != self.version:
-            ours = fixture.extra_info[json_io.KEY] = {"version": self.version}
-        self._parts.append((fixture.fullname, fixture.extra_info, ours))
-        return ours
+        part = json_io.own_part(fixture.extra_info)
+        if part.get("version") != self.version:
+            part = fixture.extra_info[json_io.KEY] = {"version": self.version}
+        if self._definition:
+            part["definition_hash"] = self._definition
+        self._timed += 1
+        if self._timed == 2:  # noqa: PLR2004 - named once
+            self.repeated.append(fixture.fullname)
+        return part
 
-    def inspect(self, fixture: Any, layouts: Layouts, *, is_warm: bool = False) -> Any:
+    def inspect(self, fixture: Any, layouts: Layouts) -> Any:
         """Add counters and fingerprint of a call, and return the result of one more."""
         from .inspection import inspect
 
-        ours = json_io.own_part(fixture.extra_info)
+        part = json_io.own_part(fixture.extra_info)
         with paused():
-            found = inspect(layouts.original, layouts.devices, is_warm=is_warm)
-        if found.counters:
-            ours["counters"] = codec.encode(found.counters)
-        if found.fingerprint:
-            ours["fingerprint"] = codec.encode(found.fingerprint)
-        elif found.unseen:
-            ours["no_fingerprint"] = found.unseen
+            inspection = inspect(layouts.original, layouts.devices)
+        if inspection.counters:
+            part["counters"] = codec.encode(inspection.counters)
+        if inspection.fingerprint:
+            part["fingerprint"] = codec.encode(inspection.fingerprint)
+        elif inspection.unseen:
+            part["no_fingerprint"] = inspection.unseen
         return layouts.original()
 
 
@@ -109,7 +102,6 @@ class TimeInstrument(Instrument):
     sample_layouts: bool
     """Whether the inputs are re-allocated between blocks of rounds."""
     precision: float
-    """Timing stops at this half-width of the interval, a fraction of the time."""
     flush: bool
     """Whether the GPU's L2 cache is flushed before each round."""
     in_place: str | None = None
@@ -130,12 +122,12 @@ class TimeInstrument(Instrument):
             else:
                 sampler.sample(layouts)
         if self.whole_call:
-            ours = json_io.own_part(fixture.extra_info)
-            ours["no_fingerprint"] = why_unseen(self.whole_call)
-            if compiled := compilation.counts():
-                ours["compilation"] = compiled
+            part = json_io.own_part(fixture.extra_info)
+            part["no_fingerprint"] = why_unseen(self.whole_call)
+            if compiled := compilations():
+                part["compilation"] = compiled
             return result
-        return self.kept.inspect(fixture, layouts, is_warm=True)
+        return self.kept.inspect(fixture, layouts)
 
     def measure_pedantic(self, fixture: Any, asked: Pedantic) -> Any:
         """Time the rounds that are asked for."""

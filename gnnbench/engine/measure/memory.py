@@ -4,9 +4,7 @@ torch's profiler records every allocation and free of torch's allocators, in ord
 size would miss short-lived arrays. Memory that other libraries allocate is not included: buffers of OpenMP,
 scratchpads of oneDNN, DGL's own arrays. On CUDA, sizes are rounded up to blocks of 512 bytes.
 
-torch_geometric.profile does not suffice. Its `profileit` needs a module as the first argument, the package
-pytorch_memlab and a GPU, and rounds to megabytes. `get_gpu_memory_from_nvidia_smi` reports the whole device,
-with other processes and the allocator's cache.
+torch_geometric.profile needs a module, pytorch_memlab and a GPU, or reports the whole device.
 """
 
 import json
@@ -101,18 +99,12 @@ def _sizes(run: Callable[[], object], device: str) -> Iterator[int]:
         run()
     events = traverse_dfs(profile.kineto_results.experimental_event_tree())
     memory = [event for event in events if event.tag == _EventType.Allocation]
-    held = set()
+    held = set[int]()
     for event in sorted(memory, key=lambda event: event.start_time_ns):
-        found = event.extra_fields
-        if found.device.type != device:
-            continue
-        if found.alloc_size > 0:
-            held.add(found.ptr)
-        elif found.ptr in held:
-            held.remove(found.ptr)
-        else:
-            continue
-        yield found.alloc_size
+        block = event.extra_fields
+        if block.device.type == device and (block.alloc_size > 0 or block.ptr in held):
+            (held.add if block.alloc_size > 0 else held.remove)(block.ptr)
+            yield block.alloc_size
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -9,9 +9,8 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from . import compilation
 from .clock import ROUND_SECONDS, Block, Call, Clock, calibrated_iterations, wanted_seconds
-from .conditions import collector_paused
+from .conditions import clear_compilations, collector_paused
 from .layouts import Layouts
 from .measurement import Measurement
 from .seam import Pedantic
@@ -93,16 +92,14 @@ class Sampler:
         # The pilot, with the untimed call before each block, takes at most half of the time budget.
         pilot_seconds = call_seconds * (_PILOT_ROUNDS + 1) * _PILOT_BLOCKS
         rounds = _PILOT_ROUNDS if pilot_seconds < effort.max_seconds / 2 else 1
-        # The first block is timed on the copies of the warm-up, unless that changed them.
-        renew_next = sampled and measurement.changes_inputs
         renewals, renewal_seconds = 0, 0.0
         while measurement.stopped_by is None:
-            if renew_next:
+            # The first block is timed on the copies of the warm-up, unless that changed them.
+            if sampled and (measurement.blocks_ns or measurement.changes_inputs):
                 begin = clock.now()
                 self._renew(layouts)
                 clock.block(layouts.current, 1, 1)  # the first call on new buffers is slower
                 renewals, renewal_seconds = renewals + 1, renewal_seconds + clock.now() - begin
-            renew_next = sampled
             with collector_paused() if effort.disable_gc else nullcontext():
                 block = clock.block(layouts.current, rounds, measurement.iterations)
             self.add(block)
@@ -128,7 +125,7 @@ class Sampler:
         for _ in range(effort.warmup_iterations):
             calls.round(clock)
         while measurement.stopped_by is None:
-            compilation.clear()  # the last call's counts are left
+            clear_compilations()  # the last call's counts are left
             block, result = calls.round(clock, disable_gc=effort.disable_gc)
             self.add(block)
             measurement.stopped_by = stopping.reason(measurement.blocks_ns, clock.now() - start)

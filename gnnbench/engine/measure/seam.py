@@ -67,12 +67,12 @@ class Pedantic:
         """Time a round on its own inputs; return the result too, if it is one call."""
         result = None
 
-        def kept(*args: Any, **kwargs: Any) -> None:
+        def keeping(*args: Any, **kwargs: Any) -> None:
             nonlocal result
             result = self.target(*args, **kwargs)
 
         call = self.inputs()
-        timed = call if self.iterations > 1 else call._replace(function=kept)
+        timed = call if self.iterations > 1 else call._replace(function=keeping)
         with collector_paused() if disable_gc else nullcontext():
             block = clock.block(timed, 1, self.iterations)
         self.tear_down(call)
@@ -86,11 +86,7 @@ class Pedantic:
         return result
 
     def inputs(self) -> Call:
-        """Return the next call, with the arguments that `setup` returns or else the given ones.
-
-        Raises:
-            TypeError: both `setup` and the caller give arguments, as in pytest-benchmark.
-        """
+        """Return the next call, with the arguments that `setup` returns, or else the given ones."""
         made = self.setup() if self.setup else None
         if not made:
             return Call(self.target, self.args, self.kwargs)
@@ -151,13 +147,10 @@ def check_pytest_benchmark() -> None:
         module, _, owner = place.rpartition(".")
         for name, expected in methods.items():
             method = getattr(resolve_name(f"pytest_benchmark.{module}:{owner}"), name, None)
-            found = tuple(inspect.signature(method).parameters) if method else None
-            if found != expected:
-                version = pytest_benchmark.__version__
+            if not method or tuple(inspect.signature(method).parameters) != expected:
                 raise UsageError(
-                    f"gnnbench cannot time with pytest-benchmark {version}: {owner}.{name} "
-                    f"{'has other parameters' if method else 'does not exist'}; "
-                    "pip install 'pytest-benchmark>=5.2,<6'"
+                    f"gnnbench cannot time with pytest-benchmark {pytest_benchmark.__version__}, which has "
+                    f"another {owner}.{name}; pip install 'pytest-benchmark>=5.2,<6'"
                 )
 
 

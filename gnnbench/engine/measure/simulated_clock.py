@@ -12,24 +12,24 @@ per round, but their times come from FILE:
 Keys are names of tests, with or without their file (pytest-benchmark's `fullname` or `name`).
 """
 
-import importlib
 import json
 import math
 import os
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from pkgutil import resolve_name
 
 import numpy as np
 
+from ..ground import codec
 from ..ground.errors import UsageError
 from .clock import Block, Call, Clock
 
 VARIABLE = "GNNBENCH_FAKE_CLOCK"
-_HERTZ, _THROTTLED = 1.7e9, 0.85
-"""Rate of a simulated GPU's clock, and its share where it is slower."""
+_HERTZ, _THROTTLED, _GPU_SIGMA = 1.7e9, 0.85, 0.005
+"""Rate of a simulated GPU's clock, its share where it is slower, and the noise of its own time of a round."""
 
 
 def reseeded(number: int) -> dict[str, str]:
@@ -57,10 +57,8 @@ class Noise:
     """Time that the clock adds to a round."""
     renewal_seconds: float = 1e-4
     """Time of re-allocating the inputs, between rounds."""
-    gpu_sigma: float = 0.005
-    """Standard deviation of the logarithm of the GPU's own time of a round."""
     gpu_process_sigma: float = 0.0
-    """The same of a factor on it, drawn for each process and benchmark."""
+    """Standard deviation of the logarithm of a factor on the GPU's own time, drawn likewise."""
     gpu_throttled: float = 0.0
     """Share of blocks in which the GPU's clock is slower."""
 
@@ -79,6 +77,13 @@ class Truth:
     """The GPU's own time of one call; 0: it runs on the CPU."""
     launches: tuple[str, ...] = ()
     """What a call launches on the GPU; empty: not known."""
+
+
+@dataclass(frozen=True)
+class _File:
+    benchmarks: Mapping[str, Truth | float | str]
+    noise: Noise = field(default_factory=Noise)
+    base: Mapping[str, Truth | float | str] = field(default_factory=dict)
 
 
 @dataclass
@@ -102,24 +107,19 @@ class FakeMachine:
         if not seed.isdecimal() or not name:
             raise UsageError(f"{VARIABLE}='{text}' must be SEED:FILE, with a whole number as seed")
         try:
-            content = json.loads(Path(name).read_bytes())
-            truths, of_base = (
-                {key: _truth(value) for key, value in times.items()}
-                for times in (content["benchmarks"], content.get("base", {}))
-            )
-            noise = Noise(**content.get("noise", {}))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise UsageError(
-                f"{VARIABLE}: {name} cannot be read as true times ({type(error).__name__}: {error}); "
-                f"noise has {', '.join(item.name for item in fields(Noise))}"
-            ) from None
-        return cls(int(seed), truths, noise, of_base=of_base)
+            given = codec.decode(json.loads(Path(name).read_bytes()), _File)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{VARIABLE}: {name} cannot be read as true times ({error})") from None
+        truths, of_base = (
+            {key: _truth(value) for key, value in times.items()} for times in (given.benchmarks, given.base)
+        )
+        return cls(int(seed), truths, given.noise, of_base=of_base)
 
     def clock(self, fullname: str) -> "FakeClock":
         """Return the clock of one benchmark."""
         for name in (fullname, fullname.rpartition("::")[2]):
             if name in self.truths:
-                return FakeClock(self, fullname, _read(self.truths[name]))
+                return FakeClock(self, fullname, self.truths[name])
         raise UsageError(f"{VARIABLE} has no true time for {fullname}")
 
     def drift(self, at_seconds: float) -> float:
@@ -139,6 +139,7 @@ class FakeClock(Clock):
         self._machine = machine
         self._random = np.random.default_rng([machine.seed, zlib.crc32(fullname.encode())])
         self._seconds = truth.seconds * math.exp(self._random.normal(0, machine.noise.process_sigma))
+        self._seconds *= resolve_name(truth.place) if truth.place else 1.0
         self._gpu_seconds, self._launches = truth.gpu_seconds, truth.launches
         self.times_device = bool(truth.gpu_seconds)
         if truth.gpu_seconds:
@@ -163,12 +164,12 @@ class FakeClock(Clock):
             )
             spike = noise.spike_factor if self._random.random() < noise.spike_probability else 1.0
             drift = machine.drift(machine.now_seconds)
-            one = self._seconds * self._factor * math.exp(self._innovation) * spike * drift
-            seconds.append(one * iterations + noise.overhead_seconds)
+            of_call = self._seconds * self._factor * math.exp(self._innovation) * spike * drift
+            seconds.append(of_call * iterations + noise.overhead_seconds)
             machine.now_seconds += seconds[-1]
         if not self._gpu_seconds:
             return Block(seconds)
-        gpu_seconds = self._gpu_seconds * math.exp(self._random.normal(0, noise.gpu_sigma)) * iterations
+        gpu_seconds = self._gpu_seconds * math.exp(self._random.normal(0, _GPU_SIGMA)) * iterations
         is_throttled = bool(noise.gpu_throttled) and self._random.random() < noise.gpu_throttled
         rate = _THROTTLED if is_throttled else 1.0
         machine.now_seconds += gpu_seconds / rate
@@ -187,19 +188,7 @@ class FakeClock(Clock):
         self._factor = self._factors[self._random.choice(len(self._factors), p=self._weights)]
 
 
-def _read(truth: Truth) -> Truth:
-    """Return a true time, with that of the code under test where it has one."""
-    if not truth.place:
-        return truth
-    module, _, name = truth.place.partition(":")
-    return replace(truth, seconds=truth.seconds * getattr(importlib.import_module(module), name), place="")
-
-
-def _truth(value: Any) -> Truth:
-    if isinstance(value, str):
-        return Truth(1.0, place=value)
-    if isinstance(value, dict):
-        modes = tuple((float(factor), float(share)) for factor, share in value.get("modes", [(1, 1)]))
-        gpu = float(value.get("gpu_seconds", 0)), tuple(value.get("launches", ()))
-        return Truth(float(value["seconds"]), modes, "", *gpu)
-    return Truth(float(value))
+def _truth(value: Truth | float | str) -> Truth:
+    if isinstance(value, Truth):
+        return value
+    return Truth(1.0, place=value) if isinstance(value, str) else Truth(value)

@@ -99,11 +99,11 @@ def collect(root: Path, suite: Collection[str] = ()) -> Sources:
         if name in suite or (inside and inside[0] in suite) or (name == "gnnbench" and folder != root):
             continue
         owners = set(map(_normalized, distributions.get(name, ())))
-        found = {owner: package for owner in owners - tools if (package := installed(owner))}
+        measured = {owner: package for owner in owners - tools if (package := installed(owner))}
         if path.name in tracked(path.parent):
             trees.setdefault(folder, set()).add(name)
-        elif found:
-            packages |= found
+        elif measured:
+            packages |= measured
         elif not (tracked(path.parent) or owners & tools or _is_pythons(path.parent)):
             trees.setdefault(folder, set()).add(name)
     described = [_tree(folder, names, root, bool(tracked(folder))) for folder, names in trees.items()]
@@ -151,7 +151,7 @@ def _imported() -> Iterator[tuple[str, Path]]:
         if isinstance(module, ModuleType):
             places = vars(module).get("__path__") or [vars(module).get("__file__")]
             # Only the folder is resolved: the file may be a link, which a variant finds under its own name.
-            yield from ((name, Path(one).parent.resolve() / Path(one).name) for one in places if one)
+            yield from ((name, Path(place).parent.resolve() / Path(place).name) for place in places if place)
 
 
 def _tree(folder: Path, names: Collection[str], root: Path, in_git: bool) -> Tree:
@@ -179,16 +179,16 @@ def _tools() -> set[str]:
     """Return the normalized names of the distributions that only measure."""
     plugins = metadata.entry_points(group="pytest11")
     waiting = ["pytest", *(plugin.dist.name for plugin in plugins if plugin.dist)]
-    found: set[str] = set()
+    tools: set[str] = set()
     while waiting:
         name = _normalized(waiting.pop())
-        if name in found or name in _MEASURED:
+        if name in tools or name in _MEASURED:
             continue
-        found.add(name)
+        tools.add(name)
         with suppress(metadata.PackageNotFoundError):
             needs = map(Requirement, metadata.requires(name) or ())
-            waiting += [one.name for one in needs if not one.marker or one.marker.evaluate({"extra": ""})]
-    return found
+            waiting += [need.name for need in needs if not need.marker or need.marker.evaluate({"extra": ""})]
+    return tools
 
 
 def _normalized(name: str) -> str:

@@ -140,6 +140,7 @@ class Timing:
             if not any("max_time" in mark.kwargs for mark in item.iter_markers("benchmark")):
                 instrument = replace(instrument, max_seconds=seconds)
         self._instrument = instrument
+        self.kept.begin_test(self._definitions.get(item.nodeid))
         start, timing_seconds = RealTime.seconds(), self.kept.timing_seconds
         try:
             return (yield)
@@ -156,8 +157,7 @@ class Timing:
         """Report a benchmark that cannot be timed in one line; running out of memory is a result."""
         kept, ours = self.kept, suite.installed().owns(pyfuncitem)
         try:
-            with kept.keeping_parts(self._definitions.get(pyfuncitem.nodeid)):
-                return (yield)
+            return (yield)
         except Exception as error:
             if self._instrument is None or isinstance(error, AssertionError):
                 raise

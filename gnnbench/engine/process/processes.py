@@ -8,7 +8,7 @@ from typing import Any
 
 from ..ground.cpu import RealTime
 from ..ground.files import project, real_path
-from ..measure import callgrind, instructions
+from ..measure import instructions
 from .parents import Parents, Shared
 from .variants import places
 from .variants.child import SIDES, Child, DiedError, Process
@@ -160,7 +160,7 @@ class Processes:
             files = logs / f"{side}-{self.number}"
             files.mkdir()
             environment |= instructions.variables(files)
-            under = callgrind.command(files)
+            under = instructions.command(files)
         child = self.children[side] = Child(
             plan.arguments,
             environment={**environment, **given.environment},

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gnnbench.engine.measure import callgrind
+from gnnbench.engine.measure import instructions
 
 _PYTHON = sys.executable
 _SCRIPT = """
@@ -59,8 +59,8 @@ def inspected(**functions: str) -> dict[str, Any]:
     return {"answer": "inspected", "counts": {}, "memory": None, "fingerprint": found, "unseen": unseen}
 
 
-def costing(lines: float, seconds: float | None = 1e-3) -> dict[str, Any]:
-    return {"answer": "cost", "cost": {"counts": {"lines": lines}, "seconds": seconds}}
+def costing(steps: float, seconds: float | None = 1e-3) -> dict[str, Any]:
+    return {"answer": "cost", "cost": {"steps": steps, "seconds": seconds}}
 
 
 def block(ms: float) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def valgrind(patch: pytest.MonkeyPatch, folder: Path) -> None:
     )
     program.chmod(0o755)
     patch.setenv("PATH", str(folder), prepend=os.pathsep)
-    patch.setattr(callgrind, "ARCHITECTURE", os.uname().machine)
+    patch.setattr(instructions, "ARCHITECTURE", os.uname().machine)
 
 
 def answering(patch: pytest.MonkeyPatch, folder: Path, names: list[str], **sides: dict[str, Any]) -> None:

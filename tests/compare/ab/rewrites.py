@@ -4,9 +4,8 @@ import json
 
 import numpy as np
 
-from gnnbench.engine.measure import compilation
 from gnnbench.engine.measure.clock import Call
-from gnnbench.engine.measure.conditions import seed
+from gnnbench.engine.measure.conditions import clear_compilations, seed
 from gnnbench.engine.measure.returned.calls import ALL_NEW, ComparedCalls, kept_inputs
 from gnnbench.engine.measure.seam import Pedantic
 from gnnbench.engine.process.returned import agreement
@@ -14,7 +13,7 @@ from gnnbench.engine.process.returned import agreement
 
 def compared(folder, base, head, level=ALL_NEW, *, calls_before=0):
     """Compare two calls, which functions return, as the coordinator does with those of two workers."""
-    compilation.clear()  # what an earlier test has compiled
+    clear_compilations()  # what an earlier test has compiled
     sides = []
     for build in (base, head):
         seed(1)

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch._dynamo.exc import FailOnRecompileLimitHit
 
-from gnnbench.engine.measure import compilation
+from gnnbench.engine.measure import conditions
 from gnnbench.suite import platforms
 from gnnbench.suite.operations import OPERATIONS, cold
 from gnnbench.suite.operations import compiled as sizes
@@ -71,7 +71,7 @@ def test_a_new_layer_is_made_in_each_call(make_case, platform, monkeypatch):
 
 @pytest.fixture
 def of_all_sizes(make_case, operation):
-    compilation.clear()
+    conditions.clear_compilations()
     return workload_of(make_case(operation, "pyg", "forward_backward"))
 
 
@@ -81,7 +81,7 @@ def of_all_sizes(make_case, operation):
 )
 def test_two_compilations_serve_all_sizes_and_are_right(of_all_sizes):
     assert len(of_all_sizes.timed().verify()) == sum(sizes.counts(60))
-    assert compilation.counts() == {"graphs": 2, "recompilations": 1}
+    assert conditions.compilations() == {"graphs": 2, "recompilations": 1}
 
 
 @pytest.mark.usefixtures("without_back_end")
@@ -93,6 +93,6 @@ def test_a_compilation_for_each_size_is_counted_and_one_more_than_allowed_is_an_
     parts, *rest = of_all_sizes.inputs
     with config.patch(automatic_dynamic_shapes=False, recompile_limit=2):
         of_all_sizes.run(parts[:2], *rest)
-        assert compilation.counts() == {"graphs": 2, "recompilations": 1}
+        assert conditions.compilations() == {"graphs": 2, "recompilations": 1}
         with pytest.raises(FailOnRecompileLimitHit):
             of_all_sizes.run(parts[2:3], *rest)

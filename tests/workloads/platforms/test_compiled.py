@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from gnnbench.engine.measure import compilation
+from gnnbench.engine.measure import conditions
 from gnnbench.suite.operations import OPERATIONS
 from gnnbench.suite.platforms.compiled import compiled
 
@@ -31,10 +31,10 @@ def test_a_graph_break_is_an_error():
 
 @pytest.mark.usefixtures("without_back_end")
 def test_each_benchmark_compiles_for_itself():
-    compilation.reset()
+    conditions.reset_compiler()
     for size in range(2, 12):  # more than torch.compile allows of one function
         compiled()(torch.zeros(2, size, dtype=torch.int64), Layer(), torch.randn(size, size))
-    assert compilation.counts()["recompilations"] == 0
+    assert conditions.compilations()["recompilations"] == 0
 
 
 def test_a_model_is_timed_compiled_and_not(make_case):

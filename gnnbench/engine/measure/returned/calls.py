@@ -19,7 +19,7 @@ import gc
 import os
 import zlib
 from collections.abc import Collection, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -29,18 +29,16 @@ from numpy.typing import NDArray
 
 from ...ground.cpu import RealTime
 from ...ground.outputs import TooMuchError
-from .. import compilation
 from ..clock import Call
-from ..conditions import TooLongError, collector_paused, limited, seed
+from ..conditions import TooLongError, collector_paused, compilations, limited, seed
 from ..copies import Copies
 from ..cost import Tracer
 from ..seam import Pedantic
 from . import given
-from .effects import Effects, allocated_bytes, changed_arrays, check_size, plain_tensors
-from .given import Given, write
+from .effects import Effects, allocated_bytes, changed_arrays, changed_state, check_size, plain_tensors
+from .given import Given, rounding, write
 from .portable import Portable, array_of, portable
 from .reachable import Reachable, is_array, shares_memory
-from .rounding import rounding
 
 GIVEN, NEW, AGAIN, COPIED, GIVEN_MOVED, NEW_MOVED = range(6)
 """The calls."""
@@ -50,7 +48,7 @@ _UNITS = {**MOVED[GIVEN], **MOVED[NEW]}
 ALL_NEW, NUMBERS_NEW, NONE_NEW = 2, 1, 0
 """Which inputs get new values: also indices, masks and other whole numbers; floating-point numbers; none."""
 _TIMES_AS_LONG, _SECONDS_MORE = 20, 1.0
-_MOST_EVENTS = 3_000_000
+_MOST_STEPS = 3_000_000
 """Calls that execute more are not counted."""
 _SHOWN = 60
 """Characters of a text that are shown."""
@@ -68,24 +66,22 @@ class ComparedCalls:
         self._limit_seconds: float | None = None
         self._first_output: dict[str, Any] = {}
         """Arrays, tensors and lists, by place."""
-        self.first_state: Mapping[str, Portable] | None = None
-        """Numbers and texts in the arguments before any call, by place. None: there was none."""
         self._copies: list[Call | None] = []
         """Kept, so that no address of a copy is that of another."""
+        self.first_state: Mapping[str, Portable] | None = None
+        """Numbers and texts in the arguments before any call, by place. None: there was none."""
         self.level = level
         self.made: dict[int, Effects] = {}
         self.inputs: dict[str, Portable] = {}
         """The inputs of the first call, by place."""
+        self._may_change: set[str] = set()
+        """Places of those that may get new values; later calls may reach more."""
         self.writable: list[str] = []
-        """Places of the inputs that get new values."""
-        self._writable: set[str] = set()
-        """Places of those that may."""
+        """Places of those that do."""
         self.kept = False
         """Whether a call executes less for inputs that it has seen."""
         self.refused = ""
         """What the call with more new values raised; empty: nothing."""
-        self.is_too_long = False
-        """Whether it did not end in time."""
 
     def make_first(self) -> None:
         """Make the calls that do not depend on what the other side returned; raise what `make` raises."""
@@ -94,7 +90,7 @@ class ComparedCalls:
         self._limit_seconds = _TIMES_AS_LONG * (RealTime.seconds() - start) + _SECONDS_MORE
         while (failure := self.make(NEW).failure) and self.level and not self.made[GIVEN].failure:
             # The function may not take such values.
-            self.refused, self.is_too_long = failure, failure == _TOO_LONG
+            self.refused = failure
             self.level -= 1
         self.make(AGAIN)
         self._first_output = {}
@@ -113,10 +109,8 @@ class ComparedCalls:
     def make(self, number: int) -> Effects:
         """Make a call, and keep what it returned and changed; the inputs have the given values afterwards.
 
-        Raises:
-            MemoryError: there is no room for copies of the inputs.
-            TooMuchError: there is too much to compare.
-            Exception: what an input or an output raises when it is read.
+        Raises MemoryError if there is no room for copies of the inputs, TooMuchError if there is too much to
+        compare, and what an input or an output raises when it is read.
         """
         self.made[number] = self._made(number)
         return self.made[number]
@@ -129,18 +123,10 @@ class ComparedCalls:
         self._given.keep(arrays, reach.containers)
         if number == GIVEN:
             self.inputs = portable({**reach.arrays, **reach.plain}, {})
-        # What only later calls reach was kept by the first.
-        known = reach.writable if number == GIVEN else self._writable
-        numbers = {
-            place: value
-            for place, value in reach.writable.items()
-            if place in known and self._gets_new(value)
-        }
-        if number in (GIVEN, NEW):
-            self.writable, self._writable = list(numbers), set(known)
-        for value in arrays:
-            write(value, self._given.of(value))
-        for value in numbers.values():
+            self._may_change = set(reach.writable)
+        new = {place: value for place, value in reach.writable.items() if self._gets_new(place, value)}
+        self.writable = list(new)
+        for value in new.values():
             write(value, self._target(number, value))
         try:
             if number == COPIED:
@@ -152,42 +138,35 @@ class ComparedCalls:
                 call, reach = copied, Reachable(copied, self._scope)
             return self._returned(number, call, reach)
         finally:
-            self._given.restore()
             self._calls.tear_down(call)
+            self._given.restore()
 
-    def _gets_new(self, value: Any) -> bool:
-        return self.level == ALL_NEW or (self.level == NUMBERS_NEW and array_of(value).dtype.kind == "f")
+    def _gets_new(self, place: str, value: Any) -> bool:
+        is_chosen = self.level == ALL_NEW or (self.level == NUMBERS_NEW and array_of(value).dtype.kind == "f")
+        return is_chosen and place in self._may_change
 
     def _returned(self, number: int, call: Call, reach: Reachable) -> Effects:
         """Make a call whose inputs are as it wants them, and keep what it returned and changed."""
-        effects = Effects()
         before = {place: self._given.now(value) for place, value in reach.arrays.items()}
         state = portable(reach.state, {})
         seed(min(number, AGAIN))
-        is_counted = number <= NEW_MOVED and number != GIVEN_MOVED and not compilation.counts()
         work: AbstractContextManager[Tracer | None] = nullcontext()
-        if is_counted:
-            work = Tracer(_MOST_EVENTS, "opcode")
+        moves: AbstractContextManager[object] = nullcontext()
+        if number <= NEW_MOVED and number != GIVEN_MOVED and not compilations():
+            work = Tracer(_MOST_STEPS, "opcode")
+        elif number in _UNITS:  # not where work is counted
+            moves = rounding(_UNITS[number])
         if number == AGAIN:
             gc.collect()  # what is freed later would hide what a call keeps
         before_bytes = allocated_bytes()
-        # Not where its work is counted.
-        moves = nullcontext() if is_counted or number not in _UNITS else rounding(_UNITS[number])
         try:
-            with (
-                collector_paused(),
-                limited(self._limit_seconds),
-                moves,
-                work as executed,
-            ):
+            with collector_paused(), limited(self._limit_seconds), moves, work as executed:
                 output = call()
         except TooLongError:
-            effects.failure = _TOO_LONG
-            return effects
+            return Effects(failure=_TOO_LONG)
         except Exception as error:  # noqa: BLE001 - a benchmark may raise anything
-            effects.failure = f"{type(error).__name__}: {error}"
-            return effects
-        effects.work = executed.total if executed else None
+            return Effects(failure=f"{type(error).__name__}: {error}")
+        effects = Effects(work=executed.total if executed else None)
         if self._first_output:
             first = self.made[GIVEN].parts
             with plain_tensors():
@@ -197,7 +176,7 @@ class ComparedCalls:
             ]
         after = changed_arrays(reach, before)
         first_state = state if self.first_state is None else self.first_state
-        after |= effects.compare_state(first_state, state, portable(Reachable(call, self._scope).state, {}))
+        after |= changed_state(first_state, state, portable(Reachable(call, self._scope).state, {}))
         if number == AGAIN and self.writable and not self.made[GIVEN].shared:
             self._given.restore()
         with plain_tensors(), moves:
@@ -252,7 +231,7 @@ class ComparedCalls:
             "kept": self.kept,
             "kept_bytes": min(self.made[number].kept_bytes for number in (AGAIN, COPIED)),
             "refused": self.refused,
-            "is_too_long": self.is_too_long,
+            "is_too_long": self.refused == _TOO_LONG,
             "calls": [effects.as_json() for effects in self.made.values()],
         }
 
@@ -272,20 +251,21 @@ class ComparedCalls:
 
 
 def kept_inputs(calls: Pedantic) -> Given | None:
-    """Return what the inputs hold; None: there is too much, or set-up makes them."""
+    """Return what the inputs hold. Returns None if there is too much, or if set-up makes them."""
     if calls.setup:
         return None
-    reach, kept = Reachable(calls.inputs(), {}), Given()
-    with suppress(TooMuchError, MemoryError):
+    reach, inputs = Reachable(calls.inputs(), {}), Given()
+    try:
         check_size("inputs", reach.arrays.values())
-        kept.keep(reach.arrays.values(), reach.containers)
-        kept.state = portable(reach.state, {})
-        return kept
-    return None
+        inputs.keep(reach.arrays.values(), reach.containers)
+    except (TooMuchError, MemoryError):
+        return None
+    inputs.state = portable(reach.state, {})
+    return inputs
 
 
 def _copy(call: Call) -> Call | None:
-    """Return a call with copies of its tensors and arrays; None: not all can be copied.
+    """Return a call with copies of its tensors and arrays. Returns None if not all can be copied.
 
     Those that a function captured are not: they may be what it keeps.
     """

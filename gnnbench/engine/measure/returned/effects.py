@@ -83,20 +83,6 @@ class Effects:
         made = {place: value for place, value in opened.parts.items() if is_array(value)} | opened.lists
         return {place: value for place, value in made.items() if place not in self.shared}
 
-    @staticmethod
-    def compare_state(
-        first: Mapping[str, Portable], before: Mapping[str, Portable], after: Mapping[str, Portable]
-    ) -> dict[str, Portable]:
-        """Return the numbers and texts in lists, dictionaries and objects that the calls changed."""
-        changed, nothing = {}, Portable(TEXT, "nothing")
-        for place in dict.fromkeys((*before, *after)):
-            states = [state.get(place, nothing) for state in (after, before, first)]
-            value, present, given = (part.signature for part in states)
-            if not value == present == given:
-                is_late = value == present or ("." in place and nothing in states[1:])
-                changed[(_EARLIER if is_late else _CHANGED).format(place)] = states[0]
-        return changed
-
     def growth_bytes(self, before_bytes: int) -> int:
         """Return how much more is allocated than before a call, without what is kept here to be compared."""
         copies = sum(part.content.nbytes for part in self.parts.values() if not isinstance(part.content, str))
@@ -116,6 +102,20 @@ def changed_arrays(reach: Reachable, before: Mapping[str, NDArray[Any]]) -> dict
     }
     changed |= gradients_left(reach.arrays)
     return {name: part.copied() for name, part in portable(changed, {}).items()}
+
+
+def changed_state(
+    first: Mapping[str, Portable], before: Mapping[str, Portable], after: Mapping[str, Portable]
+) -> dict[str, Portable]:
+    """Return the numbers and texts in lists, dictionaries and objects that the calls changed."""
+    changed, nothing = {}, Portable(TEXT, "nothing")
+    for place in dict.fromkeys((*before, *after)):
+        states = [state.get(place, nothing) for state in (after, before, first)]
+        value, present, given = (part.signature for part in states)
+        if not value == present == given:
+            is_late = value == present or ("." in place and nothing in states[1:])
+            changed[(_EARLIER if is_late else _CHANGED).format(place)] = states[0]
+    return changed
 
 
 def plain_tensors() -> AbstractContextManager[None]:

@@ -1,9 +1,10 @@
-"""The inputs of a benchmark as they were given, and other numbers to write to them until these come back."""
+"""The inputs of a benchmark as they were given, and other numbers in their place or where operators round."""
 
+import re
 import sys
-from array import array
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from typing import Any
 
@@ -11,9 +12,17 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
+from ...ground.parts import tensors_of_any_layout
 from ..layouts import MEMORY_SHARE
 from .portable import Portable, array_of
-from .reachable import is_expanded, is_leaf
+from .reachable import is_expanded, is_leaf, shares_memory
+
+_EXACT = re.compile(
+    r"(?!aten::)|aten::(_to_copy|abs|cat|clamp|clone|constant_pad|copy|detach|fill|flip|gather|index$"
+    r"|index_put|index_select|masked_|max|min|amax|amin|neg|relu|repeat|roll|select|slice|sort|stack"
+    r"|threshold|topk|where)"
+)
+"""Operators that round nothing. What they return may be compared with where it comes from."""
 
 
 class Given:
@@ -32,14 +41,14 @@ class Given:
         """Copy what has not been seen."""
         for container in containers:
             self._containers.setdefault(id(container), (container, copy(container)))
-        unseen = [one for one in values if id(one) not in self._contents]
-        needed = sum(one.nbytes for one in unseen)
+        unseen = [value for value in values if id(value) not in self._contents]
+        needed = sum(value.nbytes for value in unseen)
         if needed > MEMORY_SHARE * psutil.virtual_memory().available:
             raise MemoryError(f"too large to copy: {needed / 2**30:.1f} GiB of inputs")
-        for one in unseen:
-            self._contents[id(one)] = one, np.array(array_of(one))
-            if is_leaf(one):
-                self._gradients[id(one)] = None if one.grad is None else one.grad.clone()
+        for value in unseen:
+            self._contents[id(value)] = value, np.array(array_of(value))
+            if is_leaf(value):
+                self._gradients[id(value)] = None if value.grad is None else value.grad.clone()
 
     def renew(self, containers: Iterable[Any]) -> None:
         """Copy what containers hold now."""
@@ -62,11 +71,8 @@ class Given:
                 gradient = self._gradients[id(value)]
                 value.grad = None if gradient is None else gradient.clone()
         for container, content in self._containers.values():
-            if isinstance(container, list | bytearray | array):
-                container[:] = content
-            else:
-                container.clear()
-                (container.extend if isinstance(container, deque) else container.update)(content)
+            container.clear()
+            (container.extend if isinstance(container, list | deque) else container.update)(content)
 
 
 def equal(left: NDArray[Any], right: NDArray[Any]) -> bool:
@@ -140,8 +146,8 @@ def moved(values: NDArray[Any], kind: str, rng: np.random.Generator, units: int 
     wide = values.astype(np.longdouble if values.dtype == np.longdouble else np.float64)
     _, exponents = np.frexp(wide)
     unit = np.where(wide == 0, 0.0, min(units, 2 ** (digits // 4)) * np.ldexp(1.0, exponents - digits))
-    found = (wide + np.where(rng.random(values.shape) < 0.5, unit, -unit)).astype(values.dtype)  # noqa: PLR2004
-    return _sorted(found, _order(values))
+    directed = np.where(rng.random(values.shape) < 0.5, unit, -unit)  # noqa: PLR2004
+    return _sorted((wide + directed).astype(values.dtype), _order(values))
 
 
 def _order(values: NDArray[Any]) -> int:
@@ -160,3 +166,43 @@ def _is_symmetric(values: NDArray[Any]) -> bool:
     if values.ndim < 2 or not values.shape[-2] == values.shape[-1] > 1:  # noqa: PLR2004 - no matrix
         return False
     return np.array_equal(values, np.swapaxes(values, -2, -1))
+
+
+def rounding(units: int) -> AbstractContextManager[object]:
+    """Return a context in which floating-point results of operators are moved up or down by so many units.
+
+    A call may cancel the digits that its inputs move, and not those that it rounds itself. This is Monte
+    Carlo arithmetic (Parker, Monte Carlo Arithmetic, 1997), by operator.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return nullcontext()
+    from ..counters import OperatorMode
+
+    def move(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
+        if _EXACT.match(name) or any(value in ("amax", "amin") for value in args if isinstance(value, str)):
+            return  # amax and amin, as a reduction's argument, round nothing either
+        inputs = _strided((*args, *kwargs.values()))
+        for tensor in _strided(result):
+            if name.endswith("_") or not shares_memory(tensor, inputs):  # no view
+                _move(tensor, units)
+
+    return OperatorMode(move)
+
+
+def _move(tensor: Any, units: int) -> None:
+    """Move numbers in place, unless all are whole: they may be indices or counts."""
+    torch = sys.modules["torch"]
+    if not tensor.is_complex() and bool((tensor == tensor.round()).all()):
+        return
+    generator = torch.Generator(tensor.device).manual_seed(tensor.numel())  # that of the call stays as it is
+    upwards = torch.randint(2, tensor.shape, generator=generator, device=tensor.device)
+    directions = (2 * upwards - 1).to(tensor.real.dtype)
+    tensor.mul_(1 + directions * (units * torch.finfo(tensor.dtype).eps))
+
+
+def _strided(value: Any) -> list[Any]:
+    """Return the strided floating-point tensors in what an operator takes or returns."""
+    strided = sys.modules["torch"].strided
+    tensors = (part for part in tensors_of_any_layout(value) if part.layout == strided and not part.is_meta)
+    return [part for part in tensors if part.is_floating_point() or part.is_complex()]

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ...ground.outputs import PLAIN
 from ...ground.parts import strided_parts
 from ..fingerprint import digest
 
@@ -19,8 +20,6 @@ _NARROW = ("bfloat16", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float
 """Types of torch that NumPy lacks; they become float32, which has all their values."""
 _ADDRESS = re.compile(" at 0x[0-9a-f]+>")
 """End of the text of an object that has none of its own; the address is another in each process."""
-_TIMES = "mM"
-"""NumPy's kinds of dates and of differences between them."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +44,9 @@ class Portable:
         return self.kind, self.content.shape, content
 
 
-def portable(found: Mapping[str, Any], left: dict[str, str]) -> dict[str, Portable]:
-    """Return parts of an output in this form."""
-    return {place: one for name, value in found.items() for place, one in _each(name, value, left)}
+def portable(values: Mapping[str, Any], left: dict[str, str]) -> dict[str, Portable]:
+    """Return values in this form, by place; `left` gets the types of those that have none."""
+    return {place: part for name, value in values.items() for place, part in _each(name, value, left)}
 
 
 def _each(place: str, value: Any, left: dict[str, str]) -> Iterator[tuple[str, Portable]]:
@@ -60,14 +59,14 @@ def _each(place: str, value: Any, left: dict[str, str]) -> Iterator[tuple[str, P
             left[place] = f"torch.Tensor of {value.dtype} and layout {value.layout}"
     elif isinstance(value, np.ndarray | np.generic):
         array = np.asarray(value)
-        if array.dtype.kind in _TIMES:
-            yield place, Portable(str(array.dtype), array.view(np.int64))
-        elif array.dtype.kind in "biufc":
-            yield place, Portable(str(array.dtype), array)
-        elif array.dtype.kind in "US" or all(isinstance(one, str | int | float | None) for one in array.flat):
+        kind = str(array.dtype)
+        array = array.view(np.int64) if array.dtype.kind in "mM" else array  # dates and differences
+        if array.dtype.kind in "biufc":
+            yield place, Portable(kind, array)
+        elif array.dtype.kind in "US" or all(isinstance(item, PLAIN) for item in array.flat):
             yield place, Portable(TEXT, repr(array.tolist()))
         else:
-            left[place] = f"numpy.ndarray of {array.dtype}"
+            left[place] = f"numpy.ndarray of {kind}"
     elif isinstance(value, tuple) and (numbers := _numbers(value)) is not None:
         yield place, Portable(str(numbers.dtype), numbers)
     elif isinstance(value, bool | float | complex) or (type(value) is int and abs(value) < 2**63):
@@ -79,11 +78,11 @@ def _each(place: str, value: Any, left: dict[str, str]) -> Iterator[tuple[str, P
 
 
 def _numbers(values: tuple[Any, ...]) -> NDArray[Any] | None:
-    """Return an array of floats only, or of whole numbers only; None: there are others, or none."""
+    """Return an array of floats or of whole numbers. Returns None if there are others, or both, or none."""
     for kind, letters in ((float, "f"), (Integral, "biu")):
-        if values and all(isinstance(one, kind) for one in values):
-            found = np.array(values)
-            return found if found.dtype.kind in letters else None
+        if values and all(isinstance(value, kind) for value in values):
+            numbers = np.array(values)
+            return numbers if numbers.dtype.kind in letters else None
     return None
 
 
@@ -104,8 +103,7 @@ def _of_tensor(place: str, value: Any) -> Iterator[tuple[str, Portable]]:
 def array_of(value: Any) -> NDArray[Any]:
     """Return the content of a strided tensor or an array as a NumPy array; it may share memory.
 
-    Raises:
-        RuntimeError, TypeError: it has none that NumPy can have.
+    Raises RuntimeError or TypeError if NumPy cannot have it.
     """
     if isinstance(value, np.ndarray):
         return value

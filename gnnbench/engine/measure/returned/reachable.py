@@ -2,10 +2,11 @@
 
 import re
 import sys
-from array import array
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from functools import cached_property
+from math import prod
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
@@ -22,6 +23,7 @@ from ...ground.parts import (
     strided_parts,
 )
 from ..clock import Call
+from .portable import array_of
 
 _DEEPEST = 6
 _OF = "gradient of {}"
@@ -29,12 +31,9 @@ _MOST = 20_000
 """Objects that are looked at."""
 _LEFT = (type, ModuleType, BuiltinFunctionType)
 """Types of objects whose attributes are no inputs."""
-_WHOLE: dict[type, Callable[[Any], Any]] = {set: set, bytearray: np.array, array: np.array}
-"""Types of containers that are compared as one part, and what copies them."""
-_CONTAINERS = (list, dict, deque, Counter, OrderedDict, defaultdict, *_WHOLE)
+_CONTAINERS = (list, dict, set, deque, Counter, OrderedDict, defaultdict)
 _LARGEST_INDEX = 1 << 32
 """Larger whole numbers may be addresses."""
-_MAPS = Path("/proc/self/maps")
 _SHARED = re.compile(r"^(\w+)-(\w+) ...s ", re.MULTILINE)
 
 
@@ -66,25 +65,24 @@ class Reachable:
     @cached_property
     def writable(self) -> dict[str, Any]:
         """Arrays and tensors that may get other values, by place, in memory that nobody shares."""
-        found = {place: value for place, value in self._free.items() if _may_change(value)}
-        shared = _shared_memory() if found else []
-        return {place: value for place, value in found.items() if not _overlaps(value, shared)}
+        candidates = {place: value for place, value in self._free.items() if _may_change(value)}
+        shared = _shared_memory() if candidates else []
+        return {place: value for place, value in candidates.items() if not _overlaps(value, shared)}
 
     def _look(self, place: str, value: Any, depth: int, *, is_free: bool) -> None:
         """Note a value, or what is in it."""
         if id(value) in self._seen or depth > _DEEPEST or len(self._seen) > _MOST:
             return
-        whole = _WHOLE.get(type(value)) if self._is_argument else None
-        if isinstance(value, list | tuple) and is_plain_list(value):
-            whole = tuple
-        if whole or isinstance(value, PLAIN):
-            if whole:
-                self._keep(value, is_free=is_free)
-                value = whole(value)
+        if self._is_argument and type(value) in _CONTAINERS:
+            self.containers.append(value)
+            self.held += [] if is_free else [value]
+        is_whole = isinstance(value, list | tuple) and is_plain_list(value)
+        is_whole |= self._is_argument and type(value) is set
+        if is_whole or isinstance(value, PLAIN):
             if is_free:
-                self.plain[place] = value
+                self.plain[place] = copy(value)
             if self._is_argument and "._" not in place:
-                self.state[place] = value
+                self.state[place] = copy(value)
             return
         self._seen[id(value)] = value  # keeps it, so that its id stays taken
         if is_array(value):
@@ -92,14 +90,8 @@ class Reachable:
             if is_free:
                 self._free[place] = value
             return
-        self._keep(value, is_free=is_free)
         for name, item, inside in self._inside(value):
             self._look(f"{place}{name}", item, depth + 1, is_free=is_free and inside)
-
-    def _keep(self, value: Any, *, is_free: bool) -> None:
-        if self._is_argument and type(value) in _CONTAINERS:
-            self.containers.append(value)
-            self.held += [] if is_free else [value]
 
     def _inside(self, value: Any) -> Iterator[tuple[str, Any, bool]]:
         """Yield what is in a value: the end of its place, itself, and whether it may get other values."""
@@ -108,7 +100,9 @@ class Reachable:
             yield from self._held_by(value)
         elif is_tensor(value):
             parts = strided_parts(value.detach()) if value.layout in sparse_layouts() else ()
-            yield from ((f".part {number}", part, _is_real(part)) for number, part in enumerate(parts))
+            yield from (
+                (f".part {number}", part, part.is_floating_point()) for number, part in enumerate(parts)
+            )
         elif kind and kind.is_free:
             for name, item in kind.parts(value):
                 yield name, item, name.removeprefix(".") not in getattr(value, "_buffers", ())
@@ -139,32 +133,26 @@ def is_array(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind in "biufc"
 
 
-def _is_real(value: Any) -> bool:
-    """Tell whether a value has floating-point numbers; complex ones get no others."""
-    return value.dtype.kind == "f" if isinstance(value, np.ndarray) else value.is_floating_point()
-
-
 def _may_change(value: Any) -> bool:
     """Tell whether other numbers can be written to a tensor or an array, and make sense."""
     if isinstance(value, np.ndarray):
-        if value.dtype.kind not in "fiub" or value.size < 2 or not value.flags.writeable:  # noqa: PLR2004
-            return False
-        return value.dtype.kind in "fb" or int(np.abs(value).max()) < _LARGEST_INDEX
-    torch = sys.modules["torch"]
-    if type(value) not in (torch.Tensor, torch.nn.Parameter) or value.is_inference() or value.is_complex():
+        is_writable = value.flags.writeable
+    else:
+        torch = sys.modules["torch"]
+        is_own = type(value) in (torch.Tensor, torch.nn.Parameter)
+        is_writable = is_own and not (value.is_inference() or value.is_meta or is_expanded(value))
+    if not is_writable or prod(value.shape) < 2:  # noqa: PLR2004
         return False
-    if value.numel() < 2 or value.device.type == "meta" or is_expanded(value):  # noqa: PLR2004
-        return False
-    is_index = not value.is_floating_point() and value.dtype != torch.bool
-    return not is_index or int(value.abs().max()) < _LARGEST_INDEX
+    numbers = array_of(value)
+    return numbers.dtype.kind in "fb" or (
+        numbers.dtype.kind in "iu" and int(np.abs(numbers).max()) < _LARGEST_INDEX
+    )
 
 
 def _shared_memory() -> list[tuple[int, int]]:
-    """Return the addresses of memory that files or other processes share, as far as the system tells."""
-    try:
-        return [(int(start, 16), int(end, 16)) for start, end in _SHARED.findall(_MAPS.read_text())]
-    except OSError:
-        return []
+    """Return the addresses of memory that files or other processes share."""
+    maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
+    return [(int(start, 16), int(end, 16)) for start, end in _SHARED.findall(maps)]
 
 
 def is_expanded(value: Any) -> bool:
@@ -204,9 +192,9 @@ def is_leaf(value: Any) -> bool:
 def gradients_left(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Return copies of the gradients that inputs have, by the name of the part: `gradient of argument 1`."""
     return {
-        _OF.format(place): _dense(one.grad.detach()).clone()
-        for place, one in inputs.items()
-        if is_leaf(one) and one.grad is not None
+        _OF.format(place): _dense(value.grad.detach()).clone()
+        for place, value in inputs.items()
+        if is_leaf(value) and value.grad is not None
     }
 
 
@@ -216,23 +204,23 @@ def gradients_by_output(opened: Iterable[Any], inputs: Mapping[str, Any]) -> tup
     An input that the output does not depend on has a gradient of zeros: some code computes one, some none.
     There are none at all if the call ran backward itself, and freed the graph.
     """
-    tensors = [one for one in opened if is_tensor(one)]
-    leaves = {place: one for place, one in inputs.items() if is_leaf(one)}
+    tensors = [value for value in opened if is_tensor(value)]
+    leaves = {place: value for place, value in inputs.items() if is_leaf(value)}
     if not tensors or not leaves:
         return {}, False
     torch = sys.modules["torch"]
-    ends = [one for one in tensors if one.requires_grad]
+    ends = [tensor for tensor in tensors if tensor.requires_grad]
     rng = np.random.default_rng(0)  # of one sign, terms would cancel in the gradient of a softmax
-    directions = [torch.tensor(rng.uniform(-1, 1, one.shape)).to(one) for one in ends]
-    found = [None] * len(leaves)
+    directions = [torch.tensor(rng.uniform(-1, 1, end.shape)).to(end) for end in ends]
+    gradients = [None] * len(leaves)
     try:
         if ends:
-            found = torch.autograd.grad(ends, list(leaves.values()), directions, allow_unused=True)
+            gradients = torch.autograd.grad(ends, list(leaves.values()), directions, allow_unused=True)
     except RuntimeError:
         return {}, False
     return {
-        f"{_OF.format(place)} by the output": torch.zeros_like(leaf) if one is None else _dense(one)
-        for (place, leaf), one in zip(leaves.items(), found, strict=True)
+        f"{_OF.format(place)} by the output": torch.zeros_like(leaf) if gradient is None else _dense(gradient)
+        for (place, leaf), gradient in zip(leaves.items(), gradients, strict=True)
     }, bool(ends)
 
 
