@@ -2,7 +2,8 @@
 
 import hashlib
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -34,17 +35,17 @@ class CodeTree:
     def __init__(
         self, given: Prepared, folder: Path, suite: Iterable[Path], sources: Iterable[str] = ()
     ) -> None:
-        here = () if given.has_code else import_roots(project(folder))
+        self._project = os.path.realpath(project(folder))
+        here = () if given.has_code else import_roots(Path(self._project))
         checkouts = {source: source for source in sources} | {
             place.source: place.tree for place in given.places
         }
-        self._sources = {str(real_path(Path(tree))): source for source, tree in checkouts.items()}
-        self._roots = [str(real_path(root)) for root in (*given.trees, *here, *map(Path, self._sources))]
-        self._trees = [real_path(root) for root in given.trees]
-        self._project = str(real_path(project(folder)))
+        self._sources = {os.path.realpath(tree): source for source, tree in checkouts.items()}
+        self._trees = list(map(real_path, given.trees))
+        self._roots = list(map(os.path.realpath, (*given.trees, *here, *self._sources)))
         self._tests = TestFiles([*checkouts, self._project])
         for place in suite:
-            self._tests.add(str(real_path(place)))
+            self._tests.add(os.path.realpath(place))
         self._hashes: dict[str, str] = {}
         PathFinder.invalidate_caches()
 
@@ -118,6 +119,19 @@ class CodeTree:
                     hashed.update(f"{os.path.relpath(file, place)}\0{content}\0".encode())
         return hashed.hexdigest()
 
+    def modules_in(self, folder: str) -> set[str]:
+        """Return the names of packages and modules in a folder, and of all else there."""
+        with suppress(OSError):
+            return {name.partition(".")[0] for name in os.listdir(folder)}
+        return set()
+
+    def time(self, name: str) -> float:
+        """Return when a file was written or moved, in seconds; 0 if there is none."""
+        with suppress(OSError):
+            stat = os.stat(self.path(name) or name)
+            return max(stat.st_mtime, stat.st_ctime)
+        return 0
+
     @cached_property
     def metadata(self) -> str:
         """A hash of the metadata of packages in the side's own trees, and of their `.pth` files."""
@@ -129,12 +143,3 @@ class CodeTree:
                         content = file.read_bytes() if file.is_file() else b""
                         hashed.update(f"{file.relative_to(root)}\0".encode() + content + b"\0")
         return hashed.hexdigest()
-
-
-def searched(path: str, packages: Collection[str]) -> str:
-    """Return which packages and modules are in a folder."""
-    try:
-        names = {name.partition(".")[0] for name in os.listdir(path)}
-    except OSError:
-        return ABSENT
-    return " ".join(sorted(names.intersection(packages)))

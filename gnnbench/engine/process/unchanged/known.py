@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache as cache_calls
 from itertools import permutations
 from pathlib import Path
@@ -17,10 +17,10 @@ from ...ground import codec, environment
 from ...ground.files import project, write_whole
 from ...measure.fingerprint.fingerprint import METHOD
 from ..variants.child import SIDES
+from ..variants.collected import NOTHING
 from ..variants.prepare import Prepared
 from .code_tree import CodeTree
 from .manifest import VERSION, Manifest
-from .manifest_builder import ManifestBuilder
 from .used import environment_folders
 
 _FOLDER = "used"
@@ -41,9 +41,9 @@ _MADE = "__pycache__"
 class Known:
     """What is known without a process."""
 
-    collected: Mapping[str, Any]
+    collected: Mapping[str, Any] = field(default_factory=dict)
     """What a process said of the suite, see `collected.NOTHING`; empty: nothing is known."""
-    skipped: Mapping[str, str]
+    skipped: Mapping[str, str] = field(default_factory=dict)
     """The benchmarks that run the same code: why both sides skip each; empty: they do not."""
 
 
@@ -61,21 +61,20 @@ class Unchanged:
         if cache is not None and len(torch) == 1 and _variables(base) == _variables(head):
             self._store = cache / _FOLDER / digest(base, arguments, folder)
         self._tree = cache_calls(self._new_tree)
-        self._records: dict[str, ManifestBuilder] = {}
+        self._noted: dict[str, list[tuple[str, str, Mapping[str, Any]]]] = {}
+        """By side, what its processes used, see `Manifest.of`."""
+        self._collected: Mapping[str, Mapping[str, Any]] = {}
 
     def known(self) -> Known:
         """Return the benchmarks that run the same code on both sides; none if a file cannot be read."""
-        try:
-            return self._known()
-        except OSError:
-            return Known({}, {})
+        with suppress(OSError):
+            return self._known(self._store) if self._store else Known()
+        return Known()
 
-    def _known(self) -> Known:
+    def _known(self, store: Path) -> Known:
         collected: Mapping[str, Any] = {}
         skipped: dict[str, str] = {}
-        if self._store is None:
-            return Known(collected, skipped)
-        for file, manifest in _read(self._store):
+        for file, manifest in _read(store):
             if collected and manifest.collected != collected:
                 continue
             places = tuple(manifest.collected["places"])
@@ -89,31 +88,32 @@ class Unchanged:
                 with suppress(OSError):
                     os.utime(file)
                 if other.known and other != manifest:
-                    _save(self._store, other)
+                    _save(store, other)
                 break
         return Known(collected, skipped)
 
     def begin(self, collected: Mapping[str, Mapping[str, Any]]) -> None:
         """Take what the processes of both sides have collected, and used for it, if they note that."""
-        for number, side in enumerate(SIDES):
-            if self._store is None or "used" not in collected[side]:
-                continue
-            tree, root = self._new_tree(number, collected[side]["places"]), project(self._folder)
-            builder = ManifestBuilder(collected[side], tree, root, self._file_time)
-            builder.add("", collected[side]["used"])
-            self._records[side] = builder
+        if self._store is not None:
+            self._collected = collected
+            self._noted = {
+                side: [("", "", answer["used"])] for side, answer in collected.items() if "used" in answer
+            }
 
     def add(self, side: str, name: str, used: Mapping[str, Any], skipped: str = "") -> None:
-        """Take what a process used for a benchmark, see `ManifestBuilder.add`."""
-        if side in self._records:
-            self._records[side].add(name, used, skipped)
+        """Take what a process used for a benchmark; its name is empty if it cannot be known from files."""
+        if side in self._noted:
+            self._noted[side].append((name, skipped, used))
 
     def keep(self) -> None:
         """Save what both sides used."""
-        for record in self._records.values():
-            if self._store and (manifest := record.manifest()):
+        for side, noted in self._noted.items():
+            suite = {key: self._collected[side][key] for key in NOTHING}
+            tree = self._new_tree(SIDES.index(side), suite["places"])
+            manifest = Manifest.of(suite, noted, tree, project(self._folder), self._file_time)
+            if self._store and manifest:
                 _save(self._store, manifest)
-        self._records.clear()
+        self._noted = {}
 
     def _new_tree(self, side: int, places: Sequence[str]) -> CodeTree:
         suite = (self._folder / place.partition("::")[0] for place in places)
