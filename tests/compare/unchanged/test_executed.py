@@ -44,7 +44,7 @@ CASES = {
             "def outer(): around(pause); two()\n"
             "outer(); print(sorted(names()), noted.unseen)"
         ),
-        "['around', 'one', 'outer', 'pause', 'two'] ",
+        "['around', 'one', 'outer', 'pause', 'two'] False",
     ),
     "where a profiler is on for one call, as counters are": (
         (
@@ -54,7 +54,7 @@ CASES = {
             "def outer(): around(count); two()\n"
             "outer(); print(sorted(names()), noted.unseen)"
         ),
-        "['around', 'count', 'outer', 'two'] ",
+        "['around', 'count', 'outer', 'two'] False",
     ),
     "below where a profiler is resumed": (
         (

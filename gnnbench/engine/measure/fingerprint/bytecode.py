@@ -9,6 +9,7 @@ import dis
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -35,15 +36,11 @@ class Bytecodes:
     """Hashes of code objects; each is computed once."""
 
     def __init__(self) -> None:
-        # By id: hashing a code object takes as long as a call. The object is kept, so its id stays taken.
-        self._known: dict[int, tuple[CodeType, str]] = {}
+        self._known = cache(lambda code: digest.short(*self._parts(code)))
 
     def digest(self, code: CodeType) -> str:
         """Return the hash of a code object and of those defined in it."""
-        found = self._known.get(id(code))
-        if found is None:
-            found = self._known[id(code)] = code, digest.short(*self._parts(code))
-        return found[1]
+        return self._known(code)
 
     def _parts(self, code: CodeType) -> Iterator[str]:
         parameters = code.co_argcount + code.co_kwonlyargcount
@@ -96,33 +93,28 @@ def nested(code: CodeType) -> Iterator[CodeType]:
             yield from nested(constant)
 
 
-def imports(code: CodeType, package: str) -> Iterator[str]:
-    """Yield full names of the modules that a function may import, and of attributes of packages."""
-    if _IMPORT not in code.co_code[::2]:
-        return
-    names = {one.argval for one in dis.get_instructions(code) if one.opcode == _IMPORT}
-    yield from names
-    while package:  # relative imports, and submodules
-        yield from (f"{package}.{name}" for name in {*names, *code.co_names})
-        package = package.rpartition(".")[0]
-
-
-# By id of the code, which is kept so that its id stays taken.
-_known_defaults: dict[int, tuple[CodeType, str]] = {}
+@cache
+def imports(code: CodeType, package: str) -> frozenset[str]:
+    """Return full names of modules that a function, or one in it, may import, and of packages' attributes."""
+    names: set[str] = set()
+    for inner in nested(code):
+        if _IMPORT in inner.co_code[::2]:
+            modules = {item.argval for item in dis.get_instructions(inner) if item.opcode == _IMPORT}
+            names |= modules
+            parent = package
+            while parent:  # relative imports, and submodules
+                names |= {f"{parent}.{name}" for name in {*modules, *inner.co_names}}
+                parent = parent.rpartition(".")[0]
+    return frozenset(names)
 
 
 def defaults(code: CodeType, scope: Mapping[str, Any]) -> str:
     """Return a hash of the default values of the function of a module or a class that has a code.
 
-    A frame has its function's code, but not the function, which is looked up by name, once. The default
-    values of functions that are defined inside others are found with the values that the call may read: see
-    `Values`.
+    A frame has its function's code, but not the function, which is looked up by name. The default values of
+    functions that are defined inside others are found with the values that the call may read: see `Values`.
     """
-    found = _known_defaults.get(id(code))
-    if found is None:
-        texts = {_defaults(function) for function in _named(code, scope)}
-        found = _known_defaults[id(code)] = code, digest.combined(texts)
-    return found[1]
+    return digest.combined({_defaults(function) for function in _named(code, scope)})
 
 
 def _named(code: CodeType, scope: Mapping[str, Any]) -> Iterator[FunctionType]:

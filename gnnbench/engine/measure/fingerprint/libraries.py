@@ -63,14 +63,10 @@ def libraries(packages: Iterable[str]) -> Mapping[str, str]:
 def loaded(_modules: int) -> tuple[Path, ...]:
     """Return the files with native code that this process has loaded, without the interpreter.
 
-    Without Linux, only extension modules. The argument is the number of modules: importing one may load more.
+    The argument is the number of modules: importing one may load more.
     """
-    try:
-        mapped = (line.split(maxsplit=5) for line in _MAPPED.read_text(encoding="utf-8").splitlines())
-        paths = {line[-1] for line in mapped if "x" in line[1] or NATIVE.search(line[-1])}
-    except OSError:
-        files = {str(getattr(module, "__file__", "")) for module in list(sys.modules.values())}
-        paths = set(filter(NATIVE.search, files))
+    mapped = (line.split(maxsplit=5) for line in _MAPPED.read_text(encoding="utf-8").splitlines())
+    paths = {line[-1] for line in mapped if "x" in line[1] or NATIVE.search(line[-1])}
     others = {os.path.realpath(sys.executable), *(path for path in paths if not path.startswith(os.sep))}
     found = map(Path, sorted(paths - others))
     return tuple(path for path in found if NATIVE.search(path.name) or path.is_file())
@@ -78,17 +74,11 @@ def loaded(_modules: int) -> tuple[Path, ...]:
 
 @cache
 def _files(package: str) -> tuple[Path, ...]:
-    """Return the native files of a package, or of a module that is one file."""
-    module = sys.modules.get(package)
-    if module is None or package in sys.stdlib_module_names:
-        return ()
-    folders = getattr(module, "__path__", None)
-    if folders is None:
-        file = getattr(module, "__file__", None) or ""
-        return (Path(file),) if NATIVE.search(file) else ()
+    """Return the native files in the folders of a package."""
+    module = None if package in sys.stdlib_module_names else sys.modules.get(package)
     return tuple(
         Path(parent, name)
-        for folder in folders
+        for folder in getattr(module, "__path__", ())
         for parent, _, names in os.walk(folder)
         for name in names
         if NATIVE.search(name)

@@ -13,15 +13,11 @@ from typing import Any
 from ..clock import Call
 from .digest import ATOMS, Contents
 
+_STARTS = ("fork", "forkpty", "posix_spawn", "posix_spawnp", "system")
 _UNSEEN = {
     ("_posixsubprocess", "fork_exec"): "it starts a process",
-    ("posix", "fork"): "it starts a process",
-    ("posix", "forkpty"): "it starts a process",
-    ("posix", "posix_spawn"): "it starts a process",
-    ("posix", "posix_spawnp"): "it starts a process",
-    ("posix", "system"): "it starts a process",
-    ("_thread", "start_new_thread"): "it starts a thread",
-    ("_thread", "start_joinable_thread"): "it starts a thread",
+    **{("posix", name): "it starts a process" for name in _STARTS},
+    **{("_thread", f"start_{kind}_thread"): "it starts a thread" for kind in ("new", "joinable")},
     ("sys", "setprofile"): "it sets a profile function",
     ("cProfile", "Profile.enable"): "it starts a profiler",
 }

@@ -111,7 +111,7 @@ class Values:
             return
         names = [name for name in _names(code) if name not in _PYTHONS]
         module = module_of(code, scope)
-        for imported in _imports(code, str(scope.get("__package__") or "")) & sys.modules.keys():
+        for imported in imports(code, str(scope.get("__package__") or "")) & sys.modules.keys():
             self._module(imported, vars(sys.modules[imported]), names, 0)
         self._module(module, scope, names, 0)
         if cached:
@@ -245,12 +245,6 @@ def _elements(value: Any) -> Iterator[tuple[str, Any]]:
 def _names(code: CodeType) -> Sequence[str]:
     """Return the names in bytecode: of attributes, and texts that may be one: `getattr(self, "dim")`."""
     return sorted({name for one in nested(code) for name in (*one.co_names, *_texts(one))})
-
-
-@functools.cache
-def _imports(code: CodeType, package: str) -> frozenset[str]:
-    """Return what a function of a package, and those defined in it, may import."""
-    return frozenset(name for one in nested(code) for name in imports(one, package))
 
 
 def _texts(code: CodeType) -> Iterator[str]:

@@ -10,7 +10,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import CodeType, FrameType
 from typing import Any
 
@@ -22,8 +22,8 @@ if sys.version_info >= (3, 12):
 
         disturbing = ()
         """Audit events after which something is missed."""
-        unseen = ""
-        """Why something may be missed."""
+        unseen = False
+        """Whether something may be missed."""
 
         def __init__(self) -> None:
             self._codes: list[CodeType] = []
@@ -43,10 +43,8 @@ if sys.version_info >= (3, 12):
             sys.monitoring.restart_events()
             return codes
 
-        @contextmanager
-        def resumed(self) -> Iterator[None]:
-            """Go on where pytest-benchmark pauses profilers."""
-            yield
+        resumed = staticmethod(nullcontext)
+        """Goes on where pytest-benchmark pauses profilers."""
 
 else:
 
@@ -96,11 +94,10 @@ else:
             self._has_threads = True
 
         @property
-        def unseen(self) -> str:
-            """Why something may be missed."""
-            if self._has_threads or threading.getprofile() != self._began:
-                return "a thread was started, whose functions Python 3.11 does not report"
-            return "greenlets switch between functions" if "greenlet" in sys.modules else ""
+        def unseen(self) -> bool:
+            """Whether something may be missed: functions of a thread, or of greenlets."""
+            has_threads = self._has_threads or threading.getprofile() != self._began
+            return has_threads or "greenlet" in sys.modules
 
         def take(self) -> list[CodeType]:
             """Return the code of what ran since the last time."""

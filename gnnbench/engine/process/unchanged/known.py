@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,12 +27,11 @@ from .used import environment_folders
 _FOLDER = "used"
 _MOST = 24
 """Manifests that are kept of one suite in one environment; the last used ones."""
-_PASSING = (
-    *("_", "OLDPWD", "SHLVL", "TERM", "TERM_PROGRAM", "COLUMNS", "LINES", "DISPLAY", "WINDOWID"),
-    *("TMUX", "STY", "XDG_RUNTIME_DIR", "XDG_SEAT", "XDG_VTNR"),
-    *("INVOCATION_ID", "JOURNAL_STREAM", "PYTEST_CURRENT_TEST", "PYTEST_VERSION"),
+_PASSING = re.compile(
+    r"_|OLDPWD|SHLVL|TERM(_PROGRAM)?|COLUMNS|LINES|DISPLAY|WINDOWID|TMUX|STY|INVOCATION_ID|JOURNAL_STREAM"
+    r"|XDG_(RUNTIME_DIR|SEAT|VTNR|SESSION_.*)|PYTEST_(CURRENT_TEST|VERSION)"
+    r"|(ACTIONS|DBUS|GITHUB|RUNNER|SSH|VSCODE)_.*"
 )
-_PASSING_PREFIXES = ("ACTIONS_", "DBUS_", "GITHUB_", "RUNNER_", "SSH_", "VSCODE_", "XDG_SESSION_")
 """Variables of the terminal, the login and the job, which differ between runs of the same code."""
 _INSTALLED = ("site-packages", "dist-packages")
 _MADE = "__pycache__"
@@ -154,7 +154,7 @@ def _variables(given: Prepared) -> list[tuple[str, str]]:
     return sorted(
         (name, value)
         for name, value in {**os.environ, **given.environment}.items()
-        if name not in _PASSING and not name.startswith(_PASSING_PREFIXES)
+        if not _PASSING.fullmatch(name)
     )
 
 
@@ -176,17 +176,13 @@ def digest(given: Prepared, arguments: Sequence[str], folder: Path) -> str:
 
 
 def _files(folder: str) -> Iterator[str]:
-    """Yield a line for each file in a folder, and in those below it."""
-    try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError:
-        return
-    for entry in entries:
-        if entry.is_dir(follow_symlinks=False):
-            if entry.name != _MADE:
-                yield from _files(entry.path)
-        elif not entry.is_symlink() or os.path.exists(entry.path):
-            yield f"{entry.path} {_state(entry.stat())}\n"
+    """Yield a line for each file in a folder, and in those below it, and for links to folders."""
+    for parent, folders, files in os.walk(folder):
+        folders[:] = sorted({*folders} - {_MADE})
+        paths = [os.path.join(parent, name) for name in sorted(files)]
+        for path in (*paths, *filter(os.path.islink, (os.path.join(parent, name) for name in folders))):
+            with suppress(FileNotFoundError):  # a link to nothing
+                yield f"{path} {_state(os.stat(path))}\n"
 
 
 def _state(stat: os.stat_result) -> tuple[int, int]:
