@@ -1,6 +1,5 @@
 """The import roots of one side: which file has a module, and what files contain."""
 
-import hashlib
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -9,6 +8,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 
 from ...ground.files import cache_folder, project, real_path
+from ...measure.fingerprint.digest import of_bytes, short
 from ...measure.fingerprint.libraries import NATIVE, identity
 from ..variants.import_roots import LEFT, SUFFIXES, TestFiles, below
 from ..variants.prepare import Prepared, import_roots
@@ -18,7 +18,6 @@ ABSENT = ""
 """In place of a hash: there is no such file."""
 _METADATA = (".dist-info", ".egg-info", ".pth")
 _MADE = "__pycache__"
-_CODE = (*SUFFIXES, ".dylib", ".dll")
 _LARGE = 1 << 26
 """Of larger files outside of the tree, size and time count instead of the content."""
 
@@ -89,7 +88,7 @@ class CodeTree:
             if path and os.path.isabs(name) and os.path.getsize(path) > _LARGE:
                 return f"{os.path.getsize(path)} {os.path.getmtime(path)}"
             content = self.content(name)
-            self._hashes[name] = ABSENT if content is None else hashlib.sha256(content).hexdigest()
+            self._hashes[name] = ABSENT if content is None else of_bytes(content)
         return self._hashes[name]
 
     def names_in(self, name: str) -> str:
@@ -98,8 +97,7 @@ class CodeTree:
             names = sorted({*os.listdir(self.path(name) or name)} - {_MADE})
         except OSError:
             return ABSENT
-        shown = (name for name in names if not name.startswith("."))
-        return hashlib.sha256("\0".join(shown).encode("utf-8", "surrogateescape")).hexdigest()
+        return short(*(name for name in names if not name.startswith(".")))
 
     def package(self, name: str, folders: Sequence[str] = ()) -> str:
         """Return a hash of the names of a top-level package's modules and of its native libraries, or ABSENT.
@@ -110,14 +108,14 @@ class CodeTree:
         spec = None if name in LEFT else PathFinder.find_spec(name, places)
         if spec is None:
             return ABSENT
-        hashed = hashlib.sha256(os.path.basename(spec.origin or "").encode())
+        texts = [os.path.basename(spec.origin or "")]
         for place in spec.submodule_search_locations or ():
             for parent, inner, names in os.walk(place):
                 inner[:] = sorted(filter(str.isidentifier, {*inner} - {*LEFT, _MADE}))
-                for file in (Path(parent, name) for name in sorted(names) if name.endswith(_CODE)):
+                for file in (Path(parent, name) for name in sorted(names) if name.endswith(SUFFIXES)):
                     content = identity(file) if NATIVE.search(file.name) else ""
-                    hashed.update(f"{os.path.relpath(file, place)}\0{content}\0".encode())
-        return hashed.hexdigest()
+                    texts += [os.path.relpath(file, place), content]
+        return short(*texts)
 
     def modules_in(self, folder: str) -> set[str]:
         """Return the names of packages and modules in a folder, and of all else there."""
@@ -135,11 +133,10 @@ class CodeTree:
     @cached_property
     def metadata(self) -> str:
         """A hash of the metadata of packages in the side's own trees, and of their `.pth` files."""
-        hashed = hashlib.sha256()
+        texts = []
         for root in self._trees:
-            for entry in sorted(root.iterdir()):
-                if entry.name.endswith(_METADATA):
-                    for file in sorted((entry, *entry.rglob("*"))):
-                        content = file.read_bytes() if file.is_file() else b""
-                        hashed.update(f"{file.relative_to(root)}\0".encode() + content + b"\0")
-        return hashed.hexdigest()
+            entries = (entry for entry in root.iterdir() if entry.name.endswith(_METADATA))
+            for file in sorted(file for entry in entries for file in (entry, *entry.rglob("*"))):
+                content = file.read_bytes() if file.is_file() else b""
+                texts += [str(file.relative_to(root)), of_bytes(content)]
+        return short(*texts)
