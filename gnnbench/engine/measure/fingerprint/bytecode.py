@@ -120,12 +120,12 @@ def defaults(code: CodeType, scope: Mapping[str, Any]) -> str:
 def _named(code: CodeType, scope: Mapping[str, Any]) -> Iterator[FunctionType]:
     """Yield the function that has a code's qualified name, if it has that code; wrappers are looked into."""
     first, *rest = code.co_qualname.split(".")
-    found: Any = scope.get(first)
+    item: Any = scope.get(first)
     for name in rest:
-        found = vars(found).get(name) if isinstance(found, type) else None
-    candidates = [found.fget, found.fset, found.fdel] if isinstance(found, property) else [found]
-    for one in candidates:
-        inner = one
+        item = vars(item).get(name) if isinstance(item, type) else None
+    candidates = [item.fget, item.fset, item.fdel] if isinstance(item, property) else [item]
+    for candidate in candidates:
+        inner = candidate
         while inner is not None:
             inner = getattr(inner, "__func__", inner)
             if isinstance(inner, FunctionType) and inner.__code__ is code:

@@ -41,7 +41,7 @@ class CodeTree:
         }
         self._sources = {os.path.realpath(tree): source for source, tree in checkouts.items()}
         self._trees = list(map(real_path, given.trees))
-        self._roots = list(map(os.path.realpath, (*given.trees, *here, *self._sources)))
+        self._roots = [os.path.realpath(root) for root in (*given.trees, *here, *self._sources)]
         self._tests = TestFiles([*checkouts, self._project])
         for place in suite:
             self._tests.add(os.path.realpath(place))
@@ -49,7 +49,7 @@ class CodeTree:
         PathFinder.invalidate_caches()
 
     def name(self, path: str) -> str | None:
-        """Return the name of a file or folder; None: it is in none of the roots, or part of the suite."""
+        """Return the name of a file or folder. Returns None if it is in no root, or part of the suite."""
         for place in (path, os.path.realpath(path)):
             for root in self._roots:
                 name = below(place, root)
@@ -72,12 +72,12 @@ class CodeTree:
         return any(below(path, str(root)) for root in (*self._trees, cache_folder() / WORKTREES))
 
     def path(self, name: str) -> str | None:
-        """Return the path of the first file or folder of a name; None: there is none."""
+        """Return the path of the first file or folder of a name. Returns None if there is none."""
         paths = (os.path.join(root, name) for root in self._roots)
         return next(filter(os.path.exists, paths), None)
 
     def content(self, name: str) -> bytes | None:
-        """Return what a file contains; None: there is no such file."""
+        """Return what a file contains. Returns None if there is none."""
         path = self.path(name)
         return Path(path).read_bytes() if path and os.path.isfile(path) else None
 

@@ -8,7 +8,6 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import cache as cache_calls
 from itertools import permutations
 from pathlib import Path
@@ -21,7 +20,7 @@ from ..variants.child import SIDES
 from ..variants.collected import NOTHING
 from ..variants.prepare import Prepared
 from .code_tree import CodeTree
-from .manifest import VERSION, Manifest
+from .manifest import VERSION, Manifest, Noted
 from .used import environment_folders
 
 _FOLDER = "used"
@@ -35,16 +34,6 @@ _PASSING = re.compile(
 """Variables of the terminal, the login and the job, which differ between runs of the same code."""
 _INSTALLED = ("site-packages", "dist-packages")
 _MADE = "__pycache__"
-
-
-@dataclass(frozen=True)
-class Known:
-    """What is known without a process."""
-
-    collected: Mapping[str, Any] = field(default_factory=dict)
-    """What a process said of the suite, see `collected.NOTHING`; empty: nothing is known."""
-    skipped: Mapping[str, str] = field(default_factory=dict)
-    """The benchmarks that run the same code: why both sides skip each; empty: they do not."""
 
 
 class Unchanged:
@@ -61,59 +50,36 @@ class Unchanged:
         if cache is not None and len(torch) == 1 and _variables(base) == _variables(head):
             self._store = cache / _FOLDER / digest(base, arguments, folder)
         self._tree = cache_calls(self._new_tree)
-        self._noted: dict[str, list[tuple[str, str, Mapping[str, Any]]]] = {}
-        """By side, what its processes used, see `Manifest.of`."""
-        self._collected: Mapping[str, Mapping[str, Any]] = {}
 
-    def known(self) -> Known:
-        """Return the benchmarks that run the same code on both sides; none if a file cannot be read."""
-        with suppress(OSError):
-            return self._known(self._store) if self._store else Known()
-        return Known()
+    def known(self) -> tuple[Mapping[str, Any], Mapping[str, str]]:
+        """Return what a process said of the suite, and the benchmarks that run the same code on both sides.
 
-    def _known(self, store: Path) -> Known:
+        Of each, why both sides skip it; empty: they do not. Both are empty if nothing is known.
+        """
         collected: Mapping[str, Any] = {}
         skipped: dict[str, str] = {}
-        for file, manifest in _read(store):
-            if collected and manifest.collected != collected:
-                continue
-            places = tuple(manifest.collected["places"])
-            for here, there in permutations(self._tree(side, places) for side in range(len(SIDES))):
-                if not manifest.fits(here):
-                    continue
-                differing = manifest.difference(here, there)
-                other = manifest.of_other(there, differing)
-                collected = manifest.collected
-                skipped = {**other.known, **skipped}
-                with suppress(OSError):
-                    os.utime(file)
-                if other.known and other != manifest:
-                    _save(store, other)
-                break
-        return Known(collected, skipped)
+        with suppress(OSError):
+            for file, manifest in _read(self._store) if self._store else ():
+                places = tuple(manifest.collected["places"])
+                for this, other in permutations(self._tree(side, places) for side in range(len(SIDES))):
+                    if collected in ({}, manifest.collected) and manifest.fits(this):
+                        mapped = manifest.of_other(other, manifest.difference(this, other))
+                        collected, skipped = manifest.collected, {**mapped.known, **skipped}
+                        os.utime(file)
+                        if mapped.known and mapped != manifest:
+                            _save(file.parent, mapped)
+                        break
+        return collected, skipped
 
-    def begin(self, collected: Mapping[str, Mapping[str, Any]]) -> None:
-        """Take what the processes of both sides have collected, and used for it, if they note that."""
-        if self._store is not None:
-            self._collected = collected
-            self._noted = {
-                side: [("", "", answer["used"])] for side, answer in collected.items() if "used" in answer
-            }
-
-    def add(self, side: str, name: str, used: Mapping[str, Any], skipped: str = "") -> None:
-        """Take what a process used for a benchmark; its name is empty if it cannot be known from files."""
-        if side in self._noted:
-            self._noted[side].append((name, skipped, used))
-
-    def keep(self) -> None:
-        """Save what both sides used."""
-        for side, noted in self._noted.items():
-            suite = {key: self._collected[side][key] for key in NOTHING}
-            tree = self._new_tree(SIDES.index(side), suite["places"])
-            manifest = Manifest.of(suite, noted, tree, project(self._folder), self._file_time)
-            if self._store and manifest:
-                _save(self._store, manifest)
-        self._noted = {}
+    def keep(self, collected: Mapping[str, Mapping[str, Any]], noted: Mapping[str, Sequence[Noted]]) -> None:
+        """Save what both sides have collected and used, by side."""
+        for number, side in enumerate(SIDES):
+            if self._store and side in noted:
+                suite = {key: collected[side][key] for key in NOTHING}
+                tree = self._new_tree(number, suite["places"])
+                manifest = Manifest.of(suite, noted[side], tree, project(self._folder), self._file_time)
+                if manifest:
+                    _save(self._store, manifest)
 
     def _new_tree(self, side: int, places: Sequence[str]) -> CodeTree:
         suite = (self._folder / place.partition("::")[0] for place in places)

@@ -24,6 +24,11 @@ _TOP = ""
 """In place of a function's name: what an import of the file runs."""
 
 
+Noted = tuple[str, str, Mapping[str, Any]]
+"""The id of a benchmark, empty if it is of none or cannot be known without a process, why it is skipped, and
+what it used, see `Used.take`."""
+
+
 @dataclass(frozen=True)
 class UsedStep:
     """What was used from one benchmark's end to the next one's; the first is of no benchmark."""
@@ -57,15 +62,14 @@ class Manifest:
     def of(
         cls,
         collected: Mapping[str, Any],
-        noted: Sequence[tuple[str, str, Mapping[str, Any]]],
+        noted: Sequence[Noted],
         tree: CodeTree,
         project: Path,
         start: float,
     ) -> Self | None:
-        """Return the manifest of a side; None if no benchmark is known, or a file may be new.
+        """Return the manifest of a side. Returns None if no benchmark is known, or a file may be new.
 
-        `noted`: the id of each benchmark, empty if it cannot be known without a process, why it is skipped,
-        and what it used, see `Used.take`. `start`: the time of a file that was written before.
+        `start`: the time of a file that was written before its processes began.
         """
         written = {path for *_, used in noted for path in used["written"]}
 
@@ -91,7 +95,7 @@ class Manifest:
                 *(() if steps else (_METADATA,)),
                 *(*parts("file", read), *parts("names", used["listed"])),
                 *(f"names {folder}" for folder in inside),
-                *(f"package {package}" for package in used["asked"]),
+                *(f"package {package}" for package in used["packages"]),
                 *code(used["once"]),
             ]
             steps.append(UsedStep("" if is_unseen else name, skipped, later, code(used["every"])))

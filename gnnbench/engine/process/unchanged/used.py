@@ -87,7 +87,7 @@ class Used:
         """Of functions that ran, beside those that `_executed` has."""
         self._shared: list[CodeType] = []
         """Of those that ran while something was set up that several benchmarks share."""
-        self._asked: set[str] = set()
+        self._packages: set[str] = set()
         self._imported: set[str] = set()
         """Source files that were opened by an import."""
         self._read: set[str] = set()
@@ -96,22 +96,18 @@ class Used:
 
     def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> None:
         """Note that a module is looked for; it is left to the other finders."""
-        self._asked.add(name.partition(".")[0])
+        self._packages.add(name.partition(".")[0])
 
     def _audited(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event in self._noting:
             self._noting[event](event, arguments)
 
     def _opened(self, _event: str, arguments: tuple[Any, ...]) -> None:
-        path, mode, flags = arguments
+        path, _mode, flags = arguments
         if not isinstance(path, _PATHS):
             return
         self._crossings.note(os.fsdecode(path))
-        name = os.path.abspath(os.fsdecode(path))
-        how = flags & os.O_ACCMODE
-        if mode is not None:
-            writes = os.O_WRONLY if set(mode) & set("wax") else os.O_RDONLY
-            how = os.O_RDWR if "r+" in mode.replace("b", "") else writes
+        name, how = os.path.abspath(os.fsdecode(path)), flags & os.O_ACCMODE
         if how != os.O_RDONLY:
             self._written.add(name)
         if how != os.O_WRONLY and _CACHED not in name:
@@ -164,7 +160,7 @@ class Used:
         """Return what was noted since the last time, as JSON.
 
         `every` and `once`: qualified names of functions by file: of those that ran in each of the calls, and
-        of the others; `<module>` is a file that was imported. `asked`: packages that were first looked for.
+        of the others; `<module>` is a file that was imported. `packages`: those that were first looked for.
         `read`, `written`, `listed`, `native`: files that were read or written, folders that were listed, and
         native libraries that were loaded, without those of Python and of installed packages. `path`: the
         folders in which packages are searched or were found, without these. `crossed`: see `Crossings.take`.
@@ -185,12 +181,12 @@ class Used:
         self._unseen |= self._executed.unseen or "numba" in sys.modules  # it compiles bytecode
         native = map(str, libraries.loaded.__wrapped__(0))  # which may be loaded without an import
         unrun = self._imported - {*once, *every}  # as where an import fails
-        asked = self._asked.union(name.partition(".")[0] for name in list(sys.modules)) - self._reported
-        self._reported |= asked
+        packages = self._packages.union(name.partition(".")[0] for name in list(sys.modules)) - self._reported
+        self._reported |= packages
         taken = {
             "once": {file: sorted(names) for file, names in once.items()},
             "every": {file: sorted(names) for file, names in every.items()},
-            "asked": sorted(asked),
+            "packages": sorted(packages),
             "written": sorted(filter(self._counts, list(self._written))),
             "read": sorted(filter(self._counts, {*self._read, *unrun})),
             "listed": sorted(filter(self._counts, list(self._listed))),
