@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gnnbench.engine.measure.fingerprint import digest
-from gnnbench.engine.measure.fingerprint.bytecode import Bytecodes, imports, nested
+from gnnbench.engine.measure.fingerprint.bytecode import code_hash, imports, nested
 
 
 def code(body, parameters="a, b=0"):
@@ -17,7 +17,7 @@ def code(body, parameters="a, b=0"):
 
 
 def of_code(body, parameters="a, b=0"):
-    return Bytecodes().digest(code(body, parameters))
+    return code_hash(code(body, parameters))
 
 
 LONG = "\n".join(f"b += {number}" for number in range(300))

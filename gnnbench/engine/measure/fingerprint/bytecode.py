@@ -6,6 +6,7 @@ lists functions by name, so a renamed one differs all the same.)
 """
 
 import dis
+import inspect
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,48 +33,53 @@ _HAS_DOCSTRING = 0x4000000
 """The flag with which Python 3.14 marks a function that has a docstring."""
 
 
-class Bytecodes:
-    """Hashes of code objects; each is computed once."""
+@cache
+def code_hash(code: CodeType, *, of_import: bool = False) -> str:
+    """Return the hash of a code object and of those defined in it.
 
-    def __init__(self) -> None:
-        self._known = cache(lambda code: digest.short(*self._parts(code)))
+    `of_import`: of functions in it only name and parameters count, but not what a call runs.
+    """
+    return digest.short(*_parts(code, of_import))
 
-    def digest(self, code: CodeType) -> str:
-        """Return the hash of a code object and of those defined in it."""
-        return self._known(code)
 
-    def _parts(self, code: CodeType) -> Iterator[str]:
-        parameters = code.co_argcount + code.co_kwonlyargcount
-        yield f"{code.co_argcount} {code.co_posonlyargcount} {code.co_flags & ~_HAS_DOCSTRING}"
-        yield " ".join(code.co_varnames[:parameters])
-        yield _COMPILED.sub(r"__\1", " ".join(code.co_names))
-        bytecode = dis.Bytecode(code)
-        parts = [(each, *part) for each in bytecode if each.opcode not in _IDLE for part in _divided(each)]
-        offsets = [each.offset for each, *_ in parts]
-        for entry in bytecode.exception_entries:  # type: ignore[attr-defined]
-            places = (bisect_left(offsets, place) for place in (entry.start, entry.end, entry.target))
-            yield f"{' '.join(map(str, places))} {entry.depth << 1 | entry.lasti}"
-        following = [*(each for each, *_ in parts[1:]), None]
-        for (each, operation, argument), after in zip(parts, following, strict=True):
-            if after and (after.opname, after.argval) == ("STORE_NAME", "__firstlineno__"):
-                continue  # the line of a class, since Python 3.13
-            if operation in _CONSTANTS:
-                text = self.constant(code.co_consts[argument])
-            elif operation in _JUMPS:
-                text = str(bisect_left(offsets, each.argval))
-            else:
-                text = str(argument)
-            yield f"{operation} {text}"
+def _parts(code: CodeType, of_import: bool) -> Iterator[str]:
+    yield from _signature(code)
+    yield _COMPILED.sub(r"__\1", " ".join(code.co_names))
+    bytecode = dis.Bytecode(code)
+    parts = [(each, *part) for each in bytecode if each.opcode not in _IDLE for part in _divided(each)]
+    offsets = [each.offset for each, *_ in parts]
+    for entry in bytecode.exception_entries:  # type: ignore[attr-defined]
+        places = (bisect_left(offsets, place) for place in (entry.start, entry.end, entry.target))
+        yield f"{' '.join(map(str, places))} {entry.depth << 1 | entry.lasti}"
+    following = [*(each for each, *_ in parts[1:]), None]
+    for (each, operation, argument), after in zip(parts, following, strict=True):
+        if after and (after.opname, after.argval) == ("STORE_NAME", "__firstlineno__"):
+            continue  # the line of a class, since Python 3.13
+        if operation in _CONSTANTS:
+            text = _constant(code.co_consts[argument], of_import)
+        elif operation in _JUMPS:
+            text = str(bisect_left(offsets, each.argval))
+        else:
+            text = str(argument)
+        yield f"{operation} {text}"
 
-    def constant(self, value: object) -> str:
-        """Return a constant of the bytecode as text."""
-        if isinstance(value, CodeType):
-            return self.digest(value)
-        if isinstance(value, tuple):
-            return f"({', '.join(map(self.constant, value))})"
-        if isinstance(value, frozenset):
-            return f"{{{', '.join(sorted(map(self.constant, value)))}}}"
-        return digest.plain(value) or repr(value)
+
+def _signature(code: CodeType) -> tuple[str, str]:
+    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    counts = f"{code.co_argcount} {code.co_posonlyargcount} {code.co_flags & ~_HAS_DOCSTRING}"
+    return counts, " ".join(parameters)
+
+
+def _constant(value: object, of_import: bool) -> str:
+    if isinstance(value, CodeType):
+        is_function = value.co_flags & inspect.CO_OPTIMIZED  # and no body of a class
+        if of_import and is_function:
+            return f"{value.co_qualname} {_signature(value)}"
+        return code_hash(value, of_import=of_import)
+    if isinstance(value, tuple | frozenset):
+        texts = [_constant(item, of_import) for item in value]
+        return f"({', '.join(texts)})" if isinstance(value, tuple) else f"{{{', '.join(sorted(texts))}}}"
+    return digest.plain(value) or repr(value)
 
 
 def _divided(instruction: dis.Instruction) -> Sequence[tuple[int, int]]:

@@ -63,17 +63,13 @@ class Difference:
         sides part, and what replaced others is likelier than what is gone.
         """
         names: tuple[str, ...] = getattr(self, kind)
-        known = set(names)
-        names = tuple(
-            name for name in names if name.partition(_INSIDE)[0] not in known or _INSIDE not in name
+        outer = [name for name in names if _INSIDE not in name or name.partition(_INSIDE)[0] not in names]
+        changed, of_head, of_base = (
+            [name for name in outer if self.side_of(name) == side] for side in ("", "head", "base")
         )
-        changed = [name for name in names if not self.side_of(name)]
         if kind == "functions":  # a fingerprint has them in the order of their first call
             changed.reverse()
-        return (
-            *changed,
-            *(name for side in ("head", "base") for name in names if self.side_of(name) == side),
-        )
+        return (*changed, *of_head, *of_base)
 
     def sentence(self) -> str:
         """Return the first kind that differs in a line; something must differ.

@@ -20,7 +20,7 @@ from ...ground.cpu import RealTime
 from ...ground.parts import tensors
 from ..clock import Call
 from . import digest
-from .bytecode import Bytecodes, defaults
+from .bytecode import code_hash, defaults
 from .digest import Contents
 from .libraries import libraries, settings
 from .recording import Recording, watched_threads
@@ -28,7 +28,6 @@ from .values import Values, module_of
 
 TIMES_AS_LONG = 50
 """How many times as long as the call its recording may take, and a second more."""
-_bytecodes = Bytecodes()
 _GENERATED_NAME = re.compile(r"\bc[a-z2-7]{50,}\b")
 """Names of torch.compile's files and kernels: hashes of their content and of the machine."""
 
@@ -216,7 +215,7 @@ class Watch:
 
 def _function(code: CodeType, scope: Mapping[str, Any]) -> tuple[str, str]:
     """Return a function's name, and its code, default values and generated source as text."""
-    text = f"{_bytecodes.digest(code)} {defaults(code, scope)}"
+    text = f"{code_hash(code)} {defaults(code, scope)}"
     if _GENERATED_NAME.search(code.co_filename):
         source = _source(code.co_filename)
         return f"torch.compile:{code.co_name}", f"{text} {source}"

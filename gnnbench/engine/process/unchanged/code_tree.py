@@ -41,7 +41,7 @@ class CodeTree:
         }
         self._sources = {os.path.realpath(tree): source for source, tree in checkouts.items()}
         self._trees = list(map(real_path, given.trees))
-        self._roots = [os.path.realpath(root) for root in (*given.trees, *here, *self._sources)]
+        self._roots = [str(real_path(root)) for root in (*given.trees, *here, *map(Path, self._sources))]
         self._tests = TestFiles([*checkouts, self._project])
         for place in suite:
             self._tests.add(os.path.realpath(place))

@@ -87,13 +87,11 @@ class Unchanged:
         return CodeTree(self._sides[side], self._folder, suite, sources)
 
 
-def _read(store: Path) -> list[tuple[Path, Manifest]]:
-    """Return the manifests in a folder, the last used ones first; what cannot be read is left out."""
-    manifests = []
+def _read(store: Path) -> Iterator[tuple[Path, Manifest]]:
+    """Yield the manifests in a folder, the last used ones first; what cannot be read is left out."""
     for file in _newest_first(store):
         with suppress(OSError, ValueError):
-            manifests.append((file, codec.decode(json.loads(file.read_bytes()), Manifest)))
-    return manifests
+            yield file, codec.decode(json.loads(file.read_bytes()), Manifest)
 
 
 def _save(store: Path, manifest: Manifest) -> None:

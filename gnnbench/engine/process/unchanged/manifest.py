@@ -5,14 +5,14 @@ import hashlib
 import inspect
 import os
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import chain
 from pathlib import Path
-from types import CodeType
 from typing import Any, Self
 
-from ...measure.fingerprint.bytecode import Bytecodes, nested
+from ...measure.fingerprint.bytecode import code_hash, nested
 from ..variants.collected import SETTINGS
 from .code_tree import CodeTree
 
@@ -71,24 +71,25 @@ class Manifest:
 
         `start`: the time of a file that was written before its processes began.
         """
+        name_of = cache(tree.name)
         written = {path for *_, used in noted for path in used["written"]}
 
         def parts(kind: str, *paths: Iterable[str]) -> list[str]:
-            names = [(path, tree.name(path)) for path in chain(*paths)]
+            names = [(path, name_of(path)) for path in chain(*paths)]
             return [f"{kind} {name or path}" for path, name in names if name or path not in written]
 
         def code(used: Mapping[str, Sequence[str]]) -> list[str]:
-            return [_code(tree.name(path) or path, name) for path in used for name in (_TOP, *used[path])]
+            return [_code(name_of(path) or path, name) for path in used for name in (_TOP, *used[path])]
 
         steps, files, folders = list[UsedStep](), set[str](), dict[str, None]()
         is_unseen = bool(collected["refused"])
         for name, skipped, used in noted:
             read = *used["read"], *used["native"]
             places = *used["once"], *used["every"], *read, *used["listed"]
-            of_side = any(tree.name(path) is None and tree.is_inside(path) for path in places)
+            of_side = any(name_of(path) is None and tree.is_inside(path) for path in places)
             is_unseen = is_unseen or used["unseen"] or of_side  # a part of the code that is not compared
             files.update(parts("file", used["once"], used["every"], read))
-            inside = dict.fromkeys(filter(None, map(tree.name, used["path"])))
+            inside = dict.fromkeys(filter(None, map(name_of, used["path"])))
             inside.pop(".", None)
             folders |= inside
             later = [
@@ -143,12 +144,12 @@ class Manifest:
             parts |= {_code(file, name) for name in names if before.get(name) != after.get(name)}
         return parts
 
-    def of_other(self, other: CodeTree, differing: Collection[str]) -> Self:
+    def of_other(self, other: CodeTree, differing: set[str]) -> Self:
         """Return the manifest of another side, in which benchmarks that run other code have no name."""
-        steps, is_known, parts = [], True, {*differing}
+        steps, is_known = [], True
         for step in self.steps:
-            is_known = is_known and parts.isdisjoint(step.later)
-            is_same = is_known and parts.isdisjoint(step.own)
+            is_known = is_known and differing.isdisjoint(step.later)
+            is_same = is_known and differing.isdisjoint(step.own)
             steps.append(step if is_same else replace(step, name="", own=()))
         return replace(self, parts={part: self.state(other, part) for part in self.parts}, steps=steps)
 
@@ -160,18 +161,6 @@ class Manifest:
 
 def _code(file: str, function: str) -> str:
     return f"{_CODE}{file} {function}"
-
-
-class _Outline(Bytecodes):
-    """Hashes of code without the bodies of the functions in it: of these only the parameters count."""
-
-    def constant(self, value: object) -> str:
-        """Return a constant of the bytecode as text."""
-        if isinstance(value, CodeType) and value.co_flags & inspect.CO_OPTIMIZED:  # no body of a class
-            names = value.co_varnames[: value.co_argcount + value.co_kwonlyargcount]
-            counts = value.co_argcount, value.co_posonlyargcount, value.co_flags
-            return f"{value.co_qualname} {counts} {names}"
-        return super().constant(value)
 
 
 def functions(file: str, content: bytes | None) -> Mapping[str, Sequence[str]]:
@@ -189,11 +178,10 @@ def functions(file: str, content: bytes | None) -> Mapping[str, Sequence[str]]:
         code = compile(tree, "<file>", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError):
         return undivided
-    whole, hashes = Bytecodes(), defaultdict[str, list[str]](list)
-    hashes[_TOP].append(_Outline().digest(code))
+    hashes = defaultdict[str, list[str]](list, {_TOP: [code_hash(code, of_import=True)]})
     for inner in nested(code):
         if inner.co_flags & inspect.CO_OPTIMIZED:
-            hashes[inner.co_qualname].append(whole.digest(inner))
+            hashes[inner.co_qualname].append(code_hash(inner))
     return hashes
 
 
