@@ -123,11 +123,11 @@ def main() -> None:
 
     def known() -> set[str]:
         """Return what is known to run the same code; what is kept for it is removed again."""
-        found = Unchanged(*sides, _SUITE, _ROOT, folder / "cache").known()
+        _, names = Unchanged(*sides, _SUITE, _ROOT, folder / "cache").known()
         for file in (folder / "cache").rglob("*"):
             if file.is_file() and file not in kept:
                 file.unlink()
-        return set(found.skipped)
+        return set(names)
 
     ran = {name for names in calls.values() for name in names}
     assert known() & ran, "nothing is known if nothing differs, so nothing can be missed: repeat the command"

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 from ..ground import units
 from ..ground.cpu import RealTime
@@ -44,6 +45,8 @@ class Inspecting:
         words = [*plan.arguments, *map(repr, sorted(plan.defaults.items()))]
         self._unchanged = Unchanged(terms.base, terms.head, words, plan.folder, plan.cache)
         self.suite = Suite()
+        self._noted: dict[str, list[Any]] = {}
+        """By side, what the processes of a pair used: see `manifest.Noted`."""
         self.trials: dict[str, Trial] = {}
         """The chosen benchmarks, by name."""
 
@@ -85,13 +88,13 @@ class Inspecting:
 
     def _take_known(self) -> None:
         """Take the benchmarks that run the same code as files show."""
-        known = self._unchanged.known()
-        if not known.collected:
+        collected, known = self._unchanged.known()
+        if not collected:
             return
-        self._take(Suite(known.collected, known.collected))
+        self._take(Suite(collected, collected))
         for name, trial in self.trials.items():
-            trial.from_files = name in known.skipped
-            if reason := known.skipped.get(name):
+            trial.from_files = name in known
+            if reason := known.get(name):
                 trial.not_timed = NotTimed("skipped", reason, SIDES)
             elif trial.from_files:
                 trial.inspections = _SAME
@@ -116,12 +119,14 @@ class Inspecting:
     @contextmanager
     def _kept(self, pair: Pair) -> Iterator[None]:
         """Keep what the processes use, also if they end early, but not if they use nothing of a variant."""
-        self._unchanged.begin(pair.collected)
+        self._noted = {
+            side: [("", "", answer["used"])] for side, answer in pair.collected.items() if "used" in answer
+        }
         try:
             yield
         finally:
             if not pair.why_unused():
-                self._unchanged.keep()
+                self._unchanged.keep(pair.collected, self._noted)
 
     def _note(self, pair: Pair, trial: Trial) -> None:
         why_not, inspected = trial.not_timed, trial.inspections
@@ -134,7 +139,7 @@ class Inspecting:
                 and not (inspected.unknown or inspected.work.cost)
             )
             if used := pair.used.get(side):
-                self._unchanged.add(side, trial.name if seen or skipped else "", used, skipped)
+                self._noted[side].append((trial.name if seen or skipped else "", skipped, used))
 
     def notes(self) -> list[str]:
         """Return a note on the benchmarks that are known from files, if there are any."""

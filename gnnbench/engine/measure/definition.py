@@ -10,7 +10,7 @@ from typing import Any
 
 from ..ground.parts import captured
 from .fingerprint import digest
-from .fingerprint.bytecode import Bytecodes
+from .fingerprint.bytecode import code_hash
 
 _DEFINED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -55,7 +55,7 @@ def _sources(code: CodeType) -> set[str]:
     functions, names = _parsed(code.co_filename)
     waiting = list(functions.get((code.co_name, code.co_firstlineno), ()))
     if not waiting:
-        return {Bytecodes().digest(code)}  # the file was removed or changed
+        return {code_hash(code)}  # the file was removed or changed
     texts, seen = set[str](), set[str]()
     while waiting:
         node = waiting.pop()

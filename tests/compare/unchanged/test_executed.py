@@ -28,11 +28,10 @@ def yields():
     yield 2
 """
 CASES = {
-    "functions that ran, once each time": (
+    "functions that ran": (
         "one(); first = names(); two(); print(first, names(), names())",
         "{'one'} {'two'} set()",
     ),
-    "a function that raises": ("try: around(None)\nexcept TypeError: pass\nprint(names())", "{'around'}"),
     "a function that has not ended": ("around(lambda: print(names()))", "{'around'}"),
     "a generator that goes on": ("g = yields(); next(g); names(); next(g); print(names())", "{'yields'}"),
     "where a profiler is paused, as pytest-benchmark does": (
@@ -44,7 +43,7 @@ CASES = {
             "def outer(): around(pause); two()\n"
             "outer(); print(sorted(names()), noted.unseen)"
         ),
-        "['around', 'one', 'outer', 'pause', 'two'] ",
+        "['around', 'one', 'outer', 'pause', 'two'] False",
     ),
     "where a profiler is on for one call, as counters are": (
         (
@@ -54,7 +53,7 @@ CASES = {
             "def outer(): around(count); two()\n"
             "outer(); print(sorted(names()), noted.unseen)"
         ),
-        "['around', 'count', 'outer', 'two'] ",
+        "['around', 'count', 'outer', 'two'] False",
     ),
     "below where a profiler is resumed": (
         (

@@ -140,17 +140,13 @@ def run():
     "patch",
     [
         "Base.apply = lambda self, value: value + 1",
-        "Middle.extra = -7",
         "scaled = lambda value: value",
-        "scaled.__defaults__ = (-3,)",
         "scaled.__code__ = (lambda value, by: value).__code__",
-        "run.__globals__['SCALE'] = 4",
         "math.floor = int",
         *(
             f"class Injected(Middle):\n    {body}\nMiddle = Injected"
             for body in (
                 "def apply(self, value):\n        return super().apply(value)",
-                "factor = -3",
                 "apply = Base.apply",
                 "extra = property(lambda self: 5)",
                 "def __init__(self, depth=9):\n        self.depth = depth",

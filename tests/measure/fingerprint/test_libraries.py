@@ -72,12 +72,9 @@ def test_a_byte_more_is_seen(tmp_path, monkeypatch):
     assert module._examined(file) == ("missing", [])
 
 
-def test_modules_are_known_without_a_list_of_the_process_s_files(monkeypatch, tmp_path):
-    file = Path(np.linalg._umath_linalg.__file__)
-    assert file.name in libraries(["numpy"])
+def test_of_modules_those_in_c_count():
+    assert Path(np.linalg._umath_linalg.__file__).name in libraries(["numpy"])
     assert libraries(["not_imported", "json"]).keys() == {"python"}
-    monkeypatch.setattr(module, "_MAPPED", tmp_path / "maps")
-    assert file in module.loaded.__wrapped__(0)
 
 
 @pytest.mark.skipif(not shutil.which("cc"), reason="needs a C compiler")

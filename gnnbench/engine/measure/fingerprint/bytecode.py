@@ -6,9 +6,11 @@ lists functions by name, so a renamed one differs all the same.)
 """
 
 import dis
+import inspect
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -31,52 +33,53 @@ _HAS_DOCSTRING = 0x4000000
 """The flag with which Python 3.14 marks a function that has a docstring."""
 
 
-class Bytecodes:
-    """Hashes of code objects; each is computed once."""
+@cache
+def code_hash(code: CodeType, *, of_import: bool = False) -> str:
+    """Return the hash of a code object and of those defined in it.
 
-    def __init__(self) -> None:
-        # By id: hashing a code object takes as long as a call. The object is kept, so its id stays taken.
-        self._known: dict[int, tuple[CodeType, str]] = {}
+    `of_import`: of functions in it only name and parameters count, but not what a call runs.
+    """
+    return digest.short(*_parts(code, of_import))
 
-    def digest(self, code: CodeType) -> str:
-        """Return the hash of a code object and of those defined in it."""
-        found = self._known.get(id(code))
-        if found is None:
-            found = self._known[id(code)] = code, digest.short(*self._parts(code))
-        return found[1]
 
-    def _parts(self, code: CodeType) -> Iterator[str]:
-        parameters = code.co_argcount + code.co_kwonlyargcount
-        yield f"{code.co_argcount} {code.co_posonlyargcount} {code.co_flags & ~_HAS_DOCSTRING}"
-        yield " ".join(code.co_varnames[:parameters])
-        yield _COMPILED.sub(r"__\1", " ".join(code.co_names))
-        bytecode = dis.Bytecode(code)
-        parts = [(each, *part) for each in bytecode if each.opcode not in _IDLE for part in _divided(each)]
-        offsets = [each.offset for each, *_ in parts]
-        for entry in bytecode.exception_entries:  # type: ignore[attr-defined]
-            places = (bisect_left(offsets, place) for place in (entry.start, entry.end, entry.target))
-            yield f"{' '.join(map(str, places))} {entry.depth << 1 | entry.lasti}"
-        following = [*(each for each, *_ in parts[1:]), None]
-        for (each, operation, argument), after in zip(parts, following, strict=True):
-            if after and (after.opname, after.argval) == ("STORE_NAME", "__firstlineno__"):
-                continue  # the line of a class, since Python 3.13
-            if operation in _CONSTANTS:
-                text = self.constant(code.co_consts[argument])
-            elif operation in _JUMPS:
-                text = str(bisect_left(offsets, each.argval))
-            else:
-                text = str(argument)
-            yield f"{operation} {text}"
+def _parts(code: CodeType, of_import: bool) -> Iterator[str]:
+    yield from _signature(code)
+    yield _COMPILED.sub(r"__\1", " ".join(code.co_names))
+    bytecode = dis.Bytecode(code)
+    parts = [(each, *part) for each in bytecode if each.opcode not in _IDLE for part in _divided(each)]
+    offsets = [each.offset for each, *_ in parts]
+    for entry in bytecode.exception_entries:  # type: ignore[attr-defined]
+        places = (bisect_left(offsets, place) for place in (entry.start, entry.end, entry.target))
+        yield f"{' '.join(map(str, places))} {entry.depth << 1 | entry.lasti}"
+    following = [*(each for each, *_ in parts[1:]), None]
+    for (each, operation, argument), after in zip(parts, following, strict=True):
+        if after and (after.opname, after.argval) == ("STORE_NAME", "__firstlineno__"):
+            continue  # the line of a class, since Python 3.13
+        if operation in _CONSTANTS:
+            text = _constant(code.co_consts[argument], of_import)
+        elif operation in _JUMPS:
+            text = str(bisect_left(offsets, each.argval))
+        else:
+            text = str(argument)
+        yield f"{operation} {text}"
 
-    def constant(self, value: object) -> str:
-        """Return a constant of the bytecode as text."""
-        if isinstance(value, CodeType):
-            return self.digest(value)
-        if isinstance(value, tuple):
-            return f"({', '.join(map(self.constant, value))})"
-        if isinstance(value, frozenset):
-            return f"{{{', '.join(sorted(map(self.constant, value)))}}}"
-        return digest.plain(value) or repr(value)
+
+def _signature(code: CodeType) -> tuple[str, str]:
+    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    counts = f"{code.co_argcount} {code.co_posonlyargcount} {code.co_flags & ~_HAS_DOCSTRING}"
+    return counts, " ".join(parameters)
+
+
+def _constant(value: object, of_import: bool) -> str:
+    if isinstance(value, CodeType):
+        is_function = value.co_flags & inspect.CO_OPTIMIZED  # and no body of a class
+        if of_import and is_function:
+            return f"{value.co_qualname} {_signature(value)}"
+        return code_hash(value, of_import=of_import)
+    if isinstance(value, tuple | frozenset):
+        texts = [_constant(item, of_import) for item in value]
+        return f"({', '.join(texts)})" if isinstance(value, tuple) else f"{{{', '.join(sorted(texts))}}}"
+    return digest.plain(value) or repr(value)
 
 
 def _divided(instruction: dis.Instruction) -> Sequence[tuple[int, int]]:
@@ -96,44 +99,39 @@ def nested(code: CodeType) -> Iterator[CodeType]:
             yield from nested(constant)
 
 
-def imports(code: CodeType, package: str) -> Iterator[str]:
-    """Yield full names of the modules that a function may import, and of attributes of packages."""
-    if _IMPORT not in code.co_code[::2]:
-        return
-    names = {one.argval for one in dis.get_instructions(code) if one.opcode == _IMPORT}
-    yield from names
-    while package:  # relative imports, and submodules
-        yield from (f"{package}.{name}" for name in {*names, *code.co_names})
-        package = package.rpartition(".")[0]
-
-
-# By id of the code, which is kept so that its id stays taken.
-_known_defaults: dict[int, tuple[CodeType, str]] = {}
+@cache
+def imports(code: CodeType, package: str) -> frozenset[str]:
+    """Return full names of modules that a function, or one in it, may import, and of packages' attributes."""
+    names: set[str] = set()
+    for inner in nested(code):
+        if _IMPORT in inner.co_code[::2]:
+            modules = {item.argval for item in dis.get_instructions(inner) if item.opcode == _IMPORT}
+            names |= modules
+            parent = package
+            while parent:  # relative imports, and submodules
+                names |= {f"{parent}.{name}" for name in {*modules, *inner.co_names}}
+                parent = parent.rpartition(".")[0]
+    return frozenset(names)
 
 
 def defaults(code: CodeType, scope: Mapping[str, Any]) -> str:
     """Return a hash of the default values of the function of a module or a class that has a code.
 
-    A frame has its function's code, but not the function, which is looked up by name, once. The default
-    values of functions that are defined inside others are found with the values that the call may read: see
-    `Values`.
+    A frame has its function's code, but not the function, which is looked up by name. The default values of
+    functions that are defined inside others are found with the values that the call may read: see `Values`.
     """
-    found = _known_defaults.get(id(code))
-    if found is None:
-        texts = {_defaults(function) for function in _named(code, scope)}
-        found = _known_defaults[id(code)] = code, digest.combined(texts)
-    return found[1]
+    return digest.combined({_defaults(function) for function in _named(code, scope)})
 
 
 def _named(code: CodeType, scope: Mapping[str, Any]) -> Iterator[FunctionType]:
     """Yield the function that has a code's qualified name, if it has that code; wrappers are looked into."""
     first, *rest = code.co_qualname.split(".")
-    found: Any = scope.get(first)
+    item: Any = scope.get(first)
     for name in rest:
-        found = vars(found).get(name) if isinstance(found, type) else None
-    candidates = [found.fget, found.fset, found.fdel] if isinstance(found, property) else [found]
-    for one in candidates:
-        inner = one
+        item = vars(item).get(name) if isinstance(item, type) else None
+    candidates = [item.fget, item.fset, item.fdel] if isinstance(item, property) else [item]
+    for candidate in candidates:
+        inner = candidate
         while inner is not None:
             inner = getattr(inner, "__func__", inner)
             if isinstance(inner, FunctionType) and inner.__code__ is code:

@@ -42,10 +42,10 @@ class Difference:
     @classmethod
     def between(cls, base: Fingerprint, head: Fingerprint) -> Self:
         """Compare two fingerprints."""
-        ours, theirs = _parts(base), _parts(head)
-        names = {kind: _differing(ours[kind], theirs[kind]) for kind in ours}
-        base_only = tuple(name for kind in ours for name in ours[kind] if name not in theirs[kind])
-        head_only = tuple(name for kind in ours for name in theirs[kind] if name not in ours[kind])
+        before, after = _parts(base), _parts(head)
+        names = {kind: _differing(before[kind], after[kind]) for kind in FRAMES}
+        base_only = tuple(name for kind in FRAMES for name in before[kind] if name not in after[kind])
+        head_only = tuple(name for kind in FRAMES for name in after[kind] if name not in before[kind])
         return cls(**names, base_only=base_only, head_only=head_only)
 
     def __bool__(self) -> bool:
@@ -63,12 +63,13 @@ class Difference:
         sides part, and what replaced others is likelier than what is gone.
         """
         names: tuple[str, ...] = getattr(self, kind)
-        known, base, head = set(names), set(self.base_only), set(self.head_only)
-        names = tuple(one for one in names if one.partition(_INSIDE)[0] not in known or _INSIDE not in one)
-        changed = [one for one in names if one not in base and one not in head]
+        outer = [name for name in names if _INSIDE not in name or name.partition(_INSIDE)[0] not in names]
+        changed, of_head, of_base = (
+            [name for name in outer if self.side_of(name) == side] for side in ("", "head", "base")
+        )
         if kind == "functions":  # a fingerprint has them in the order of their first call
             changed.reverse()
-        return (*changed, *(one for one in names if one in head), *(one for one in names if one in base))
+        return (*changed, *of_head, *of_base)
 
     def sentence(self) -> str:
         """Return the first kind that differs in a line; something must differ.
@@ -99,12 +100,6 @@ def _differing(base: Mapping[str, str], head: Mapping[str, str]) -> tuple[str, .
     return (*one_sided, *(name for name in head if name in base and base[name] != head[name]))
 
 
-def _parts(one: Fingerprint) -> dict[str, Mapping[str, str]]:
+def _parts(fingerprint: Fingerprint) -> dict[str, Mapping[str, str]]:
     """Return the hashes of the parts of each kind, by name."""
-    return {
-        "functions": one.functions,
-        "values": one.values,
-        "libraries": one.libraries,
-        "work": one.work,
-        "settings": one.set_to,
-    }
+    return {kind: getattr(fingerprint, "set_to" if kind == "settings" else kind) for kind in FRAMES}

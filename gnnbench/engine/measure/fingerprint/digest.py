@@ -37,10 +37,10 @@ them are not replaced."""
 
 def short(*texts: str) -> str:
     """Return a hash of texts: LENGTH hexadecimal digits of BLAKE2b."""
-    found = hashlib.blake2b(digest_size=LENGTH // 2)
+    hashed = hashlib.blake2b(digest_size=LENGTH // 2)
     for text in texts:
-        found.update(text.encode("utf-8", "surrogatepass") + b"\0")
-    return found.hexdigest()
+        hashed.update(text.encode("utf-8", "surrogatepass") + b"\0")
+    return hashed.hexdigest()
 
 
 def of_bytes(content: Any) -> str:
@@ -61,7 +61,7 @@ def without_folders(text: str) -> str:
 
 
 @cache
-def _folders(roots: tuple[str, ...], _modules: int, here: str) -> re.Pattern[str]:
+def _folders(roots: tuple[str, ...], _modules: int, current: str) -> re.Pattern[str]:
     home = os.path.expanduser("~")  # noqa: PTH111 - a string is enough
     # A variant's packages come from folders that are not in sys.path.
     packages = [
@@ -70,14 +70,16 @@ def _folders(roots: tuple[str, ...], _modules: int, here: str) -> re.Pattern[str
     parents = {
         str(Path(folder).parent) for folders in packages for folder in folders or () if type(folder) is str
     }
-    known = {*roots, *parents, here, tempfile.gettempdir(), sys.prefix, sys.base_prefix, home}
+    known = {*roots, *parents, current, tempfile.gettempdir(), sys.prefix, sys.base_prefix, home}
     known |= {os.path.realpath(folder) for folder in known if folder}
-    longest_first = sorted((one for one in known if one.startswith(os.sep) and len(one) > 1), key=len)[::-1]
+    longest_first = sorted((path for path in known if path.startswith(os.sep) and len(path) > 1), key=len)[
+        ::-1
+    ]
     return re.compile(rf"({'|'.join(map(re.escape, longest_first))})(?![\w.-])" if longest_first else r"(?!)")
 
 
 def plain(value: Any) -> str | None:
-    """Return a number, a text, or a container of such as text; None for anything else.
+    """Return a number, a text, or a container of such as text. Returns None for anything else.
 
     The text is the same in each process, whatever its folder and its hash seed.
     """
@@ -116,7 +118,7 @@ def reduced(value: Any) -> tuple[Any, ...]:
     kind = type(value)
     if hasattr(value, "__dict__") or str(kind.__module__).partition(".")[0] not in _LIBRARY:
         return ()
-    if not any(isinstance(own, FunctionType) for own in vars(kind).values()):
+    if not any(isinstance(item, FunctionType) for item in vars(kind).values()):
         with suppress(Exception):  # many cannot be pickled
             reduce: Any = copyreg.dispatch_table.get(kind)
             parts = reduce(value) if reduce else value.__reduce_ex__(2)
@@ -133,12 +135,12 @@ def _container(value: Any) -> str | None:
             return None
     items = [item for pair in value.items() for item in pair] if isinstance(value, dict) else list(value)
     texts = [plain(item) for item in items]
-    found = [text for text in texts if text is not None]
-    if len(found) < len(items):
+    known = [text for text in texts if text is not None]
+    if len(known) < len(items):
         return None
     if isinstance(value, set | frozenset):
-        found.sort()  # their order follows the hash seed
-    return f"{type(value).__name__}({', '.join(found)})"
+        known.sort()  # their order follows the hash seed
+    return f"{type(value).__name__}({', '.join(known)})"
 
 
 class Contents:
@@ -172,7 +174,7 @@ class Contents:
         return type(value) in ATOMS or isinstance(value, (*self.tensors, *self._array))
 
     def plain(self, value: Any) -> str | None:
-        """Return a tensor, an array or a plain value as text; None for anything else."""
+        """Return a tensor, an array or a plain value as text. Returns None for anything else."""
         if type(value) in ATOMS:
             return plain(value)
         if isinstance(value, self.tensors):

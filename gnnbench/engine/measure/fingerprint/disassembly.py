@@ -60,12 +60,12 @@ def _functions(listing: str) -> Iterator[Function]:
     for section in listing.split("\nDisassembly of section ")[1:]:
         for block in () if section.startswith(_STUBS) else section.split("\n\n")[1:]:
             label = _LABEL.match(block)
-            found = _LINE.findall(block)
-            if label and found:
-                last = int(found[-1][0], 16)
-                while len(found) > 1 and _PADDING.match(found[-1][1]):
-                    found.pop()
-                yield Function(int(label[1], 16), label[2], [line.rstrip() for _, line in found], last)
+            lines = _LINE.findall(block)
+            if label and lines:
+                last = int(lines[-1][0], 16)
+                while len(lines) > 1 and _PADDING.match(lines[-1][1]):
+                    lines.pop()
+                yield Function(int(label[1], 16), label[2], [line.rstrip() for _, line in lines], last)
 
 
 def set_traps(file: Path, names: Collection[str]) -> None:

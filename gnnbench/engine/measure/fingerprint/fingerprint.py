@@ -7,6 +7,7 @@ settings, and does not time them. docs/same-code.md lists what this assumes.
 import ast
 import math
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from ...ground.cpu import RealTime
 from ...ground.parts import tensors
 from ..clock import Call
 from . import digest
-from .bytecode import Bytecodes, defaults
+from .bytecode import code_hash, defaults
 from .digest import Contents
 from .libraries import libraries, settings
 from .recording import Recording, watched_threads
@@ -27,7 +28,6 @@ from .values import Values, module_of
 
 TIMES_AS_LONG = 50
 """How many times as long as the call its recording may take, and a second more."""
-_bytecodes = Bytecodes()
 _GENERATED_NAME = re.compile(r"\bc[a-z2-7]{50,}\b")
 """Names of torch.compile's files and kernels: hashes of their content and of the machine."""
 
@@ -71,8 +71,7 @@ class Watch:
 
     def __init__(self, call: Call, now: Callable[[], float] = RealTime.seconds) -> None:
         """Take the call, and the time in seconds; the caller runs the call, inside of `recording`."""
-        self._call, self._now = call, now
-        self._most_seconds = math.inf
+        self._call, self._now, self._most_seconds = call, now, math.inf
         self._contents = Contents(list(tensors(tuple(call))))
         self._recordings: list[Recording] = []
         self._values: list[Values] = []
@@ -87,13 +86,12 @@ class Watch:
     @contextmanager
     def recording(self) -> Iterator[Recording]:
         """Return a recording of what the caller runs meanwhile."""
-        self._contents.begin()
         end = self._now() + self._most_seconds
-        found = Recording(self._contents, lambda: self._now() > end)
-        with watched_threads(found):
-            yield found
-        self._recordings.append(found)
-        self._values.append(self._read(found))
+        recording = Recording(self._contents, lambda: self._now() > end)
+        with watched_threads(recording):
+            yield recording
+        self._recordings.append(recording)
+        self._values.append(self._read(recording))
 
     def _read(self, recording: Recording) -> Values:
         """Return the values that the recorded functions may read."""
@@ -107,12 +105,12 @@ class Watch:
                 values.look(f"argument {name}", item)
             for code, scope in scopes:
                 values.globals_of(code, scope, cached=id(code) in cached)
-            for found in recording.objects.values():
-                values.look(type(found).__qualname__, found)
+            for item in recording.objects.values():
+                values.look(type(item).__qualname__, item)
             for key, captured in recording.captured.items():
                 code, scope = recording.functions[key]
-                for each in captured.values():
-                    values.look(f"{module_of(code, scope)}.{code.co_qualname} captures", each)
+                for item in captured.values():
+                    values.look(f"{module_of(code, scope)}.{code.co_qualname} captures", item)
             if values.too_many or values.cached.keys() <= cached.keys():
                 recording.objects.clear()
                 return values
@@ -121,8 +119,8 @@ class Watch:
     @property
     def unseen(self) -> str | None:
         """Why there is no fingerprint; None if there is one."""
-        unseen = next((one.unseen for one in self._recordings if one.unseen), None)
-        if any(one.given_up for one in self._recordings):
+        unseen = next((recording.unseen for recording in self._recordings if recording.unseen), None)
+        if any(recording.given_up for recording in self._recordings):
             return f"inspection given up: it takes more than {TIMES_AS_LONG} times as long as the call"
         if self._contents.too_large:
             return f"inspection given up: numbers of more than {self._contents.most_bytes >> 20:,} MiB"
@@ -133,25 +131,25 @@ class Watch:
     @property
     def disturbed(self) -> str | None:
         """The name of another Python thread that ran meanwhile, if one did."""
-        return next((one.disturbed for one in self._recordings if one.disturbed), None)
+        return next((recording.disturbed for recording in self._recordings if recording.disturbed), None)
 
     @property
     def codes(self) -> list[list[CodeType]]:
         """By recording, the code of the functions that ran."""
-        return [[code for code, _ in one.functions.values()] for one in self._recordings]
+        return [[code for code, _ in recording.functions.values()] for recording in self._recordings]
 
     def fingerprint(self) -> Fingerprint | None:
-        """Return the fingerprint; None if a part of what runs cannot be seen."""
+        """Return the fingerprint. Returns None if a part of what runs cannot be seen."""
         if self.unseen:
             return None
         first, last = self._values[0], self._values[-1]
         values = {
             place: digest.combined(texts)
-            for place, texts in last.found.items()
-            if first.found.get(place) == texts
+            for place, texts in last.texts.items()
+            if first.texts.get(place) == texts
         }
         functions = self._functions()
-        names = set.intersection(*(one.c_functions for one in self._recordings))
+        names = set.intersection(*(recording.c_functions for recording in self._recordings))
         work = {
             "operators": digest.short(*self._operators()),
             # Now: a graph of DGL makes what a call needs in the first call.
@@ -159,12 +157,9 @@ class Watch:
             "calls": digest.combined(self._calls()),
             "C functions": digest.combined(f"{module}.{name}" for module, name in names),
         }
-        modules = self._modules(functions)
-        packages = {name.partition(".")[0] for name in modules}
-        found = libraries(packages)
-        parts = (functions, values, found, work)
-        variables = {name for one in self._recordings for name in one.variables}
-        set_to = settings(variables)
+        packages = {name.partition(".")[0] for name in self._modules(functions)}
+        parts = (functions, values, libraries(packages), work)
+        set_to = settings({name for recording in self._recordings for name in recording.variables})
         return Fingerprint(
             digest.short(*(f"{name} {part[name]}" for part in parts for name in sorted(part))),
             digest.short(*(f"{name} {value}" for name, value in set_to.items())),
@@ -175,23 +170,22 @@ class Watch:
 
     def _functions(self) -> dict[str, str]:
         cached = (function for values in self._values for function in values.cached.values())
-        found: dict[str, set[str]] = {}
+        texts = defaultdict[str, set[str]](set)
         for code, scope in (
-            *(ran for one in self._recordings for ran in one.functions.values()),
+            *(ran for recording in self._recordings for ran in recording.functions.values()),
             *((function.__code__, function.__globals__) for function in cached),
         ):
             name, text = _function(code, scope)
-            found.setdefault(name, set()).add(text)
-        return {name: digest.combined(texts) for name, texts in found.items()}
+            texts[name].add(text)
+        return {name: digest.combined(alike) for name, alike in texts.items()}
 
     def _operators(self) -> list[str]:
         """Return the operators in order, without arguments that differ between the recordings."""
-        first, *others = (one.operators for one in self._recordings)
-        if any(len(other) != len(first) for other in others):
-            return [name for name, _ in first]
+        first, last = self._recordings[0].operators, self._recordings[-1].operators
+        others = last if len(last) == len(first) else [("", "")] * len(first)
         return [
-            f"{name} {given}" if all(other[at] == (name, given) for other in others) else name
-            for at, (name, given) in enumerate(first)
+            f"{name} {given}" if other == (name, given) else name
+            for (name, given), other in zip(first, others, strict=True)
         ]
 
     def _calls(self) -> list[str]:
@@ -200,26 +194,28 @@ class Watch:
         return [
             f"{code.co_qualname} {last.calls[key]}"
             for key, (code, _) in last.functions.items()
-            if all(one.calls[key] == last.calls[key] for one in self._recordings)
+            if all(recording.calls[key] == last.calls[key] for recording in self._recordings)
         ]
 
     def _modules(self, functions: Mapping[str, str]) -> set[str]:
         """Return the modules whose functions, C functions or types are used."""
-        modules = {module for one in self._recordings for module, _ in one.c_functions}
         function = self._call.function
         while isinstance(function, partial):  # it calls a C function unseen
             function = function.func
-        modules.add(str(getattr(function, "__module__", None)))
-        kinds = (*(one.types for one in self._values), *(one.types for one in self._recordings))
-        modules |= {str(kind.__module__) for types in kinds for kind in types}
+        modules = {name.partition(":")[0] for name in functions} | {
+            str(getattr(function, "__module__", None))
+        }
+        for values in self._values:
+            modules |= {str(kind.__module__) for kind in values.types}
         for recording in self._recordings:
-            modules |= {"torch", *recording.namespaces} if recording.operators else set()
-        return modules | {name.partition(":")[0] for name in functions}
+            modules |= {str(kind.__module__) for kind in recording.types} | recording.namespaces
+            modules |= {module for module, _ in recording.c_functions}
+        return modules
 
 
 def _function(code: CodeType, scope: Mapping[str, Any]) -> tuple[str, str]:
     """Return a function's name, and its code, default values and generated source as text."""
-    text = f"{_bytecodes.digest(code)} {defaults(code, scope)}"
+    text = f"{code_hash(code)} {defaults(code, scope)}"
     if _GENERATED_NAME.search(code.co_filename):
         source = _source(code.co_filename)
         return f"torch.compile:{code.co_name}", f"{text} {source}"

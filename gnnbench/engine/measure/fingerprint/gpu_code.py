@@ -42,12 +42,12 @@ def kernels(content: bytes) -> Mapping[str, str]:
 
     Code for several architectures counts together. Compressed code is no kernel's.
     """
-    found = defaultdict(list)
+    texts = defaultdict(list)
     for image in _images(content):
         parts = _of_elf(image) if image.startswith(b"\x7fELF") else _of_text(image)
         for name, text in parts:
-            found[kernel_name(name)].append(text)
-    return {name: digest.combined(texts) for name, texts in found.items()}
+            texts[kernel_name(name)].append(text)
+    return {name: digest.combined(alike) for name, alike in texts.items()}
 
 
 def _images(content: bytes) -> Iterator[bytes]:
@@ -73,18 +73,18 @@ def _of_elf(image: bytes) -> Iterator[tuple[str, str]]:
     parts = [*elf.iter_sections()]
     symbols: Any = elf.get_section_by_name(".symtab")  # `sh_link` may name another
     kernels = {part.name.removeprefix(_TEXT) for part in parts if part.name.startswith(_TEXT)}
-    kept = {number: part for number, part in enumerate(parts) if not _LEFT_OUT.match(part.name)}
+    counted = {number: part for number, part in enumerate(parts) if not _LEFT_OUT.match(part.name)}
     written = defaultdict[int, list[str]](list)
     called = set()
     for table in parts:
-        if isinstance(table, RelocationSection) and table["sh_info"] in kept:
+        if isinstance(table, RelocationSection) and table["sh_info"] in counted:
             for each in table.iter_relocations():
                 symbol = symbols.get_symbol(each["r_info_sym"])
                 name = symbol.name or parts[symbol["st_shndx"]].name
                 called.add(name)
                 place = f"{each['r_offset']} {each['r_info_type']} {each.entry.get('r_addend')}"
                 written[table["sh_info"]].append(f"{plain(name)} {place}")
-    for number, part in kept.items():
+    for number, part in counted.items():
         kernel, content = part.name.rpartition(".")[2], part.data()
         if part.name.startswith(_ATTRIBUTES):
             content = _NUMBERS.sub(b"", content)

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import tracemalloc
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -40,72 +40,55 @@ def libraries(packages: Iterable[str]) -> Mapping[str, str]:
     `python` is the version text and the interpreter's file.
     """
     interpreter, _ = _examined(Path(sys.executable).resolve())
-    found = {"python": digest.short(sys.version, interpreter)}
+    hashes = {"python": digest.short(sys.version, interpreter)}
     linked = {path.name: path for path in loaded(len(sys.modules))}
     builds = cache_folder() / BUILDS
     others = (path for path in linked.values() if path.is_relative_to(builds) or not NATIVE.search(path.name))
-    of_packages = (file for package in packages for file in (*_files(package), *_elsewhere(package)))
-    waiting = sorted({*others, *of_packages})
+    names = {*packages}
+    extensions = (  # they may be outside of their package's folder
+        Path(place)
+        for name, module in list(sys.modules.items())
+        if NATIVE.search(place := str(getattr(module, "__file__", "")))
+        and not names.isdisjoint((name.partition(".")[0], name.rpartition(".")[2]))
+    )
+    waiting = sorted({*others, *extensions, *(file for package in names for file in _files(package))})
     seen = set(waiting)
     while waiting:
         file = waiting.pop()
         content, needed = _examined(file)
-        found[file.name] = digest.combined((found.get(file.name, ""), content))
+        hashes[file.name] = digest.combined((hashes.get(file.name, ""), content))
         for name in needed:
             path = linked.get(name)
             if path is not None and path not in seen:
                 seen.add(path)
                 waiting.append(path)
-    return dict(sorted(found.items()))
+    return dict(sorted(hashes.items()))
 
 
 @cache
 def loaded(_modules: int) -> tuple[Path, ...]:
     """Return the files with native code that this process has loaded, without the interpreter.
 
-    Without Linux, only extension modules. The argument is the number of modules: importing one may load more.
+    The argument is the number of modules: importing one may load more.
     """
-    try:
-        mapped = (line.split(maxsplit=5) for line in _MAPPED.read_text(encoding="utf-8").splitlines())
-        paths = {line[-1] for line in mapped if "x" in line[1] or NATIVE.search(line[-1])}
-    except OSError:
-        files = {str(getattr(module, "__file__", "")) for module in list(sys.modules.values())}
-        paths = set(filter(NATIVE.search, files))
+    mapped = (line.split(maxsplit=5) for line in _MAPPED.read_text(encoding="utf-8").splitlines())
+    paths = {line[-1] for line in mapped if "x" in line[1] or NATIVE.search(line[-1])}
     others = {os.path.realpath(sys.executable), *(path for path in paths if not path.startswith(os.sep))}
-    found = map(Path, sorted(paths - others))
-    return tuple(path for path in found if NATIVE.search(path.name) or path.is_file())
+    files = map(Path, sorted(paths - others))
+    return tuple(path for path in files if NATIVE.search(path.name) or path.is_file())
 
 
 @cache
 def _files(package: str) -> tuple[Path, ...]:
-    """Return the native files of a package, or of a module that is one file."""
-    module = sys.modules.get(package)
-    if module is None or package in sys.stdlib_module_names:
-        return ()
-    folders = getattr(module, "__path__", None)
-    if folders is None:
-        file = getattr(module, "__file__", None) or ""
-        return (Path(file),) if NATIVE.search(file) else ()
+    """Return the native files in the folders of a package."""
+    module = None if package in sys.stdlib_module_names else sys.modules.get(package)
     return tuple(
         Path(parent, name)
-        for folder in folders
+        for folder in getattr(module, "__path__", ())
         for parent, _, names in os.walk(folder)
         for name in names
         if NATIVE.search(name)
     )
-
-
-def _elsewhere(package: str) -> Iterator[Path]:
-    """Yield the files of a package's extension modules, which may be outside of its folder."""
-    for module, file in _extensions(len(sys.modules)):
-        if package in (module.partition(".")[0], module.rpartition(".")[2]):
-            yield file
-
-
-@cache
-def _extensions(_modules: int) -> list[tuple[str, Path]]:
-    files = ((name, str(getattr(module, "__file__", ""))) for name, module in list(sys.modules.items()))
-    return [(name, Path(file)) for name, file in files if NATIVE.search(file)]
 
 
 def _examined(file: Path) -> tuple[str, list[str]]:
@@ -141,9 +124,9 @@ def functions_differing(base: str, head: str) -> list[str]:
 
 @cache
 def _kept(file: Path, state: tuple[str | int, ...]) -> tuple[str, list[str]]:
-    kept = kept_hashes() / digest.short(repr((*state, machine_code.VERSION)))
+    saved = kept_hashes() / digest.short(repr((*state, machine_code.VERSION)))
     try:
-        content, *needed = kept.read_text(encoding="utf-8").splitlines()
+        content, *needed = saved.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError):
         with file.open("rb") as opened:
             content = hashlib.file_digest(opened, "sha256").hexdigest()[: digest.LENGTH]
@@ -153,7 +136,7 @@ def _kept(file: Path, state: tuple[str | int, ...]) -> tuple[str, list[str]]:
             with suppress(OSError):
                 write_whole(kept_hashes() / f"{digest.combined(('', content))}.json", json.dumps(table))
         with suppress(OSError):  # without a cache the next process hashes the file again
-            write_whole(kept, "\n".join((content, *needed)))
+            write_whole(saved, "\n".join((content, *needed)))
     return content, needed
 
 
@@ -172,21 +155,21 @@ def settings(read: Iterable[str]) -> Mapping[str, str]:
     Of variables, which may hold secrets, only hashes.
     """
     names = {*read, *(name for name in os.environ if name.startswith(PREFIXES))}
-    found = {f"${name}": digest.short(digest.without_folders(os.environ.get(name, ""))) for name in names}
-    called = (getattr(one, "__qualname__", type(one).__qualname__) for one in gc.callbacks)
-    found["garbage collector"] = f"{gc.isenabled()} {gc.get_threshold()} {' '.join(called)}"
+    values = {f"${name}": digest.short(digest.without_folders(os.environ.get(name, ""))) for name in names}
+    called = (getattr(item, "__qualname__", type(item).__qualname__) for item in gc.callbacks)
+    values["garbage collector"] = f"{gc.isenabled()} {gc.get_threshold()} {' '.join(called)}"
     number = decimal.getcontext()
     traps = sorted(trap.__name__ for trap, is_set in number.traps.items() if is_set)
-    found["decimal"] = f"{number.prec} {number.rounding} {number.Emin} {number.Emax} {traps}"
-    found["interpreter"] = f"{sys.getrecursionlimit()} {sys.getswitchinterval()}"
-    found["tracing"] = f"{tracemalloc.is_tracing()} {type(sys.gettrace()).__qualname__}"
+    values["decimal"] = f"{number.prec} {number.rounding} {number.Emin} {number.Emax} {traps}"
+    values["interpreter"] = f"{sys.getrecursionlimit()} {sys.getswitchinterval()}"
+    values["tracing"] = f"{tracemalloc.is_tracing()} {type(sys.gettrace()).__qualname__}"
     torch = sys.modules.get("torch")
     if torch:
-        found |= {
+        values |= {
             "threads": str(torch.get_num_threads()),
             "threads between operators": str(torch.get_num_interop_threads()),
             "default dtype": str(torch.get_default_dtype()),
-            "default device": str(torch.get_default_device()) if hasattr(torch, "get_default_device") else "",
+            "default device": str(torch.get_default_device()),
             "matmul precision": torch.get_float32_matmul_precision(),
             "deterministic": str(torch.are_deterministic_algorithms_enabled()),
             "anomaly detection": str(torch.is_anomaly_enabled()),
@@ -197,4 +180,4 @@ def settings(read: Iterable[str]) -> Mapping[str, str]:
             f"{torch.backends.cudnn.deterministic} {torch.backends.cudnn.allow_tf32}",
             "TF32": str(torch.backends.cuda.matmul.allow_tf32),
         }
-    return dict(sorted(found.items()))
+    return dict(sorted(values.items()))

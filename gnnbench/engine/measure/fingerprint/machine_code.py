@@ -70,7 +70,7 @@ class _Symbols:
     def __init__(self, tables: Sequence[Any], kind: str) -> None:
         every = (each for table in tables for each in table.iter_symbols())
         symbols = [each for each in every if each["st_info"]["type"] == kind]
-        defined = {one["st_value"]: one for one in symbols if one["st_shndx"] != "SHN_UNDEF"}
+        defined = {symbol["st_value"]: symbol for symbol in symbols if symbol["st_shndx"] != "SHN_UNDEF"}
         self.addresses = sorted(defined)
         self.ends = [address + defined[address]["st_size"] for address in self.addresses]
         self._names = [defined[address].name for address in self.addresses]
@@ -298,7 +298,7 @@ class _Library:
 
 def _handlers(elf: ELFFile, starts: Sequence[int]) -> Mapping[int, list[tuple[int, int]]]:
     """Return where the tables of what exceptions lead to begin and end, by the function's address."""
-    found = defaultdict[int, list[tuple[int, int]]](list)
+    tables = defaultdict[int, list[tuple[int, int]]](list)
     table = elf.get_section_by_name(_HANDLERS)
     if table:
         entries: Sequence[Any] = elf.get_dwarf_info(follow_links=False).EH_CFI_entries()
@@ -306,5 +306,5 @@ def _handlers(elf: ELFFile, starts: Sequence[int]) -> Mapping[int, list[tuple[in
         ends = [*sorted(handled)[1:], table["sh_addr"] + table["sh_size"]]
         for at, end in zip(sorted(handled), ends, strict=True):
             function = starts[bisect_right(starts, handled[at]["initial_location"]) - 1]
-            found[function].append((at, end))
-    return found
+            tables[function].append((at, end))
+    return tables

@@ -13,15 +13,11 @@ from typing import Any
 from ..clock import Call
 from .digest import ATOMS, Contents
 
+_STARTS = ("fork", "forkpty", "posix_spawn", "posix_spawnp", "system")
 _UNSEEN = {
     ("_posixsubprocess", "fork_exec"): "it starts a process",
-    ("posix", "fork"): "it starts a process",
-    ("posix", "forkpty"): "it starts a process",
-    ("posix", "posix_spawn"): "it starts a process",
-    ("posix", "posix_spawnp"): "it starts a process",
-    ("posix", "system"): "it starts a process",
-    ("_thread", "start_new_thread"): "it starts a thread",
-    ("_thread", "start_joinable_thread"): "it starts a thread",
+    **{("posix", name): "it starts a process" for name in _STARTS},
+    **{("_thread", f"start_{kind}_thread"): "it starts a thread" for kind in ("new", "joinable")},
     ("sys", "setprofile"): "it sets a profile function",
     ("cProfile", "Profile.enable"): "it starts a profiler",
 }
@@ -64,6 +60,7 @@ class Recording:
 
     def __init__(self, contents: Contents, expired: Callable[[], bool] = lambda: False) -> None:
         """Take what describes values, and what tells whether the call has been recorded for too long."""
+        contents.begin()
         self._contents, self._expired = contents, expired
         self._events = 0
         self._passed_over: set[int] = set()
@@ -85,7 +82,7 @@ class Recording:
         self.operators: list[tuple[str, str]] = []
         """Names of operators, in order, and their arguments."""
         self.namespaces: set[str] = set()
-        """Those of the operators: `aten`, `torch_sparse`."""
+        """Those of the operators: `aten`, `torch_sparse`; `torch` is among them."""
         self.unseen: str | None = None
         """Why a part of the call is not recorded."""
         self.given_up = False
@@ -128,8 +125,8 @@ class Recording:
         if code is _READS_VARIABLE:
             self.variables.add(str(local["key"]))
         if code.co_freevars:
-            found = (local.get(name) for name in code.co_freevars)
-            values = tuple(value for value in found if not isinstance(value, self._contents.tensors))
+            captured = (local.get(name) for name in code.co_freevars)
+            values = tuple(value for value in captured if not isinstance(value, self._contents.tensors))
             self.captured.setdefault(key, {})[tuple(map(identity, values))] = values
         for value in local.values():
             if type(value) not in ATOMS and identity(value) not in self.objects:
@@ -150,7 +147,7 @@ class Recording:
         if self.given_up or self._expired():
             self.given_up = True
             return
-        self.namespaces.add(name.partition("::")[0])
+        self.namespaces |= {"torch", name.partition("::")[0]}
         given = f"{self._contents.text(args)} {self._contents.text(kwargs) if kwargs else ''}"
         self.operators.append((name, given))
         self._contents.made(result)
@@ -160,7 +157,7 @@ class Recording:
 def watched_threads(recording: Recording) -> Iterator[None]:
     """Note in the recording whether another Python thread runs meanwhile: its code is not recorded.
 
-    Linux counts how often a thread has run (proc_pid_schedstat). Elsewhere any other is taken to run.
+    Linux counts how often a thread has run (proc_pid_schedstat). Without that, any other is taken to run.
     """
     before = _runs()
     yield

@@ -90,7 +90,7 @@ class Values:
         self._globals: set[tuple[int, str]] = set()
         self._seen: dict[int, Any] = {}
         self._attributes: dict[type, dict[str, Any]] = {}
-        self.found: dict[str, set[str]] = {}
+        self.texts: dict[str, set[str]] = {}
         """Values as text, by the place where they were found: `torch_geometric.typing.WITH_TORCH_SPARSE`."""
         self.cached: dict[int, FunctionType] = {}
         """Functions behind `functools.cache`, by id of their code: the call may have used a result."""
@@ -111,7 +111,7 @@ class Values:
             return
         names = [name for name in _names(code) if name not in _PYTHONS]
         module = module_of(code, scope)
-        for imported in _imports(code, str(scope.get("__package__") or "")) & sys.modules.keys():
+        for imported in imports(code, str(scope.get("__package__") or "")) & sys.modules.keys():
             self._module(imported, vars(sys.modules[imported]), names, 0)
         self._module(module, scope, names, 0)
         if cached:
@@ -119,11 +119,8 @@ class Values:
                 self._memoised(scope.get(name), module.partition(".")[0])
 
     def _module(self, module: str, scope: Mapping[str, Any], names: Sequence[str], depth: int) -> None:
-        if module.partition(".")[0] in _FIXED:
-            return
-        for name in names:
-            if name not in scope:
-                continue
+        is_fixed = module.partition(".")[0] in _FIXED
+        for name in () if is_fixed else filter(scope.__contains__, names):
             item = scope[name]
             if type(item) is ModuleType:
                 if depth < _DEEPEST_MODULE and vars(item) is not scope:
@@ -144,7 +141,7 @@ class Values:
             self.types.add(type(value))
         kind = text or _kind(value)
         if text is not None or not place.endswith(f".{kind}"):  # a function under its own name says nothing
-            self.found.setdefault(place, set()).add(f"{path} {kind}")
+            self.texts.setdefault(place, set()).add(f"{path} {kind}")
         if text is None and id(value) not in self._seen and depth < _DEEPEST:
             self._seen[id(value)] = value  # keeps it, so that its id stays taken
             self._parts(place, value, depth + 1, path or place)
@@ -179,11 +176,8 @@ class Values:
         """Note a function whose result was kept, or that such a function calls."""
         function = inspect.unwrap(function) if callable(function) else function
         origin = str(getattr(function, "__module__", "")).partition(".")[0]
-        if (
-            isinstance(function, FunctionType)
-            and package in {"", origin}
-            and origin not in sys.stdlib_module_names
-        ):
+        is_of_package = package in {"", origin} and origin not in sys.stdlib_module_names
+        if isinstance(function, FunctionType) and is_of_package:
             self.cached[id(function.__code__)] = function
 
     def _instance(self, kind: type, own: Mapping[str, Any], value: Any, depth: int, path: str) -> None:
@@ -207,17 +201,17 @@ class Values:
         Of functions only those that were made by others: these are not found by their name, see `defaults`.
         """
         if kind not in self._attributes:
-            found: dict[str, Any] = {}
+            attributes: dict[str, Any] = {}
             meta: type = type(kind)
             for base in (*reversed(meta.__mro__), *reversed(kind.__mro__)):
-                own = vars(base)
-                for name in own.keys() & self._names:
-                    item = own[name]
+                stored = vars(base)
+                for name in stored.keys() & self._names:
+                    item = stored[name]
                     item = item.__func__ if isinstance(item, staticmethod | classmethod) else item
                     made = isinstance(item, FunctionType) and "<locals>" in item.__code__.co_qualname
                     if made or not isinstance(item, _FUNCTIONS):
-                        found[name] = item
-            self._attributes[kind] = found
+                        attributes[name] = item
+            self._attributes[kind] = attributes
         return self._attributes[kind]
 
 
@@ -244,20 +238,11 @@ def _elements(value: Any) -> Iterator[tuple[str, Any]]:
 @functools.cache
 def _names(code: CodeType) -> Sequence[str]:
     """Return the names in bytecode: of attributes, and texts that may be one: `getattr(self, "dim")`."""
-    return sorted({name for one in nested(code) for name in (*one.co_names, *_texts(one))})
-
-
-@functools.cache
-def _imports(code: CodeType, package: str) -> frozenset[str]:
-    """Return what a function of a package, and those defined in it, may import."""
-    return frozenset(name for one in nested(code) for name in imports(one, package))
-
-
-def _texts(code: CodeType) -> Iterator[str]:
-    for constant in code.co_consts:
-        for text in constant if isinstance(constant, tuple) else (constant,):
-            if isinstance(text, str) and text.isidentifier():
-                yield text
+    codes = [*nested(code)]
+    constants = [constant for inner in codes for constant in inner.co_consts]
+    constants += [item for constant in constants if isinstance(constant, tuple) for item in constant]
+    texts = {text for text in constants if isinstance(text, str) and text.isidentifier()}
+    return sorted(texts.union(*(inner.co_names for inner in codes)))
 
 
 def _kind(value: Any) -> str:

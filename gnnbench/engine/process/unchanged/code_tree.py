@@ -1,13 +1,14 @@
 """The import roots of one side: which file has a module, and what files contain."""
 
-import hashlib
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from importlib.machinery import PathFinder
 from pathlib import Path
 
 from ...ground.files import cache_folder, project, real_path
+from ...measure.fingerprint.digest import of_bytes, short
 from ...measure.fingerprint.libraries import NATIVE, identity
 from ..variants.import_roots import LEFT, SUFFIXES, TestFiles, below
 from ..variants.prepare import Prepared, import_roots
@@ -17,7 +18,6 @@ ABSENT = ""
 """In place of a hash: there is no such file."""
 _METADATA = (".dist-info", ".egg-info", ".pth")
 _MADE = "__pycache__"
-_CODE = (*SUFFIXES, ".dylib", ".dll")
 _LARGE = 1 << 26
 """Of larger files outside of the tree, size and time count instead of the content."""
 
@@ -34,22 +34,22 @@ class CodeTree:
     def __init__(
         self, given: Prepared, folder: Path, suite: Iterable[Path], sources: Iterable[str] = ()
     ) -> None:
-        here = () if given.has_code else import_roots(project(folder))
+        self._project = os.path.realpath(project(folder))
+        here = () if given.has_code else import_roots(Path(self._project))
         checkouts = {source: source for source in sources} | {
             place.source: place.tree for place in given.places
         }
-        self._sources = {str(real_path(Path(tree))): source for source, tree in checkouts.items()}
+        self._sources = {os.path.realpath(tree): source for source, tree in checkouts.items()}
+        self._trees = list(map(real_path, given.trees))
         self._roots = [str(real_path(root)) for root in (*given.trees, *here, *map(Path, self._sources))]
-        self._trees = [real_path(root) for root in given.trees]
-        self._project = str(real_path(project(folder)))
         self._tests = TestFiles([*checkouts, self._project])
         for place in suite:
-            self._tests.add(str(real_path(place)))
+            self._tests.add(os.path.realpath(place))
         self._hashes: dict[str, str] = {}
         PathFinder.invalidate_caches()
 
     def name(self, path: str) -> str | None:
-        """Return the name of a file or folder; None: it is in none of the roots, or part of the suite."""
+        """Return the name of a file or folder. Returns None if it is in no root, or part of the suite."""
         for place in (path, os.path.realpath(path)):
             for root in self._roots:
                 name = below(place, root)
@@ -72,12 +72,12 @@ class CodeTree:
         return any(below(path, str(root)) for root in (*self._trees, cache_folder() / WORKTREES))
 
     def path(self, name: str) -> str | None:
-        """Return the path of the first file or folder of a name; None: there is none."""
+        """Return the path of the first file or folder of a name. Returns None if there is none."""
         paths = (os.path.join(root, name) for root in self._roots)
         return next(filter(os.path.exists, paths), None)
 
     def content(self, name: str) -> bytes | None:
-        """Return what a file contains; None: there is no such file."""
+        """Return what a file contains. Returns None if there is none."""
         path = self.path(name)
         return Path(path).read_bytes() if path and os.path.isfile(path) else None
 
@@ -88,7 +88,7 @@ class CodeTree:
             if path and os.path.isabs(name) and os.path.getsize(path) > _LARGE:
                 return f"{os.path.getsize(path)} {os.path.getmtime(path)}"
             content = self.content(name)
-            self._hashes[name] = ABSENT if content is None else hashlib.sha256(content).hexdigest()
+            self._hashes[name] = ABSENT if content is None else of_bytes(content)
         return self._hashes[name]
 
     def names_in(self, name: str) -> str:
@@ -97,8 +97,7 @@ class CodeTree:
             names = sorted({*os.listdir(self.path(name) or name)} - {_MADE})
         except OSError:
             return ABSENT
-        shown = (name for name in names if not name.startswith("."))
-        return hashlib.sha256("\0".join(shown).encode("utf-8", "surrogateescape")).hexdigest()
+        return short(*(name for name in names if not name.startswith(".")))
 
     def package(self, name: str, folders: Sequence[str] = ()) -> str:
         """Return a hash of the names of a top-level package's modules and of its native libraries, or ABSENT.
@@ -109,32 +108,35 @@ class CodeTree:
         spec = None if name in LEFT else PathFinder.find_spec(name, places)
         if spec is None:
             return ABSENT
-        hashed = hashlib.sha256(os.path.basename(spec.origin or "").encode())
+        texts = [os.path.basename(spec.origin or "")]
         for place in spec.submodule_search_locations or ():
             for parent, inner, names in os.walk(place):
                 inner[:] = sorted(filter(str.isidentifier, {*inner} - {*LEFT, _MADE}))
-                for file in (Path(parent, name) for name in sorted(names) if name.endswith(_CODE)):
+                for file in (Path(parent, name) for name in sorted(names) if name.endswith(SUFFIXES)):
                     content = identity(file) if NATIVE.search(file.name) else ""
-                    hashed.update(f"{os.path.relpath(file, place)}\0{content}\0".encode())
-        return hashed.hexdigest()
+                    texts += [os.path.relpath(file, place), content]
+        return short(*texts)
+
+    def modules_in(self, folder: str) -> set[str]:
+        """Return the names of packages and modules in a folder, and of all else there."""
+        with suppress(OSError):
+            return {name.partition(".")[0] for name in os.listdir(folder)}
+        return set()
+
+    def time(self, name: str) -> float:
+        """Return when a file was written or moved, in seconds; 0 if there is none."""
+        with suppress(OSError):
+            stat = os.stat(self.path(name) or name)
+            return max(stat.st_mtime, stat.st_ctime)
+        return 0
 
     @cached_property
     def metadata(self) -> str:
         """A hash of the metadata of packages in the side's own trees, and of their `.pth` files."""
-        hashed = hashlib.sha256()
+        texts = []
         for root in self._trees:
-            for entry in sorted(root.iterdir()):
-                if entry.name.endswith(_METADATA):
-                    for file in sorted((entry, *entry.rglob("*"))):
-                        content = file.read_bytes() if file.is_file() else b""
-                        hashed.update(f"{file.relative_to(root)}\0".encode() + content + b"\0")
-        return hashed.hexdigest()
-
-
-def searched(path: str, packages: Collection[str]) -> str:
-    """Return which packages and modules are in a folder."""
-    try:
-        names = {name.partition(".")[0] for name in os.listdir(path)}
-    except OSError:
-        return ABSENT
-    return " ".join(sorted(names.intersection(packages)))
+            entries = (entry for entry in root.iterdir() if entry.name.endswith(_METADATA))
+            for file in sorted(file for entry in entries for file in (entry, *entry.rglob("*"))):
+                content = file.read_bytes() if file.is_file() else b""
+                texts += [str(file.relative_to(root)), of_bytes(content)]
+        return short(*texts)

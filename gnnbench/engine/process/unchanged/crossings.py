@@ -2,9 +2,11 @@
 
 import importlib.util
 import os
+import re
 import shutil
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 from ...ground.settings import FILES
@@ -13,7 +15,7 @@ from ..variants.import_roots import SIDE, SITE, Trees
 
 _MAPPED, _OPENED = "/proc/self/maps", "/proc/self/fd"
 _PYTHON = "python"
-_ALONE = ("I", "E")
+_ALONE = re.compile(r"-\w*[IE]")
 """Options with which Python ignores the variables that give it its side's imports."""
 
 
@@ -22,10 +24,7 @@ class Crossings:
 
     def __init__(self, trees: Trees, package: str) -> None:
         self._trees, self._package = trees, package
-        self._foreign: set[str] = set()
-        self._data: set[str] = set()
-        self._shared: set[str] = set()
-        self._built: set[str] = set()
+        self._files: dict[str, set[str]] = {kind: set() for kind in ("foreign", "data", "shared", "built")}
         self._seen: set[str] = set()
         """Paths of modules and libraries that were noted."""
         self._unreached = ""
@@ -42,13 +41,11 @@ class Crossings:
         file, is_foreign = self._trees.callers(path) or ("", False)
         if not file or os.path.basename(file) in {*SETTINGS[1:], *FILES}:
             return
-        is_suite = file.endswith(".py") and self._trees.moved(file) is None
-        if is_suite:
-            self._shared.add(file)
-        elif is_foreign:
-            self._foreign.add(file)
-        elif not file.endswith(".py"):
-            self._data.add(file)
+        is_code = file.endswith(".py")
+        if is_code and self._trees.moved(file) is None:  # of the suite
+            self._files["shared"].add(file)
+        elif is_foreign or not is_code:
+            self._files["foreign" if is_foreign else "data"].add(file)
 
     def start(self, program: Any, arguments: Any, folder: Any, variables: Any) -> None:
         """Note a program that is started: a script, and a Python that does not get its side's imports."""
@@ -63,14 +60,10 @@ class Crossings:
         if not os.path.basename(name).startswith(_PYTHON):
             return
         is_other = os.path.realpath(shutil.which(name) or name) != os.path.realpath(sys.executable)
-        options = ""
-        for word in words[1:]:
-            if word[:1] != "-" or {"c", "m"} & set(options):  # a script, or arguments of code or a module
-                break
-            options += word[1:] if word[1:2] != "-" else ""
+        is_alone = any(map(_ALONE.match, takewhile(lambda word: word.startswith("-"), words[1:])))
         inherited = os.environ if variables is None else variables
         lacks = inherited.get(SIDE) is None or not str(inherited.get("PYTHONPATH", "")).startswith(SITE)
-        if is_other or lacks or any(option in options for option in _ALONE):
+        if is_other or lacks or is_alone:
             self._unreached = self._unreached or " ".join(words[:2])
 
     def take(self) -> dict[str, Any]:
@@ -79,43 +72,25 @@ class Crossings:
         Of data, what was noted since the last time.
         """
         files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
-        for path in {file for file in files if isinstance(file, str)}.union(_mapped()) - self._seen:
+        with open(_MAPPED, encoding="utf-8", errors="surrogateescape") as lines:  # libraries
+            files |= {os.sep + line.rstrip("\n").partition(os.sep)[2] for line in lines if os.sep in line}
+        for path in {file for file in files if isinstance(file, str)} - self._seen:
             self._seen.add(path)
             self.note(path)
             if not path.startswith(self._package) and (file := self._trees.built(path)):
-                self._built.add(file)
-        for path in _opened():
-            self.note(path)
-        data, self._data = self._data, set()
+                self._files["built"].add(file)
+        for link in os.scandir(_OPENED):
+            if os.path.islink(link):  # else it was that of the listing
+                self.note(os.readlink(link))
+        taken = {kind: sorted(paths) for kind, paths in self._files.items()}
+        self._files["data"].clear()
         return {
-            "foreign": sorted(self._foreign),
-            "data": sorted(data),
-            "shared": sorted(self._shared),
-            "tests": sorted(self._shared & self._trees.tests.collected),
-            "built": sorted(self._built),
+            **taken,
+            "tests": sorted(self._files["shared"] & self._trees.tests.collected),
             "withheld": sorted(self._trees.withheld),
             "borrowed": sorted(self._trees.borrowed),
             "unreached": self._unreached,
         }
-
-
-def _mapped() -> list[str]:
-    """Return the files that are mapped into memory, as libraries are; none where the system does not tell."""
-    try:
-        with open(_MAPPED, encoding="utf-8", errors="surrogateescape") as lines:
-            return [os.sep + line.rstrip("\n").partition(os.sep)[2] for line in lines if os.sep in line]
-    except OSError:
-        return []
-
-
-def _opened() -> list[str]:
-    """Return the files that are open; none where the system does not tell."""
-    try:
-        numbers = os.listdir(_OPENED)
-    except OSError:
-        return []
-    links = (os.path.join(_OPENED, number) for number in numbers)
-    return [os.readlink(link) for link in links if os.path.lexists(link)]
 
 
 def why_incomparable(crossed: Mapping[str, Mapping[str, Any]], differing: Collection[str], build: str) -> str:
@@ -151,9 +126,7 @@ def notes_on(
     shared = {path for files in crossed.values() for path in files["shared"]}
     tests = {path for files in crossed.values() for path in files["tests"]}
     for path in sorted(shared.intersection(differing)):
-        is_conftest, folder = os.path.basename(path) == SETTINGS[0], os.path.dirname(path) + os.sep
-        is_above = any(path.startswith(folder) for path in tests if path.endswith(file))
-        if path.endswith(file) or (is_above if is_conftest else path not in tests):
+        if path.endswith(file) or path not in tests:
             yield f"both sides run today's {os.path.relpath(path)}"
     for side, files in crossed.items():
         for path in files["borrowed"]:

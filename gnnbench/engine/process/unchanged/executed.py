@@ -10,7 +10,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import CodeType, FrameType
 from typing import Any
 
@@ -22,8 +22,10 @@ if sys.version_info >= (3, 12):
 
         disturbing = ()
         """Audit events after which something is missed."""
-        unseen = ""
-        """Why something may be missed."""
+        unseen = False
+        """Whether something may be missed."""
+        resumed = staticmethod(nullcontext)
+        """Goes on where pytest-benchmark pauses profilers."""
 
         def __init__(self) -> None:
             self._codes: list[CodeType] = []
@@ -43,52 +45,29 @@ if sys.version_info >= (3, 12):
             sys.monitoring.restart_events()
             return codes
 
-        @contextmanager
-        def resumed(self) -> Iterator[None]:
-            """Go on where pytest-benchmark pauses profilers."""
-            yield
-
 else:
 
-    class _Profile(cProfile.Profile):
-        """Collects what runs in one thread."""
-
-        def __init__(self) -> None:
-            super().__init__(subcalls=False, builtins=False)
-            self._others: list[CodeType] = []
-            """Of what ran and is not profiled."""
-
-        def __call__(self, frame: FrameType, _event: str, _argument: Any) -> None:
-            """Go on where a program has given `sys.setprofile` what `sys.getprofile` returned before."""
-            self._others.append(frame.f_code)
-            if sys.getprofile() is self:  # and not called by another profile function
-                self.disable()  # counts what has not ended: other ends would be taken for its end
-                self.enable()
-
-        def codes(self) -> list[CodeType]:
-            """Return the code of what ran."""
-            return [
-                *self._others,
-                *(entry.code for entry in self.getstats() if isinstance(entry.code, CodeType)),
-            ]
-
-        def clear(self) -> None:
-            """Forget what ran."""
-            super().clear()
-            self._others.clear()
-
-    class Executed:
+    class Executed(cProfile.Profile):
         """The code of the functions that run from now on in this thread; there is one in a process."""
 
         disturbing = ("sys.setprofile",)
         """Audit events after which something is missed."""
 
         def __init__(self) -> None:
-            self._profile = _Profile()
+            super().__init__(subcalls=False, builtins=False)
+            self._codes: list[CodeType] = []
+            """Of what ran and is not profiled."""
             self._has_threads = False
             threading.setprofile(self._began)
-            self._profile.enable()
-            atexit.register(self._profile.disable)
+            self.enable()
+            atexit.register(self.disable)
+
+        def __call__(self, frame: FrameType, _event: str, _argument: Any) -> None:
+            """Go on where a program has given `sys.setprofile` what `sys.getprofile` returned before."""
+            self._codes.append(frame.f_code)
+            if sys.getprofile() is self:  # and not called by another profile function
+                self.disable()  # counts what has not ended: other ends would be taken for its end
+                self.enable()
 
         def _began(self, _frame: FrameType, _event: str, _argument: Any) -> None:
             """Note that a thread runs."""
@@ -96,26 +75,29 @@ else:
             self._has_threads = True
 
         @property
-        def unseen(self) -> str:
-            """Why something may be missed."""
-            if self._has_threads or threading.getprofile() != self._began:
-                return "a thread was started, whose functions Python 3.11 does not report"
-            return "greenlets switch between functions" if "greenlet" in sys.modules else ""
+        def unseen(self) -> bool:
+            """Whether something may be missed: functions of a thread, or of greenlets."""
+            has_threads = self._has_threads or threading.getprofile() != self._began
+            return has_threads or "greenlet" in sys.modules
 
         def take(self) -> list[CodeType]:
             """Return the code of what ran since the last time."""
-            self._profile.disable()  # counts what has not ended
-            codes = self._profile.codes()
+            self.disable()  # counts what has not ended
+            codes = [
+                *self._codes,
+                *(entry.code for entry in self.getstats() if isinstance(entry.code, CodeType)),
+            ]
             codes += [frame.f_code for frame, _ in traceback.walk_stack(sys._getframe())]  # noqa: SLF001
-            self._profile.clear()
-            self._profile.enable()
+            self._codes = []
+            self.clear()
+            self.enable()
             return codes
 
         @contextmanager
         def resumed(self) -> Iterator[None]:
             """Go on where pytest-benchmark pauses profilers."""
             before = sys.getprofile()
-            sys.setprofile(self._profile)
+            sys.setprofile(self)
             try:
                 yield
             finally:

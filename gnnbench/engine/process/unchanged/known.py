@@ -3,11 +3,11 @@
 import hashlib
 import json
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache as cache_calls
 from itertools import permutations
 from pathlib import Path
@@ -17,34 +17,23 @@ from ...ground import codec, environment
 from ...ground.files import project, write_whole
 from ...measure.fingerprint.fingerprint import METHOD
 from ..variants.child import SIDES
+from ..variants.collected import NOTHING
 from ..variants.prepare import Prepared
 from .code_tree import CodeTree
-from .manifest import VERSION, Manifest
-from .manifest_builder import ManifestBuilder
+from .manifest import VERSION, Manifest, Noted
 from .used import environment_folders
 
 _FOLDER = "used"
 _MOST = 24
 """Manifests that are kept of one suite in one environment; the last used ones."""
-_PASSING = (
-    *("_", "OLDPWD", "SHLVL", "TERM", "TERM_PROGRAM", "COLUMNS", "LINES", "DISPLAY", "WINDOWID"),
-    *("TMUX", "STY", "XDG_RUNTIME_DIR", "XDG_SEAT", "XDG_VTNR"),
-    *("INVOCATION_ID", "JOURNAL_STREAM", "PYTEST_CURRENT_TEST", "PYTEST_VERSION"),
+_PASSING = re.compile(
+    r"_|OLDPWD|SHLVL|TERM(_PROGRAM)?|COLUMNS|LINES|DISPLAY|WINDOWID|TMUX|STY|INVOCATION_ID|JOURNAL_STREAM"
+    r"|XDG_(RUNTIME_DIR|SEAT|VTNR|SESSION_.*)|PYTEST_(CURRENT_TEST|VERSION)"
+    r"|(ACTIONS|DBUS|GITHUB|RUNNER|SSH|VSCODE)_.*"
 )
-_PASSING_PREFIXES = ("ACTIONS_", "DBUS_", "GITHUB_", "RUNNER_", "SSH_", "VSCODE_", "XDG_SESSION_")
 """Variables of the terminal, the login and the job, which differ between runs of the same code."""
 _INSTALLED = ("site-packages", "dist-packages")
 _MADE = "__pycache__"
-
-
-@dataclass(frozen=True)
-class Known:
-    """What is known without a process."""
-
-    collected: Mapping[str, Any]
-    """What a process said of the suite, see `collected.NOTHING`; empty: nothing is known."""
-    skipped: Mapping[str, str]
-    """The benchmarks that run the same code: why both sides skip each; empty: they do not."""
 
 
 class Unchanged:
@@ -61,59 +50,36 @@ class Unchanged:
         if cache is not None and len(torch) == 1 and _variables(base) == _variables(head):
             self._store = cache / _FOLDER / digest(base, arguments, folder)
         self._tree = cache_calls(self._new_tree)
-        self._records: dict[str, ManifestBuilder] = {}
 
-    def known(self) -> Known:
-        """Return the benchmarks that run the same code on both sides; none if a file cannot be read."""
-        try:
-            return self._known()
-        except OSError:
-            return Known({}, {})
+    def known(self) -> tuple[Mapping[str, Any], Mapping[str, str]]:
+        """Return what a process said of the suite, and the benchmarks that run the same code on both sides.
 
-    def _known(self) -> Known:
+        Of each, why both sides skip it; empty: they do not. Both are empty if nothing is known.
+        """
         collected: Mapping[str, Any] = {}
         skipped: dict[str, str] = {}
-        if self._store is None:
-            return Known(collected, skipped)
-        for file, manifest in _read(self._store):
-            if collected and manifest.collected != collected:
-                continue
-            places = tuple(manifest.collected["places"])
-            for here, there in permutations(self._tree(side, places) for side in range(len(SIDES))):
-                if not manifest.fits(here):
-                    continue
-                differing = manifest.difference(here, there)
-                other = manifest.of_other(there, differing)
-                collected = manifest.collected
-                skipped = {**other.known, **skipped}
-                with suppress(OSError):
-                    os.utime(file)
-                if other.known and other != manifest:
-                    _save(self._store, other)
-                break
-        return Known(collected, skipped)
+        with suppress(OSError):
+            for file, manifest in _read(self._store) if self._store else ():
+                places = tuple(manifest.collected["places"])
+                for this, other in permutations(self._tree(side, places) for side in range(len(SIDES))):
+                    if collected in ({}, manifest.collected) and manifest.fits(this):
+                        mapped = manifest.of_other(other, manifest.difference(this, other))
+                        collected, skipped = manifest.collected, {**mapped.known, **skipped}
+                        os.utime(file)
+                        if mapped.known and mapped != manifest:
+                            _save(file.parent, mapped)
+                        break
+        return collected, skipped
 
-    def begin(self, collected: Mapping[str, Mapping[str, Any]]) -> None:
-        """Take what the processes of both sides have collected, and used for it, if they note that."""
+    def keep(self, collected: Mapping[str, Mapping[str, Any]], noted: Mapping[str, Sequence[Noted]]) -> None:
+        """Save what both sides have collected and used, by side."""
         for number, side in enumerate(SIDES):
-            if self._store is None or "used" not in collected[side]:
-                continue
-            tree, root = self._new_tree(number, collected[side]["places"]), project(self._folder)
-            builder = ManifestBuilder(collected[side], tree, root, self._file_time)
-            builder.add("", collected[side]["used"])
-            self._records[side] = builder
-
-    def add(self, side: str, name: str, used: Mapping[str, Any], skipped: str = "") -> None:
-        """Take what a process used for a benchmark, see `ManifestBuilder.add`."""
-        if side in self._records:
-            self._records[side].add(name, used, skipped)
-
-    def keep(self) -> None:
-        """Save what both sides used."""
-        for record in self._records.values():
-            if self._store and (manifest := record.manifest()):
-                _save(self._store, manifest)
-        self._records.clear()
+            if self._store and side in noted:
+                suite = {key: collected[side][key] for key in NOTHING}
+                tree = self._new_tree(number, suite["places"])
+                manifest = Manifest.of(suite, noted[side], tree, project(self._folder), self._file_time)
+                if manifest:
+                    _save(self._store, manifest)
 
     def _new_tree(self, side: int, places: Sequence[str]) -> CodeTree:
         suite = (self._folder / place.partition("::")[0] for place in places)
@@ -121,13 +87,11 @@ class Unchanged:
         return CodeTree(self._sides[side], self._folder, suite, sources)
 
 
-def _read(store: Path) -> list[tuple[Path, Manifest]]:
-    """Return the manifests in a folder, the last used ones first; what cannot be read is left out."""
-    manifests = []
+def _read(store: Path) -> Iterator[tuple[Path, Manifest]]:
+    """Yield the manifests in a folder, the last used ones first; what cannot be read is left out."""
     for file in _newest_first(store):
         with suppress(OSError, ValueError):
-            manifests.append((file, codec.decode(json.loads(file.read_bytes()), Manifest)))
-    return manifests
+            yield file, codec.decode(json.loads(file.read_bytes()), Manifest)
 
 
 def _save(store: Path, manifest: Manifest) -> None:
@@ -154,7 +118,7 @@ def _variables(given: Prepared) -> list[tuple[str, str]]:
     return sorted(
         (name, value)
         for name, value in {**os.environ, **given.environment}.items()
-        if name not in _PASSING and not name.startswith(_PASSING_PREFIXES)
+        if not _PASSING.fullmatch(name)
     )
 
 
@@ -176,17 +140,13 @@ def digest(given: Prepared, arguments: Sequence[str], folder: Path) -> str:
 
 
 def _files(folder: str) -> Iterator[str]:
-    """Yield a line for each file in a folder, and in those below it."""
-    try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError:
-        return
-    for entry in entries:
-        if entry.is_dir(follow_symlinks=False):
-            if entry.name != _MADE:
-                yield from _files(entry.path)
-        elif not entry.is_symlink() or os.path.exists(entry.path):
-            yield f"{entry.path} {_state(entry.stat())}\n"
+    """Yield a line for each file in a folder, and in those below it, and for links to folders."""
+    for parent, folders, files in os.walk(folder):
+        folders[:] = sorted({*folders} - {_MADE})
+        paths = [os.path.join(parent, name) for name in sorted(files)]
+        for path in (*paths, *filter(os.path.islink, (os.path.join(parent, name) for name in folders))):
+            with suppress(FileNotFoundError):  # a link to nothing
+                yield f"{path} {_state(os.stat(path))}\n"
 
 
 def _state(stat: os.stat_result) -> tuple[int, int]:

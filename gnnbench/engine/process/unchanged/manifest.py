@@ -1,42 +1,52 @@
-"""What one side's processes used: the files, and which parts of them each benchmark depends on."""
+"""What one side's processes used: the parts of its code on which each benchmark depends."""
 
 import ast
 import hashlib
 import inspect
-from collections.abc import Collection, Mapping, Sequence
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import CodeType
+from functools import cache
+from itertools import chain
+from pathlib import Path
 from typing import Any, Self
 
-from ...measure.fingerprint.bytecode import Bytecodes, nested
-from .code_tree import CodeTree, searched
+from ...measure.fingerprint.bytecode import code_hash, nested
+from ..variants.collected import SETTINGS
+from .code_tree import CodeTree
 
-VERSION = 4
-METADATA = "metadata"
+VERSION = 5
+_METADATA = "metadata"
+_CODE = "code "
+"""Beginning of the parts that are functions."""
+_TOP = ""
+"""In place of a function's name: what an import of the file runs."""
 
-Names = Mapping[str, Sequence[str]]
-"""Qualified names of functions, by name of the file."""
+
+Noted = tuple[str, str, Mapping[str, Any]]
+"""The id of a benchmark, empty if it is of none or cannot be known without a process, why it is skipped, and
+what it used, see `Used.take`."""
 
 
 @dataclass(frozen=True)
 class UsedStep:
     """What was used from one benchmark's end to the next one's; the first is of no benchmark."""
 
-    name: str = ""
+    name: str
     """The benchmark's id; empty: it is of none, or of one whose code is not known."""
-    skipped: str = ""
+    skipped: str
     """Why it is skipped; empty: it is inspected."""
-    once: Names = field(default_factory=dict)
-    """Functions that did not run in every call; what they made may be kept, and used by later benchmarks."""
-    every: Names = field(default_factory=dict)
+    later: Sequence[str]
+    """Parts on which later benchmarks depend, too. Functions that did not run in every call are among them:
+    what they made may be kept."""
+    own: Sequence[str]
     """Functions that ran in every call of the benchmark."""
-    parts: Sequence[str] = ()
-    """Parts of the side's code that count as a whole, see `Manifest.parts`."""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What one side used, and what that was. Names are those of `CodeTree`."""
+    """What one side used, and what that was. Names are those of `CodeTree`, or whole paths of the suite."""
 
     collected: Mapping[str, Any]
     """What its process said of the suite."""
@@ -45,7 +55,66 @@ class Manifest:
     steps: Sequence[UsedStep] = ()
     parts: Mapping[str, str] = field(default_factory=dict)
     """What `state` returned for each part: `file NAME`, `names NAME` of a folder, `package NAME`, whether it
-    is there or not, `search NAME` of a folder in which Python looks for packages, `metadata`."""
+    is there or not, `search NAME` of a folder in which Python looks for packages, `metadata`. Of code, steps
+    have the functions, too: `code FILE FUNCTION`."""
+
+    @classmethod
+    def of(
+        cls,
+        collected: Mapping[str, Any],
+        noted: Sequence[Noted],
+        tree: CodeTree,
+        project: Path,
+        start: float,
+    ) -> Self | None:
+        """Return the manifest of a side. Returns None if no benchmark is known, or a file may be new.
+
+        `start`: the time of a file that was written before its processes began.
+        """
+        name_of = cache(tree.name)
+        written = {path for *_, used in noted for path in used["written"]}
+
+        def parts(kind: str, *paths: Iterable[str]) -> list[str]:
+            names = [(path, name_of(path)) for path in chain(*paths)]
+            return [f"{kind} {name or path}" for path, name in names if name or path not in written]
+
+        def code(used: Mapping[str, Sequence[str]]) -> list[str]:
+            return [_code(name_of(path) or path, name) for path in used for name in (_TOP, *used[path])]
+
+        steps, files, folders = list[UsedStep](), set[str](), dict[str, None]()
+        is_unseen = bool(collected["refused"])
+        for name, skipped, used in noted:
+            read = *used["read"], *used["native"]
+            places = *used["once"], *used["every"], *read, *used["listed"]
+            of_side = any(name_of(path) is None and tree.is_inside(path) for path in places)
+            is_unseen = is_unseen or used["unseen"] or of_side  # a part of the code that is not compared
+            files.update(parts("file", used["once"], used["every"], read))
+            inside = dict.fromkeys(filter(None, map(name_of, used["path"])))
+            inside.pop(".", None)
+            folders |= inside
+            later = [
+                *(() if steps else (_METADATA,)),
+                *(*parts("file", read), *parts("names", used["listed"])),
+                *(f"names {folder}" for folder in inside),
+                *(f"package {package}" for package in used["packages"]),
+                *code(used["once"]),
+            ]
+            steps.append(UsedStep("" if is_unseen else name, skipped, later, code(used["every"])))
+        paths = [part.removeprefix("file ") for part in files]
+        if not any(step.name for step in steps) or any(tree.time(path) >= start for path in paths):
+            return None
+        tests = {os.path.dirname(path) for path in paths if os.path.isabs(path) and path.endswith(".py")}
+        above = {folder for test in map(Path, tests) for folder in (test, *test.parents)}
+        above = {folder for folder in above if folder.is_relative_to(project)}
+        names = {
+            *files,
+            *(part for step in steps for part in step.later if not part.startswith(_CODE)),
+            *(f"search {folder}" for folder in noted[0][2]["path"]),
+            *(f"names {folder}" for folder in tests),
+            *(f"file {folder / name}" for folder in above for name in SETTINGS),
+        }
+        unstated = cls(collected, [*folders], steps, dict.fromkeys(sorted(names), ""))
+        return replace(unstated, parts={part: unstated.state(tree, part) for part in unstated.parts})
 
     def state(self, tree: CodeTree, part: str) -> str:
         """Return what a part is on a side: mostly a hash."""
@@ -58,31 +127,31 @@ class Manifest:
             case "package":
                 return tree.package(name, self.path)
             case "search":
-                parts = (part.partition(" ") for step in self.steps for part in step.parts)
-                return searched(name, {name for kind, _, name in parts if kind == "package"})
+                packages = {part.removeprefix("package ") for part in self.parts}
+                return " ".join(sorted(packages & tree.modules_in(name)))
         return tree.metadata
 
     def fits(self, tree: CodeTree) -> bool:
         """Whether all is on a side as on the one that was recorded."""
         return all(self.state(tree, part) == state for part, state in self.parts.items())
 
-    def difference(self, tree: CodeTree, other: CodeTree) -> "Differing":
-        """Return what another side has otherwise than a side that this manifest fits."""
+    def difference(self, tree: CodeTree, other: CodeTree) -> set[str]:
+        """Return the parts and functions that another side has otherwise than one that this manifest fits."""
         parts = {part for part, state in self.parts.items() if self.state(other, part) != state}
-        files = (part.removeprefix("file ") for part in parts if part.startswith("file "))
-        return Differing(
-            parts, {name: _changed(name, tree.content(name), other.content(name)) for name in files}
-        )
+        for file in [part.removeprefix("file ") for part in parts if part.startswith("file ")]:
+            before, after = (functions(file, side.content(file)) for side in (tree, other))
+            names = before.keys() | after.keys()
+            parts |= {_code(file, name) for name in names if before.get(name) != after.get(name)}
+        return parts
 
-    def of_other(self, other: CodeTree, differing: "Differing") -> "Manifest":
+    def of_other(self, other: CodeTree, differing: set[str]) -> Self:
         """Return the manifest of another side, in which benchmarks that run other code have no name."""
-        steps, known = [], True
+        steps, is_known = [], True
         for step in self.steps:
-            known = known and not differing.concerns_later(step)
-            is_same = known and not differing.concerns(step.every)
-            steps.append(step if is_same else replace(step, name="", every={}))
-        parts = {part: self.state(other, part) for part in self.parts}
-        return replace(self, parts=parts, steps=steps)
+            is_known = is_known and differing.isdisjoint(step.later)
+            is_same = is_known and differing.isdisjoint(step.own)
+            steps.append(step if is_same else replace(step, name="", own=()))
+        return replace(self, parts={part: self.state(other, part) for part in self.parts}, steps=steps)
 
     @property
     def known(self) -> dict[str, str]:
@@ -90,78 +159,30 @@ class Manifest:
         return {step.name: step.skipped for step in self.steps if step.name}
 
 
-@dataclass(frozen=True)
-class Differing:
-    """What another side has otherwise than one that a manifest fits."""
-
-    parts: Collection[str]
-    changed: Mapping[str, set[str] | None]
-    """By file: the functions that differ; None: the whole file, or what its import runs."""
-
-    def concerns_later(self, step: UsedStep) -> bool:
-        """Whether it concerns a step, and with it all later ones."""
-        return self.concerns(step.once) or not set(self.parts).isdisjoint(step.parts)
-
-    def concerns(self, used: Names) -> bool:
-        """Whether some of these functions are among what differs."""
-        for file in used.keys() & self.changed.keys():
-            functions = self.changed[file]
-            if functions is None or not functions.isdisjoint(used[file]):
-                return True
-        return False
+def _code(file: str, function: str) -> str:
+    return f"{_CODE}{file} {function}"
 
 
-def _changed(name: str, before: bytes | None, after: bytes | None) -> set[str] | None:
-    """Return the functions that differ between two files; None: the whole file counts as changed."""
-    if before is None or after is None or not name.endswith(".py"):
-        return None
-    old, new = SourceCode.of(before), SourceCode.of(after)
-    return old.changed(new) if old.top == new.top else None
+def functions(file: str, content: bytes | None) -> Mapping[str, Sequence[str]]:
+    """Return hashes of a file's functions by qualified name, which several may have, and of the rest.
 
-
-class _Outline(Bytecodes):
-    """Hashes of code without the bodies of the functions in it: of these only the parameters count."""
-
-    def constant(self, value: object) -> str:
-        """Return a constant of the bytecode as text."""
-        if isinstance(value, CodeType) and value.co_flags & inspect.CO_OPTIMIZED:  # no body of a class
-            parameters = value.co_argcount + value.co_kwonlyargcount
-            names = " ".join(value.co_varnames[:parameters])
-            return (
-                f"{value.co_qualname} {value.co_argcount} {value.co_posonlyargcount} {value.co_flags} {names}"
-            )
-        return super().constant(value)
-
-
-@dataclass(frozen=True)
-class SourceCode:
-    """Hashes of a Python file's code, divided into what runs when it is imported and its functions."""
-
-    top: str
-    """Of what runs when it is imported, the bodies of classes included, without docstrings."""
-    functions: Mapping[str, tuple[str, ...]]
-    """Of the functions by qualified name, in the order of the file; several may have one name."""
-
-    @classmethod
-    def of(cls, content: bytes) -> Self:
-        """Compile a file; one with a wrong syntax has no functions, and its whole content is its top."""
-        try:
-            tree = ast.parse(content)
-            _remove_docstrings(tree)
-            code = compile(tree, "<file>", "exec", dont_inherit=True)
-        except (SyntaxError, ValueError, RecursionError):
-            return cls(hashlib.sha256(content).hexdigest(), {})
-        whole, functions = Bytecodes(), dict[str, tuple[str, ...]]()
-        for inner in nested(code):
-            if inner.co_flags & inspect.CO_OPTIMIZED:
-                name = inner.co_qualname
-                functions[name] = (*functions.get(name, ()), whole.digest(inner))
-        return cls(_Outline().digest(code), functions)
-
-    def changed(self, other: Self) -> set[str]:
-        """Return the names of the functions that differ; those that only one has are among them."""
-        names = self.functions.keys() | other.functions.keys()
-        return {name for name in names if self.functions.get(name) != other.functions.get(name)}
+    The rest, under an empty name, is what an import runs, the bodies of classes included, without docstrings.
+    What is not Python, or has a wrong syntax, has no functions.
+    """
+    undivided = {_TOP: [hashlib.sha256(content or b"").hexdigest()]}
+    if content is None or not file.endswith(".py"):
+        return undivided
+    try:
+        tree = ast.parse(content)
+        _remove_docstrings(tree)
+        code = compile(tree, "<file>", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError):
+        return undivided
+    hashes = defaultdict[str, list[str]](list, {_TOP: [code_hash(code, of_import=True)]})
+    for inner in nested(code):
+        if inner.co_flags & inspect.CO_OPTIMIZED:
+            hashes[inner.co_qualname].append(code_hash(inner))
+    return hashes
 
 
 def _remove_docstrings(tree: ast.Module) -> None:

@@ -58,19 +58,10 @@ class Used:
     def __init__(self, trees: Trees) -> None:
         self._trees, self._crossings = trees, Crossings(trees, _OWN)
         self._outside = (*environment_folders(), *_SYSTEM, f"{libraries.kept_hashes()}{os.sep}")
-        self._codes: list[CodeType] = []
-        """Of functions that ran, beside those that `_executed` has."""
-        self._shared: list[CodeType] = []
-        """Of those that ran while something was set up that several benchmarks share."""
-        self._asked: set[str] = set()
         self._reported = {*sys.stdlib_module_names}
         """Packages of which it was told that they are looked for."""
-        self._imported: set[str] = set()
-        """Source files that were opened by an import."""
-        self._read: set[str] = set()
-        self._written: set[str] = set()
-        self._listed: set[str] = set()
-        self._unseen = ""
+        self._unseen = False
+        self._begin()
         self._setting_up = 0
         """How many fixtures that several benchmarks share are being set up."""
         self._noting: Mapping[str, Callable[[str, tuple[Any, ...]], None]] = {
@@ -91,24 +82,32 @@ class Used:
         vars(linecache)["getlines"] = reads
         self._executed = Executed()
 
+    def _begin(self) -> None:
+        self._codes: list[CodeType] = []
+        """Of functions that ran, beside those that `_executed` has."""
+        self._shared: list[CodeType] = []
+        """Of those that ran while something was set up that several benchmarks share."""
+        self._packages: set[str] = set()
+        self._imported: set[str] = set()
+        """Source files that were opened by an import."""
+        self._read: set[str] = set()
+        self._written: set[str] = set()
+        self._listed: set[str] = set()
+
     def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> None:
         """Note that a module is looked for; it is left to the other finders."""
-        self._asked.add(name.partition(".")[0])
+        self._packages.add(name.partition(".")[0])
 
     def _audited(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event in self._noting:
             self._noting[event](event, arguments)
 
     def _opened(self, _event: str, arguments: tuple[Any, ...]) -> None:
-        path, mode, flags = arguments
+        path, _mode, flags = arguments
         if not isinstance(path, _PATHS):
             return
         self._crossings.note(os.fsdecode(path))
-        name = os.path.abspath(os.fsdecode(path))
-        how = flags & os.O_ACCMODE
-        if mode is not None:
-            writes = os.O_WRONLY if set(mode) & set("wax") else os.O_RDONLY
-            how = os.O_RDWR if "r+" in mode.replace("b", "") else writes
+        name, how = os.path.abspath(os.fsdecode(path)), flags & os.O_ACCMODE
         if how != os.O_RDONLY:
             self._written.add(name)
         if how != os.O_WRONLY and _CACHED not in name:
@@ -133,13 +132,13 @@ class Used:
         if event == _PROCESS:
             self._crossings.start(*arguments)
         if not (isinstance(program, str) and os.path.basename(program) in _QUERIES):
-            self._unseen = self._unseen or "a process was started"
+            self._unseen = True
 
     def _traced(self, _event: str, _arguments: tuple[Any, ...]) -> None:
         """Note that a trace or profile function is set: what it calls or what runs meanwhile is not seen."""
         file = sys._getframe(2).f_code.co_filename  # noqa: SLF001
         if not (file.startswith(_OWN) or file.endswith(_PAUSING)):
-            self._unseen = self._unseen or "another function traces or profiles"
+            self._unseen = True
 
     @contextmanager
     def shared(self) -> Iterator[None]:
@@ -161,11 +160,11 @@ class Used:
         """Return what was noted since the last time, as JSON.
 
         `every` and `once`: qualified names of functions by file: of those that ran in each of the calls, and
-        of the others; `<module>` is a file that was imported. `asked`: packages that were first looked for.
+        of the others; `<module>` is a file that was imported. `packages`: those that were first looked for.
         `read`, `written`, `listed`, `native`: files that were read or written, folders that were listed, and
         native libraries that were loaded, without those of Python and of installed packages. `path`: the
         folders in which packages are searched or were found, without these. `crossed`: see `Crossings.take`.
-        `unseen`: why something was not noted; empty: nothing.
+        `unseen`: whether some of what ran, now or before, was not noted, as in other processes.
         """
         once: dict[str, set[str]] = {}
         every: dict[str, set[str]] = {}
@@ -176,21 +175,18 @@ class Used:
                 if self._counts(code.co_filename) and not code.co_filename.startswith(_OWN):
                     kind = every if id(code) in known else once
                     kind.setdefault(os.path.abspath(code.co_filename), set()).add(code.co_qualname)
-                if code.co_name.startswith("_compile") and code.co_filename.endswith(_COMPILER):
-                    self._unseen = self._unseen or "torch.compile inlines functions"
-                if _SPAWNS in code.co_filename and code.co_name != "<module>":
-                    self._unseen = self._unseen or "a process was started"
-        self._unseen = self._unseen or self._executed.unseen
-        if "numba" in sys.modules:
-            self._unseen = self._unseen or "numba compiles functions from their bytecode"
+                compiles = code.co_name.startswith("_compile") and code.co_filename.endswith(_COMPILER)
+                spawns = _SPAWNS in code.co_filename and code.co_name != "<module>"
+                self._unseen |= compiles or spawns
+        self._unseen |= self._executed.unseen or "numba" in sys.modules  # it compiles bytecode
         native = map(str, libraries.loaded.__wrapped__(0))  # which may be loaded without an import
         unrun = self._imported - {*once, *every}  # as where an import fails
-        asked = self._asked.union(name.partition(".")[0] for name in list(sys.modules)) - self._reported
-        self._reported |= asked
+        packages = self._packages.union(name.partition(".")[0] for name in list(sys.modules)) - self._reported
+        self._reported |= packages
         taken = {
             "once": {file: sorted(names) for file, names in once.items()},
             "every": {file: sorted(names) for file, names in every.items()},
-            "asked": sorted(asked),
+            "packages": sorted(packages),
             "written": sorted(filter(self._counts, list(self._written))),
             "read": sorted(filter(self._counts, {*self._read, *unrun})),
             "listed": sorted(filter(self._counts, list(self._listed))),
@@ -199,9 +195,7 @@ class Used:
             "crossed": self._crossings.take(),
             "unseen": self._unseen,
         }
-        self._codes, self._shared = [], []
-        self._asked, self._imported = set(), set()
-        self._read, self._written, self._listed = set(), set(), set()
+        self._begin()
         return taken
 
     def _import_folders(self) -> set[str]:
