@@ -12,7 +12,6 @@ import pytest
 @pytest.mark.operations(
     "sample_neighbors",
     *(f"sample_neighbors_{how}" for how in ("replaced", "weighted", "disjoint", "temporal")),
-    "sample_blocks",
 )
 def test_sample_neighbors(case, kernel, measure):
     """At most 15 neighbours of each of 128 nodes, then 10 of each neighbour; each call draws the same."""

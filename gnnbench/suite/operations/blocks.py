@@ -1,29 +1,12 @@
-"""DGL's blocks: drawing them, and making one of given edges."""
+"""DGL's blocks of given edges."""
 
 from typing import Any
 
 from ..annotations import Case, Chosen, DGLGraph, Graph, Tensor
-from ..libraries import dgl, on_dgl, sampled, torch
-from ..limits import avoids
+from ..libraries import dgl, on_dgl, torch
 from ..operation import Call
-from . import neighbors
-from .neighbors import sampling, seeds
+from .neighbors import sampling
 from .subgraph import drawn
-
-FUSED = avoids(
-    "with several threads DGL's NeighborSampler numbers nodes wrongly in int32, from its second batch on",
-    "int32",
-)
-
-
-def _sampler(case: Case) -> tuple[Any, DGLGraph]:
-    return dgl.dataloading.NeighborSampler(list(neighbors.FAN_OUTS[::-1])), on_dgl.structure(case)
-
-
-def _sample(batch: Chosen) -> Any:
-    dgl.seed(sampled.SEED)
-    sampler, graph = batch.graph
-    return sampler.sample(graph, batch.nodes)
 
 
 def _in_edges(case: Case) -> DGLGraph:
@@ -61,20 +44,6 @@ def _sorted(edges: Tensor) -> Tensor:
 
 
 OPERATIONS = (
-    sampling(
-        "sample_blocks",
-        dgl=Call(
-            "dgl.dataloading.NeighborSampler([10, 15])",
-            _sample,
-            (FUSED,),
-            _sampler,
-            lambda output, batch: sampled.hops_of_blocks(sampled.whole(batch.nodes), output[2]),
-            nodes=seeds,
-        ),
-        pyg="PyG's sample has both hops in one graph: see sample_neighbors",
-        sparse="torch_sparse's sample has both hops in one graph: see sample_neighbors",
-        default=False,  # neighbor_loader_0_workers does it too
-    ),
     sampling(
         "to_block",
         dgl=Call(

@@ -5,7 +5,6 @@ from typing import Any
 
 from ..annotations import Case, Chosen, Graph, Tensor
 from ..libraries import dgl, on_sparse, sampled, torch
-from ..limits import refuses
 from ..operation import Call
 from .neighbors import ON_CPU, sampling
 from .subgraph import drawn
@@ -17,8 +16,6 @@ P, Q = 0.5, 2.0
 """Of node2vec (Grover and Leskovec, KDD 2016): the weight of the way back is 1 / P, of a node that is no
 neighbour of the last one 1 / Q, and of the others 1."""
 
-_CLUSTER = refuses("torch_cluster walks in int64 only", "int32")
-
 
 def starts(graph: Graph) -> Tensor:
     """Return at most WALKS random nodes that have a neighbour, the same each time.
@@ -27,20 +24,6 @@ def starts(graph: Graph) -> Tensor:
     """
     nodes = drawn(graph, graph.num_nodes)
     return nodes[graph.edge_index[0].bincount(minlength=graph.num_nodes)[nodes] > 0][:WALKS]
-
-
-def _cluster_graph(case: Case) -> tuple[Tensor, Tensor]:
-    import torch_cluster  # noqa: F401 - registers its operators
-
-    source, target = case.edge_index()
-    source, order = source.sort(stable=True)
-    pointer = torch.searchsorted(source, torch.arange(case.graph.num_nodes + 1).to(source))
-    return pointer, target[order]
-
-
-def _cluster(batch: Chosen) -> Tensor:
-    torch.default_generator.manual_seed(sampled.SEED)
-    return torch.ops.torch_cluster.random_walk(*batch.graph, batch.nodes, LENGTH, 1.0, 1.0)[0]
 
 
 def _sparse_graph(case: Case) -> Any:
@@ -83,15 +66,9 @@ _operation = partial(sampling, reference=reference, default=False)
 OPERATIONS = (
     _operation(
         "random_walk",
-        pyg=_call(
-            "torch.ops.torch_cluster.random_walk",
-            _cluster,
-            (_CLUSTER,),
-            _cluster_graph,
-            one_of=("torch_cluster",),
-        ),
         sparse=_call("SparseTensor.random_walk", _sparse, (ON_CPU,), _sparse_graph),
         dgl=_call("dgl.sampling.random_walk", _dgl),
+        pyg="PyG walks through torch_cluster, which is a library of its own: see sparse",
     ),
     _operation(
         "node2vec_walk",
