@@ -1,4 +1,4 @@
-"""Random walks along edges, to any neighbour, or weighed by where the last step came from (node2vec)."""
+"""Random walks along edges, to any neighbour."""
 
 from functools import partial
 from typing import Any
@@ -12,9 +12,6 @@ from .subgraph import drawn
 WALKS = 1024
 LENGTH = 10
 """Steps of each walk."""
-P, Q = 0.5, 2.0
-"""Of node2vec (Grover and Leskovec, KDD 2016): the weight of the way back is 1 / P, of a node that is no
-neighbour of the last one 1 / Q, and of the others 1."""
 
 
 def starts(graph: Graph) -> Tensor:
@@ -42,11 +39,6 @@ def _dgl(batch: Chosen) -> Tensor:
     return dgl.sampling.random_walk(batch.graph, batch.nodes, length=LENGTH)[0]
 
 
-def _node2vec(batch: Chosen) -> Tensor:
-    dgl.seed(sampled.SEED)
-    return dgl.sampling.node2vec_random_walk(batch.graph, batch.nodes, P, Q, LENGTH)
-
-
 def checked(case: Case, walks: Tensor, _batch: Chosen) -> tuple[Tensor, Tensor]:
     """Return of walks what `reference` does: starts, and which steps are edges."""
     nodes = sampled.whole(walks)
@@ -61,19 +53,14 @@ def reference(graph: Graph) -> tuple[Tensor, Tensor]:
 
 
 _call = partial(Call, nodes=starts)
-_operation = partial(sampling, reference=reference, default=False)
 
 OPERATIONS = (
-    _operation(
+    sampling(
         "random_walk",
         sparse=_call("SparseTensor.random_walk", _sparse, (ON_CPU,), _sparse_graph),
         dgl=_call("dgl.sampling.random_walk", _dgl),
         pyg="PyG walks through torch_cluster, which is a library of its own: see sparse",
-    ),
-    _operation(
-        "node2vec_walk",
-        dgl=_call("dgl.sampling.node2vec_random_walk", _node2vec, (ON_CPU,)),
-        pyg="nn.Node2Vec walks through pyg-lib only",
-        sparse="torch_sparse walks to any neighbour: see random_walk",
+        reference=reference,
+        default=False,
     ),
 )

@@ -106,25 +106,7 @@ EDGES = {0: (1, 2, 3), 1: (0, 2), 2: (0, 1, 3), 3: (0, 2, 4, 5), 4: (3,), 5: (3,
 """By node, its neighbours: a triangle, another, and two ends."""
 
 
-def probabilities(p, q):
-    """Return the probability of each walk of three steps (Grover and Leskovec, KDD 2016, section 3.2)."""
-    found = {(0,): Fraction(1)}
-    for _ in range(3):
-        after = {}
-        for walk, probability in found.items():
-            weights = dict.fromkeys(EDGES[walk[-1]], Fraction(1))
-            for one in weights if len(walk) > 1 else ():
-                if one == walk[-2]:
-                    weights[one] = 1 / Fraction(p)
-                elif one not in EDGES[walk[-2]]:
-                    weights[one] = 1 / Fraction(q)
-            total = sum(weights.values())
-            after |= {(*walk, one): probability * weight / total for one, weight in weights.items()}
-        found = after
-    return found
-
-
-@calls("random_walk", "node2vec_walk")
+@calls("random_walk")
 def test_walks_go_each_way_as_often_as_they_should(make_case, small_graph, monkeypatch, operation, platform):
     """On a graph of six nodes, three steps from the first."""
     pairs = sorted((target, source) for source, targets in EDGES.items() for target in targets)
@@ -135,15 +117,20 @@ def test_walks_go_each_way_as_often_as_they_should(make_case, small_graph, monke
     from_first = structure._replace(nodes=torch.zeros(DRAWS, dtype=torch.int64))
     found = list(map(tuple, kernel.run(from_first).tolist()))
     assert len(found) == DRAWS
-    weighed, plain = probabilities(random_walk.P, random_walk.Q), probabilities(1, 1)
-    right, wrong = (weighed, plain) if operation == "node2vec_walk" else (plain, weighed)
+    right = {(0,): Fraction(1)}
+    for _ in range(3):
+        right = {
+            (*walk, node): probability / len(EDGES[walk[-1]])
+            for walk, probability in right.items()
+            for node in EDGES[walk[-1]]
+        }
     assert p_value(found, right) > P
-    assert p_value(found, wrong) < P
+    assert p_value(found, dict.fromkeys(right, Fraction(1, len(right)))) < P
 
 
 @calls(
     *("sample_neighbors", "sample_neighbors_replaced", "sample_neighbors_weighted"),
-    *("random_walk", "node2vec_walk"),
+    "random_walk",
 )
 def test_each_call_draws_the_same_whatever_was_drawn_before(make_case, operation, platform):
     kernel, batch = kernel_of(make_case(operation, platform))
