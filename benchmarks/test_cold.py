@@ -1,4 +1,4 @@
-"""What a user waits for before anything is computed: imports, and what a new layer does first.
+"""What a user waits for before anything is computed: imports.
 
 A slow import is paid by each script, test and worker process: since PyG 2.7 `import torch_geometric` imports
 its `llm` part and pandas, 0.15 s more (pyg#10772). It runs in a fresh interpreter, from its start to its end.
@@ -13,10 +13,3 @@ import pytest
 def test_import(case, kernel, measure):
     """The library's last package; torch is part of the others."""
     measure(kernel.run, kernel.build(case), result=kernel.result)
-
-
-@pytest.mark.operations("conv_new_layer")
-def test_new_layer(case, kernel, measure):
-    """In this process, which has made such layers before: without what is cached for the class."""
-    width = case.spec.hidden
-    measure(kernel.run, kernel.build(case), *case.weights(width, width), case.features())

@@ -1,4 +1,4 @@
-"""Neighbours of a batch of nodes are drawn at two hops, and edges become a block.
+"""Neighbours of a batch of nodes are drawn at two hops.
 
 Training on large graphs does it for each batch, on the CPU, and the GPU waits if it is slow. Samplers have
 become slower more than once: those with weights in DGL's GraphBolt by a factor of 1.9 (dgl#6257).
@@ -12,16 +12,9 @@ import pytest
 @pytest.mark.operations(
     "sample_neighbors",
     *(f"sample_neighbors_{how}" for how in ("replaced", "weighted", "disjoint", "temporal")),
-    "sample_blocks",
 )
 def test_sample_neighbors(case, kernel, measure):
     """At most 15 neighbours of each of 128 nodes, then 10 of each neighbour; each call draws the same."""
     from gnnbench.suite.operations.neighbors import checked
 
     measure(kernel.run, kernel.build(case), result=partial(checked, case, kernel))
-
-
-@pytest.mark.operations("to_block")  # suite/operations/blocks.py
-def test_to_block(case, kernel, measure):
-    """All edges to an eighth of the nodes: their ends are numbered anew, targets first."""
-    measure(kernel.run, kernel.build(case), result=kernel.result)

@@ -1,7 +1,7 @@
-"""Random walks of ten steps from 1,024 nodes, to any neighbour and as node2vec weighs them.
+"""Random walks of ten steps from 1,024 nodes, to any neighbour.
 
 Embeddings, GraphSAINT and PinSage walk before they train. A step is one random read of memory, so caches
-bound it, and node2vec also searches the neighbours of the last node.
+bound it.
 """
 
 from functools import partial
@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 
-@pytest.mark.operations("random_walk", "node2vec_walk")
+@pytest.mark.operations("random_walk")
 def test_random_walk(case, kernel, measure):
     """Each call walks the same ways."""
     from gnnbench.suite.operations.random_walk import checked

@@ -9,6 +9,6 @@ import pytest
 
 @pytest.mark.operations("sddmm")
 def test_sddmm(case, kernel, measure):
-    from gnnbench.suite.operations.sddmm import features
+    from gnnbench.suite.operations.spmm import both_features
 
-    measure(kernel.run, kernel.build(case), *features(case))
+    measure(kernel.run, kernel.build(case), *both_features(case))

@@ -9,8 +9,8 @@ import pytest
 
 @pytest.mark.operations("transformer_conv")
 def test_transformer_conv(case, kernel, measure):
-    from gnnbench.suite.operations import transformer_conv
+    from gnnbench.suite.operations import gat_conv
 
-    if case.spec.hidden % transformer_conv.HEADS:
-        pytest.skip(f"{transformer_conv.HEADS} heads need a hidden width that is a multiple of it")
-    measure(kernel.run, kernel.build(case), transformer_conv.layer(case), case.features())
+    if case.spec.hidden % gat_conv.HEADS:
+        pytest.skip(f"{gat_conv.HEADS} heads need a hidden width that is a multiple of it")
+    measure(kernel.run, kernel.build(case), gat_conv.transformer_layer(case), case.features())

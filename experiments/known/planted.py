@@ -20,8 +20,8 @@ from gnnbench.engine.ground import units
 _ROOT = Path(__file__).parents[2]
 _GNNBENCH = (sys.executable, "-c", "import sys; from gnnbench.engine.cli.main import main; sys.exit(main())")
 _OPERATIONS = "gnnbench/suite/operations"
-_COMPILED = ("gnnbench/suite/platforms/compiled.py", "torch.compile(pyg.apply, fullgraph=True)")
-_NOT_COMPILED = ("not compiled", *_COMPILED, 'torch.compile(pyg.apply, backend="eager")', "test_models.py")
+_COMPILED = ("gnnbench/suite/operations/compiled.py", "torch.compile(on_pyg.apply, fullgraph=True)")
+_NOT_COMPILED = ("not compiled", *_COMPILED, 'torch.compile(on_pyg.apply, backend="eager")', "test_models.py")
 _AUTOCAST = ("--gnn-dataset", "cora", "--gnn-dtype", "autocast")
 _FORWARD = "and torch and forward and not backward"
 _TWICE = (

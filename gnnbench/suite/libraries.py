@@ -19,7 +19,7 @@ from typing import Any
 from ..engine.ground.packages import hidden
 
 _OURS = ("definitions", "inputs", "network", "sampled", "training")
-_PLATFORMS = ("compiled", "dgl", "pyg", "sparse", "torch")
+_PLATFORMS = ("dgl", "pyg", "sparse", "torch")
 _MODULES: Mapping[str, str] = {
     "functional": "torch.nn.functional",
     "gcn_conv": "torch_geometric.nn.conv.gcn_conv",

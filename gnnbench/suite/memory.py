@@ -1,6 +1,6 @@
 """The memory that is free, and the end of an allocation for which there is no room."""
 
-import sys
+import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -39,12 +39,7 @@ def _cgroup_rooms(root: Path) -> Iterator[int]:
 
 @contextmanager
 def bounded() -> Iterator[None]:
-    """Let an allocation fail that has no room, on Linux: it would end the process when it is written to."""
-    if sys.platform != "linux":
-        yield
-        return
-    import resource
-
+    """Let an allocation without room fail: otherwise the process would end when it writes there."""
     before = resource.getrlimit(resource.RLIMIT_DATA)
     room = psutil.Process().memory_info().data + free_bytes()
     bounds = [room, *(limit for limit in before if limit != resource.RLIM_INFINITY)]

@@ -61,16 +61,6 @@ def require_hop(graph: Graph, hop: Hop, fan_out: int, *, replace: bool = False) 
     return drawn
 
 
-def require_pairs(graph: Graph, pairs: Tensor) -> None:
-    """Raise a MismatchError unless pairs [2, m] are distinct, and of different nodes without an edge."""
-    source, target = whole(pairs)
-    inside = (pairs >= 0) & (pairs < graph.num_nodes)
-    require(inside.all(), "a drawn pair has a node that is none of the graph's")
-    require(not has_edges(graph, source, target).any(), "a drawn pair is an edge")
-    require(not (source == target).any(), "a drawn pair is a node with itself")
-    require(len((source * graph.num_nodes + target).unique()) == len(source), "a pair was drawn twice")
-
-
 def require_rows(rows: Tensor, whole: Tensor, nodes: Tensor, what: str) -> None:
     """Check that a batch has the rows of its nodes."""
     require(rows.cpu().equal(whole[nodes].to(rows.dtype)), f"the {what} are those of other nodes")

@@ -14,7 +14,7 @@ from tests import nvml
 from tests.sampling import nightly
 from tests.suite import ROOT, SHORT, SMALL, environment, pytest_on_cpu, run, run_kernels
 
-NOT_HERE = {name for name in OPERATIONS if name.startswith("cold")} | {"conv_new_layer"}
+NOT_HERE = {name for name in OPERATIONS if name.startswith("cold")}
 """What starts processes takes long."""
 ON_ONE_GRAPH = [
     name
@@ -22,7 +22,7 @@ ON_ONE_GRAPH = [
     if not row.relational and not row.batched and name not in NOT_HERE
 ]
 LOADERS = [name for name in OPERATIONS if "_loader_" in name]
-SOME = ["epoch_backward", "metis_partition", "neighbor_loader_0_workers", "spmm_sum"]
+SOME = ["epoch_backward", "neighbor_loader_0_workers", "spmm_sum"]
 IN_PLACE = {
     "epoch_backward": "its autograd graph cannot be copied",
     "epoch_sage_batches": "a loader has its graph in a form of its own",
@@ -97,9 +97,7 @@ def _follows_the_schema_and_has_what_its_kind_has(benchmark):
         counts = ours["counters"]["counts"]
         # DGL converts formats without any operator of torch.
         assert counts["operators"] or counts["library_calls"]
-        # METIS works in DGL's memory; torch makes an empty tensor.
-        if operation != "metis_partition":
-            assert not counts["operators"] or ours["counters"]["details"]["memory"]["peak_bytes"] > 0
+        assert not counts["operators"] or ours["counters"]["details"]["memory"]["peak_bytes"] > 0
 
 
 def _shows_header_progress_and_table(out, count):

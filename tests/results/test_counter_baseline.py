@@ -38,7 +38,7 @@ def test_written_is_read_and_other_benchmarks_stay(tmp_path):
 def draws(operation):
     """Tell whether an operation draws at random."""
     known = OPERATIONS.get(operation)
-    return operation in ("epoch_sage_batches", "epoch_link") or (known and known.group == "sampling")
+    return operation == "epoch_sage_batches" or (known and known.group == "sampling")
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

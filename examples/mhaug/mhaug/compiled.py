@@ -49,7 +49,7 @@ def _compile(function: Any, options: dict[str, Any]) -> Any:
     compile_it: Any = torch.compile
     known = inspect.signature(compile_it).parameters
     limit = {"recompile_limit": _SIZES} if "recompile_limit" in known else {}
-    # As in platforms/compiled.py: with this cache each call has a Python call more.
+    # As in operations/compiled.py: with this cache each call has a Python call more.
     torch._functorch.config.enable_autograd_cache = False  # noqa: SLF001
     return compile_it(function, fullgraph=True, dynamic=False, options=options, **limit)
 

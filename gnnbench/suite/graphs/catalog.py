@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from ...engine.ground.errors import UsageError, unknown_name
 from ...engine.ground.files import user_path
-from .published import ATTRIBUTES_WIDTH, DATASETS, Dataset
-from .relation import NODE, Relation
+from .published import ATTRIBUTES_WIDTH, DATASETS, NODE, Dataset, Relation
 
 __all__ = ["ATTRIBUTES_WIDTH", "DATASETS", "FORMS", "Dataset", "DatasetName"]
 

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ...engine.ground.errors import UsageError
-from .relation import NODE, Relation, reverses
-from .stream import Floats, Ints
+from .published import NODE, Relation, reverses
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,14 +81,12 @@ class Graph:
         outside [0, N).
         """
         num_nodes = len(x)
-        for end, ids in (("source", source), ("target", target)):
-            outside = np.flatnonzero((ids < 0) | (ids >= num_nodes))
-            if len(outside):
-                at = int(outside[0])
-                raise UsageError(
-                    f"{name}: edge {at} has {end} node {int(ids[at])}, outside 0..{num_nodes - 1}; "
-                    "check how the file numbers its nodes"
-                )
+        bounds = (end for ids in (source, target) if len(ids) for end in (ids.min(), ids.max()))
+        if outside := [end for end in bounds if not 0 <= end < num_nodes]:
+            raise UsageError(
+                f"{name}: an edge has node {outside[0]}, outside 0..{num_nodes - 1}; "
+                "check how the file numbers its nodes"
+            )
         entries, types = _entries(source, target, num_nodes, edge_type, reverses(relations))
         return cls(
             name,
@@ -158,7 +158,6 @@ class Graph:
         """16 hexadecimal digits of the SHA-256 of shapes, bytes and relations, without the name."""
         digest = hashlib.sha256()
         tensors = [self.edge_index, self.x, self.y, self.train_mask, self.val_mask, self.test_mask]
-        # A graph without types and sizes has the hash that it had before there were any.
         tensors += [part for part in (self.edge_type, self.node_type, self.sizes) if part is not None]
         if self.relations:
             digest.update(f"{[tuple(relation) for relation in self.relations]}".encode())

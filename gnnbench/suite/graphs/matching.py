@@ -1,13 +1,13 @@
-"""Random simple edges with given degrees: the configuration model (Molloy and Reed, 1995).
+"""Degrees, and random simple edges with them: the configuration model (Molloy and Reed, 1995).
 
-Arithmetic is on integers or single IEEE operations, and sort keys are unique, so that a seed gives the same
-edges on any machine.
+Arithmetic is on integers or single IEEE operations, so that a seed gives the same edges on any machine.
 """
 
 import numpy as np
+from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from .stream import Ints, Stream
+from .graph import Ints
 
 # Quantiles of Cora's degrees: (thousandths of the nodes, degree in hundredths).
 _CORA_DEGREES = (
@@ -18,7 +18,6 @@ _CORA_MEAN = 390
 _FINE = 1000
 """Weights are Cora's degrees in hundredths times this, for fine interpolation in integers."""
 _BILLION = 1_000_000_000
-_ROUNDS = 8
 
 
 def citation_degrees(nodes: int, total: int, largest: float) -> Ints:
@@ -53,61 +52,24 @@ def _rounded(weight: NDArray[np.float64], total: int) -> Ints:
     return np.diff(upto, prepend=0)
 
 
-def match(stream: Stream, degrees: Ints, label: Ints, classes: int, inside: float) -> tuple[Ints, Ints]:
-    """Pair stubs into simple edges, a part `inside` of them within a class: two int64 [sum(degrees) / 2]."""
-    nodes = len(degrees)
-    stubs = np.repeat(np.arange(nodes), degrees)
-    wanted = len(stubs) // 2
-    edges = np.empty(0, dtype=np.int64)
-    for _ in range(_ROUNDS):
-        group = np.where(stream.chance(inside, len(stubs)), label[stubs], classes)
-        stubs = stubs[stream.shuffled_groups(group, classes + 1)]
-        edges, rejected = _accept(edges, _keys(stubs[0::2], stubs[1::2], nodes), nodes)
-        stubs = np.concatenate((rejected // nodes, rejected % nodes))
-        if not len(stubs):
-            break
-    while len(edges) < wanted:
-        # Replace stubs that could not be matched, mostly between hubs, by random edges.
-        missing = wanted - len(edges)
-        edges, _ = _accept(
-            edges, _keys(stream.below(nodes, missing), stream.below(nodes, missing), nodes), nodes
-        )
-    return edges // nodes, edges % nodes
+def stubs(random: RandomState, degrees: Ints) -> Ints:
+    """Return each node as often as its degree says, all in random order: int64 [sum(degrees)]."""
+    return random.permutation(np.repeat(random.permutation(len(degrees)), degrees))
 
 
-def match_between(stream: Stream, degrees: Ints, others: Ints) -> tuple[Ints, Ints]:
-    """Pair the stubs of two types of nodes, each numbered from 0, into simple edges: two int64 [M]."""
-    nodes = len(others)
-    stubs, partners = np.repeat(np.arange(len(degrees)), degrees), np.repeat(np.arange(nodes), others)
-    wanted = len(stubs)
-    edges = np.empty(0, dtype=np.int64)
-    for _ in range(_ROUNDS):
-        edges, rejected = _accept(edges, stubs[stream.permutation(len(stubs))] * nodes + partners)
-        stubs, partners = rejected // nodes, rejected % nodes
-        if not len(rejected):
-            break
-    while len(edges) < wanted:
-        missing = wanted - len(edges)
-        keys = stream.below(len(degrees), missing) * nodes + stream.below(nodes, missing)
-        edges, _ = _accept(edges, keys)
-    return edges // nodes, edges % nodes
+def simple(random: RandomState, source: Ints, target: Ints) -> Ints:
+    """Return as many simple edges as there are pairs, by number of their lower end: int64 [2, M].
 
-
-def _keys(source: Ints, target: Ints, nodes: int) -> Ints:
-    return np.minimum(source, target) * nodes + np.maximum(source, target)
-
-
-def _accept(edges: Ints, proposed: Ints, nodes: int | None = None) -> tuple[Ints, Ints]:
-    """Add proposed keys that are new; return all edges, sorted, and the rejected keys.
-
-    With `nodes`, both ends are of one type, and loops are rejected.
+    A pair that is a loop, or comes twice, is replaced by a random pair of nodes between the same numbers.
     """
-    proposed = np.sort(proposed)
-    refused = np.zeros(len(proposed), dtype=np.bool_)
-    if nodes is not None:
-        refused |= proposed // nodes == proposed % nodes
-    refused[1:] |= proposed[1:] == proposed[:-1]
-    if len(edges):
-        at = np.searchsorted(edges, proposed)
-        refused |= edges[np.minimum(at, len(edges) - 1)] == proposed
-    return np.sort(np.concatenate((edges, proposed[~refused]))), proposed[refused]
+    count, nodes = len(source), int(max(source.max(), target.max())) + 1
+    bounds = [(ends.min(), ends.max() + 1) for ends in (source, target)]
+    keys = np.empty(0, dtype=np.int64)
+    while True:
+        low, high = np.minimum(source, target), np.maximum(source, target)
+        keys = np.concatenate((keys, (low * nodes + high)[low < high]))
+        keys.sort()
+        keys = keys[np.diff(keys, prepend=-1) > 0]
+        if len(keys) == count:
+            return np.stack(np.divmod(keys, nodes))
+        source, target = (random.randint(*ends, size=count - len(keys)) for ends in bounds)

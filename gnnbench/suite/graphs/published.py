@@ -3,14 +3,42 @@
 pytest imports this module during collection, so it imports nothing heavy.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import Any
-
-from .relation import NODE, Relation
+from typing import NamedTuple
 
 ATTRIBUTES_WIDTH = 128
 """Number of synthetic features for nodes without features."""
+NODE = "node"
+"""The type of all nodes of a graph that has one type."""
+REVERSE = "rev_"
+"""Prefix of the relation that has the same edges in the other direction."""
+
+
+class Relation(NamedTuple):
+    """A type of edges between two types of nodes; PyG and DGL take it as a dictionary's key."""
+
+    source: str
+    name: str
+    target: str
+
+    @property
+    def reverse(self) -> "Relation":
+        """The relation of the same edges in the other direction."""
+        name = self.name.removeprefix(REVERSE) if self.is_reverse else REVERSE + self.name
+        return Relation(self.target, name, self.source)
+
+    @property
+    def is_reverse(self) -> bool:
+        """Whether it is the reverse of another relation."""
+        return self.name.startswith(REVERSE)
+
+
+def reverses(relations: Sequence[Relation]) -> list[int]:
+    """Return the position of each relation's reverse; its own if it has none."""
+    position = {relation: index for index, relation in enumerate(relations)}
+    return [position.get(relation.reverse, index) for index, relation in enumerate(relations)]
 
 
 @dataclass(frozen=True)
@@ -30,10 +58,6 @@ class Dataset:
     split: tuple[int, int, int] = (0, 0, 0)
     """Numbers of nodes to train, validate and test on; with several types, of the first; with several graphs,
     numbers of graphs."""
-    homophily: float = 0.0
-    """Fraction of edges that connect equal classes; if `multi_label`, equal communities of the stand-in."""
-    words: int = 0
-    """Average words per node; 0 for dense features."""
     hidden: int = 128
     """Default width of features in benchmarks."""
     multi_label: bool = False
@@ -55,9 +79,9 @@ class Dataset:
         return self.edges // 2 if self.family == "planetoid" else self.edges
 
 
-def _planetoid(title: str, counts: tuple[int, int, int, int], train: int, **more: Any) -> Dataset:
+def _planetoid(title: str, counts: tuple[int, int, int, int], train: int) -> Dataset:
     split = train, 500, 1000
-    return Dataset(title.lower(), "planetoid", *counts, split=split, hidden=256, title=title, **more)
+    return Dataset(title.lower(), "planetoid", *counts, split=split, hidden=256, title=title)
 
 
 def _both(source: str, name: str, target: str, edges: int) -> tuple[tuple[Relation, int], ...]:
@@ -83,29 +107,26 @@ def _aifb(relations: int, edges: int) -> Dataset:
 
 
 _ALL = (
-    _planetoid("Cora", (2708, 10556, 1433, 7), train=140, homophily=0.81, words=18),
-    _planetoid("CiteSeer", (3327, 9104, 3703, 6), train=120, homophily=0.74, words=32),
-    _planetoid("PubMed", (19717, 88648, 500, 3), train=60, homophily=0.80, words=50),
+    _planetoid("Cora", (2708, 10556, 1433, 7), train=140),
+    _planetoid("CiteSeer", (3327, 9104, 3703, 6), train=120),
+    _planetoid("PubMed", (19717, 88648, 500, 3), train=60),
     Dataset(
         "ogbn-arxiv",
         "ogb",
         *(169_343, 1_166_243, 128, 40),
         split=(90_941, 29_799, 48_603),
-        homophily=0.66,
     ),
     Dataset(
         "ogbn-products",
         "ogb",
         *(2_449_029, 61_859_140, 100, 47),
         split=(196_615, 39_323, 2_213_091),
-        homophily=0.81,
     ),
     Dataset(
         "ogbn-proteins",
         "ogb",
         *(132_534, 39_561_252, 8, 112),
         split=(86_619, 21_236, 24_679),
-        homophily=0.66,
         multi_label=True,
         edge_features=8,
     ),
@@ -114,7 +135,6 @@ _ALL = (
         "ogb",
         *(1_939_743, 21_111_007, 128, 349),
         split=(629_571, 64_879, 41_939),
-        homophily=0.30,
         node_types=(
             *(("paper", 736_389), ("author", 1_134_649), ("institution", 8_740)),
             ("field_of_study", 59_965),

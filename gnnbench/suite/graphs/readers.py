@@ -9,8 +9,7 @@ from ...engine.ground.errors import UsageError
 from ...engine.ground.packages import hidden
 from . import attributes
 from .catalog import Dataset
-from .graph import Graph
-from .stream import Floats, Ints
+from .graph import Floats, Graph, Ints
 
 
 def planetoid(dataset: Dataset, folder: Path) -> Graph:

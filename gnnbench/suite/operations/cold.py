@@ -1,20 +1,18 @@
-"""What happens once: the import of a library, in a fresh interpreter, and the first call of a new layer."""
+"""The import of a library, in a fresh interpreter."""
 
 import os
 import subprocess
 import sys
-from functools import partial
 
 from ..annotations import Case, Tensor
 from ..libraries import torch
 from ..limits import HALF, avoids
-from ..operation import FORWARD, Call, Kernel, operation
-from ..platforms import COMPARED, PLATFORMS, load
-from . import layers
+from ..operation import FORWARD, Call, operation
+from ..platforms import COMPARED, PLATFORMS
 
 _USUAL = {"float64": "float32", HALF: "float32", "int32": "int64", "cuda": "the CPU"}
 _LIMITS = tuple(
-    avoids(f"what happens once hardly depends on types and device: timed with {usual}", other)
+    avoids(f"an import hardly depends on types and device: timed with {usual}", other)
     for other, usual in _USUAL.items()
 )
 
@@ -69,29 +67,15 @@ def _import(platform: str) -> Call:
     return Call(f"import {module}", run, _LIMITS, build, result)
 
 
-def _new_layer(platform: str) -> Kernel:
-    module = load(platform)
-    return Kernel(
-        module.layer_graph, lambda graph, weight, bias, x: module.apply(graph, module.layer(weight, bias), x)
-    )
-
-
-_operation = partial(operation, default=False, directions=(FORWARD,), reads_all=False, group="first calls")
-
 OPERATIONS = (
-    _operation(
+    operation(
         "cold_import",
         **{name: _import(name) for name in COMPARED},
         # The other interpreter has imported the file that this one has.
         reference=lambda _graph: torch.ones(1, dtype=torch.int64),
-    ),
-    _operation(
-        "conv_new_layer",
-        **{
-            name: call._replace(text=f"{call.text}(...), its first call", make=partial(_new_layer, name))
-            for name, call in layers.OPERATIONS[0].calls.items()
-        },
-        reference=layers.conv,
-        reach=2,
+        default=False,
+        directions=(FORWARD,),
+        reads_all=False,
+        group="first calls",
     ),
 )

@@ -1,6 +1,7 @@
-"""Graph attention with 8 heads: GAT (Velickovic et al., ICLR 2018) and GATv2 (Brody et al., ICLR 2022).
+"""Graph attention with 8 heads.
 
-A node attends to its neighbours and to itself. PyG adds the self-loops in each call; DGL gets a graph with
+GAT (Velickovic et al., ICLR 2018), GATv2 (Brody et al., ICLR 2022), and by dot products. In the first two a
+node attends to its neighbours and to itself. PyG adds the self-loops in each call; DGL gets a graph with
 self-loops. PyG's GATv2Conv also adds a bias to its output, which DGL's does not have.
 """
 
@@ -10,7 +11,7 @@ from functools import partial
 from ..annotations import Case, DGLGraph, Graph, Module, Network, Tensor
 from ..libraries import definitions, dgl, inputs, network, pyg_nn, torch
 from ..libraries import functional as F
-from ..limits import DGL_HALF, MIXED, avoids
+from ..limits import DGL_HALF, MIXED, SCATTER_ADD, avoids
 from ..operation import Call, operation
 from ..platforms import load
 from . import edge_softmax
@@ -155,6 +156,45 @@ def gatv2(graph: Graph, attention: Tensor, of_source: Tensor, of_target: Tensor,
     return output + bias[0] if bias else output
 
 
+def transformer_layer(case: Case) -> Module:
+    """Make PyG's layer with HEADS heads, from hidden to hidden width; HEADS must divide the width.
+
+    The bias of the keys is not trained: it adds the same number to all scores of a softmax, so its gradient
+    is zero, and nothing but rounding could be compared.
+    """
+    width = case.spec.hidden
+    matrices = (inputs.pattern(4 * width, width) / width**0.5).chunk(4)
+    vectors = inputs.pattern(4 * width, 1).squeeze(1).chunk(4)
+    conv = pyg_nn.TransformerConv(width, width // HEADS, HEADS)
+    network.filled(case, conv, (*matrices, *vectors))
+    conv.lin_key.bias.requires_grad_(False)
+    return conv
+
+
+def transformer(graph: Graph, *tensors: Tensor) -> Tensor:
+    """Return softmax(queries @ keys / sqrt(d)) @ values of each head + x @ skip + skip_bias: [N, F].
+
+    The softmax is over a node's neighbours, which give keys and values; d is a head's width (Shi et al.,
+    IJCAI 2021). `tensors` are the weights of keys, queries, values and skip, their biases, and x.
+    """
+    *weights, skip, key_bias, query_bias, value_bias, skip_bias, x = tensors
+    keys, queries, values = (
+        (x @ weight + bias).view(len(x), HEADS, -1)
+        for weight, bias in zip(weights, (key_bias, query_bias, value_bias), strict=True)
+    )
+    # Computed again in the backward pass, as autograd would keep two rows for each entry of the graph.
+    scores = [
+        torch.utils.checkpoint.checkpoint(_scores, graph.edge_index, *head, use_reentrant=False)
+        for head in zip(keys.unbind(1), queries.unbind(1), strict=True)
+    ]
+    return attend(graph, torch.stack(scores, dim=1), values) + x @ skip + skip_bias
+
+
+def _scores(entries: Tensor, key: Tensor, query: Tensor) -> Tensor:
+    source, target = entries
+    return (query[target] * key[source]).sum(dim=1) / key.size(1) ** 0.5
+
+
 _operation = partial(operation, reach=1, group="attention")
 _LIMITS = (_ROUNDING, DGL_HALF, MIXED)
 
@@ -172,5 +212,14 @@ OPERATIONS = (
         sparse=Call("GATv2Conv on SparseTensor", "apply", build="layer_graph"),
         dgl=Call("GATv2Conv", _on_dgl, _LIMITS, "layer_graph"),
         reference=gatv2,
+    ),
+    _operation(
+        "transformer_conv",
+        pyg=Call("TransformerConv", "apply", (SCATTER_ADD,), "edges"),
+        sparse=Call("TransformerConv on SparseTensor", "apply", build="ordered_structure"),
+        torch="PyTorch's attention is between all pairs of nodes, not over a graph's edges",
+        dgl="DGL has no such layer: its DotGatConv has one weight for keys and values, and no skip",
+        reference=transformer,
+        group="layers",
     ),
 )

@@ -12,7 +12,7 @@ from ..operation import Call, Operation, operation
 from . import spmm
 
 if TYPE_CHECKING:
-    from ..graphs.relation import Relation
+    from ..graphs.published import Relation
 
 MAG = "ogbn-mag-hetero:synthetic@0.01"
 """422,222 entries."""

@@ -13,7 +13,7 @@ from .neighbors import FAN_OUTS, by_pyg, sampling
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..graphs.relation import Relation
+    from ..graphs.published import Relation
 
 SAMPLES = (512, 512)
 """Nodes of each type that HGTLoader draws at the first hop, and at the second."""

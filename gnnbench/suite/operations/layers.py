@@ -43,9 +43,9 @@ def sage_graph(case: Case) -> Any:
     return module.structure(case) if case.spec.platform == "dgl" else module.layer_graph(case)
 
 
-def sage_network(case: Case, seed: int = 0, out: int = 0) -> Network:
-    """Return the network of two layers on a case's platform; `out` is the last width; 0: of classes."""
-    widths = pairwise((case.graph.num_features, case.spec.hidden, out or case.graph.num_classes))
+def sage_network(case: Case, seed: int = 0) -> Network:
+    """Return the network of two layers on a case's platform."""
+    widths = pairwise((case.graph.num_features, case.spec.hidden, case.graph.num_classes))
     layers = [_sage(case, *ends) for ends in widths]
     return network.drawn(case, network.Network(layers, load(case.spec.platform).apply), seed)
 

@@ -32,8 +32,14 @@ def _dgl(given: Any) -> Tensor:
 
 
 def checked(case: Case, pairs: Tensor, *_inputs: Any) -> Tensor:
-    """Check pairs, and return their number."""
-    sampled.require_pairs(case.graph, pairs)
+    """Check that pairs [2, m] are distinct, and of different nodes without an edge; return their number."""
+    graph, (source, target) = case.graph, sampled.whole(pairs)
+    inside = (pairs >= 0) & (pairs < graph.num_nodes)
+    sampled.require(inside.all(), "a drawn pair has a node that is none of the graph's")
+    sampled.require(not sampled.has_edges(graph, source, target).any(), "a drawn pair is an edge")
+    sampled.require(not (source == target).any(), "a drawn pair is a node with itself")
+    keys = source * graph.num_nodes + target
+    sampled.require(len(keys.unique()) == len(source), "a pair was drawn twice")
     return torch.tensor(pairs.size(1), device=pairs.device)
 
 

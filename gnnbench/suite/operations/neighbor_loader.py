@@ -5,9 +5,9 @@ from typing import Any
 
 from ..annotations import Case, Tensor
 from ..libraries import dgl, pyg_data, pyg_loader, sampled, torch
+from ..limits import avoids
 from ..loading import Loading, quietly
 from ..operation import Call, Operation
-from . import blocks
 from .epoch_sage_batches import LIBRARIES
 from .neighbors import BATCH, FAN_OUTS, ON_CPU, by_pyg, sampling
 
@@ -15,6 +15,11 @@ BATCHES = 8
 """Batches that a call takes."""
 REPEATS = 1000
 """How often a loader has the same nodes: so that it does not end while it is timed."""
+
+_FUSED = avoids(
+    "with several threads DGL's NeighborSampler numbers nodes wrongly in int32, from its second batch on",
+    "int32",
+)
 
 
 def batches_of(count: int) -> Tensor:
@@ -123,7 +128,7 @@ def _loader(name: str, workers: int, batches: int) -> Operation:
         pyg=by_pyg(f"NeighborLoader([15, 10]), {with_workers}"),
         dgl=Call(
             f"dgl.dataloading.DataLoader, {with_workers}",
-            limits=(ON_CPU, *([] if workers else [blocks.FUSED])),
+            limits=(ON_CPU, *([] if workers else [_FUSED])),
         ),
         sparse="NeighborLoader takes edge_index and SparseTensor alike: see pyg",
         reference=lambda graph: torch.full((batches,), len(batches_of(graph.num_nodes)) // BATCHES),

@@ -1,11 +1,10 @@
-"""Random walks along edges, to any neighbour, or weighed by where the last step came from (node2vec)."""
+"""Random walks along edges, to any neighbour."""
 
 from functools import partial
 from typing import Any
 
 from ..annotations import Case, Chosen, Graph, Tensor
 from ..libraries import dgl, on_sparse, sampled, torch
-from ..limits import refuses
 from ..operation import Call
 from .neighbors import ON_CPU, sampling
 from .subgraph import drawn
@@ -13,11 +12,6 @@ from .subgraph import drawn
 WALKS = 1024
 LENGTH = 10
 """Steps of each walk."""
-P, Q = 0.5, 2.0
-"""Of node2vec (Grover and Leskovec, KDD 2016): the weight of the way back is 1 / P, of a node that is no
-neighbour of the last one 1 / Q, and of the others 1."""
-
-_CLUSTER = refuses("torch_cluster walks in int64 only", "int32")
 
 
 def starts(graph: Graph) -> Tensor:
@@ -27,20 +21,6 @@ def starts(graph: Graph) -> Tensor:
     """
     nodes = drawn(graph, graph.num_nodes)
     return nodes[graph.edge_index[0].bincount(minlength=graph.num_nodes)[nodes] > 0][:WALKS]
-
-
-def _cluster_graph(case: Case) -> tuple[Tensor, Tensor]:
-    import torch_cluster  # noqa: F401 - registers its operators
-
-    source, target = case.edge_index()
-    source, order = source.sort(stable=True)
-    pointer = torch.searchsorted(source, torch.arange(case.graph.num_nodes + 1).to(source))
-    return pointer, target[order]
-
-
-def _cluster(batch: Chosen) -> Tensor:
-    torch.default_generator.manual_seed(sampled.SEED)
-    return torch.ops.torch_cluster.random_walk(*batch.graph, batch.nodes, LENGTH, 1.0, 1.0)[0]
 
 
 def _sparse_graph(case: Case) -> Any:
@@ -59,11 +39,6 @@ def _dgl(batch: Chosen) -> Tensor:
     return dgl.sampling.random_walk(batch.graph, batch.nodes, length=LENGTH)[0]
 
 
-def _node2vec(batch: Chosen) -> Tensor:
-    dgl.seed(sampled.SEED)
-    return dgl.sampling.node2vec_random_walk(batch.graph, batch.nodes, P, Q, LENGTH)
-
-
 def checked(case: Case, walks: Tensor, _batch: Chosen) -> tuple[Tensor, Tensor]:
     """Return of walks what `reference` does: starts, and which steps are edges."""
     nodes = sampled.whole(walks)
@@ -78,25 +53,14 @@ def reference(graph: Graph) -> tuple[Tensor, Tensor]:
 
 
 _call = partial(Call, nodes=starts)
-_operation = partial(sampling, reference=reference, default=False)
 
 OPERATIONS = (
-    _operation(
+    sampling(
         "random_walk",
-        pyg=_call(
-            "torch.ops.torch_cluster.random_walk",
-            _cluster,
-            (_CLUSTER,),
-            _cluster_graph,
-            one_of=("torch_cluster",),
-        ),
         sparse=_call("SparseTensor.random_walk", _sparse, (ON_CPU,), _sparse_graph),
         dgl=_call("dgl.sampling.random_walk", _dgl),
-    ),
-    _operation(
-        "node2vec_walk",
-        dgl=_call("dgl.sampling.node2vec_random_walk", _node2vec, (ON_CPU,)),
-        pyg="nn.Node2Vec walks through pyg-lib only",
-        sparse="torch_sparse walks to any neighbour: see random_walk",
+        pyg="PyG walks through torch_cluster, which is a library of its own: see sparse",
+        reference=reference,
+        default=False,
     ),
 )

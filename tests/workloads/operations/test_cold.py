@@ -1,4 +1,4 @@
-"""First imports, new layers, and compilations; code for fresh interpreters runs in this process."""
+"""First imports and compilations; code for fresh interpreters runs in this process."""
 
 import io
 from contextlib import redirect_stdout
@@ -8,7 +8,6 @@ import torch
 from torch._dynamo.exc import FailOnRecompileLimitHit
 
 from gnnbench.engine.measure import conditions
-from gnnbench.suite import platforms
 from gnnbench.suite.operations import OPERATIONS, cold
 from gnnbench.suite.operations import compiled as sizes
 from tests.sampling import nightly
@@ -56,17 +55,6 @@ def test_an_error_has_its_last_line_and_the_working_folder_is_no_place_for_packa
     ):
         with pytest.raises(cold.InterpreterError, match=message):
             cold.run_fresh(code)
-
-
-@pytest.mark.parametrize("platform", ["pyg", "sparse", "dgl"])
-def test_a_new_layer_is_made_in_each_call(make_case, platform, monkeypatch):
-    module = platforms.load(platform)
-    made, layer = [], module.layer
-    monkeypatch.setattr(module, "layer", lambda *words, **kw: made.append(layer(*words, **kw)) or made[-1])
-    workload = workload_of(make_case("conv_new_layer", platform))
-    for _ in range(2):
-        workload.run(*workload.inputs)
-    assert len({id(one) for one in made}) == 2
 
 
 @pytest.fixture

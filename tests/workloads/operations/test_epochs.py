@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from gnnbench.engine.measure.conditions import cpu_threads
-from gnnbench.suite.operations import OPERATIONS, epoch_gin, epoch_link
+from gnnbench.suite.operations import OPERATIONS, epoch_gin
 from gnnbench.suite.operations import epoch_sage_batches as minibatch
 from tests.workloads.cells import check, workload_of
 
@@ -72,21 +72,3 @@ def test_batches_of_several_sizes_are_right(sampled, monkeypatch):
     workload = workload_of(sampled)
     assert len(workload.run(*workload.inputs)) == 3  # of 20 nodes
     check(sampled)
-
-
-@pytest.mark.parametrize("platform", epoch_link._LIBRARIES)
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        (lambda graph, pairs: graph.edge_index[:, : pairs.size(1)], "a drawn pair is an edge"),
-        (lambda _, pairs: pairs[:1].expand(2, -1), "a node with itself"),
-        (lambda _, pairs: torch.cat((pairs[:, :-1], pairs[:, :1]), dim=1), "drawn twice"),
-        (lambda _, pairs: pairs[:, ::2], "too few pairs"),
-    ],
-)
-def test_wrong_pairs_are_found(make_case, small_graph, monkeypatch, platform, wrong, message):
-    library = epoch_link._LIBRARIES[platform]
-    changed = library._replace(draw=lambda structure: wrong(small_graph, library.draw(structure)))
-    monkeypatch.setitem(epoch_link._LIBRARIES, platform, changed)
-    workload = workload_of(make_case("epoch_link", platform, "train", hidden=16))
-    workload.must_be_found_wrong(lambda run, *inputs: run(*inputs), message)

@@ -189,16 +189,14 @@ OF_PYG = [
     ("k_hop_subgraph", "against the edges", k_hop(flow="target_to_source")),
     ("k_hop_subgraph", "only edges on the way", k_hop(directed=True)),
     ("index_select", "ascending", lambda _, nodes, x: x[nodes.sort().values]),
-    ("epoch_gin epoch_sage_batches epoch_link", "no steps", no_steps),
+    ("epoch_gin epoch_sage_batches", "no steps", no_steps),
 ]
 OF_DGL = [
-    ("metis_partition", "a large part", of(lambda parts: parts.where(parts > 2, 2))),
-    ("metis_partition", "without a node", of(lambda parts: parts[1:])),
     ("random_walk", "another start", of(lambda walks: walks.flip(0))),
     ("random_walk", "a step that is no edge", of(lambda walks: walks.index_fill(1, torch.tensor([4]), 59))),
     ("random_walk", "too short", of(lambda walks: walks[:, :-1])),
     ("rgcn_conv", "sums", of_edges(norm=lambda edges: torch.ones_like(edges.norm))),
-    ("epoch_gin epoch_sage_batches epoch_link", "a weight does not learn", with_optimizer(does_not_learn)),
+    ("epoch_gin epoch_sage_batches", "a weight does not learn", with_optimizer(does_not_learn)),
     ("epoch_gin", "a graph less", lambda run, graphs, *rest: run(graphs[:-1], *rest)),
 ]
 OF_TORCH = [

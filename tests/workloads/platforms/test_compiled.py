@@ -5,7 +5,7 @@ import torch
 
 from gnnbench.engine.measure import conditions
 from gnnbench.suite.operations import OPERATIONS
-from gnnbench.suite.platforms.compiled import compiled
+from gnnbench.suite.operations.compiled import compiled
 
 
 class Layer(torch.nn.Module):
