@@ -8,9 +8,9 @@ import pytest
 
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.process.variants import overlay
-from gnnbench.engine.process.variants.parts import Requirement
+from gnnbench.engine.process.variants.prepare import both
 from gnnbench.engine.process.variants.torch_release import not_usable, other_builds
-from gnnbench.engine.process.variants.variant import both, parse
+from gnnbench.engine.process.variants.variant import parse
 from tests.variants.repositories import wheel
 
 HERE = importlib.metadata.version("iniconfig")
@@ -80,7 +80,7 @@ def compiled(tmp_path, monkeypatch):
     ],
 )
 def test_what_is_compiled_for_the_installed_torch_is_hidden_on_both_sides(base, head, hidden):
-    requirements = [[part.text for part in parse(side).of(Requirement)] for side in (base, head)]
+    requirements = [parse(side).requirements for side in (base, head)]
     assert not_usable(requirements) == hidden
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from gnnbench.engine.drive import affected
 from gnnbench.engine.process.plan import Plan
-from gnnbench.engine.process.variants.variant import parse, prepared
+from gnnbench.engine.process.variants.prepare import prepared
+from gnnbench.engine.process.variants.variant import parse
 from tests.compare.ab.workers import Watcher
 from tests.variants.repositories import commit_all, git, without_settings
 

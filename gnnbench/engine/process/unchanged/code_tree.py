@@ -10,7 +10,8 @@ from pathlib import Path
 from ...ground.files import cache_folder, project, real_path
 from ...measure.fingerprint.libraries import NATIVE, identity
 from ..variants.import_roots import LEFT, SUFFIXES, TestFiles, below
-from ..variants.prepare import Prepared, import_roots
+from ..variants.places import import_roots
+from ..variants.variant import Prepared
 from ..variants.worktree import WORKTREES
 
 ABSENT = ""

@@ -17,7 +17,7 @@ from ...ground import codec, environment
 from ...ground.files import project, write_whole
 from ...measure.fingerprint.fingerprint import METHOD
 from ..variants.child import SIDES
-from ..variants.prepare import Prepared
+from ..variants.variant import Prepared
 from .code_tree import CodeTree
 from .manifest import VERSION, Manifest
 from .manifest_builder import ManifestBuilder

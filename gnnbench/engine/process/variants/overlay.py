@@ -14,10 +14,11 @@ from pathlib import Path
 
 from ...ground import units
 from ...ground.errors import UsageError, one_line
+from ...interfaces import Listener
 from . import torch_release
 from .command import is_local, is_pinned, pip_install
-from .prepare import Preparation, local_path
 from .stored import stored
+from .variant import local_path
 
 FOLDER = "overlays"
 SIZE_VARIABLE = "GNNBENCH_OVERLAYS"
@@ -28,14 +29,15 @@ _PACKAGES = "packages"
 
 
 @contextmanager
-def overlay(requirements: Sequence[str], preparation: Preparation) -> Iterator[Path]:
+def overlay(
+    requirements: Sequence[str], root: Path, listener: Listener, cache: Path, *, dependencies: bool
+) -> Iterator[Path]:
     """Return a folder with the installed requirements; install them if needed.
 
     `requirements`: requirements, archives and folders; torch stands alone, and gets what it needs.
     """
-    root, listener = preparation.root, preparation.listener
     torch = next(filter(torch_release.is_torch, requirements), None)
-    dependencies = preparation.dependencies and torch is None
+    dependencies = dependencies and torch is None
     if torch and not (is_local(torch) or is_pinned(torch)):  # each day's answer may be a release that is here
         requirements = torch_release.needed(torch, None, root)[:1]
         listener.say(f"{one_line(torch)} resolved to {requirements[0]}")
@@ -47,7 +49,7 @@ def overlay(requirements: Sequence[str], preparation: Preparation) -> Iterator[P
             )
     today = _today()
     lasting = not dependencies and all(text in paths or is_pinned(text) for text in requirements)
-    folder = preparation.cache / FOLDER / _key(requirements, paths, dependencies, None if lasting else today)
+    folder = cache / FOLDER / _key(requirements, paths, dependencies, None if lasting else today)
     packages, asked = folder / _PACKAGES, one_line(" ".join(requirements))
 
     def fill() -> None:

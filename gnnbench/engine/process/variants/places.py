@@ -47,6 +47,12 @@ def of_commit(home: Path, commit: str, tree: Path, *, is_built: bool) -> Place:
     return _unbuilt(top, tree, tracked, home)
 
 
+def import_roots(folder: Path) -> tuple[Path, ...]:
+    """Return the folders of a project from which packages are imported."""
+    source = folder / "src"
+    return (source, folder) if source.is_dir() else (folder,)
+
+
 def of_folder(home: Path, tree: Path) -> Place:
     """Return the place of a project for which another folder is used, whose files all count."""
     return _unbuilt(real_path(home), tree, git.tracked_files(tree) or frozenset(_files(tree)), home)
