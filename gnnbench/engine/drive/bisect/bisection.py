@@ -105,7 +105,7 @@ def preparing(line: Line, plan: Plan, watcher: Listener, stack: ExitStack) -> Re
     variants = [variant.parse(candidate.variant) for candidate in line.candidates]
     assert plan.cache
     hidden = not_usable([side.requirements for side in variants])
-    prepared = partial(prepare.prepared, cache=plan.cache, apart=True, hidden=hidden)
+    prepared = partial(prepare.prepared, cache=plan.cache, hidden=hidden)
     prepared = partial(prepared, dependencies=plan.dependencies, build=plan.build)
     return cache(lambda at: stack.enter_context(prepared(variants[at], plan.folder, watcher)))
 

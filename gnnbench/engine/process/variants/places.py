@@ -33,8 +33,8 @@ _COMPILES = re.compile(
 _NAME = re.compile(r"\bname\s*=\s*[\"']?([\w.-]+)")
 """What may be the name of the project in them."""
 _NOT_ISOLATED = re.compile(r"cpp_extension|import (torch|numpy)")
-_ENVIRONMENT = "pyvenv.cfg"
-_SKIPPED = ("build", "dist", "node_modules", "__pycache__")
+_SKIPPED = re.compile(r"(^|/)(\..*|build|dist|node_modules|venv|env|__pycache__)/")
+"""Folders with environments and what builds leave."""
 
 
 def of_commit(home: Path, commit: str, tree: Path, *, is_built: bool) -> Place:
@@ -110,16 +110,9 @@ def _is_compiled(name: str) -> bool:
 
 
 def _files(folder: Path) -> Iterator[str]:
-    """Yield the names of the files in a folder without git, excluding environments and what builds leave."""
-    for parent, folders, names in os.walk(folder):
-        folders[:] = [
-            name
-            for name in folders
-            if name not in _SKIPPED
-            and not name.startswith(".")
-            and not os.path.exists(os.path.join(parent, name, _ENVIRONMENT))
-        ]
-        yield from (os.path.relpath(os.path.join(parent, name), folder) for name in names)
+    """Return the names of the files in a folder without git."""
+    names = (file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file())
+    return (name for name in names if not _SKIPPED.search(name))
 
 
 def _settings(home: Path) -> str:
@@ -152,9 +145,8 @@ def note(home: Path, place: Place) -> str:
     if not _COMPILES.search(text):
         return ""
     isolated = " --no-build-isolation" if _NOT_ISOLATED.search(text) else ""
-    build = f"--build 'pip install{isolated} .' (pytest: --gnn-build)"
-    if changed := sorted(filter(_is_compiled, place.changed)):
-        return f"is not built, and has another {changed[0]}: what is compiled is not compared; add {build}"
-    if not any(NATIVE.search(name) for name in (*place.ignored, *place.foreign)):
-        return f"is not built, and the working tree has no compiled modules; add {build}"
-    return ""
+    changed = sorted(filter(_is_compiled, place.changed))
+    if not changed and any(NATIVE.search(name) for name in (*place.ignored, *place.foreign)):
+        return ""
+    why = f"has another {changed[0]}" if changed else "the working tree has no compiled modules"
+    return f"is not built, and {why}: add --build 'pip install{isolated} .' (pytest: --gnn-build)"

@@ -15,7 +15,7 @@ from .builds import Source, built
 from .import_roots import HIDDEN, LEFT
 from .overlay import overlay, versions
 from .places import import_roots
-from .torch_release import is_torch, not_usable, other_builds
+from .torch_release import not_usable, other_builds
 from .variant import Commit, Folder, Prepared, Variable, Variant
 from .worktree import worktree
 
@@ -28,7 +28,6 @@ def prepared(
     *,
     cache: Path,
     dependencies: bool = False,
-    apart: bool = False,
     build: str = "",
     is_built: bool = False,
     hidden: Sequence[str] = (),
@@ -40,10 +39,9 @@ def prepared(
     In a commit, it is the folder that the project of `root`, or DIR, is in the repository; after it comes
     `root` itself. What pip installs comes last.
 
-    `dependencies`: whether pip installs those of requirements, too. `apart`: whether each requirement gets an
-    overlay of its own, which other variants may share. `build`: the command that builds checkouts, if any.
-    `is_built`: whether the caller's tree is built, too, if the variant has it. `hidden`: installed packages
-    that cannot be imported, see `not_usable`.
+    `dependencies`: whether pip installs those of requirements, too. `build`: the command that builds
+    checkouts. `is_built`: whether the caller's tree is built, too, if the variant has it. `hidden`: installed
+    packages that cannot be imported, see `not_usable`.
     """
     root, cache = root.resolve(), real_path(cache)
     side = Prepared(variant.text, environment={part.name: part.value for part in variant.of(Variable)})
@@ -57,13 +55,12 @@ def prepared(
         for commit in [Commit("HEAD")] * is_working_tree + commits:
             is_changed = is_working_tree and not commit.folder
             stack.enter_context(_checked_out(commit, side, root, listener, cache, build, is_changed))
-        together = [text for text in variant.requirements if not (apart or is_torch(text))]
-        alone = [[text] for text in variant.requirements if text not in together]
-        for texts in filter(None, (*alone, together)):
+        for text in variant.requirements:
             with writing(cache):
-                folder = stack.enter_context(overlay(texts, root, listener, cache, dependencies=dependencies))
+                made = overlay(text, root, listener, cache, dependencies=dependencies)
+                folder = stack.enter_context(made)
             side.trees += (folder,)
-            side.versions |= versions(folder)
+            side.versions = versions(folder) | side.versions
         if not side.has_code:
             side.commit, side.dirty = git.state(root)
         first = {place.source: place for place in reversed(side.places)}

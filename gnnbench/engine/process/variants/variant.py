@@ -56,7 +56,7 @@ class Commit:
 
 @dataclass(frozen=True)
 class Requirement:
-    """`pip:REQUIREMENT`: a requirement, an archive or a folder, installed by this environment's pip."""
+    """`pip:REQUIREMENT`: a requirement or an archive, installed by this environment's pip."""
 
     text: str
 
