@@ -33,8 +33,7 @@ _COMPILES = re.compile(
 _NAME = re.compile(r"\bname\s*=\s*[\"']?([\w.-]+)")
 """What may be the name of the project in them."""
 _NOT_ISOLATED = re.compile(r"cpp_extension|import (torch|numpy)")
-_SKIPPED = re.compile(r"(^|/)(\..*|build|dist|node_modules|venv|env|__pycache__)/")
-"""Folders with environments and what builds leave."""
+_SKIPPED = re.compile(r"(^|/)(\..*|build|dist|node_modules|__pycache__)/")
 
 
 def of_commit(home: Path, commit: str, tree: Path, *, is_built: bool) -> Place:
@@ -110,9 +109,12 @@ def _is_compiled(name: str) -> bool:
 
 
 def _files(folder: Path) -> Iterator[str]:
-    """Return the names of the files in a folder without git."""
-    names = (file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file())
-    return (name for name in names if not _SKIPPED.search(name))
+    """Yield the names of the files in a folder without git, excluding environments and what builds leave."""
+    environments = {file.parent for file in folder.rglob("pyvenv.cfg")}
+    for file in folder.rglob("*"):
+        name = file.relative_to(folder).as_posix()
+        if file.is_file() and environments.isdisjoint(file.parents) and not _SKIPPED.search(name):
+            yield name
 
 
 def _settings(home: Path) -> str:

@@ -168,8 +168,6 @@ def _part(word: str) -> Part:
 
 def _commit(value: str) -> Commit:
     """Read what follows `git:`; a path begins with a dot, a slash or `~`."""
-    if value.startswith("-"):
-        raise UsageError(f"{'git:' + value!r} looks like an option of git: give a branch, a tag or a commit")
     if not value.startswith(PATHS):
         return Commit(value)
     # The last `@` separates them; `@{` does not: it is part of a name such as main@{1}.
@@ -180,9 +178,7 @@ def _commit(value: str) -> Commit:
 
 
 def _requirement(value: str) -> Requirement:
-    """Check that it is a requirement, and that pip reads no option."""
-    if value.startswith("-"):
-        raise UsageError(f"{'pip:' + value!r} looks like an option of pip: set options in PIP_...")
+    """Check that it is a requirement or a path, and no option of pip."""
     if is_local(value):
         return Requirement(value)
     try:
