@@ -94,7 +94,7 @@ class Watched:
         later = git.first_parents(folder, first, newest)
         base = git.commit_of(folder, first)
         return [
-            Version(one.hash[:SHORT], shlex.join([line.part(typed, one.hash)]), one.day, one.title)
+            Version(one.hash[:SHORT], shlex.join([str(Commit(one.hash, typed))]), one.day, one.title)
             for one in (base, *later)
             if one
         ]
@@ -106,6 +106,7 @@ class Watched:
         if self.clone is None:
             return None
         typed, _, ref = self.clone.partition("@")
+        typed = typed if typed.startswith((".", "/", "~")) else f"./{typed}"
         folder = Commit(ref, typed).repository(self.root).root
         first, last = (
             self._by_day(folder, ref or "HEAD", one.day, more)
@@ -113,7 +114,7 @@ class Watched:
             else _tag(self.text, one.name, typed, folder)
             for one, more in ((base, 0), (head, 1))
         )
-        return shlex.join([line.part(typed, first)]), shlex.join([line.part(typed, last)])
+        return shlex.join([str(Commit(first, typed))]), shlex.join([str(Commit(last, typed))])
 
     def _by_day(self, folder: Path, ref: str, day: str, more: int) -> str:
         until = date.fromisoformat(day) + timedelta(days=more)

@@ -113,16 +113,9 @@ def _commits(old: str, new: str, common: Sequence[str], root: Path) -> list[Cand
     commits = git.first_parents(folder, first, last)
     causes = [Cause("commit", each.hash, one_line(each.title), each.day) for each in commits]
     return [
-        Candidate(hash_[:SHORT], shlex.join([part(good.folder, hash_), *common]), cause)
+        Candidate(hash_[:SHORT], shlex.join([str(Commit(hash_, good.folder)), *common]), cause)
         for hash_, cause in zip((first, *(each.hash for each in commits)), (None, *causes), strict=True)
     ]
-
-
-def part(typed: str | None, ref: str) -> str:
-    """Return the part of a variant that is a commit, of a repository in a folder that the user typed."""
-    if typed is None:
-        return f"git:{ref}"
-    return f"git:{typed if typed.startswith(('.', '/', '~')) else f'./{typed}'}@{ref}"
 
 
 def _releases(old: str, new: str, common: Sequence[str], root: Path) -> list[Candidate]:

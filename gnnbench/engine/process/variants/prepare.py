@@ -86,7 +86,8 @@ def _checked_out(
     """Add a commit's code while the context lasts; `is_changed`: with what the working tree changes."""
     repository = part.repository(root)
     home, commit = repository.root, repository.commit(part.ref)
-    name = commit[:10] if part.ref == commit else f"{str(part)[4:]} ({commit[:10]})"
+    typed = repository.part
+    name = commit[:10] if part.ref == commit else f"{typed[4:]} ({commit[:10]})"
     roots: tuple[Path, ...] = ()
     with ExitStack() as stack:
         with writing(cache):
@@ -101,11 +102,11 @@ def _checked_out(
         place = places.of_commit(home, commit, tree, is_built=bool(build))
         side.places += (place,)
         if not build and (problem := places.note(home, place)):
-            listener.say(f"{part} {problem}")
+            listener.say(f"{typed} {problem}")
         folder = tree / repository.prefix
         if not folder.is_dir():
             raise UsageError(
-                f"{part} has no folder {repository.prefix}: start in, or give, a folder that it has"
+                f"{typed} has no folder {repository.prefix}: start in, or give, a folder that it has"
             )
         trees = import_roots(folder)
         if part.folder is None:

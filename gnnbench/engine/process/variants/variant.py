@@ -44,14 +44,15 @@ class Commit:
     """A folder of another repository, absolute or relative to the caller's. None: the caller's repository."""
 
     def __str__(self) -> str:
-        """Return it as it is typed, in one line."""
-        return one_line(f"git:{self.ref}" if self.folder is None else f"git:{self.folder}@{self.ref}")
+        """Return it as it is typed."""
+        return f"git:{self.ref}" if self.folder is None else f"git:{self.folder}@{self.ref}"
 
     def repository(self, root: Path) -> Repository:
         """Return its repository, as seen from its folder or from the caller's project."""
+        name = one_line(str(self))
         if self.folder is None:
-            return Repository.at(project(root), str(self))
-        return Repository.at(_existing(self.folder, root, f"the folder of {self}"), str(self))
+            return Repository.at(project(root), name)
+        return Repository.at(_existing(self.folder, root, f"the folder of {name}"), name)
 
 
 @dataclass(frozen=True)
