@@ -26,7 +26,7 @@ from gnnbench.engine.measure.instructions import Instructions, counter_name
 from gnnbench.engine.process.pairs import Pairs
 from gnnbench.engine.process.plan import Plan
 from gnnbench.engine.process.processes import Terms
-from gnnbench.engine.process.variants.prepare import Prepared
+from gnnbench.engine.process.variants.variant import Prepared
 from gnnbench.engine.show.progress import Progress
 
 ROOT = Path(__file__).parents[2]

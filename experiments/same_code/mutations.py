@@ -24,7 +24,7 @@ from types import SimpleNamespace
 from gnnbench.engine.drive import affected
 from gnnbench.engine.process.plan import Plan
 from gnnbench.engine.process.unchanged.known import Unchanged
-from gnnbench.engine.process.variants.prepare import Prepared
+from gnnbench.engine.process.variants.variant import Prepared
 
 _HERE = Path(__file__).parent
 _ROOT = _HERE.parents[1]

@@ -34,7 +34,7 @@ from gnnbench.engine.process.pairs import Pairs
 from gnnbench.engine.process.plan import Plan
 from gnnbench.engine.process.processes import Terms
 from gnnbench.engine.process.turns import Turns
-from gnnbench.engine.process.variants import variant
+from gnnbench.engine.process.variants import prepare, variant
 
 _ASKS = 3
 _LIMITS = 1.2, 1.3, 1.4, 1.5, 1.6, 1.8, 2.0, 2.5, 3.0
@@ -79,7 +79,7 @@ def run(folder: Path, name: str, pairs: int, busy: int, arguments: Sequence[str]
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{name}.jsonl"
     sides = map(variant.parse, ("git:HEAD", "."))
-    with variant.both(*sides, Path.cwd(), Lines()) as (base, head), Pairs(setting, Lines()) as made:
+    with prepare.both(*sides, Path.cwd(), Lines()) as (base, head), Pairs(setting, Lines()) as made:
         for number in range(pairs):
             with made.started(Terms(base, head, untimed=True)) as workers, file.open("a") as kept:
                 for test in workers.suite.benchmarks:

@@ -1,20 +1,18 @@
 """The classes of the engine to derive from: what measures, is compared, writes, or is told.
 
-A way to measure, a kind of variant and an output are one file each: a class that derives from one of these.
+A way to measure and an output are one file each: a class that derives from one of these.
 Only types of the rooms are imported here, for their names.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pathlib import Path, PurePath
+    from collections.abc import Mapping
 
     from .judge.schedule import Decision
     from .measure.clock import Call
     from .measure.seam import Pedantic
-    from .process.variants.prepare import Preparation
     from .show.document import Document
 
 
@@ -31,43 +29,6 @@ class Instrument(ABC):
     @abstractmethod
     def measure_pedantic(self, fixture: Any, asked: "Pedantic") -> Any:
         """Measure `benchmark.pedantic(...)`."""
-
-
-class VariantPart(ABC):
-    """A part of a variant, `KIND:VALUE`: where the code of a side comes from, or one of its settings.
-
-    A kind counts when `KINDS` in `process/variants/variant.py` lists it.
-    """
-
-    kind: ClassVar[str]
-    """What stands before the colon."""
-    form: ClassVar[str]
-    """What stands after it, for messages: `NAME=VALUE`."""
-
-    @property
-    def replaces(self) -> "PurePath | None":
-        """The folder whose code it replaces, as it is typed: `.` is the caller's. None: it replaces no code.
-
-        A variant has at most one part for each folder.
-        """
-        return None
-
-    @classmethod
-    @abstractmethod
-    def read(cls, value: str) -> Self:
-        """Read what follows the colon, which is not empty.
-
-        Raises:
-            UsageError: it cannot be used; the message is one line.
-        """
-
-    def check(self, root: "Path") -> None:  # noqa: B027 - nothing to look up
-        """Check that what it names exists, in the caller's folder `root`, without preparing anything."""
-
-    @classmethod
-    @abstractmethod
-    def prepare(cls, parts: Sequence[Self], preparation: "Preparation") -> None:
-        """Add the import roots and variables that all parts of this kind bring."""
 
 
 class Writer(ABC):

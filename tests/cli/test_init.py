@@ -284,7 +284,7 @@ def test_benchmarks_that_settings_deselect_exist_and_the_commands_take_them(tmp_
     found = run()
     assert found.returncode == 0, found.stderr
     said = found.stdout.splitlines()
-    assert "deselected by -m 'not perf' (addopts in pytest.ini, which -m '' overrides): 1 benchmark" in said
+    assert "deselected by -m 'not perf', which -m '' overrides: 1 benchmark" in said
     assert "1 benchmark function in test_sum.py" in said
     assert "to see that they run: python -m pytest test_sum.py -m ''" in said
     workflow = yaml.safe_load((tmp_path / ".github/workflows/benchmarks.yml").read_text())

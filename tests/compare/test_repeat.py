@@ -62,7 +62,7 @@ def test_commands_can_be_copied_whatever_the_names():
     ("base", "head", "expected"),
     [
         ("git:main", ".", ("git:main", "git:HEAD")),
-        ("git:../pyg@2.7", "git:../pyg/@2.8", ("git:../pyg@2.7", "git:../pyg/@2.8")),
+        ("git:../pyg@2.7", "git:../pyg@2.8", ("git:../pyg@2.7", "git:../pyg@2.8")),
         ("git:../pyg@2.7", "git:../dgl@2.8", None),
         ("pip:torch_geometric==2.7.0", ".", ("pip:torch_geometric==2.7.0", "pip:torch_geometric==9.9")),
         ("pip:a==1", "pip:A==2", ("pip:a==1", "pip:A==2")),

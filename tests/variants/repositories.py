@@ -11,7 +11,8 @@ import psutil
 import pytest
 
 from gnnbench.engine.ground.errors import UsageError
-from gnnbench.engine.process.variants.variant import parse, prepared
+from gnnbench.engine.process.variants.prepare import prepared
+from gnnbench.engine.process.variants.variant import parse
 from tests.suite import ROOT
 
 ODD = "feature/ü;rm"
@@ -21,7 +22,8 @@ _HOLDER = """
 import sys, time
 from pathlib import Path
 from types import SimpleNamespace
-from gnnbench.engine.process.variants.variant import parse, prepared
+from gnnbench.engine.process.variants.prepare import prepared
+from gnnbench.engine.process.variants.variant import parse
 
 text, root, cache = sys.argv[1:]
 show = lambda line: print(line, flush=True)

@@ -1,8 +1,6 @@
 import errno
 import tempfile
 
-import pytest
-
 from tests.variants.repositories import commit, create, git, version, wheel
 
 
@@ -68,17 +66,17 @@ def test_a_path_is_used_where_it_is(repository, prepare, tmp_path):
     prepare.fails("path:~nobody-of-this-name/x", repository, "there is no such home folder")
 
 
-@pytest.mark.parametrize("text", ["git:v1", "pip:thing==1"])
-def test_a_cache_that_cannot_be_written_is_named(repository, prepare, tmp_path, monkeypatch, text):
+def test_a_cache_that_cannot_be_written_is_named(repository, prepare, tmp_path, monkeypatch):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
         patch.setattr(tempfile, "mkdtemp", full)
-        prepare.fails(text, repository, "the cache folder .* cannot be written .No space left .*set GNN")
+        prepare.fails("git:v1", repository, "the cache folder .* cannot be written .No space left .*set GNN")
     prepare.cache = tmp_path / "file"
     prepare.cache.write_text("")
-    prepare.fails(text, repository, "the cache folder .* cannot be written")
+    for text in ("git:v1", "pip:thing==1"):
+        prepare.fails(text, repository, "the cache folder .* cannot be written")
 
 
 def test_commits_of_other_repositories_come_between_the_main_tree_and_pip(

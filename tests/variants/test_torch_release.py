@@ -2,15 +2,12 @@
 
 import importlib.metadata
 import re
-import shutil
 
 import pytest
 
-from gnnbench.engine.ground.errors import UsageError
-from gnnbench.engine.process.variants import overlay
-from gnnbench.engine.process.variants.parts import Requirement
+from gnnbench.engine.process.variants.prepare import both
 from gnnbench.engine.process.variants.torch_release import not_usable, other_builds
-from gnnbench.engine.process.variants.variant import both, parse
+from gnnbench.engine.process.variants.variant import parse
 from tests.variants.repositories import wheel
 
 HERE = importlib.metadata.version("iniconfig")
@@ -41,10 +38,13 @@ def test_torch_brings_what_it_needs_and_is_kept_by_its_content(wheels, prepare):
         overlay = made.trees[0]
     assert prepare.said[0] == "asking pip what torch==1.5 needs"
     prepare.said.clear()
-    with prepare("pip:torch<1.6", wheels) as made:
+    with prepare("pip:torch==1.5", wheels) as made:
         assert made.trees == (overlay,)
-    assert prepare.said == ["torch<1.6 resolved to torch==1.5"]
-    with prepare("pip:torch==1.6", wheels, apart=True, dependencies=True) as made:
+    assert prepare.said == []
+    with prepare("pip:torch<1.6", wheels) as made:
+        assert made.versions == {"psutil": "99", "thing": "99", "torch": "1.5"}
+    assert prepare.said[-1] == "torch<1.6 resolved to psutil 99, thing 99, torch 1.5"
+    with prepare("pip:torch==1.6", wheels, dependencies=True) as made:
         assert made.versions == {"iniconfig": "99", "torch": "1.6"}
     prepare.fails("pip:torch==7", wheels, "pip:torch==7: pip cannot install it: No matching")
 
@@ -80,7 +80,7 @@ def compiled(tmp_path, monkeypatch):
     ],
 )
 def test_what_is_compiled_for_the_installed_torch_is_hidden_on_both_sides(base, head, hidden):
-    requirements = [[part.text for part in parse(side).of(Requirement)] for side in (base, head)]
+    requirements = [parse(side).requirements for side in (base, head)]
     assert not_usable(requirements) == hidden
 
 
@@ -109,23 +109,3 @@ def test_both_sides_hide_the_same(wheels, prepare):
 def test_two_builds_are_told(base, head, told):
     sides = ({"torch": one} if one else {} for one in (base, head))
     assert re.match(told, other_builds(*sides))
-
-
-def test_what_was_used_longest_ago_leaves_beyond_the_size_of_all_unless_a_run_uses_it(
-    wheels, prepare, monkeypatch
-):
-    def kept():
-        folders = prepare.cache.glob("overlays/[!.]*/packages")
-        return sorted(overlay.versions(folder)["torch"] for folder in folders)
-
-    with prepare("pip:torch==1.5", wheels):
-        pass
-    monkeypatch.setenv(overlay.SIZE_VARIABLE, "1 B")
-    with prepare("pip:torch==1.6", wheels):
-        assert kept() == ["1.6"]
-        with prepare("pip:torch==1.5", wheels):
-            assert kept() == ["1.5", "1.6"], "a run uses it"
-    shutil.rmtree(prepare.cache / "overlays")
-    monkeypatch.setenv(overlay.SIZE_VARIABLE, "much")
-    with pytest.raises(UsageError, match="GNNBENCH_OVERLAYS='much' must be a size with its unit"):
-        prepare("pip:torch==1.5", wheels).__enter__()

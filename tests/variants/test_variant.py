@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.process.variants.command import is_local, is_pinned
-from gnnbench.engine.process.variants.parts import Commit, Folder, Requirement, Variable
-from gnnbench.engine.process.variants.variant import Variant, parse
+from gnnbench.engine.process.variants.variant import Commit, Folder, Requirement, Variable, Variant, parse
 
 _URL = "a @ https://example.org/a-1-py3-none-any.whl"
 
@@ -48,23 +47,27 @@ def test_a_variant_is_its_parts(text, parts):
         (r"did you mean 'git:main' or 'path:main'\?", ["main"]),
         (r"did you mean 'env:A=1'\?", ["A=1"]),
         (r"did you mean 'pip:torch==2'\?", ["torch==2"]),
-        ("give env:NAME=VALUE", ["env:"]),
-        ("has 2 sources of code", [". .", "git:a path:b", "git:a 'path:b\nc'"]),
+        ("has no value: give .* env:NAME=VALUE", ["env:"]),
+        ("has two sources of code", [". .", "git:a path:b", "git:a 'path:b\nc'"]),
         (
-            "has 2 sources of code for one folder, 'git:a' and 'git:b'",
+            "has two sources of code for one folder, 'git:a' and 'git:b'",
             ["git:a git:b", "git:a git:../c@1 git:b"],
         ),
         ("'.' and 'git:a': give one", [". git:a"]),
         ("'git:../pyg' names a folder but no commit: add @REF", ["git:../pyg"]),
         ("'git:../a@1' and 'git:../a/@2': give one", ["git:../a@1 git:../a/@2"]),
-        ("looks like an option of git", ["git:--upload-pack=x", "git:' -f'"]),
-        ("looks like an option of pip", ["pip:-r pip:x", "pip:--index-url=http://evil", "pip:' --pre'"]),
         (
             "is not a requirement",
-            ["pip:a=1", "pip:'a==1 --pre'", "pip:'a\n--pre'", "pip:https://e.org/a.whl"],
+            [
+                "pip:a=1",
+                "pip:'a\n--pre'",
+                "pip:https://e.org/a.whl",
+                "pip:-r pip:x",
+                "pip:--index-url=http://evil",
+            ],
         ),
         ("give its path", ["pip:'a @ file:///x.whl'"]),
-        ("is not a variable name", ["env:=1", "env:2A=1", "env:A-B=1"]),
+        ("is not a variable name and a value", ["env:=1", "env:2A=1", "env:A-B=1"]),
     ],
 )
 def test_what_cannot_be_used_is_one_line(message, texts):

@@ -79,7 +79,7 @@ def test_what_is_no_commit_is_named_with_the_nearest(repository, prepare, tmp_pa
     prepare.fails("git:main", tmp_path, "git:main needs a git repository at .*: not a git repository")
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", "--depth=1", repository.as_uri(), str(clone))
-    prepare.fails("git:HEAD~1", clone, "this clone is shallow: git fetch --unshallow")
+    prepare.fails("git:HEAD~1", clone, "this clone lacks commits: git fetch --unshallow")
     assert not (prepare.cache / "worktrees").exists()
     monkeypatch.setenv("PATH", str(tmp_path))
     prepare.fails("git:main", repository, "git is not installed")
@@ -93,20 +93,12 @@ def test_what_a_clone_lacks_comes_with_the_command_that_is_named(repository, pre
     git(repository, "tag", "-f", "v0", "v1")
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", "--no-tags", *options, repository.as_uri(), str(clone))
-    for name in ("other/topic", "origin/other/topic", "v0"):
-        with pytest.raises(UsageError) as caught, prepare(f"git:{name}~0", clone):
-            pass
-        command = re.search("this clone lacks branches: git (.*) gets one$", str(caught.value))[1]
-        git(clone, *shlex.split(command))
+    ref = "origin/other/topic~0" if "--single-branch" in options else "main~2"
+    with pytest.raises(UsageError) as caught, prepare(f"git:{ref}", clone):
+        pass
+    git(clone, *shlex.split(re.search("this clone lacks commits: git (.*) gets them$", str(caught.value))[1]))
+    for name in (ref, "v0"):
         with prepare(f"git:{name}", clone) as made:
-            assert version(made) == 1
-    full = git(repository, "rev-parse", "main~2")
-    if "--depth=1" in options:
-        prepare.fails("git:HEAD~1", clone, "git fetch --unshallow")
-        prepare.fails(f"git:{'1' * 40}", clone, "git fetch --unshallow")
-    else:
-        prepare.fails(f"git:{'1' * 40}", clone, f"git fetch origin {'1' * 40} gets one")
-        with prepare(f"git:{full}", clone) as made:
             assert version(made) == 1
 
 
@@ -132,10 +124,6 @@ def test_files_of_lfs_are_those_of_this_machine_and_nothing_is_downloaded(reposi
         (tree,) = made.trees
         assert (tree / "a.bin").read_bytes() == b"here"
         assert (tree / "b.bin").read_text() == pointers[1]
-    assert not any("Git LFS" in line for line in prepare.said), "the caller's tree has the pointer too"
-    (repository / "b.bin").write_bytes(b"elsewhere")
-    with prepare("git:HEAD", repository):
-        pass
     assert prepare.said[-1] == (
         "git:HEAD has files of Git LFS whose content is not here: b.bin; git lfs fetch --all gets it"
     )

@@ -13,8 +13,8 @@ from ...engine.drive.bisect import bisection
 from ...engine.ground.errors import UsageError
 from ...engine.interfaces import Listener
 from ...engine.process.plan import Plan
-from ...engine.process.variants import variant
-from ...engine.process.variants.prepare import Prepared
+from ...engine.process.variants import prepare, variant
+from ...engine.process.variants.variant import Prepared
 from . import versions
 from .state import TIMES, State, Step, changed
 from .versions import Version, Watched
@@ -118,7 +118,7 @@ class Watch:
             seconds = self._seconds_each(only, plan.total_seconds)
             plan = replace(plan, only=only, per_benchmark_seconds=seconds)
         base, head = (variant.parse(one.variant) for one in (step.base, step.head))
-        sides_of = partial(variant.both, dependencies=plan.dependencies, build=plan.build)
+        sides_of = partial(prepare.both, dependencies=plan.dependencies, build=plan.build)
         with sides_of(base, head, plan.folder, self._watcher) as sides:
             if self._watched.is_package and not plan.dependencies and _same_files(step, *sides):
                 return {"same_files": True}

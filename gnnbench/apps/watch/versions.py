@@ -15,9 +15,7 @@ from ...engine.drive.bisect.line import SHORT
 from ...engine.ground import git
 from ...engine.ground.errors import UsageError, unknown_name
 from ...engine.process.variants import variant
-from ...engine.process.variants.parts import Commit
-from ...engine.process.variants.prepare import local_path
-from ...engine.process.variants.worktree import Repository
+from ...engine.process.variants.variant import Commit
 
 _NIGHT = re.compile(r"\.?dev(20\d\d)(\d\d)(\d\d)")
 """The day in the version of a nightly build, `2.9.0.dev20261027`."""
@@ -46,7 +44,7 @@ class Watched:
     text: str
     root: Path
     clone: str | None = None
-    _repository: tuple[str | None, str] | None = field(init=False, default=None)
+    _commit: Commit | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         """Read the text."""
@@ -56,13 +54,12 @@ class Watched:
         found = variant.parse(shlex.join([self.text]))
         if not self.text.startswith("git:"):
             raise UsageError(f"{self.text!r} cannot be watched: give a package, git:REF or git:DIR@REF")
-        commit = found.of(Commit)[0]
-        object.__setattr__(self, "_repository", (commit.folder, commit.ref))
+        object.__setattr__(self, "_commit", found.of(Commit)[0])
 
     @property
     def is_package(self) -> bool:
         """Whether it is a package, not a repository."""
-        return self._repository is None
+        return self._commit is None
 
     def versions(self, since: str | None, until: str | None, last: Version | None) -> list[Version]:
         """Return the last version that was looked at, or the first to look at, and those after it."""
@@ -90,26 +87,17 @@ class Watched:
         )
 
     def _commits(self, since: str | None, until: str | None, last: Version | None) -> list[Version]:
-        assert self._repository
-        typed, ref = self._repository
-        folder = self._folder(typed)
-        repository = Repository.at(folder, self.text)
-        newest = repository.commit(until or ref)
+        assert self._commit
+        typed, repository = self._commit.folder, self._commit.repository(self.root)
+        folder, newest = repository.root, repository.commit(until or self._commit.ref)
         first = repository.commit(last.name if last else since or f"{newest}^")
         later = git.first_parents(folder, first, newest)
         base = git.commit_of(folder, first)
         return [
-            Version(one.hash[:SHORT], shlex.join([line.part(typed, one.hash)]), one.day, one.title)
+            Version(one.hash[:SHORT], shlex.join([str(Commit(one.hash, typed))]), one.day, one.title)
             for one in (base, *later)
             if one
         ]
-
-    def _folder(self, typed: str | None) -> Path:
-        """Return a folder as the user typed it."""
-        folder = self.root if typed is None else local_path(typed, self.root)
-        if not folder.is_dir():
-            raise UsageError(f"{typed} is no folder (from {self.root}): give the folder of the repository")
-        return folder
 
     def ends(self, base: Version, head: Version) -> tuple[str, str] | None:
         """Return the ends of a bisection, of a nightly build by its day; None: there is no repository."""
@@ -118,14 +106,15 @@ class Watched:
         if self.clone is None:
             return None
         typed, _, ref = self.clone.partition("@")
-        folder = self._folder(typed)
+        typed = typed if typed.startswith((".", "/", "~")) else f"./{typed}"
+        folder = Commit(ref, typed).repository(self.root).root
         first, last = (
             self._by_day(folder, ref or "HEAD", one.day, more)
             if one.day
             else _tag(self.text, one.name, typed, folder)
             for one, more in ((base, 0), (head, 1))
         )
-        return shlex.join([line.part(typed, first)]), shlex.join([line.part(typed, last)])
+        return shlex.join([str(Commit(first, typed))]), shlex.join([str(Commit(last, typed))])
 
     def _by_day(self, folder: Path, ref: str, day: str, more: int) -> str:
         until = date.fromisoformat(day) + timedelta(days=more)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..judge.comparison import Comparison
     from ..judge.verdict import Thresholds
     from ..process.plan import Plan
-    from ..process.variants.prepare import Prepared
+    from ..process.variants.variant import Prepared
 
 NOTHING_SLOWER, SLOWER, NOT_JUDGED = 0, 1, 3
 INTERRUPTED = 130
@@ -130,13 +130,13 @@ def add_output(parser: argparse.ArgumentParser, *, markdown: bool = True) -> Non
 def both_sides(options: argparse.Namespace, plan: "Plan") -> "Iterator[tuple[Prepared, Prepared, Progress]]":
     """Prepare BASE and HEAD, and show the progress of processes that run them."""
     from ..ground import environment
-    from ..process.variants import variant
+    from ..process.variants import prepare, variant
 
     sides = variant.parse(options.base), variant.parse(options.head)
     environment.let_idle_threads_sleep()  # the processes do so too
     with (
         Progress() as progress,
-        variant.both(
+        prepare.both(
             *sides, plan.folder, progress, dependencies=plan.dependencies, build=plan.build
         ) as prepared,
     ):

@@ -82,9 +82,8 @@ def _project(folder: Path, named: "Sequence[str]", *, verbose: bool) -> "Project
         survey = Survey(folder)
         modules = survey.may_time
     ending = _collected(folder, named, modules)
-    benchmarks = (*ending.benchmarks, *ending.deselected)
-    first = "" if benchmarks else _first(survey, verbose=verbose)
-    functions = tuple(dict.fromkeys(name.partition("[")[0] for name in benchmarks))
+    first = "" if ending.benchmarks else _first(survey, verbose=verbose)
+    functions = tuple(dict.fromkeys(name.partition("[")[0] for name in ending.benchmarks))
     return Project(folder, functions, named, ending.overriding, first)
 
 
@@ -99,11 +98,10 @@ def _collected(folder: Path, named: "Sequence[str]", modules: "Collection[Path]"
         progress.step("pytest --collect-only")
         ending = fresh.collect(named or ["."], folder, None if named else modules)
     refused = [f"{file} cannot be collected: {reason}" for file, reason in ending.refused.items()]
-    benchmarks = (*ending.benchmarks, *ending.deselected)
     unread = [folder / place for place in ending.refused]
-    if not benchmarks and any(file.is_relative_to(place) for file in modules for place in unread):
+    if not ending.benchmarks and any(file.is_relative_to(place) for file in modules for place in unread):
         raise UsageError(f"no benchmark here: {_PACKAGES}", *refused)
-    if not benchmarks and (named or ending.untimed):
+    if not ending.benchmarks and (named or ending.untimed):
         raise UsageError("pytest finds no benchmarks here", *ending.untimed, *refused)
     for line in (*refused[:_MOST_NAMED], *ending.untimed):
         streams.say(line)

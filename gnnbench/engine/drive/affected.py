@@ -14,7 +14,7 @@ from ..process.plan import Plan
 from ..process.processes import Terms
 from ..process.variants import outcome
 from ..process.variants.collected import Suite
-from ..process.variants.prepare import Prepared
+from ..process.variants.variant import Prepared
 from ..store import left_out
 from .inspecting import Inspecting
 from .result import Result, Side

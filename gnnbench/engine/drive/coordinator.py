@@ -27,7 +27,7 @@ from ..process.turns import SAME_CODE
 from ..process.variants import outcome, variant
 from ..process.variants.collected import Suite, unmatched
 from ..process.variants.forking import THREAD
-from ..process.variants.prepare import Prepared
+from ..process.variants.variant import Prepared
 from ..store import left_out
 from . import confirm
 from .inspecting import Inspecting

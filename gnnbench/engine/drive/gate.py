@@ -17,7 +17,7 @@ from ..judge.choosing import NOT_REACHED
 from ..judge.comparison import Compared, Comparison
 from ..judge.verdict import Judgement, Thresholds, confirmed
 from ..process.plan import Plan
-from ..process.variants import fresh, rebuild, variant
+from ..process.variants import fresh, prepare, rebuild, variant
 from ..process.variants.variant import Variant
 from ..store import left_out, run_file
 from ..store.baseline import Record
@@ -182,7 +182,7 @@ class Judging:
             head = variant.parse(variant.WORKING_TREE)
             with (
                 signals.as_ctrl_c(),
-                variant.both(self.base.variant, head, root, watcher, build=self.build) as sides,
+                prepare.both(self.base.variant, head, root, watcher, build=self.build) as sides,
             ):
                 self.take(coordinator.run(*sides, plan, watcher))
         except UsageError as error:

@@ -22,7 +22,7 @@ from ..process.processes import Terms
 from ..process.unchanged.known import Unchanged
 from ..process.variants.child import SIDES
 from ..process.variants.collected import Suite
-from ..process.variants.prepare import Prepared
+from ..process.variants.variant import Prepared
 from . import confirm
 from .result import Result
 

@@ -4,23 +4,19 @@ import os
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
-from packaging.requirements import Requirement as PipRequirement
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from ..ground.errors import UsageError
 from ..ground.packages import version
-from ..interfaces import VariantPart
 from ..process.variants import rebuild, variant
 from ..process.variants.command import is_local, is_pinned
-from ..process.variants.parts import Commit, Requirement
-from ..process.variants.variant import WORKING_TREE, Variant
+from ..process.variants.variant import WORKING_TREE, Commit, Variant
 from ..store.run_file import RunFile
 
 MOST_IDS = 5
 """Most ids or files in a command."""
-_Part = TypeVar("_Part", bound=VariantPart)
 
 
 @dataclass(frozen=True)
@@ -105,11 +101,11 @@ def ends_of(base: Variant, head: Variant, *, clean: bool) -> tuple[str, str] | N
     `clean`: whether the working tree is as committed, or is not known not to be.
     """
     is_working_tree = head.text == WORKING_TREE
-    older, newer = (_only(side, Commit) for side in (base, head))
-    if older and newer:
-        return (base.text, head.text) if older.replaces == newer.replaces else None
-    if older and older.folder is None:
-        return (base.text, "git:HEAD") if is_working_tree and clean else None
+    match base.parts, head.parts:
+        case (Commit() as older,), (Commit() as newer,):
+            return (base.text, head.text) if older.folder == newer.folder else None
+        case (Commit(folder=None),), _:
+            return (base.text, "git:HEAD") if is_working_tree and clean else None
     package = _package(base)
     if package and is_working_tree:
         installed = version(package)
@@ -121,16 +117,10 @@ def ends_of(base: Variant, head: Variant, *, clean: bool) -> tuple[str, str] | N
     return base.text, head.text
 
 
-def _only(side: Variant, kind: type[_Part]) -> _Part | None:
-    """Return the part of a variant that has exactly this one, of a kind."""
-    parts = side.of(kind)
-    return parts[0] if len(parts) == len(side.parts) == 1 else None
-
-
 def _package(side: Variant) -> str | None:
     """Return the package of which a variant is a release, and nothing else."""
-    part = _only(side, Requirement)
-    if not part or is_local(part.text) or not is_pinned(part.text):
+    texts = side.requirements if len(side.parts) == 1 else []
+    if not texts or is_local(texts[0]) or not is_pinned(texts[0]):
         return None
-    requirement = PipRequirement(part.text)
+    requirement = Requirement(texts[0])
     return None if requirement.extras or requirement.marker else requirement.name

@@ -14,7 +14,7 @@ from ..judge.comparison import Compared, Comparison
 from ..judge.control import Control
 from ..judge.verdict import Thresholds
 from ..measure.sources import CALLERS_TREE
-from ..process.variants.prepare import Prepared
+from ..process.variants.variant import Prepared
 from ..store.run_file import RunFile
 from .repeat import Repeat
 

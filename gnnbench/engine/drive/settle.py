@@ -11,7 +11,7 @@ from ..judge.allowed import Allowed
 from ..judge.comparison import Agreement, Compared, Comparison
 from ..judge.memory import LEAST_BYTES, MOST_SHARE, MemoryChange, differs
 from ..judge.verdict import Reason, Thresholds
-from ..process.variants.prepare import Prepared
+from ..process.variants.variant import Prepared
 from ..store.accepted import entries_at
 from .result import Result, Side
 

@@ -1,7 +1,6 @@
 """Asks git about folders; changes nothing."""
 
 import os
-import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +15,6 @@ WITHOUT_LFS = ("-c", "filter.lfs.smudge=", "-c", "filter.lfs.process=", "-c", "f
 _NO_REPOSITORY = "not a git repository"
 # Git sets them for a hook; they would point to the hook's repository.
 _FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX")
-HASH = re.compile(r"[0-9a-f]{7,64}", re.ASCII)
-"""A commit, maybe shortened."""
 _SETTINGS = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
 
 
@@ -101,12 +98,6 @@ def tracked(folder: Path) -> frozenset[str]:
 def tracked_files(folder: Path) -> frozenset[str]:
     """Return the names of all files that git tracks in a folder, also staged and in submodules."""
     return frozenset(_ask(folder, "ls-files", "-z", "--recurse-submodules").split("\0")[:-1])
-
-
-def fetched(folder: Path) -> dict[str, bool]:
-    """Return the remotes, `origin` first, each with whether a fetch gets all of its branches."""
-    names = sorted(_ask(folder, "remote").split(), key=lambda name: name != "origin")
-    return {name: "*" in _ask(folder, "config", "--get-all", f"remote.{name}.fetch") for name in names}
 
 
 def files_of(folder: Path, commit: str) -> frozenset[str]:

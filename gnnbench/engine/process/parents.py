@@ -11,7 +11,7 @@ from typing import Any
 from ..ground.cpu import RealTime
 from .plan import Plan
 from .variants.child import SIDES, Child
-from .variants.prepare import Prepared
+from .variants.variant import Prepared
 
 PAIRS_OF_PARENTS = 4
 """So many pairs are forked from one pair of parents. Others then differ from them in what a process draws,

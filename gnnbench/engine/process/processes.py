@@ -13,7 +13,7 @@ from .parents import Parents, Shared
 from .variants import places
 from .variants.child import SIDES, Child, DiedError, Process
 from .variants.import_roots import Trees
-from .variants.prepare import Prepared
+from .variants.variant import Prepared
 
 BASE_AGAIN = "a second process of the base"
 """In place of a side: what differs between it and the base is no difference of the head."""

@@ -8,7 +8,7 @@ from itertools import repeat
 
 from ..ground.cpu import RealTime
 from ..measure.clock import Block, Call, Clock
-from .variants.prepare import Prepared
+from .variants.variant import Prepared
 
 VARIABLE = "GNNBENCH_SLOWDOWN"
 _EMPTY_ROUNDS = 20

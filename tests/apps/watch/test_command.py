@@ -162,7 +162,7 @@ def made_up(tmp_path, monkeypatch):
     }
     monkeypatch.setattr(Watched, "versions", lambda *words: four[four.index(words[-1]) if words[-1] else 0 :])
     monkeypatch.setattr(Watched, "ends", lambda *_: ("git:good", "git:main"))
-    monkeypatch.setattr(watching.variant, "both", lambda base, head, *_, **__: nullcontext((base, head)))
+    monkeypatch.setattr(watching.prepare, "both", lambda base, head, *_, **__: nullcontext((base, head)))
 
     def run(calls=99):
         left = iter(range(calls))
@@ -293,7 +293,7 @@ def test_what_is_watched_is_a_package_or_a_repository(tmp_path):
         ("path:x", "cannot be watched: give a package, git:REF or git:DIR@REF"),
         ("./x", "is not part of a variant"),
         ("a b", "is not one release"),
-        ("git:./nowhere@main", "is no folder"),
+        ("git:./nowhere@main", "does not exist"),
     ):
         with pytest.raises(UsageError, match=message):
             Watched(text, tmp_path).versions(None, None, None)

@@ -16,7 +16,7 @@ from gnnbench.engine.process.processes import Terms
 from gnnbench.engine.process.variants.child import Child
 from gnnbench.engine.process.variants.import_roots import Trees
 from gnnbench.engine.process.variants.pipe import ClosedError, Link
-from gnnbench.engine.process.variants.prepare import Prepared
+from gnnbench.engine.process.variants.variant import Prepared
 from gnnbench.engine.process.worker import Worker
 from tests.suite import environment
 

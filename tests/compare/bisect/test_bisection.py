@@ -11,7 +11,7 @@ from gnnbench.engine.drive.bisect import bisection as module
 from gnnbench.engine.drive.bisect.line import Candidate, Cause, Line
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.judge.verdict import Thresholds
-from gnnbench.engine.process.variants.parts import Commit
+from gnnbench.engine.process.variants.variant import Commit
 from tests.compare.ab.answers import answering, block, costing, done, inspected
 from tests.compare.ab.workers import Watcher, prepared
 from tests.compare.bisect.results import setting
@@ -43,7 +43,7 @@ def bisection(tmp_path, monkeypatch):
                 raise UsageError(candidates[number])
             yield prepared(f"git:{number}", tmp_path / f"at {number}")
 
-        monkeypatch.setattr(module.variant, "prepared", prepare)
+        monkeypatch.setattr(module.prepare, "prepared", prepare)
         monkeypatch.setattr(module, "line", lambda *_: Line(tuple(steps)))
 
         def run(watcher=None, **more):

@@ -3,7 +3,7 @@
 import pytest
 
 from gnnbench.engine.process.unchanged.code_tree import ABSENT, CodeTree
-from gnnbench.engine.process.variants.prepare import Prepared
+from gnnbench.engine.process.variants.variant import Prepared
 
 
 @pytest.fixture

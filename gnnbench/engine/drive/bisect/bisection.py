@@ -25,11 +25,10 @@ from ...judge.visit import Inspections, Visit, sample
 from ...process.pairs import Pairs
 from ...process.plan import Plan
 from ...process.processes import Terms
-from ...process.variants import variant
+from ...process.variants import prepare, variant
 from ...process.variants.collected import SETTINGS
-from ...process.variants.parts import Requirement
-from ...process.variants.prepare import Prepared
 from ...process.variants.torch_release import not_usable
+from ...process.variants.variant import Prepared
 from .. import affected, coordinator
 from ..result import Result
 from .line import Line, Place, line
@@ -104,11 +103,11 @@ class Saved:
 def preparing(line: Line, plan: Plan, watcher: Listener, stack: ExitStack) -> Ready:
     """Return what checks out, installs or builds a candidate, which stays until the stack is closed."""
     variants = [variant.parse(candidate.variant) for candidate in line.candidates]
-    requirements = [[part.text for part in side.of(Requirement)] for side in variants]
     assert plan.cache
-    prepare = partial(variant.prepared, cache=plan.cache, apart=True, hidden=not_usable(requirements))
-    prepare = partial(prepare, dependencies=plan.dependencies, build=plan.build)
-    return cache(lambda at: stack.enter_context(prepare(variants[at], plan.folder, watcher)))
+    hidden = not_usable([side.requirements for side in variants])
+    prepared = partial(prepare.prepared, cache=plan.cache, hidden=hidden)
+    prepared = partial(prepared, dependencies=plan.dependencies, build=plan.build)
+    return cache(lambda at: stack.enter_context(prepared(variants[at], plan.folder, watcher)))
 
 
 def run(good: str, bad: str, plan: Plan, watcher: Listener) -> Bisected:

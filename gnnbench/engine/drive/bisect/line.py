@@ -19,9 +19,7 @@ from ...ground.errors import UsageError, one_line
 from ...measure.sources import installed
 from ...process.variants import variant
 from ...process.variants.command import call, last_line
-from ...process.variants.parts import Commit
-from ...process.variants.prepare import local_path
-from ...process.variants.worktree import Repository
+from ...process.variants.variant import Commit
 
 FORM = "give git:REF, git:DIR@REF, or pip:NAME==VERSION"
 SHORT = 10
@@ -100,13 +98,11 @@ def line(good: str, bad: str, root: Path) -> Line:
 
 def _commits(old: str, new: str, common: Sequence[str], root: Path) -> list[Candidate]:
     """Return the commits between two ends; of a merge, it follows the first parent."""
-    parsed = [variant.parse(shlex.join([text])) for text in (old, new)]
-    (typed, good), (other, bad) = ((part.folder, part.ref) for end in parsed for part in end.of(Commit))
-    if typed != other:
+    good, bad = (commit for text in (old, new) for commit in variant.parse(shlex.join([text])).of(Commit))
+    if good.folder != bad.folder:
         raise UsageError(f"{old!r} and {new!r} are of two repositories: give two commits of one")
-    folder = root if typed is None else local_path(typed, root)
-    repository = Repository.at(folder, old)
-    first, last = repository.commit(good), repository.commit(bad)
+    repository = good.repository(root)
+    folder, first, last = repository.root, repository.commit(good.ref), repository.commit(bad.ref)
     if first == last:
         raise UsageError(f"{old} and {new} are the same commit: give two")
     if (base := git.merge_base(folder, first, last)) != first:
@@ -117,16 +113,9 @@ def _commits(old: str, new: str, common: Sequence[str], root: Path) -> list[Cand
     commits = git.first_parents(folder, first, last)
     causes = [Cause("commit", each.hash, one_line(each.title), each.day) for each in commits]
     return [
-        Candidate(hash_[:SHORT], shlex.join([part(typed, hash_), *common]), cause)
+        Candidate(hash_[:SHORT], shlex.join([str(Commit(hash_, good.folder)), *common]), cause)
         for hash_, cause in zip((first, *(each.hash for each in commits)), (None, *causes), strict=True)
     ]
-
-
-def part(typed: str | None, ref: str) -> str:
-    """Return the part of a variant that is a commit, of a repository in a folder that the user typed."""
-    if typed is None:
-        return f"git:{ref}"
-    return f"git:{typed if typed.startswith(('.', '/', '~')) else f'./{typed}'}@{ref}"
 
 
 def _releases(old: str, new: str, common: Sequence[str], root: Path) -> list[Candidate]:

@@ -11,7 +11,8 @@ from ...ground.files import cache_folder, project, real_path
 from ...measure.fingerprint.digest import of_bytes, short
 from ...measure.fingerprint.libraries import NATIVE, identity
 from ..variants.import_roots import LEFT, SUFFIXES, TestFiles, below
-from ..variants.prepare import Prepared, import_roots
+from ..variants.places import import_roots
+from ..variants.variant import Prepared
 from ..variants.worktree import WORKTREES
 
 ABSENT = ""

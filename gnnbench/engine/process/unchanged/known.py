@@ -18,7 +18,7 @@ from ...ground.files import project, write_whole
 from ...measure.fingerprint.fingerprint import METHOD
 from ..variants.child import SIDES
 from ..variants.collected import NOTHING
-from ..variants.prepare import Prepared
+from ..variants.variant import Prepared
 from .code_tree import CodeTree
 from .manifest import VERSION, Manifest, Noted
 from .used import environment_folders

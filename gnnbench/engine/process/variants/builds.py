@@ -28,8 +28,9 @@ from ...interfaces import Listener
 from ...measure.fingerprint.disassembly import set_traps
 from ...measure.fingerprint.libraries import BUILDS
 from .command import call
-from .prepare import Prepared, import_roots
+from .places import import_roots
 from .stored import stored
+from .variant import Prepared
 from .worktree import Repository, worktree
 
 MOST_BYTES = 10 * 2**30

@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from types import CodeType
 from typing import Any
 
 from ...ground.errors import UsageError
@@ -21,7 +20,6 @@ _CHOOSING = tuple(
     f"--gnn-{name}" for name in ("dataset", "platform", "hidden", "dtype", "index-dtype", "real")
 )
 """Options that decide which benchmarks there are."""
-_USE = re.compile(rb"def \w+\([^)]*\bbenchmark\b")
 _NO_DEFAULT = "none of the selected benchmarks is a default one; give --gnn-all too, after --"
 NOTHING: Mapping[str, Any] = {
     **dict.fromkeys(("names", "left_out", "declared", "notes", "excluded", "places"), ()),
@@ -38,11 +36,6 @@ def declares(item: Any) -> bool:
     return "benchmark" in getattr(item, "fixturenames", ())
 
 
-def may_time(file: Path) -> bool:
-    """Tell whether a file that is not collected may have benchmarks."""
-    return not file.is_file() or _USE.search(file.read_bytes()) is not None
-
-
 def marked(item: Any, name: str) -> str | None:
     """Return the reason that a pytest item's marker gives, or that it is marked; None: it is not."""
     marker = item.get_closest_marker(name)
@@ -52,33 +45,18 @@ def marked(item: Any, name: str) -> str | None:
 
 
 def foreign_fixture(item: Any) -> str:
-    """Say whose fixture `benchmark` a test has, and how to get pytest-benchmark's; empty: it has that one."""
+    """Return whose fixture `benchmark` a test has, with what leaves it out; empty if pytest-benchmark's."""
     known = getattr(item, "_fixtureinfo", None)
     for fixture in reversed(known.name2fixturedefs.get("benchmark", ()) if known else ()):
-        module = fixture.func.__module__
+        module, file = fixture.func.__module__, os.path.relpath(fixture.func.__code__.co_filename)
         if module.partition(".")[0] == "pytest_benchmark":
             return ""
         if "benchmark" not in fixture.argnames:
-            plugin, whose = _plugin(item.config, module), owner(item.config, module, fixture.func.__code__)
-            name = plugin and item.config.pluginmanager.get_name(plugin[0])
-            remedy = f"; -p no:{name} leaves it out" if plugin else ""
-            return f"its fixture `benchmark` is that of {whose}{remedy}"
+            plugins = item.config.pluginmanager.list_name_plugin()
+            names = [name for name, plugin in plugins if getattr(plugin, "__name__", "") == module]
+            remedy = "" if not names or names[0].endswith(".py") else f"; -p no:{names[0]} leaves it out"
+            return f"its fixture `benchmark` is that of {file}{remedy}"
     return ""
-
-
-def owner(config: Any, module: str, code: CodeType) -> str:
-    """Return the installed distribution of a plugin, such as `pytest-cov`, or else the file."""
-    plugin = _plugin(config, module)
-    return str(plugin[1].metadata["name"]) if plugin else os.path.relpath(code.co_filename)
-
-
-def _plugin(config: Any, module: str) -> tuple[Any, Any] | None:
-    """Return the installed plugin that a module belongs to, and its distribution."""
-    for plugin, distribution in config.pluginmanager.list_plugin_distinfo():
-        name = getattr(plugin, "__name__", type(plugin).__module__)
-        if name.partition(".")[0] == module.partition(".")[0]:
-            return plugin, distribution
-    return None
 
 
 def whole_folders(config: Any) -> list[str] | None:

@@ -1,5 +1,6 @@
 """Runs commands such as git, pip and pytest, and always ends them."""
 
+import json
 import os
 import re
 import signal
@@ -94,6 +95,12 @@ def pip_install(options: Sequence[str], asked: Sequence[str], root: Path, named:
     errors = re.findall(r"^ERROR: (?!ResolutionImpossible)(.+)", answer.stderr, re.MULTILINE)
     reason = last_line("\n".join(errors) or answer.stderr) or f"it ended with {answer.returncode}"
     raise UsageError(f"{named}: pip cannot install it: {reason}")
+
+
+def pip_report(source: str, root: Path, named: str, options: Sequence[str] = ()) -> list[Any]:
+    """Return what pip would install, as the entries of its report."""
+    options = ("--dry-run", "--ignore-installed", "--report=-", *options)
+    return list(json.loads(pip_install(options, [source], root, named))["install"])
 
 
 def end(process: subprocess.Popen[Any]) -> None:

@@ -1,12 +1,12 @@
 """The benchmarks that pytest leaves out of a session, and why; it runs in pytest's process."""
 
 import os
+import re
 import shlex
 import sys
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
-from fnmatch import fnmatch
 from itertools import islice
 from pathlib import Path
 from types import FrameType
@@ -14,12 +14,11 @@ from typing import Any
 
 import pytest
 from _pytest.doctest import DoctestModule
-from _pytest.pathlib import fnmatch_ex
 from _pytest.skipping import evaluate_skip_marks
 
 from ...ground import units
 from . import outcome
-from .collected import declares, may_time, owner
+from .collected import declares
 
 _MARKERS = ("benchmark", "codspeed_benchmark")
 """With which pytest-codspeed times a whole test."""
@@ -30,6 +29,8 @@ _GNNBENCH = (__name__.partition(".")[0], "gnnbench")
 _MOST_FILES = 1000
 """Files of an ignored folder that are searched for benchmarks."""
 _NAMED = 3
+_IGNORED = "left out by --ignore, --ignore-glob, norecursedirs or a conftest.py"
+_USE = re.compile(rb"def \w+\([^)]*\bbenchmark\b")
 
 
 class _Empty(pytest.File):
@@ -47,48 +48,41 @@ class Excluded:
         """The benchmarks that an option or another plugin deselects."""
         self.overriding: list[str] = []
         """Words of the command line that undo what settings deselect."""
-        self._by_gnnbench: list[pytest.Item] = []
         self._numbers: Counter[str] = Counter()
         self._typed: set[str] = set()
-        self._skipped: dict[Path, str] = {}
-        self._ignored: dict[Path, str] = {}
+        self._left_out: dict[Path, str] = {}
+        """Why files and folders are ignored, or skip themselves."""
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Note who deselects tests: the function that calls this hook."""
-        frame: FrameType | None = sys._getframe(1)  # noqa: SLF001
-        while frame and _package(frame) == "pluggy":
+        """Note who deselects benchmarks: the function that calls this hook."""
+        frame = sys._getframe(1)  # noqa: SLF001
+        while _package(frame) == "pluggy" and frame.f_back:
             frame = frame.f_back
-        if not items or not frame:
-            return
-        if _package(frame) in _GNNBENCH:
-            self._by_gnnbench += items
-        elif benchmarks := [item for item in items if declares(item)]:
+        benchmarks = list(filter(declares, items))
+        if benchmarks and _package(frame) not in _GNNBENCH:
             self.deselected += benchmarks
-            self._numbers[self._selection(frame, items[0].config)] += len(benchmarks)
+            self._numbers[self._selection(frame, benchmarks[0].config)] += len(benchmarks)
 
     def _selection(self, frame: FrameType, config: pytest.Config) -> str:
         """Return what deselects, with what undoes it."""
-        function = frame.f_code.co_name
+        function, file = frame.f_code.co_name, frame.f_code.co_filename
         if _package(frame) != "_pytest":
-            return f"{function} of {owner(config, frame.f_globals['__name__'], frame.f_code)}"
+            return f"{function} of {os.path.relpath(file)}"
         flag, name = _SELECTING.get(function, ("--deselect", "deselect"))
         value = getattr(config.option, name)
         text = shlex.join([flag, *([value] if isinstance(value, str) else value)])
-        if _has(config.invocation_params.args, flag):
+        if any(str(word).startswith(flag) for word in config.invocation_params.args):
             self._typed.add(text)
             return text
         undo = [flag, ""] if isinstance(value, str) else ["-o", "addopts="]
         self.overriding += [] if flag in self.overriding else undo
-        return f"{text} ({_giver(config, flag)}, which {shlex.join(undo)} overrides)"
+        return f"{text}, which {shlex.join(undo)} overrides"
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_ignore_collect(
-        self, collection_path: Path, config: pytest.Config
-    ) -> Generator[None, bool | None, bool | None]:
+    def pytest_ignore_collect(self, collection_path: Path) -> Generator[None, bool | None, bool | None]:
         """Note what pytest ignores."""
-        ignored = yield
-        if ignored:
-            self._ignored[collection_path] = f"ignored by {_ignoring(collection_path, config)}"
+        if ignored := (yield):
+            self._left_out[collection_path] = _IGNORED
         return ignored
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -102,7 +96,7 @@ class Excluded:
         ]
         if not modules and file_path.suffix == ".py":
             patterns = " ".join(parent.config.getini("python_files"))
-            self._ignored[file_path] = f"not collected, as python_files is {patterns}; name the file"
+            self._left_out[file_path] = f"not collected, as python_files is {patterns}; name the file"
         if not modules and parent.session.isinitpath(file_path):  # pytest would refuse its name
             return [_Empty.from_parent(parent, path=file_path)]
         return modules
@@ -110,7 +104,7 @@ class Excluded:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Note the files that skip themselves."""
         if report.skipped and isinstance(report.longrepr, tuple):
-            self._skipped[Path(report.longrepr[0])] = outcome.line(report)
+            self._left_out[Path(report.longrepr[0])] = outcome.line(report)
 
     def lines(self, items: Sequence[pytest.Item]) -> list[str]:
         """Return a line on each reason; where there are benchmarks, not on what the command line excludes."""
@@ -120,13 +114,12 @@ class Excluded:
             for reason, number in self._numbers.items()
             if not (has_benchmarks and reason in self._typed)
         ]
-        files = self._skipped if has_benchmarks else self._skipped | self._ignored
         reasons: dict[str, list[str]] = {}
-        for path, reason in files.items():
-            if _may_have(path):
+        for path, reason in self._left_out.items():
+            if (reason.startswith("skipped") or not has_benchmarks) and _may_have(path):
                 reasons.setdefault(reason, []).append(os.path.relpath(path))
         lines += [f"{reason}: {units.listed(paths, _NAMED)}" for reason, paths in reasons.items()]
-        return [*lines, *only_marked([*items, *self._by_gnnbench])]
+        return [*lines, *only_marked(items)]
 
 
 def only_marked(items: Iterable[pytest.Item]) -> list[str]:
@@ -148,33 +141,9 @@ def _package(frame: FrameType) -> str:
     return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
-def _giver(config: pytest.Config, flag: str) -> str:
-    """Return what gives an option that the command line does not have."""
-    places = {
-        "PYTEST_ADDOPTS": os.environ.get("PYTEST_ADDOPTS", "").split(),
-        f"addopts in {config.inipath and os.path.relpath(config.inipath)}": config.getini("addopts"),
-    }
-    return next((place for place, words in places.items() if _has(words, flag)), "a plugin or conftest.py")
-
-
-def _has(words: Iterable[object], flag: str) -> bool:
-    return any(str(word).startswith(flag) for word in words)
-
-
-def _ignoring(path: Path, config: pytest.Config) -> str:
-    option, folder = config.option, config.invocation_params.dir
-    if any(path == folder / name for name in option.ignore or ()):
-        return "--ignore"
-    if any(fnmatch(str(path), str(folder / pattern)) for pattern in option.ignore_glob or ()):
-        return "--ignore-glob"
-    if path.is_dir() and any(fnmatch_ex(pattern, path) for pattern in config.getini("norecursedirs")):
-        return "norecursedirs"
-    return "a conftest.py (collect_ignore, collect_ignore_glob or a hook)"
-
-
 def _may_have(path: Path) -> bool:
     """Tell whether a file, or one of a folder, may have benchmarks; not those of installed packages."""
     if path.name.startswith((".", "__pycache__", "conftest")) or (path / "pyvenv.cfg").exists():
         return False
     files = islice(path.rglob("*.py"), _MOST_FILES) if path.is_dir() else [path]
-    return any(map(may_time, files))
+    return any(not file.is_file() or _USE.search(file.read_bytes()) for file in files)

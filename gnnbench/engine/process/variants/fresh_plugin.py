@@ -84,11 +84,10 @@ class _Writing(Overrides):
         theirs = getattr(self._config, "_benchmarksession", None)
         timed = {benchmark.fullname for benchmark in getattr(theirs, "benchmarks", ())}
         return outcome.Ending(
-            tuple(self._shown(item.nodeid) for item in self._benchmarks),
+            tuple(self._shown(item.nodeid) for item in (*self._benchmarks, *self.excluded.deselected)),
             self._refused,
             (*self._excluded, *outcome.skips(self._skipped()), *self._foreign(timed)),
             tuple(self.lines()),
-            tuple(self._shown(item.nodeid) for item in self.excluded.deselected),
             tuple(self.excluded.overriding),
         )
 

@@ -162,9 +162,8 @@ class Trees:
         self.tests = TestFiles([place.source for place in places] + [project] * bool(project))
         """What both sides run."""
         self._left = set(LEFT)
-        self._moved: dict[str, str | None] = {}
-        self._folders: dict[str, str] = {}
-        """Folders without symbolic links, by path."""
+        self._reals: dict[str, str] = {}
+        """Paths without symbolic links, by path."""
         self._file = ""
         self.loaded: dict[str, None] = {}
         """Top-level names that were imported from the trees; the values are not used."""
@@ -227,7 +226,6 @@ class Trees:
                 package = os.path.join(root, name)
                 if not self._places or self.tests.has(package) or self.tests.has(f"{package}.py"):
                     self._left.add(name)
-        self._moved.clear()
         if self._file:
             self.save(self._file)
 
@@ -236,11 +234,11 @@ class Trees:
     ) -> ModuleSpec | None:
         """Find a module in the side's folders."""
         if path is not None:
-            is_here = any(self._is_here(folder) or self.moved(folder) for folder in path)
+            is_here = any(self._is_in_tree(folder) or self.moved(folder) for folder in path)
             return (self.search(name, path) or self._borrow(name, path)) if is_here else None
         if name in self._left or name in sys.stdlib_module_names:
             return None
-        folders = [moved for folder in sys.path if (moved := self.moved(folder or os.getcwd()))]
+        folders = list(filter(None, map(self.moved, sys.path)))
         spec = PathFinder.find_spec(name, [*folders, *self._roots])
         if spec is not None and spec.origin is None:
             # A namespace package (a folder without __init__.py): an ordinary package of that name goes first;
@@ -273,7 +271,7 @@ class Trees:
         return spec
 
     def _searched(self, folders: Iterable[str]) -> list[str]:
-        return [self.moved(folder or os.getcwd()) or folder for folder in folders]
+        return [self.moved(folder) or folder for folder in folders]
 
     def corrected(self, name: str, spec: ModuleSpec | None) -> ModuleSpec | None:
         """Return what another finder has found, at the place where the side has it; None if it has not."""
@@ -289,62 +287,40 @@ class Trees:
                 break
         return spec
 
-    def guessed(self, name: str) -> ModuleSpec | None:
-        """Find a top-level module that lies in one folder of a checkout only.
-
-        So the finder of an editable installation, which may build what it finds, is not asked.
-        """
-        for place in self._places if self.is_elsewhere else ():
-            ends = f"{os.sep}{name}{os.sep}__init__.py", f"{os.sep}{name}.py"
-            folders = {
-                file.removesuffix(end)
-                for end in ends
-                for file in place.tracked
-                if file.endswith(end) and not self.tests.has(os.path.join(place.source, file))
-            }
-            if len(folders) == 1:
-                self.loaded[name] = None
-                return PathFinder.find_spec(name, [os.path.join(place.tree, *folders)])
-        return None
-
     def moved(self, path: str) -> str | None:
         """Return where the side has a file or folder of the caller; None if both sides use the caller's."""
-        if path not in self._moved:
-            real = os.path.realpath(path)
-            names = ((place.tree, place.name(real)) for place in self._places)
-            files = (os.path.join(tree, name).rstrip(os.sep) for tree, name in names if name is not None)
-            self._moved[path] = None if self.tests.has(real) else next(files, None)
-        return self._moved[path]
+        real = self._real(path)
+        names = [(place, name) for place in self._places if (name := place.name(real)) is not None]
+        if not names or self.tests.has(real):
+            return None
+        return os.path.join(names[0][0].tree, names[0][1]).rstrip(os.sep)
 
     def _real(self, path: str) -> str:
-        """Return a file's path without symbolic links; `os.path.realpath` looks at each folder again."""
-        folder, name = os.path.split(path)
-        if folder not in self._folders:
-            self._folders[folder] = os.path.realpath(folder)
-        whole = os.path.join(self._folders[folder], name)
-        return os.path.realpath(whole) if os.path.islink(whole) else whole
+        """Return a path without symbolic links, which it looks for once."""
+        path = path or os.getcwd()
+        if path not in self._reals:
+            self._reals[path] = os.path.realpath(path)
+        return self._reals[path]
 
     def callers(self, path: str) -> tuple[str, bool] | None:
         """Return the caller's path of a tracked file, and whether this side has it elsewhere; or None."""
-        real = self._real(path)
-        for place in self._places:
-            if place.name(real):
-                return real, place.tree != place.source
-            if (name := below(real, place.tree)) in place.tracked:
-                return os.path.join(place.source, name or ""), False
-        return None
+        place, name = self._located(path) or (None, "")
+        if not place or not name or name not in place.tracked:
+            return None
+        file = os.path.join(place.source, name)
+        return file, place.tree != place.source and file == self._real(path)
 
     def built(self, path: str) -> str | None:
         """Return the file that a path is, if a build made it that may not be of this side's sources."""
         real = self._real(path)
         return real if any(place.built(real) is False for place in self._places) else None
 
-    def _is_here(self, folder: str) -> bool:
+    def _is_in_tree(self, folder: str) -> bool:
         return any(below(folder, place.tree) is not None for place in self._places)
 
-    def _located(self, folder: str) -> tuple[Place, str] | None:
-        """Return the place that has a folder of either tree, and the folder's name there; or None."""
-        real = os.path.realpath(folder or os.getcwd())
+    def _located(self, path: str) -> tuple[Place, str] | None:
+        """Return the place that has a file or folder of either tree, and its name there; or None."""
+        real = self._real(path)
         for place in self._places:
             for name in (below(real, place.tree), place.name(real)):
                 if name is not None:
@@ -392,14 +368,7 @@ class _Mapped:
             return self._trees.search(name, sys.path if path is None else path)
         if name.partition(".")[0] in self._packages:
             return None
-        if path is None and self._lists(name) and not self._trees.search(name, sys.path):
-            return self._trees.guessed(name) or self._trees.corrected(name, self.finder.find_spec(name))
         return self._trees.corrected(name, self.finder.find_spec(name, path, target))
-
-    def _lists(self, name: str) -> bool:
-        """Tell whether the finder has a list with this module, as that of an editable installation has."""
-        values = getattr(self.finder, "__dict__", {}).values()
-        return any(name in value for value in values if isinstance(value, list | tuple | set | dict))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.finder, name)

@@ -74,14 +74,12 @@ class Ending:
     """How a session ended; ids begin in pytest's working directory."""
 
     benchmarks: tuple[str, ...] = ()
-    """Ids of the tests that request `benchmark`."""
+    """Ids of the tests that request `benchmark`, also of those that options or plugins deselect."""
     refused: Mapping[str, str] = field(default_factory=dict)
     """By file that cannot be collected, the reason."""
     untimed: tuple[str, ...] = ()
     """Lines on tests that look like benchmarks, and that were not timed."""
     notes: tuple[str, ...] = ()
     """Lines on what was done otherwise than the suite says."""
-    deselected: tuple[str, ...] = ()
-    """Ids of the benchmarks that options or plugins deselect."""
     overriding: tuple[str, ...] = ()
-    """Arguments of pytest that undo it."""
+    """Arguments of pytest that select these too."""

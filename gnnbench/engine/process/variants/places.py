@@ -33,8 +33,7 @@ _COMPILES = re.compile(
 _NAME = re.compile(r"\bname\s*=\s*[\"']?([\w.-]+)")
 """What may be the name of the project in them."""
 _NOT_ISOLATED = re.compile(r"cpp_extension|import (torch|numpy)")
-_ENVIRONMENT = "pyvenv.cfg"
-_SKIPPED = ("build", "dist", "node_modules", "__pycache__")
+_SKIPPED = re.compile(r"(^|/)(\..*|build|dist|node_modules|__pycache__)/")
 
 
 def of_commit(home: Path, commit: str, tree: Path, *, is_built: bool) -> Place:
@@ -45,6 +44,12 @@ def of_commit(home: Path, commit: str, tree: Path, *, is_built: bool) -> Place:
         foreign = (*in_use(home), *(str(top / name) for name in git.ignored(top) if name.endswith(SUFFIXES)))
         return Place(str(top), str(tree), tracked, (), foreign, changed=_changed(top, tree, tracked))
     return _unbuilt(top, tree, tracked, home)
+
+
+def import_roots(folder: Path) -> tuple[Path, ...]:
+    """Return the folders of a project from which packages are imported."""
+    source = folder / "src"
+    return (source, folder) if source.is_dir() else (folder,)
 
 
 def of_folder(home: Path, tree: Path) -> Place:
@@ -105,15 +110,11 @@ def _is_compiled(name: str) -> bool:
 
 def _files(folder: Path) -> Iterator[str]:
     """Yield the names of the files in a folder without git, excluding environments and what builds leave."""
-    for parent, folders, names in os.walk(folder):
-        folders[:] = [
-            name
-            for name in folders
-            if name not in _SKIPPED
-            and not name.startswith(".")
-            and not os.path.exists(os.path.join(parent, name, _ENVIRONMENT))
-        ]
-        yield from (os.path.relpath(os.path.join(parent, name), folder) for name in names)
+    environments = {file.parent for file in folder.rglob("pyvenv.cfg")}
+    for file in folder.rglob("*"):
+        name = file.relative_to(folder).as_posix()
+        if file.is_file() and environments.isdisjoint(file.parents) and not _SKIPPED.search(name):
+            yield name
 
 
 def _settings(home: Path) -> str:
@@ -146,9 +147,8 @@ def note(home: Path, place: Place) -> str:
     if not _COMPILES.search(text):
         return ""
     isolated = " --no-build-isolation" if _NOT_ISOLATED.search(text) else ""
-    build = f"--build 'pip install{isolated} .' (pytest: --gnn-build)"
-    if changed := sorted(filter(_is_compiled, place.changed)):
-        return f"is not built, and has another {changed[0]}: what is compiled is not compared; add {build}"
-    if not any(NATIVE.search(name) for name in (*place.ignored, *place.foreign)):
-        return f"is not built, and the working tree has no compiled modules; add {build}"
-    return ""
+    changed = sorted(filter(_is_compiled, place.changed))
+    if not changed and any(NATIVE.search(name) for name in (*place.ignored, *place.foreign)):
+        return ""
+    why = f"has another {changed[0]}" if changed else "the working tree has no compiled modules"
+    return f"is not built, and {why}: add --build 'pip install{isolated} .' (pytest: --gnn-build)"

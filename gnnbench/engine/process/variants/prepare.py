@@ -1,73 +1,143 @@
-"""A side that is being prepared by the parts of its variant, and what they share for that."""
+"""Prepares a variant: what is checked out, built or installed, from where a process then imports."""
 
-from collections.abc import Mapping
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from ...ground.errors import UsageError
-from ...ground.files import user_path
+from ...ground import git
+from ...ground.errors import UsageError, one_line
+from ...ground.files import cache_folder, project, real_path, writing
 from ...interfaces import Listener
-from .import_roots import Place
+from . import places
+from .builds import Source, built
+from .import_roots import HIDDEN, LEFT
+from .overlay import overlay, versions
+from .places import import_roots
+from .torch_release import not_usable, other_builds
+from .variant import Commit, Folder, Prepared, Variable, Variant
+from .worktree import worktree
 
 
-@dataclass
-class Prepared:
-    """A variant that is ready for a process to start with."""
+@contextmanager
+def prepared(
+    variant: Variant,
+    root: Path,
+    listener: Listener,
+    *,
+    cache: Path,
+    dependencies: bool = False,
+    build: str = "",
+    is_built: bool = False,
+    hidden: Sequence[str] = (),
+) -> Iterator[Prepared]:
+    """Prepare a variant's code and settings, and clean up when the context ends.
 
-    text: str
-    """As the user typed it."""
-    trees: tuple[Path, ...] = ()
-    """Import roots that replace installed packages; the first that has a package wins."""
-    environment: Mapping[str, str] = field(default_factory=dict)
-    commit: str | None = None
-    """Commit of the code; None if the code is not in git."""
-    dirty: bool = False
-    """Whether tracked files differ from the commit."""
-    versions: dict[str, str] = field(default_factory=dict)
-    """Names and versions of the packages that pip installed for it."""
-    checkouts: dict[str, str] = field(default_factory=dict)
-    """Folders of other repositories, as the user typed them, and their commits."""
-    has_code: bool = False
-    """Whether it names code in place of the caller's tree."""
-    places: tuple[Place, ...] = ()
-    """Folders of the caller whose files this side has elsewhere."""
+    What lies in the caller's tree, and is tracked by git, comes from the same place of a commit or folder,
+    see `import_roots.Trees`. The import roots are that folder's `src`, if it exists, and the folder itself.
+    In a commit, it is the folder that the project of `root`, or DIR, is in the repository; after it comes
+    `root` itself. What pip installs comes last.
 
-
-@dataclass
-class Preparation:
-    """What the parts of a variant share while they prepare a side."""
-
-    side: Prepared
-    root: Path
-    """The caller's folder."""
-    listener: Listener
-    cache: Path
-    dependencies: bool
-    """Whether pip installs the dependencies of requirements, too."""
-    apart: bool
-    """Whether each requirement gets an overlay of its own, which other variants may share."""
-    build: str
-    """The command that builds a checkout; empty: nothing does."""
-    stack: ExitStack
-    """Its end removes what was prepared."""
-
-
-def local_path(text: str, root: Path) -> Path:
-    """Return the absolute path of what a user typed in folder `root`."""
-    return (root / user_path(text)).resolve()
-
-
-def existing_folder(text: str, root: Path, name: str) -> Path:
-    """Return the absolute path of a folder that a user typed; `name` is what an error calls it."""
-    folder = local_path(text, root)
-    if not folder.is_dir():
-        kind = "is not a folder" if folder.exists() else "does not exist"
-        raise UsageError(f"{name} {kind} (from {root}): give the folder that holds the package")
-    return folder
+    `dependencies`: whether pip installs those of requirements, too. `build`: the command that builds
+    checkouts. `is_built`: whether the caller's tree is built, too, if the variant has it. `hidden`: installed
+    packages that cannot be imported, see `not_usable`.
+    """
+    root, cache = root.resolve(), real_path(cache)
+    side = Prepared(variant.text, environment={part.name: part.value for part in variant.of(Variable)})
+    with ExitStack() as stack:
+        for part in variant.of(Folder):
+            _use(part, side, root)
+            if build:
+                listener.say(f"{one_line(f'path:{part.path}')} is used as it is: --build builds commits")
+        commits = sorted(variant.of(Commit), key=lambda commit: commit.folder is not None)
+        is_working_tree = is_built and not any((variant.of(Folder), *(not each.folder for each in commits)))
+        for commit in [Commit("HEAD")] * is_working_tree + commits:
+            is_changed = is_working_tree and not commit.folder
+            stack.enter_context(_checked_out(commit, side, root, listener, cache, build, is_changed))
+        for text in variant.requirements:
+            with writing(cache):
+                made = overlay(text, root, listener, cache, dependencies=dependencies)
+                folder = stack.enter_context(made)
+            side.trees += (folder,)
+            side.versions = versions(folder) | side.versions
+        if not side.has_code:
+            side.commit, side.dirty = git.state(root)
+        first = {place.source: place for place in reversed(side.places)}
+        side.places = tuple(reversed(first.values()))
+        if hidden:
+            side.environment = {**side.environment, HIDDEN: " ".join(hidden)}
+        yield side
 
 
-def import_roots(folder: Path) -> tuple[Path, ...]:
-    """Return the folders of a project from which packages are imported."""
-    source = folder / "src"
-    return (source, folder) if source.is_dir() else (folder,)
+def _use(part: Folder, side: Prepared, root: Path) -> None:
+    """Add a folder that is there."""
+    folder = part.existing(root)
+    side.trees += import_roots(folder)
+    side.places += (places.of_folder(project(root), real_path(folder)),)
+    side.has_code = True
+    side.commit, side.dirty = git.state(folder) if git.tracked(folder) else (None, False)
+
+
+@contextmanager
+def _checked_out(
+    part: Commit, side: Prepared, root: Path, listener: Listener, cache: Path, build: str, is_changed: bool
+) -> Iterator[None]:
+    """Add a commit's code while the context lasts; `is_changed`: with what the working tree changes."""
+    repository = part.repository(root)
+    home, commit = repository.root, repository.commit(part.ref)
+    typed = repository.part
+    name = commit[:10] if commit.startswith(part.ref) else f"{typed[4:]} ({commit[:10]})"
+    roots: tuple[Path, ...] = ()
+    with ExitStack() as stack:
+        with writing(cache):
+            if build:
+                source = Source(repository, commit, f"git:{name}")
+                if is_changed:
+                    source = replace(source, name="the working tree", changed=git.changes(repository.top))
+                tree, roots = stack.enter_context(built(source, build, cache, listener))
+            else:
+                listener.step(f"checking out {name}")
+                tree = stack.enter_context(worktree(repository, commit, cache, listener))
+        place = places.of_commit(home, commit, tree, is_built=bool(build))
+        side.places += (place,)
+        if not build and (problem := places.note(home, place)):
+            listener.say(f"{typed} {problem}")
+        folder = tree / repository.prefix
+        if not folder.is_dir():
+            raise UsageError(
+                f"{typed} has no folder {repository.prefix}: start in, or give, a folder that it has"
+            )
+        trees = import_roots(folder)
+        if part.folder is None:
+            side.has_code, side.commit = True, commit
+            side.dirty = is_changed and git.state(home)[1]
+            below = root.relative_to(home)
+            # A package, and a folder of tests or benchmarks, is no import root.
+            if LEFT.isdisjoint(below.parts) and not (root / "__init__.py").exists():
+                trees = tuple(dict.fromkeys((*trees, *import_roots(folder / below))))
+        else:
+            side.checkouts[part.folder] = commit
+        side.trees += (*trees, *roots)
+        yield
+
+
+@contextmanager
+def both(
+    base: Variant,
+    head: Variant,
+    root: Path,
+    listener: Listener,
+    *,
+    dependencies: bool = False,
+    build: str = "",
+) -> Iterator[tuple[Prepared, Prepared]]:
+    """Prepare two sides, see `prepared`; what can be kept is in gnnbench's cache folder."""
+    is_built = bool(build) and any(part.folder is None for side in (base, head) for part in side.of(Commit))
+    prepare = partial(prepared, root=root, listener=listener, cache=cache_folder(), dependencies=dependencies)
+    hidden = not_usable([base.requirements, head.requirements])
+    prepare = partial(prepare, build=build, is_built=is_built, hidden=hidden)
+    with prepare(base) as first, prepare(head) as second:
+        if note := other_builds(first.versions, second.versions):
+            listener.say(note)
+        yield first, second

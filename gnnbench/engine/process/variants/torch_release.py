@@ -1,7 +1,6 @@
 """Another torch beside the installed one: what it needs, how large that is, what does not go with it."""
 
 import importlib.metadata
-import json
 import mmap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -11,10 +10,9 @@ from typing import Any
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from ...ground.errors import one_line
 from ...ground.packages import version
 from ...measure.fingerprint.libraries import NATIVE
-from .command import is_local, pip_install
+from .command import is_local, pip_report
 
 _TORCH = "torch"
 _LINKED = b"libc10."
@@ -28,23 +26,20 @@ def is_torch(requirement: str) -> bool:
     return _name(requirement) == _TORCH
 
 
-def needed(requirement: str, path: Path | None, root: Path) -> list[str]:
-    """Ask pip which release of torch a requirement is, and what it needs, without installing anything.
+def needed(torch: str, root: Path, named: str) -> list[str]:
+    """Return what a release of torch needs, each as a requirement that allows one release.
 
-    Returns requirements that allow one release each, first that of torch. What is pure Python and installed
-    here stays as it is if the release accepts its version: the sides then differ in torch alone.
+    What is pure Python and installed here stays as it is if the release accepts its version: the sides then
+    differ in torch alone.
     """
-    options = ("--dry-run", "--ignore-installed", "--report=-")
-    report = pip_install(options, [str(path or requirement)], root, f"pip:{one_line(requirement)}")
-    packages = {canonicalize_name(each["metadata"]["name"]): each for each in json.loads(report)["install"]}
+    packages = {canonicalize_name(each["metadata"]["name"]): each for each in pip_report(torch, root, named)}
     asked = [
         Requirement(text)
         for package in packages.values()
         for text in package["metadata"].get("requires_dist", ())
     ]
-    torch = packages.pop(canonicalize_name(_TORCH))
-    others = [package for name, package in packages.items() if not _is_here(name, package, asked)]
-    return [requirement if path else _pin(torch), *sorted(map(_pin, others))]
+    del packages[canonicalize_name(_TORCH)]
+    return sorted(_pin(package) for name, package in packages.items() if not _is_here(name, package, asked))
 
 
 def not_usable(sides: Sequence[Sequence[str]]) -> tuple[str, ...]:

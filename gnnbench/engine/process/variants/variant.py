@@ -1,29 +1,77 @@
-"""One side of a comparison as the user types it, `git:main env:OMP_NUM_THREADS=1`: parsed, and prepared."""
+"""One side of a comparison as the user types it, such as `git:main env:OMP_NUM_THREADS=1`."""
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import TypeVar
 
-from ...ground.errors import UsageError, unknown_name
-from ...ground.files import cache_folder, real_path
-from ...ground.git import state
-from ...interfaces import Listener, VariantPart
-from .import_roots import HIDDEN
-from .parts import Commit, Folder, Requirement, Variable
-from .prepare import Preparation, Prepared
-from .torch_release import not_usable, other_builds
+from packaging.requirements import Requirement as PipRequirement
 
-KINDS: Mapping[str, type[VariantPart]] = {kind.kind: kind for kind in (Folder, Commit, Requirement, Variable)}
-"""The kinds of parts, in the order in which they are prepared."""
+from ...ground.errors import UsageError, one_line, unknown_name
+from ...ground.files import project, user_path
+from .command import PATHS, is_local
+from .import_roots import Place
+from .worktree import Repository
+
 WORKING_TREE = "."
-
 _FORM = "give git:REF, git:DIR@REF, path:DIR, pip:REQUIREMENT, env:NAME=VALUE or ."
-_Part = TypeVar("_Part", bound=VariantPart)
+
+
+@dataclass(frozen=True)
+class Folder:
+    """`path:DIR`: a folder, absolute or relative to the caller's, used in place of the caller's tree."""
+
+    path: str
+
+    def existing(self, root: Path) -> Path:
+        """Return its absolute path, which must exist."""
+        return _existing(self.path, root, one_line(f"path:{self.path}"))
+
+
+@dataclass(frozen=True)
+class Commit:
+    """`git:REF` or `git:DIR@REF`: a commit of the caller's repository, or of another one.
+
+    Its code replaces the tree. No hook runs, and the repository does not change. Submodules are checked out
+    from what is on this machine. Without a command that builds, nothing is built.
+    """
+
+    ref: str
+    """Any name of a commit."""
+    folder: str | None = None
+    """A folder of another repository, absolute or relative to the caller's. None: the caller's repository."""
+
+    def __str__(self) -> str:
+        """Return it as it is typed."""
+        return f"git:{self.ref}" if self.folder is None else f"git:{self.folder}@{self.ref}"
+
+    def repository(self, root: Path) -> Repository:
+        """Return its repository, as seen from its folder or from the caller's project."""
+        name = one_line(str(self))
+        if self.folder is None:
+            return Repository.at(project(root), name)
+        return Repository.at(_existing(self.folder, root, f"the folder of {name}"), name)
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """`pip:REQUIREMENT`: a requirement or an archive, installed by this environment's pip."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Variable:
+    """`env:NAME=VALUE`: a variable to set; if a name occurs twice, the last value counts, as in a shell."""
+
+    name: str
+    value: str
+
+
+Part = Folder | Commit | Requirement | Variable
+_Part = TypeVar("_Part", bound=Part)
 
 
 @dataclass(frozen=True)
@@ -32,16 +80,46 @@ class Variant:
 
     text: str
     """As the user typed it."""
-    parts: tuple[VariantPart, ...] = ()
+    parts: tuple[Part, ...] = ()
 
     def of(self, kind: type[_Part]) -> list[_Part]:
         """Return its parts of a kind."""
         return [part for part in self.parts if isinstance(part, kind)]
 
+    @property
+    def requirements(self) -> list[str]:
+        """What pip installs."""
+        return [part.text for part in self.of(Requirement)]
+
     def check(self, root: Path) -> None:
         """Check that its commits and folders exist; nothing is checked out or installed."""
-        for part in self.parts:
-            part.check(root)
+        for folder in self.of(Folder):
+            folder.existing(root)
+        for commit in self.of(Commit):
+            commit.repository(root).commit(commit.ref)
+
+
+@dataclass
+class Prepared:
+    """A variant that is ready for a process to start with."""
+
+    text: str
+    """As the user typed it."""
+    trees: tuple[Path, ...] = ()
+    """Import roots that replace installed packages; the first that has a package wins."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    commit: str | None = None
+    """Commit of the code; None if the code is not in git."""
+    dirty: bool = False
+    """Whether tracked files differ from the commit."""
+    versions: dict[str, str] = field(default_factory=dict)
+    """Names and versions of the packages that pip installed for it."""
+    checkouts: dict[str, str] = field(default_factory=dict)
+    """Folders of other repositories, as the user typed them, and their commits."""
+    has_code: bool = False
+    """Whether it names code in place of the caller's tree."""
+    places: tuple[Place, ...] = ()
+    """Folders of the caller whose files this side has elsewhere."""
 
 
 def parse(text: str) -> Variant:
@@ -49,16 +127,20 @@ def parse(text: str) -> Variant:
     typed = words(text)
     if not typed:
         raise UsageError(f"variant {text!r} is empty: {_FORM}")
-    parts = [_part(word) for word in typed if word != WORKING_TREE]
-    replaced = [(PurePath(), word) for word in typed if word == WORKING_TREE]
-    replaced += [(part.replaces, str(part)) for part in parts if part.replaces is not None]
-    for folder, _ in replaced:
-        sources = [word for place, word in replaced if place == folder]
-        if len(sources) > 1:
+    parts: list[Part] = []
+    sources: dict[PurePath, str] = {}
+    for word in typed:
+        part = None if word == WORKING_TREE else _part(word)
+        parts += [part] if part else []
+        if isinstance(part, Requirement | Variable):
+            continue
+        folder = PurePath((isinstance(part, Commit) and part.folder) or "")
+        if folder in sources:
             raise UsageError(
-                f"variant {text!r} has {len(sources)} sources of code for one folder,"
-                f" {' and '.join(map(repr, sources))}: give one"
+                f"variant {text!r} has two sources of code for one folder, "
+                f"{sources[folder]!r} and {word!r}: give one"
             )
+        sources[folder] = word
     return Variant(text, tuple(parts))
 
 
@@ -70,77 +152,74 @@ def words(text: str) -> list[str]:
         raise UsageError(f"variant {text!r} is incomplete: {str(error).lower()}") from None
 
 
-def _part(word: str) -> VariantPart:
+def _part(word: str) -> Part:
     kind, colon, value = word.partition(":")
     if not colon:
         likely = "pip" if re.search(r"[=<>~!]=|[<>]", word) else "env" if "=" in word else "git"
         also = f" or {f'path:{word}'!r}" if likely == "git" else ""
         raise UsageError(f"{word!r} is not part of a variant: did you mean {f'{likely}:{word}'!r}{also}?")
-    if kind not in KINDS:
+    if kind not in _KINDS:
         # Escaped, so that the message stays on one line.
-        raise unknown_name("part of a variant", ascii(kind)[1:-1], KINDS)
+        raise unknown_name("part of a variant", ascii(kind)[1:-1], _KINDS)
     value = value.strip() if kind != "env" else value
     if not value:
-        raise UsageError(f"{word!r} has no value: give {kind}:{KINDS[kind].form}")
-    return KINDS[kind].read(value)
+        raise UsageError(f"{word!r} has no value: {_FORM}")
+    return _KINDS[kind](value)
 
 
-@contextmanager
-def prepared(
-    variant: Variant,
-    root: Path,
-    listener: Listener,
-    *,
-    cache: Path,
-    dependencies: bool = False,
-    apart: bool = False,
-    build: str = "",
-    is_built: bool = False,
-    hidden: Sequence[str] = (),
-) -> Iterator[Prepared]:
-    """Prepare a variant's code and settings, and clean up when the context ends.
-
-    What lies in the caller's tree, and is tracked by git, comes from the same place of a commit or folder,
-    see `import_roots.Trees`. The import roots are that folder's `src`, if it exists, and the folder itself.
-    In a commit, it is the folder that the project of `root`, or DIR, is in the repository; after it comes
-    `root` itself. What pip installs comes last.
-
-    `is_built`: whether the caller's tree is built, too, if the variant has it. `hidden`: installed packages
-    that cannot be imported, see `not_usable`.
-    """
-    root, cache = root.resolve(), real_path(cache)
-    with ExitStack() as stack:
-        side = Prepared(variant.text)
-        preparation = Preparation(side, root, listener, cache, dependencies, apart, build, stack)
-        for kind in KINDS.values():
-            kind.prepare(variant.of(kind), preparation)
-        if is_built and not side.has_code:
-            Commit.prepare([Commit("HEAD", is_working_tree=True)], preparation)
-        if not side.has_code:
-            side.commit, side.dirty = state(root)
-        places = {place.source: place for place in reversed(side.places)}  # the first of each folder
-        side.places = tuple(reversed(places.values()))
-        if hidden:
-            side.environment = {**side.environment, HIDDEN: " ".join(hidden)}
-        yield side
+def _commit(value: str) -> Commit:
+    """Read what follows `git:`; a path begins with a dot, a slash or `~`."""
+    if not value.startswith(PATHS):
+        return Commit(value)
+    # The last `@` separates them; `@{` does not: it is part of a name such as main@{1}.
+    match = re.fullmatch(r"(.+)@(?!\{)(.+)", value, re.DOTALL)
+    if not match:
+        raise UsageError(f"{'git:' + value!r} names a folder but no commit: add @REF, or give path:DIR")
+    return Commit(match[2], match[1])
 
 
-@contextmanager
-def both(
-    base: Variant,
-    head: Variant,
-    root: Path,
-    listener: Listener,
-    *,
-    dependencies: bool = False,
-    build: str = "",
-) -> Iterator[tuple[Prepared, Prepared]]:
-    """Prepare two sides, see `prepared`; what can be kept is in gnnbench's cache folder."""
-    requirements = [[part.text for part in side.of(Requirement)] for side in (base, head)]
-    is_built = bool(build) and any(part.folder is None for side in (base, head) for part in side.of(Commit))
-    prepare = partial(prepared, root=root, listener=listener, cache=cache_folder(), dependencies=dependencies)
-    prepare = partial(prepare, build=build, is_built=is_built, hidden=not_usable(requirements))
-    with prepare(base) as first, prepare(head) as second:
-        if note := other_builds(first.versions, second.versions):
-            listener.say(note)
-        yield first, second
+def _requirement(value: str) -> Requirement:
+    """Check that it is a requirement or a path, and no option of pip."""
+    if is_local(value):
+        return Requirement(value)
+    try:
+        url = PipRequirement(value).url
+    except (ValueError, RecursionError) as error:
+        reason = str(error).partition("\n")[0]
+        raise UsageError(
+            f"{'pip:' + value!r} is not a requirement ({reason}): give pip:NAME==VERSION or ./x.whl"
+        ) from None
+    if url and url.lower().startswith("file:"):
+        # Changes of a local file are noticed only if it is given as a path.
+        raise UsageError(f"{'pip:' + value!r} is a local file: give its path, like pip:./x.whl")
+    return Requirement(value)
+
+
+def _variable(value: str) -> Variable:
+    """Read a name and a value, which may be empty."""
+    name, equals, content = value.partition("=")
+    if not equals or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise UsageError(f"{'env:' + value!r} is not a variable name and a value: give env:NAME=VALUE")
+    return Variable(name, content)
+
+
+_KINDS: Mapping[str, Callable[[str], Part]] = {
+    "path": Folder,
+    "git": _commit,
+    "pip": _requirement,
+    "env": _variable,
+}
+
+
+def _existing(text: str, root: Path, name: str) -> Path:
+    """Return the absolute path of a folder that a user typed; `name` is what an error calls it."""
+    folder = local_path(text, root)
+    if not folder.is_dir():
+        kind = "is not a folder" if folder.exists() else "does not exist"
+        raise UsageError(f"{name} {kind} (from {root}): give the folder that holds the package")
+    return folder
+
+
+def local_path(text: str, root: Path) -> Path:
+    """Return the absolute path of what a user typed in folder `root`."""
+    return (root / user_path(text)).resolve()

@@ -2,11 +2,10 @@
 
 import difflib
 import re
-import shlex
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +26,7 @@ _POINTER = re.compile(rb"version https://git-lfs\S*\noid sha256:([0-9a-f]{64})\n
 _LONGEST_POINTER = 1024
 _WHOLE = "core.sparseCheckout=false"
 """Option with which git writes all files of a commit."""
+_ALL = "--tags origin '+refs/heads/*:refs/remotes/origin/*'"
 _WRITERS = 4
 """Processes that write the files: a disk often takes several at once."""
 
@@ -70,25 +70,12 @@ class Repository:
         if answer.returncode == 0 and re.fullmatch(r"[0-9a-f]{40,64}", commit):
             return commit
         names = _git(self.root, "for-each-ref", "--format=%(refname:short)").stdout.split("\n")[:-1]
-        remote = [name for name in names if name.endswith(f"/{ref}")]
-        near = remote or difflib.get_close_matches(ref, names, n=3)
+        near = [name for name in names if name.endswith(f"/{ref}")] or difflib.get_close_matches(ref, names)
         hint = f"did you mean {' or '.join(near)}?" if near else "git branch --all and git tag list names"
-        hints = "; ".join(filter(None, [hint, self._fetch(ref)]))
-        raise UsageError(f"{self.part} names no commit of the repository at {self.root}: {hints}")
-
-    def _fetch(self, ref: str) -> str:
-        """Return how to get a commit that this clone may lack; empty if it was to have all."""
-        name, shallow = re.split(r"[~^@:]", ref)[0], git.is_shallow(self.root)
-        if shallow and (git.HASH.fullmatch(name) or git.full_hash(self.root, name)):
-            return "this clone is shallow: git fetch --unshallow gets the missing commits"
-        for remote, whole in git.fetched(self.root).items():
-            if whole and not shallow:
-                continue
-            branch = name.removeprefix(f"{remote}/")
-            place = f":refs/remotes/{name}" if branch != name else f":{name}"
-            words = ["git", "fetch", remote, name if git.HASH.fullmatch(name) else f"{branch}{place}"]
-            return f"this clone lacks branches: {shlex.join(words)} gets one"
-        return ""
+        fetched, shallow = _git(self.root, "config", "remote.origin.fetch").stdout, git.is_shallow(self.root)
+        if shallow or (fetched and "*" not in fetched):
+            hint += f"; this clone lacks commits: git fetch {'--unshallow ' * shallow}{_ALL} gets them"
+        raise UsageError(f"{self.part} names no commit of the repository at {self.root}: {hint}")
 
 
 @contextmanager
@@ -125,24 +112,19 @@ def _check_out(place: Path, commit: str, tree: Path, what: str) -> list[str]:
 def _write_lfs(repository: Repository, tree: Path, names: Iterable[str], listener: Listener) -> None:
     """Write the files of Git LFS whose content is on this machine; the others stay pointers to it."""
     missing = []
-    for name in names:
-        if digest := _pointed(tree / name):
+    for name in filter(lambda name: (tree / name).is_file(), names):
+        with (tree / name).open("rb") as file:
+            pointer = _POINTER.match(file.read(_LONGEST_POINTER))
+        if pointer:
+            digest = pointer[1].decode()
             content = repository.shared / "lfs" / "objects" / digest[:2] / digest[2:4] / digest
             if content.is_file():
                 shutil.copyfile(content, tree / name)
-            elif not _pointed(repository.top / name):  # else both sides read pointers
+            else:
                 missing.append(name)
     if missing:
         what = f"{repository.part} has files of Git LFS whose content is not here: {units.listed(missing, 1)}"
         listener.say(f"{what}; git lfs fetch --all gets it")
-
-
-def _pointed(file: Path) -> str:
-    """Return the digest in a pointer of Git LFS; empty if the file is none."""
-    with suppress(OSError), file.open("rb") as content:
-        if pointer := _POINTER.match(content.read(_LONGEST_POINTER)):
-            return pointer[1].decode()
-    return ""
 
 
 def _git(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
