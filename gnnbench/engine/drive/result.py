@@ -124,7 +124,9 @@ class Result:
         if not effects:
             return ""
         median, worst = units.fraction(statistics.median(effects)), units.fraction(max(effects))
-        of_all = f"{median} in half of the timed benchmarks, {worst} in each" if len(effects) > 1 else median
+        of_all = (
+            f"{median} in half of the timed benchmarks, of {worst} in all" if len(effects) > 1 else median
+        )
         control = f"; {self.control.text}" if self.control else ""
         return f"this run could detect a slowdown of {of_all} (MDE, power 90%){control}"
 

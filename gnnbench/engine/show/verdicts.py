@@ -67,12 +67,10 @@ def _on(judgement: Judgement) -> Shown:
 
 
 def _results(row: Compared) -> Shown | None:
-    """Return how outputs agree. Returns None if they are equal, or the verdict or a note says it."""
+    """Return how outputs agree. Returns None if they are equal, or were not compared, as a note says."""
     found = row.results
-    if found is None:
-        return None
-    is_plain = not found.only_repeated and not found.reservation
-    if is_plain and (found.fails or found.status in ("equal", "not compared")):
+    is_plain = found is not None and not found.only_repeated and not found.reservation
+    if found is None or (is_plain and found.status in ("equal", "not compared")):
         return None
     style = ("slower" if found.fails else "ignored") if found.is_other else ""
     status = "partly compared" if found.reservation else found.status
@@ -93,7 +91,7 @@ COLUMNS = (
 """What tables of verdicts say of a benchmark after its name, in this order; a row is `Compared`."""
 
 
-_OF_RUN = 2
+_OF_RUN = 3
 
 
 def named(*titles: str) -> list[Column]:
@@ -126,7 +124,9 @@ def document(
 
 def _rank(row: Compared) -> int:
     """Return how early the notes on a benchmark come, those below `_OF_RUN` before the notes on the run."""
-    return 0 if row.is_worse else 1 if row.judgement.verdict == "incomparable" else _OF_RUN
+    if row.has_other_result:
+        return 0
+    return 1 if row.is_worse else 2 if row.judgement.verdict == "incomparable" else _OF_RUN
 
 
 def remarks(row: Compared, causes: Sequence[Explained] = ()) -> list[str]:

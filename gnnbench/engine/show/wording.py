@@ -69,16 +69,18 @@ def headline(rows: Sequence[Compared], effect: float | None = None, *, busy: boo
     counts: Counter[str] = Counter(words)
     failed = (
         (counts["slower"], "is slower", "are slower"),
-        (sum(row.needs_more_memory for row in rows), "needs more memory", "need more memory"),
         (sum(row.has_other_result for row in rows), "has a different output", "have a different output"),
     )
+    memory = sum(row.needs_more_memory for row in rows), "needs more memory", "need more memory"
     why = " (busy machine)" if busy else ""
     unknown = (
         (counts["undecided"], f"is undecided{why}", f"are undecided{why}"),
         (counts["incomparable"], "is incomparable", "are incomparable"),
     )
     others: tuple[str, ...] = _OTHERS
-    said = _of_all(len(words), failed)
+    if (said := _of_all(len(words), failed)) and memory[0]:
+        said += f", {memory[0]} of all {memory[1 if memory[0] == 1 else 2]}"
+    said = said or _of_all(len(words), [memory])
     if not said and (said := _of_all(len(words), unknown)):
         others = tuple(word for word in _OTHERS if word not in _UNKNOWN)
     elif not said and len(counts) == 1 and words[0] in _ALL:
@@ -86,7 +88,7 @@ def headline(rows: Sequence[Compared], effect: float | None = None, *, busy: boo
     elif not said:
         beyond = "beyond what is accepted" if counts["accepted"] else "found"
         said = f"No slowdown {beyond} in {units.count(len(words), 'benchmark')}"
-    counted = (_counted(counts[word], word, effect) for word in others if counts[word])
+    counted = (_counted(counts[word], word, effect, why) for word in others if counts[word])
     return Headline(said, ", ".join((*counted, *_excused(rows))))
 
 
@@ -131,11 +133,11 @@ def _excused(rows: Sequence[Compared]) -> list[str]:
     return [f"{count} {what}" for what, count in found.items() if count]
 
 
-def _counted(count: int, word: str, effect: float | None) -> str:
+def _counted(count: int, word: str, effect: float | None, why: str) -> str:
     if word == "same code":
         return f"{count} {'runs' if count == 1 else 'run'} the same code"
     within = f" within {units.fraction(effect)}" if word == "same" and effect is not None else ""
-    return f"{count} {word}{within}"
+    return f"{count} {word}{within}{why if word == 'undecided' else ''}"
 
 
 def every(count: int, one: str, several: str) -> str:
