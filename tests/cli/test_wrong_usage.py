@@ -43,7 +43,7 @@ def folder(tmp_path_factory):
         ("affected . . --explain thing[ -- test_suite.py", "'thing[' is in 2 ids: give more of one, as in "),
         nightly(pytest.param("affected . . --explain nowhere -- test_suite.py", "'nowhere' is in no benchm")),
         ("bisect git:nowhere git:main -- test_suite.py", "git:nowhere names no commit"),
-        ("bisect git:--upload-pack=x git:main -- test_suite.py", "looks like an option of git"),
+        ("bisect git:--upload-pack=x git:main -- test_suite.py", "git:--upload-pack=x names no commit"),
         ("bisect git:good git:HEAD~1 -- test_suite.py", "are the same commit"),
         ("bisect git:good . -- test_suite.py", "'git:good' and '.' are not two commits or two releases"),
         ("bisect git:good 'git:main env:A=1' -- test_suite.py", "the ends must differ in one part"),
