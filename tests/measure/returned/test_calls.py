@@ -84,6 +84,21 @@ def test_parts_of_objects_and_indices_of_sparse_matrices_keep_their_values():
     assert "argument 1.weight" in reach.arrays
 
 
+def test_arguments_that_a_call_changes_and_gradients_are_results():
+    x, weight = torch.rand(4), torch.rand(4, requires_grad=True)
+
+    def run(x, weight):
+        x.add_(1)
+        (x * weight).sum().backward()
+        return x * weight
+
+    found = made(run, x, weight).made[GIVEN].parts
+    expected = {"output", "argument 1 after the call", "gradient of argument 2"}
+    assert found.keys() == {*expected, "gradient of argument 2 by the output"}
+    assert weight.grad is None
+    assert x.max() < 1
+
+
 def test_the_state_of_an_optimizer_is_restored():
     model, x = torch.nn.Linear(6, 3), torch.rand(9, 6)
     adam = torch.optim.Adam(model.parameters(), lr=0.01)
