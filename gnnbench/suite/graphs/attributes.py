@@ -28,22 +28,23 @@ def tasks(random: RandomState, community: Ints, count: int) -> Floats:
 
 
 def features(random: RandomState, label: Ints, classes: int, width: int) -> Floats:
-    """Return a centre per class plus noise, with mean 0 and standard deviation about 1: float32 [N, width].
+    """Return a centre per class plus noise, with mean 0 and norms of rows about 1: float32 [N, width].
 
     Both are sums of four uniform bytes, of mean 510 and standard deviation 147.8, times a power of two.
     """
-    centre = _bells(random, classes, width) * np.float32(_CENTRE_WEIGHT)
+    scale = np.float32(2.0 ** -(7 + width.bit_length() // 2))
+    centre = _bells(random, classes, width) * (scale * _CENTRE_WEIGHT)
     x = np.empty((len(label), width), dtype=np.float32)
     for start in range(0, len(label), _ROWS_AT_ONCE):
         part = label[start : start + _ROWS_AT_ONCE]
-        np.add(_bells(random, len(part), width), centre[part], out=x[start : start + len(part)])
+        np.add(_bells(random, len(part), width) * scale, centre[part], out=x[start : start + len(part)])
     return x
 
 
 def _bells(random: RandomState, rows: int, width: int) -> Floats:
-    """Return approximately normal numbers: float32 [rows, width]."""
+    """Return approximately normal numbers around 0: float32 [rows, width]."""
     drawn = np.frombuffer(random.bytes(4 * rows * width), dtype=np.uint8).reshape(4, rows, width)
-    return (drawn.sum(axis=0, dtype=np.int16) - 510) * np.float32(2**-7)
+    return drawn.sum(axis=0, dtype=np.float32) - np.float32(510)
 
 
 def split(random: RandomState, nodes: int, sizes: tuple[int, int, int]) -> list[Ints]:

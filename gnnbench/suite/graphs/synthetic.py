@@ -3,6 +3,8 @@
 A seed gives the same bytes on any machine and with any NumPy, whose RandomState does not change any more.
 """
 
+from itertools import accumulate, pairwise
+
 import numpy as np
 from numpy.random import RandomState
 
@@ -18,30 +20,28 @@ def twin(name: DatasetName) -> Graph:
     """Make the synthetic stand-in of a data set: exactly `name.nodes` nodes and `2 * name.pairs` entries.
 
     Degrees follow Cora's distribution scaled to the mean, with a Pareto tail, so that larger graphs have
-    larger hubs.
-
-    With several types of nodes, those of the first have the classes and the split; the others have class 0
-    and features without a class. Relations between the same types of nodes share out the edges at random, so
-    that two nodes have one relation.
+    larger hubs. With several types of nodes, those of the first have the classes and the split; the others
+    have class 0 and features without a class. Relations between the same types of nodes share out the edges
+    at random, so that two nodes have one relation.
     """
     published, random = name.dataset, RandomState(SEED)
     classes, sizes = published.classes, name.type_sizes
-    first = dict(zip(sizes, np.cumsum([0, *sizes.values()]), strict=False))
+    bounds = pairwise(accumulate(sizes.values(), initial=0))
+    nodes = {kind: range(*ends) for kind, ends in zip(sizes, bounds, strict=True)}
     labelled = next(iter(sizes.values()))
     label = np.zeros(name.nodes, dtype=np.int64)
     label[:labelled] = attributes.labels(random, labelled, classes)
     edges, types = [], []
     for (start, end), block in name.blocks.items():
-        ends = _ends(random, sum(block.values()), sizes[start], None if start == end else sizes[end])
-        low, high = matching.simple(random, ends[0] + first[start], ends[1] + first[end])
-        edges.append((low, high) if first[start] <= first[end] else (high, low))
+        edges.append(_edges(random, sum(block.values()), nodes[start], nodes[end]))
         if published.relations:
             types.append(random.permutation(np.repeat(list(block), list(block.values()))))
-    x = attributes.features(random, label, classes, published.features)
+    source, target = edges[0] if len(edges) == 1 else np.concatenate(edges, axis=1)  # a copy may be large
     return Graph.build(
         name.id,
-        *np.concatenate(edges, axis=1),
-        x,
+        source,
+        target,
+        attributes.features(random, label, classes, published.features),
         attributes.tasks(random, label, classes) if published.multi_label else label,
         classes,
         *attributes.split(random, labelled, name.split),
@@ -52,16 +52,20 @@ def twin(name: DatasetName) -> Graph:
     )
 
 
-def _ends(random: RandomState, pairs: int, nodes: int, others: int | None) -> tuple[Ints, Ints]:
-    """Return both ends of pairs of nodes, or of nodes and others if these are of another type."""
+def _edges(random: RandomState, pairs: int, nodes: range, others: range) -> Ints:
+    """Return simple edges from nodes to others, or within one type of nodes: int64 [2, pairs]."""
+
+    def stubs(of: range, total: int, most: float) -> Ints:
+        return matching.stubs(random, matching.citation_degrees(len(of), total, most)) + of.start
+
     # A simple graph has no room for hubs far beyond sqrt(2 E) (Boguna et al. 2004).
     largest = 2 * np.sqrt(2.0 * pairs)
-    if others is None:
-        ends = matching.stubs(random, matching.citation_degrees(nodes, 2 * pairs, largest))
-        return ends[::2], ends[1::2]
-    source = matching.citation_degrees(nodes, pairs, min(largest, others / 2))
-    target = matching.citation_degrees(others, pairs, min(largest, nodes / 2))
-    return matching.stubs(random, source), matching.stubs(random, target)
+    if nodes == others:
+        ends = stubs(nodes, 2 * pairs, largest)
+        return matching.simple(random, ends[::2], ends[1::2])
+    sources = stubs(nodes, pairs, min(largest, len(others) / 2))
+    edges = matching.simple(random, sources, stubs(others, pairs, min(largest, len(nodes) / 2)))
+    return edges if nodes.start < others.start else edges[::-1]
 
 
 def rmat(name: DatasetName) -> Graph:

@@ -14,11 +14,11 @@ from gnnbench.suite.graphs.published import reverses
 from gnnbench.suite.sampled import degrees
 
 HASHES = {
-    "cora:synthetic": "c6341733eb4c77b3",
-    "citeseer:synthetic": "91eb2e03b40b50f2",
-    "ogbn-proteins:synthetic@0.01": "e25e045b155a0a0a",
-    "aifb:synthetic": "add2723311623665",
-    "ogbn-mag-hetero:synthetic@0.01": "9b0255247ab60725",
+    "cora:synthetic": "31323084d6b1f5e9",
+    "citeseer:synthetic": "1ef578f4fbdcaa05",
+    "ogbn-proteins:synthetic@0.01": "c29ad15bf65357b1",
+    "aifb:synthetic": "ecc08f73627a15bb",
+    "ogbn-mag-hetero:synthetic@0.01": "92b6ce6b9e387e66",
 }
 OTHERS = ("ogbn-arxiv:synthetic@0.05", "ogbn-products:synthetic@0.01")
 TYPED = ("aifb:synthetic", "aifb:synthetic@0.1", "ogbn-mag-hetero:synthetic@0.01")
