@@ -1,8 +1,7 @@
-"""`gnnbench bisect GOOD BAD [-- PYTEST ARGS]`: finds the commit or release that changed times or outputs."""
+"""`gnnbench bisect GOOD BAD [-- PYTEST ARGS]`: finds the commit or release that changed times."""
 
 import argparse
 import secrets
-from functools import partial
 
 from ..ground.codec import as_text
 from ..ground.options import seconds
@@ -25,14 +24,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("good", metavar="GOOD", help=f"the older end: {ends}")
     parser.add_argument("bad", metavar="BAD", help="the newer end, of the same kind")
     common.declare(parser, _OWN, (common.EFFECT, common.BUILD))
-    text = "find what changed outputs, and time nothing"
-    parser.add_argument("--outputs", action="store_true", help=text)
     common.add_output(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Bisect, print the answer, and return the exit code."""
-    from ..drive.bisect import bisection, outputs
+    from ..drive.bisect import bisection
     from ..ground import environment
     from ..show import bisect as shown
     from ..show.markdown_text import Markdown
@@ -45,21 +42,15 @@ def run(options: argparse.Namespace) -> int:
         seed=secrets.randbits(32),
     )
     environment.let_idle_threads_sleep()
-    ends = options.good, options.bad, plan
     with Progress() as progress:
-        if options.outputs:
-            of_outputs = outputs.run(*ends, progress)
-            text, document = as_text(of_outputs), partial(shown.of_outputs, of_outputs)
-            known = any(one.status != "not compared" for one in of_outputs.results.values())
-            code = SLOWER if of_outputs.changes else NOTHING_SLOWER if known else NOT_JUDGED
-        else:
-            found = bisection.run(*ends, progress)
-            text, document, counts = as_text(found), partial(shown.document, found), found.verdicts
-            unsure = not counts["faster"] and (counts["undecided"] or counts["incomparable"] or not counts)
-            code = SLOWER if counts["slower"] else NOT_JUDGED if unsure else NOTHING_SLOWER
-            if found.unfinished:
-                streams.say(f"{found.unfinished}; the same command continues")
-                code = INTERRUPTED if found.unfinished == bisection.INTERRUPTED else code
-    with common.saving({options.json: text, options.markdown: Markdown().write(document())}):
-        streams.show(document(verbose=options.verbose))
-    return code
+        bisected = bisection.run(options.good, options.bad, plan, progress)
+    if bisected.unfinished:
+        streams.say(f"{bisected.unfinished}; the same command continues")
+    markdown = Markdown().write(shown.document(bisected))
+    with common.saving({options.json: as_text(bisected), options.markdown: markdown}):
+        streams.show(shown.document(bisected, verbose=options.verbose))
+    if bisected.unfinished == bisection.INTERRUPTED:
+        return INTERRUPTED
+    counts = bisected.verdicts
+    unsure = not counts["faster"] and (counts["undecided"] or counts["incomparable"] or not counts)
+    return SLOWER if counts["slower"] else NOT_JUDGED if unsure else NOTHING_SLOWER
