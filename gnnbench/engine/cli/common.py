@@ -13,10 +13,9 @@ from ..ground.files import above, cache_folder, check_writable, save
 from ..ground.options import OPTIONS, TIMEOUT_SECONDS, Option, seconds
 from ..show.progress import Progress
 from ..store.option_defaults import from_settings
-from . import streams
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from ..judge.comparison import Comparison
     from ..judge.verdict import Thresholds
@@ -153,14 +152,6 @@ def saving(texts: "Mapping[Path | None, str]") -> "Iterator[None]":
         for file, text in texts.items():
             if file:
                 save(file, text)
-
-
-def say_left_out(found: "Iterable[tuple[Path, Sequence[str]]]") -> None:
-    """Print what is left out of run files, beside the result."""
-    from ..store.left_out import by_file
-
-    for line in by_file(found):
-        streams.say(f"gnnbench: {line}", sys.stderr)
 
 
 def exit_code(found: "Comparison", *, strict: bool) -> int:

@@ -52,7 +52,6 @@ def _two_sides(options: argparse.Namespace) -> int:
     if not options.rest:
         raise UsageError("name run files on both sides: gnnbench compare A.json... -- B.json...")
     head, base = ([run_file.read(Path(file)) for file in side] for side in (options.rest, options.base))
-    common.say_left_out((run.path, run.left_out) for run in (*base, *head))
     for side in (base, head):
         runs.check_alike(side, WHAT, "not of the versions of", "give runs of one version on each side")
     effect = options.typed.get("effect")
@@ -79,7 +78,6 @@ def _along(options: argparse.Namespace) -> int:
     if options.rest:
         raise UsageError("--by compares within one run: name its files without --, one for each process")
     runs = [run_file.read(path) for path in options.base]
-    common.say_left_out((run.path, run.left_out) for run in runs)
     found = along.compare(runs, along.Axis.parse(options.by), Thresholds(options.effect))
     with common.saving({options.json: as_text(found), options.markdown: Markdown().write(document(found))}):
         streams.show(document(found, verbose=options.verbose))

@@ -28,7 +28,6 @@ from ..process.variants import outcome, variant
 from ..process.variants.collected import Suite, unmatched
 from ..process.variants.forking import THREAD
 from ..process.variants.prepare import Prepared
-from ..store import left_out
 from . import confirm
 from .inspecting import Inspecting
 from .repeat import Repeat, ends_of
@@ -210,7 +209,8 @@ class _Run:
         several = [trial.name for trial in self.trials.values() if trial.has_several_calls]
         is_slow = self._pairs.shared.why_no_forks == THREAD
         starts = [f"each pair was started anew: {THREAD}"] if is_slow else []
-        return [*self._notes, *starts, *outcome.skips(skipped, outcome.BOTH_SKIP), *left_out.several(several)]
+        reasons = outcome.skips(skipped, outcome.BOTH_SKIP)
+        return [*self._notes, *starts, *reasons, *outcome.several_calls(several)]
 
     def _chosen(self, suite: Suite) -> Sequence[str]:
         names, only, shard = suite.chosen(), self._plan.only, self._plan.shard

@@ -19,7 +19,7 @@ from ..judge.verdict import Judgement, Thresholds, confirmed
 from ..process.plan import Plan
 from ..process.variants import fresh, rebuild, variant
 from ..process.variants.variant import Variant
-from ..store import left_out, run_file
+from ..store import run_file
 from ..store.baseline import Record
 from ..store.run_file import RunFile
 from . import coordinator, runs
@@ -97,7 +97,6 @@ class Judging:
         if fields := runs.differing_fields(base.runs, [head]):
             text = runs.describe_fields(fields)
             self.lines.append(f"the times of the record are not compared: other settings, {text}")
-        self.lines += left_out.by_file((run.path, run.left_out) for run in base.runs)
 
     @property
     def recorded(self) -> Collection[str]:

@@ -10,7 +10,7 @@ from ..ground.environment import Environment
 from ..ground.errors import UsageError
 from ..ground.shard import Shard
 from ..judge.comparison import Comparison
-from ..store import benchmark, left_out, run_file
+from ..store import benchmark, run_file
 from . import result
 from .result import Result
 from .runs import describe_fields
@@ -30,14 +30,12 @@ class _Shard:
     names: tuple[str, ...]
     environment: Environment | None
     settings: Any
-    left_out: tuple[str, ...] = ()
-    """As in the run file."""
     result: Result | None = None
     """None if it is a run file."""
 
 
-def merge(paths: Sequence[Path]) -> tuple[dict[str, Any], list[str]]:
-    """Join files into one of the same format, in the order of their shards; also say what is left out."""
+def merge(paths: Sequence[Path]) -> dict[str, Any]:
+    """Join files into one of the same format, in the order of their shards."""
     parts = [_read(path) for path in paths]
     _complete(parts)
     parts.sort(key=lambda part: part.shard.number if part.shard else 0)
@@ -52,9 +50,8 @@ def merge(paths: Sequence[Path]) -> tuple[dict[str, Any], list[str]]:
                 raise UsageError(f"{both} both contain {name}; merge different shards of one run")
             places[name] = part.path
     if first.result is None:
-        whole = _runs([part.content for part in parts])
-        return whole, left_out.by_file((part.path, part.left_out) for part in parts)
-    return codec.encode(_joined([part.result for part in parts if part.result])), []
+        return _runs([part.content for part in parts])
+    return codec.encode(_joined([part.result for part in parts if part.result]))
 
 
 def _read(path: Path) -> _Shard:
@@ -81,7 +78,7 @@ def _run(path: Path, content: dict[str, Any]) -> _Shard:
         json_io.refuse(path, "part of a baseline record, which has no shards", _REMEDY)
     names = (*run.benchmarks, *(row.fullname for row in run.part.incomplete))
     content = {**content, "benchmarks": list(benchmark.entries(content).values())}
-    return _Shard(path, content, run.shard, names, run.environment, run.part.settings, run.left_out)
+    return _Shard(path, content, run.shard, names, run.environment, run.part.settings)
 
 
 def _complete(parts: Sequence[_Shard]) -> None:

@@ -23,7 +23,8 @@ from ..measure.seam import check_pytest_benchmark, replaced
 from ..measure.stopping import TimeBudget
 from ..process.variants.collected import IN_PLACE, WHOLE_CALL, declares, marked
 from ..process.variants.import_roots import LEFT, left
-from ..store import left_out, suite
+from ..process.variants.outcome import several_calls
+from ..store import suite
 from ..store.parts import FORMAT_VERSION
 from . import selection, writing
 from .session import OUT_OF_MEMORY, here, options_of, settings_of, stop
@@ -211,7 +212,7 @@ class Timing:
         if terminalreporter.verbosity > 0 and 0 < timing_seconds < self._seconds:
             took, share = units.duration(self._seconds), units.fraction(timing_seconds / self._seconds)
             writing.say(terminalreporter, f"the benchmarks took {took}, {share} of it for timing")
-        for line in left_out.several(self.kept.repeated):
+        for line in several_calls(self.kept.repeated):
             writing.say(terminalreporter, line)
         if self._unsaved:
             writing.say(terminalreporter, f"failed: {self._unsaved}", red=True)
