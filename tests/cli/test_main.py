@@ -23,7 +23,6 @@ COMMANDS = {
     "list": 0,
     "list spmm": 0,
     "doctor": 0,
-    "baseline show": 0,
     f"compare {BASE} -- {HEAD}": 1,
     f"compare {BASE} --markdown /dev/stdout -- {HEAD}": 1,
     "comment ab.json": 0,

@@ -8,6 +8,7 @@ import pytest
 
 from gnnbench.engine.drive import runs as runs_
 from gnnbench.engine.ground import environment
+from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.store import run_file
 from gnnbench.engine.store.baseline import RecordStore
@@ -38,6 +39,9 @@ def test_a_record_is_its_processes_under_one_number(store):
     assert [run.part.record.process for run in runs] == [1, 2, 3]
     assert runs[0].part.record.reason == "the first"
     assert store.nearest(ENVIRONMENT) == (second, [])
+    second.files[0].unlink()
+    with pytest.raises(UsageError, match="only 2 of the 3 files of record 0002 are there"):
+        store.records()[1].read()
 
 
 def test_a_fingerprint_is_saved_once_if_all_processes_agree_and_holds_for_all(store):
