@@ -4,9 +4,8 @@ The base is built again, and what runs other code is timed in turns with it. Whe
 record's times are compared with those of the session, and with those of new processes.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, pairwise
 from pathlib import Path
 
 from ..ground import signals, units
@@ -28,8 +27,6 @@ from .settle import settled
 
 _FIRST_AGAIN = 100
 """Number before that of the first process that times again; the processes of a record have smaller ones."""
-_NAMED = 3
-"""Most benchmarks that a line names; others are counted."""
 _UNCHANGED = "commit and packages are the record's; a setting or a value differs"
 _NOT_BUILT = "the code that differs could not be built again"
 
@@ -69,7 +66,7 @@ class Judging:
     build: str = ""
     """The command that builds both sides. Empty if nothing does."""
     missing: Collection[str] = ()
-    """Benchmarks of the record that the session should have timed, but did not."""
+    """Benchmarks of the record that the session selected, but did not time."""
     names: Sequence[str] = ()
     """What is timed in turns with the base, the most important first."""
     differences: list[str] = field(default_factory=list)
@@ -140,25 +137,6 @@ class Judging:
             shard=str(self.head.shard) if self.head.shard else None,
             repeat=self.timed.repeat if self.timed else None,
         )
-
-    def unknown(self, excused: Collection[str], recorded: Callable[[Collection[str]], str]) -> str:
-        """Return a line if new benchmarks without a verdict may be slower; empty if not.
-
-        They may be renamed ones, unless the vanished one is excused, or be in another record, which
-        `recorded` names.
-        """
-        names = self.head.benchmarks.keys() - self.recorded - self.in_turns.keys() if self.base.runs else ()
-        new = [name for name in self.head.benchmarks if name in names]
-        ignored = self.thresholds.rules.rule
-        gone = sorted(name for name in self.missing if name not in excused and not ignored("ignore", name))
-        less, more = (
-            f"{units.count(len(names), 'benchmark')} {what} ({units.listed(names, _NAMED)})"
-            for names, what in ((gone, "of the record not timed"), (new, "new"))
-        )
-        if new and gone:
-            return f"{less}, and {more}"
-        known = recorded(new) if new else ""
-        return f"{more}, although {known}" if known else ""
 
     def run(self, plan: Plan, root: Path, watcher: Listener, passed: Collection[str]) -> None:
         """Time what has to be, and judge; suspects are timed again if their tests passed."""
@@ -287,23 +265,6 @@ def _timed_again(names: Collection[str], plan: Plan, processes: int, watcher: Li
             fresh.run(plan.arguments, output, plan.folder, seed, watcher, names, defaults)
             timed.append(run_file.read(output))
     return timed
-
-
-def vanished(
-    names: Iterable[str], collected: Mapping[str, Collection[str]], asked: Collection[str], root: Path
-) -> list[str]:
-    """Return those of a record's untimed benchmarks that a session asked for or that do not exist any more.
-
-    `collected`: what pytest found in each file and class that it looked into, be it selected or not.
-    """
-
-    def is_gone(name: str) -> bool:
-        *outer, _ = name.partition("[")[0].split("::")
-        steps = pairwise([*accumulate(outer, "{}::{}".format), name])
-        exists = (root / name.partition("::")[0]).exists()
-        return not exists or any(inner not in collected.get(step, (inner,)) for step, inner in steps)
-
-    return [name for name in names if name in asked or is_gone(name)]
 
 
 def _waiting(head: RunFile, name: str) -> Compared:
