@@ -29,18 +29,17 @@ WRONG_USAGE = 2
 
 def suite(rest: Sequence[str], command: str) -> list[str]:
     """Return pytest's arguments; without a path, the nearest folder `benchmarks` or `testpaths` is taken."""
-    from ..plugin.rootdir import has_testpaths, settled
+    from ..plugin.rootdir import has_testpaths
 
     # A word after an option may be its value.
     words = [word for before, word in zip(("", *rest), rest, strict=False) if not before.startswith("-")]
     if any(os.path.exists(word.partition("::")[0]) for word in words):  # noqa: PTH110 - False for any text
-        return settled(rest)
-    found = nearest("benchmarks")
-    if found is None and has_testpaths(rest):
-        return settled(rest)
-    if found is None:
-        raise UsageError(f"no folder benchmarks here; give the path of the suite: {command} -- PATH")
-    return settled([found, *rest])
+        return [*rest]
+    if folder := nearest("benchmarks"):
+        return [folder, *rest]
+    if has_testpaths(rest):
+        return [*rest]
+    raise UsageError(f"no folder benchmarks here; give the path of the suite: {command} -- PATH")
 
 
 def nearest(path: str) -> str | None:
