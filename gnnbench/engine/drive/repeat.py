@@ -4,23 +4,15 @@ import os
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
-
-from packaging.requirements import Requirement as PipRequirement
-from packaging.utils import canonicalize_name
 
 from ..ground.errors import UsageError
-from ..ground.packages import version
-from ..interfaces import VariantPart
 from ..process.variants import rebuild, variant
-from ..process.variants.command import is_local, is_pinned
-from ..process.variants.parts import Commit, Requirement
+from ..process.variants.parts import Commit
 from ..process.variants.variant import WORKING_TREE, Variant
 from ..store.run_file import RunFile
 
 MOST_IDS = 5
 """Most ids or files in a command."""
-_Part = TypeVar("_Part", bound=VariantPart)
 
 
 @dataclass(frozen=True)
@@ -30,7 +22,7 @@ class Commands:
     ab: str
     """Compares benchmarks again."""
     bisect: str | None
-    """Finds what changed them. None if the sides are not two versions of one thing, or it was planted."""
+    """Finds what changed them. None if the sides are not two commits, or it was planted."""
     count: int
     """Number of benchmarks that both select: fewer than asked for if these have no short selection."""
 
@@ -43,7 +35,7 @@ class Repeat:
     """The older side, as a variant."""
     head: str
     ends: tuple[str, str] | None = None
-    """Good and bad end of a bisection. None if the sides are not two versions of one thing."""
+    """Good and bad end of a bisection. None if the sides are not two commits."""
     options: tuple[str, ...] = ()
     """Options of `gnnbench ab`."""
     pytest: tuple[str, ...] = ()
@@ -100,37 +92,15 @@ def of_runs(base: RunFile, head: RunFile, options: tuple[str, ...]) -> Repeat | 
 
 
 def ends_of(base: Variant, head: Variant, *, clean: bool) -> tuple[str, str] | None:
-    """Return good and bad end of a bisection: commits of one repository, or releases. None if they are none.
+    """Return good and bad end of a bisection: two commits of one repository. None if they are none.
 
     `clean`: whether the working tree is as committed, or is not known not to be.
     """
-    is_working_tree = head.text == WORKING_TREE
-    older, newer = (_only(side, Commit) for side in (base, head))
+    older, newer = (
+        side.parts[0] if len(side.parts) == 1 and isinstance(side.parts[0], Commit) else None
+        for side in (base, head)
+    )
     if older and newer:
         return (base.text, head.text) if older.replaces == newer.replaces else None
-    if older and older.folder is None:
-        return (base.text, "git:HEAD") if is_working_tree and clean else None
-    package = _package(base)
-    if package and is_working_tree:
-        installed = version(package)
-        # The index has no local parts of versions, such as `+cpu`.
-        return (base.text, f"pip:{package}=={installed.partition('+')[0]}") if installed else None
-    other = _package(head)
-    if not package or not other or canonicalize_name(package) != canonicalize_name(other):
-        return None
-    return base.text, head.text
-
-
-def _only(side: Variant, kind: type[_Part]) -> _Part | None:
-    """Return the part of a variant that has exactly this one, of a kind."""
-    parts = side.of(kind)
-    return parts[0] if len(parts) == len(side.parts) == 1 else None
-
-
-def _package(side: Variant) -> str | None:
-    """Return the package of which a variant is a release, and nothing else."""
-    part = _only(side, Requirement)
-    if not part or is_local(part.text) or not is_pinned(part.text):
-        return None
-    requirement = PipRequirement(part.text)
-    return None if requirement.extras or requirement.marker else requirement.name
+    is_committed = head.text == WORKING_TREE and clean
+    return (base.text, "git:HEAD") if older and older.folder is None and is_committed else None

@@ -107,7 +107,6 @@ def _commands(names: Sequence[str], how: Repeat | None) -> tuple[Note, ...]:
     found = how.commands(names)
     of = f" {found.count} of {len(names)}" if found.count < len(names) else ""
     commands = [Note(f"repeat{of}", found.ab)]
-    if found.bisect and how.ends:
-        what = "release" if how.ends[0].startswith("pip:") else "commit"
-        commands.append(Note(f"find the {what}", found.bisect))
+    if found.bisect:
+        commands.append(Note("find the commit", found.bisect))
     return tuple(commands)
