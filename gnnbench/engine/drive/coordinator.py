@@ -25,7 +25,7 @@ from ..process.processes import Terms
 from ..process.returned import HEAD_RAISES
 from ..process.turns import SAME_CODE
 from ..process.variants import outcome, variant
-from ..process.variants.collected import Suite, unmatched
+from ..process.variants.collected import Suite
 from ..process.variants.forking import THREAD
 from ..process.variants.prepare import Prepared
 from . import confirm
@@ -131,8 +131,6 @@ class _Run:
         if plan.shard:
             whole = units.count(len(suite.benchmarks), "benchmark")
             self._notes.append(f"shard {plan.shard}: {len(self.trials)} of {whole}")
-        if plan.only is None and suite.folders is not None:
-            self._notes += unmatched(plan.thresholds.rules, suite.declared, suite.folders)
         self._separate()
         self.schedule = self._scheduled()
         for trial in self.trials.values():
