@@ -113,7 +113,7 @@ def test_a_wrong_file_ends_ab_before_anything_is_timed(project):
     (project.folder / FILE).write_text("[[accepted]]\nbenchmark = 'test_a'\n")
     status, said = project.call("ab", ".", ".", "--", ".")
     assert (status, said.count("\n")) == (2, 1)
-    assert "accepted.toml: entry 1 (test_a): object missing required field `reason`; correct it" in said
+    assert "accepted.toml: accepted[0]: object missing required field `reason`; correct it" in said
 
 
 def test_more_memory_is_accepted_too_and_what_an_entry_is_about_is_not_accepted_again(project):

@@ -11,7 +11,7 @@ from tests.report import contents
 from tests.run_files import content, entry, save
 from tests.sampling import nightly
 
-SAY_MORE = ("ab", "affected", "bisect", "profile")
+SAY_MORE = ("ab", "affected", "bisect", "profile", "baseline")
 """Commands that say what they do, or whose pytest says more, before the line."""
 
 

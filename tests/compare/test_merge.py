@@ -128,7 +128,7 @@ def test_files_that_are_no_shards_are_joined_if_they_share_nothing(tmp_path):
             (ab(1, 2), ab(2, 2, base=replace(SIDE, commits=("b" * 40,)))),
             "differ in base: git:main (aaaaaaaa) and git:main (bbbbbbbb)",
         ),
-        ((ab(1, 2), ab(2, 2, effect=0.05)), "differ in settings; merge files"),
+        ((ab(1, 2), ab(2, 2, effect=0.05)), "differ in settings; merge shards"),
         ((plain(1), plain(2)), "does not describe its environment"),
         (({"benchmarks": [], "command": "compare"},), "neither a run file nor a result of gnnbench ab"),
     ],

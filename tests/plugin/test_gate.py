@@ -261,8 +261,8 @@ def test_what_is_no_base_and_a_wrong_file_end_the_session_before_anything_is_tim
     accepted = pytester.mkdir("baselines") / "accepted.toml"
     accepted.write_text("[[accepted]]\nbenchmark = 1\n")
     judging = pytester.parseconfigure(COMPARE).pluginmanager.get_plugin(GATE)
-    said = "accepted.toml: entry 1: benchmark: expected `str`, got `int`"
-    with pytest.raises(pytest.exit.Exception, match=said) as stopped:
+    said = "accepted.toml: accepted[0].benchmark: expected `str`, got `int`"
+    with pytest.raises(pytest.exit.Exception, match=re.escape(said)) as stopped:
         judging.pytest_report_collectionfinish()
     assert stopped.value.returncode == pytest.ExitCode.USAGE_ERROR
     with pytest.raises(pytest.UsageError, match="--benchmark-compare: '0009' is not part of a variant"):

@@ -100,7 +100,6 @@ class Session:
 def test_a_variant_is_the_base_of_all_and_what_is_left_goes_on_by_a_command(start):
     session = start(dict.fromkeys(("slow", "kept", "late"), 1), "test_a.py")
     ours = session.variant()
-    assert {row.judgement for row in ours.comparison.rows} == {LEFT}
     repeat = Repeat("git:main", ".", places=("test_a.py",))
     decided = {"slow": saved.SLOWER, "kept": SAME_CODE, "late": LEFT}
     rows = session.judge(decided, needed_seconds=700.5, repeat=repeat)

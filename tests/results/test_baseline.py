@@ -5,13 +5,11 @@ import time
 import numpy as np
 import pytest
 
-from gnnbench.engine.drive import runs as runs_
 from gnnbench.engine.ground import environment
 from gnnbench.engine.ground.errors import UsageError
-from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.store import run_file
 from gnnbench.engine.store.baseline import RecordStore
-from tests.run_files import ENVIRONMENT, content, entry, fingerprint, save, suite
+from tests.run_files import ENVIRONMENT, suite
 
 HERE = environment.name(ENVIRONMENT)
 MACHINE = "Linux-CPython-3.11-64bit"
@@ -41,18 +39,6 @@ def test_a_record_is_its_processes_under_one_number(store):
     second.files[0].unlink()
     with pytest.raises(UsageError, match="only 2 of the 3 files of record 0002 are there"):
         store.records()[1].read()
-
-
-def test_a_fingerprint_holds_if_all_processes_agree(store):
-    def is_same(*numbers):
-        """Return whether a process of version 1 runs the code of processes that run these versions."""
-        parts = [content(entry("b", fingerprint=fingerprint(call=number))) for number in (*numbers, 1)]
-        *base, head = map(run_file.read, save(store.root.parent, *parts))
-        return runs_.compare(base, [head], Thresholds(0.03)).rows[0].judgement.same_code
-
-    assert is_same(1, 1, 1)
-    assert not is_same(2, 2)
-    assert not is_same(1, 2)
 
 
 def test_the_nearest_environment_is_the_one_with_the_fewest_differences(store):

@@ -12,9 +12,8 @@ from ..ground import signals, units
 from ..ground.errors import UsageError
 from ..ground.files import scratch
 from ..interfaces import Listener
-from ..judge.choosing import NOT_REACHED
 from ..judge.comparison import Compared, Comparison
-from ..judge.verdict import Judgement, Thresholds, confirmed
+from ..judge.verdict import Thresholds, confirmed
 from ..process.plan import Plan
 from ..process.variants import fresh, rebuild, variant
 from ..process.variants.variant import Variant
@@ -81,19 +80,18 @@ class Judging:
 
     def __post_init__(self) -> None:
         """Compare what is known before anything is timed in turns."""
-        base, head = self.base, self.head
-        if not base.runs:
-            if not self.turns:
-                raise UsageError(f"{base.title} can be compared in turns only: leave out --gnn-turns never")
-            self.names = [*head.benchmarks]
-            self.comparison = Comparison([_waiting(head, name) for name in self.names])
-            return
-        self.comparison = self._compare([head])
-        self._describe()
-        self._choose([row for row in self.comparison.rows if self._is_open(row)])
-        if fields := runs.differing_fields(base.runs, [head]):
-            text = runs.describe_fields(fields)
-            self.lines.append(f"the times of the record are not compared: other settings, {text}")
+        base = self.base
+        if not (base.runs or self.turns):
+            raise UsageError(f"{base.title} can be compared in turns only: leave out --gnn-turns never")
+        self.comparison = self._compare([self.head])
+        ranked = sorted(self.comparison.rows, key=lambda row: row.judgement.ratio or 0.0, reverse=True)
+        self.names = [row.fullname for row in ranked if self._is_open(row)]
+        if base.runs:
+            self._describe()
+            self._choose()
+            if fields := runs.differing_fields(base.runs, [self.head]):
+                text = runs.describe_fields(fields)
+                self.lines.append(f"the times of the record are not compared: other settings, {text}")
 
     @property
     def recorded(self) -> Collection[str]:
@@ -229,22 +227,23 @@ class Judging:
             f"{f': {reason}' if reason else ''}"
         )
 
-    def _choose(self, rows: Sequence[Compared]) -> None:
-        """Time benchmarks with the record's code, those with the largest ratio first, or say why not."""
+    def _choose(self) -> None:
+        """Take the record's code to time what is open, or say why not."""
         saved, current = self.base.runs[0].sources, self.head.sources
         assert saved
         assert current
-        ranked = sorted(rows, key=lambda row: row.judgement.ratio or 0.0, reverse=True)
-        names, why = [row.fullname for row in ranked], "" if self.turns else "--gnn-turns never"
+        text, why = "", "" if self.turns else "--gnn-turns never"
         try:
-            text = "" if why else rebuild.variant(saved, current, is_built=bool(self.build))
-            why = why or (_UNCHANGED if text == variant.WORKING_TREE else "")
+            text = text if why else rebuild.variant(saved, current, is_built=bool(self.build))
         except UsageError as error:
             why = str(error)
+        if text == variant.WORKING_TREE:
+            why = _UNCHANGED
         if why:
-            self._across(names, why)
-        elif names:
-            self.base, self.names = replace(self.base, variant=variant.parse(text)), names
+            self._across(self.names, why)
+            self.names = ()
+        else:
+            self.base = replace(self.base, variant=variant.parse(text))
 
     def _across(self, names: Sequence[str], reason: str) -> None:
         """Add the line that says why benchmarks of the record are not judged in turns."""
@@ -265,9 +264,3 @@ def _timed_again(names: Collection[str], plan: Plan, processes: int, watcher: Li
             fresh.run(plan.arguments, output, plan.folder, seed, watcher, names, defaults)
             timed.append(run_file.read(output))
     return timed
-
-
-def _waiting(head: RunFile, name: str) -> Compared:
-    """Return the row of a benchmark that was not timed in turns yet."""
-    row = head.benchmarks[name]
-    return Compared(name, Judgement("undecided", NOT_REACHED), runs.seconds([row]), labels=row.labels)

@@ -18,8 +18,8 @@ from .runs import describe_fields
 _REMEDY = "merge files written by --benchmark-json or gnnbench ab --json"
 _EQUAL = (*environment.WHERE, *environment.WHAT, "commit", "dirty")
 """What the environments of all shards have alike."""
-# These fields are valid for one shard only.
-_OF_SHARD = ("shard", "not_default", "benchmarks_seconds", "timing_seconds")
+_OF_SHARD = ("shard", "not_default")
+"""Fields that are valid for one shard only."""
 
 
 @dataclass(frozen=True)

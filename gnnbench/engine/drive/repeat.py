@@ -23,8 +23,6 @@ class Commands:
     """Compares benchmarks again."""
     bisect: str | None
     """Finds what changed them. None if the sides are not two commits, or it was planted."""
-    count: int
-    """Number of benchmarks that both select: fewer than asked for if these have no short selection."""
 
 
 @dataclass(frozen=True)
@@ -47,26 +45,24 @@ class Repeat:
 
     def commands(self, names: Sequence[str]) -> Commands:
         """Return the commands for benchmarks."""
-        words, count = self._selected(names)
+        words = self._selected(names)
         ab, bisect = (
             shlex.join(["gnnbench", command, *sides, *self.options, "--", *words])
             for command, sides in (("ab", (self.base, self.head)), ("bisect", self.ends or ()))
         )
         is_in_commits = self.ends and "--plant" not in self.options
-        return Commands(ab, bisect if is_in_commits else None, count)
+        return Commands(ab, bisect if is_in_commits else None)
 
     def arguments(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the arguments of pytest that select benchmarks or files."""
         return (*self.pytest, *map(self._typed, names))
 
-    def _selected(self, names: Sequence[str]) -> tuple[Sequence[str], int]:
-        """Return pytest's arguments, and how many of the benchmarks they select, maybe beside others."""
-        for nodes in (names, list(dict.fromkeys(name.partition("::")[0] for name in names))):
-            if len(nodes) <= MOST_IDS:
-                return self.arguments(nodes), len(names)
-        if self.places:
-            return (*self.pytest, *self.places), len(names)
-        return self.arguments(names[:MOST_IDS]), MOST_IDS
+    def _selected(self, names: Sequence[str]) -> Sequence[str]:
+        """Return pytest's arguments that select benchmarks, maybe beside others."""
+        files = list(dict.fromkeys(name.partition("::")[0] for name in names))
+        if len(names) > MOST_IDS and len(files) > MOST_IDS and self.places:
+            return (*self.pytest, *self.places)
+        return self.arguments(names if len(names) <= MOST_IDS else files)
 
     def _typed(self, name: str) -> str:
         """Return an id or a file as the user would type it."""

@@ -78,8 +78,8 @@ def counting(found: Result) -> Note | None:
     if not names or not found.repeat:
         return None
     how = replace(found.repeat, options=(*found.repeat.options, "--instructions"))
-    commands = how.commands(names)
-    return Note(f"count the instructions of {units.count(commands.count, 'benchmark')}", commands.ab)
+    count = units.count(len(names), "benchmark")
+    return Note(f"count the instructions of {count}", how.commands(names).ab)
 
 
 def notes_of(row: Compared, shown: Iterable[Explained]) -> list[str]:
@@ -105,8 +105,7 @@ def _commands(names: Sequence[str], how: Repeat | None) -> tuple[Note, ...]:
     if how is None:
         return ()
     found = how.commands(names)
-    of = f" {found.count} of {len(names)}" if found.count < len(names) else ""
-    commands = [Note(f"repeat{of}", found.ab)]
+    commands = [Note("repeat", found.ab)]
     if found.bisect:
         commands.append(Note("find the commit", found.bisect))
     return tuple(commands)

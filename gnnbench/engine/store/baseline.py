@@ -86,7 +86,7 @@ class RecordStore:
         files = [folder / f"{number:04}_{name}_p{process}.json" for process in range(1, len(contents) + 1)]
         try:
             for process, (file, content) in enumerate(zip(files, contents, strict=True), 1):
-                recorded = RecordPart(process, len(contents), reason, number)
+                recorded = RecordPart(process, len(contents), reason)
                 content["gnnbench"]["record"] = codec.encode(recorded)
                 save(file, json.dumps(content, allow_nan=False) + "\n")
         except UsageError as error:

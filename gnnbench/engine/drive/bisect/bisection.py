@@ -35,7 +35,6 @@ from ..result import Result
 from .line import Line, Place, line
 
 INTERRUPTED = "interrupted"
-Ready = Callable[[int], Prepared]
 
 
 @dataclass(frozen=True)
@@ -101,21 +100,17 @@ class Saved:
     measured: list[Measured] = field(default_factory=list)
 
 
-def preparing(line: Line, plan: Plan, watcher: Listener, stack: ExitStack) -> Ready:
-    """Return what checks out, installs or builds a candidate, which stays until the stack is closed."""
-    variants = [variant.parse(candidate.variant) for candidate in line.candidates]
+def run(good: str, bad: str, plan: Plan, watcher: Listener) -> Bisected:
+    """Find what changed the benchmarks between two ends."""
+    made = line(good, bad, plan.folder)
+    variants = [variant.parse(candidate.variant) for candidate in made.candidates]
     requirements = [[part.text for part in side.of(Requirement)] for side in variants]
     assert plan.cache
     prepare = partial(variant.prepared, cache=plan.cache, apart=True, hidden=not_usable(requirements))
     prepare = partial(prepare, dependencies=plan.dependencies, build=plan.build)
-    return cache(lambda at: stack.enter_context(prepare(variants[at], plan.folder, watcher)))
-
-
-def run(good: str, bad: str, plan: Plan, watcher: Listener) -> Bisected:
-    """Find what changed the benchmarks between two ends."""
-    made = line(good, bad, plan.folder)
     with ExitStack() as stack:
-        return _Bisection(made, preparing(made, plan, watcher, stack), plan, watcher).run()
+        ready = cache(lambda at: stack.enter_context(prepare(variants[at], plan.folder, watcher)))
+        return _Bisection(made, ready, plan, watcher).run()
 
 
 def _key(line: Line, plan: Plan) -> str:
@@ -136,7 +131,8 @@ def _key(line: Line, plan: Plan) -> str:
 class _Bisection:
     """The state of a bisection between its steps."""
 
-    def __init__(self, line: Line, ready: Ready, plan: Plan, watcher: Listener) -> None:
+    def __init__(self, line: Line, ready: Callable[[int], Prepared], plan: Plan, watcher: Listener) -> None:
+        """Take what checks out, installs or builds a candidate, by its position."""
         self._line, self._ready, self._plan, self._watcher = line, ready, plan, watcher
         assert plan.cache
         self._begin = RealTime.seconds()
