@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import signal
 import sys
 
 import pytest
@@ -10,11 +9,10 @@ import pytest
 from gnnbench.engine.drive.bisect import bisection
 from gnnbench.engine.drive.bisect import line as lines
 from gnnbench.engine.ground.errors import UsageError
-from tests.cli.started import start
 from tests.compare.bisect.histories import ALONE, content, create, hash_of
 from tests.compare.bisect.results import commits, finding, result
 from tests.suite import gnnbench
-from tests.variants.repositories import commit_all, git, wait_for
+from tests.variants.repositories import commit_all, git
 
 LINE = commits(1)
 
@@ -129,24 +127,3 @@ def test_commits_are_built_once(history):
     assert titles == [["built 2", "built 3"]]
     assert "cannot be built" in next(iter(whole["unmeasured"].values()))
     assert len(list((folder / ".cache" / "builds").glob("*/tree/thing.py"))) == 4
-
-
-def states_in(folder):
-    return list((folder / ".cache" / "bisect").glob("*.json"))
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(("end", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)], ids=["int", "kill"])
-def test_after_an_interruption_the_same_command_continues(history, end, status):
-    folder = history([content(number, 1.1 if number >= 2 else 1.0, rewritten=True) for number in range(3)])
-    variables = {**ALONE, "GNNBENCH_CACHE": str(folder / ".cache")}
-    process = start(folder, "bisect", "git:good", "git:main", "--", "test_suite.py", **variables)
-    wait_for(lambda: states_in(folder), 200)
-    process.send_signal(end)
-    output, _ = process.communicate(timeout=60)
-    assert process.returncode == status
-    assert ("interrupted; the same command continues" in output) == (end == signal.SIGINT)
-    result = bisect(folder)
-    assert "continuing after the comparison of the ends and " in result.stderr
-    assert saved(folder)[1] == [["change 2"]]
-    assert not states_in(folder)

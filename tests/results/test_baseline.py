@@ -1,13 +1,7 @@
-import os
-import signal
-import time
-
-import numpy as np
 import pytest
 
 from gnnbench.engine.ground import environment
 from gnnbench.engine.ground.errors import UsageError
-from gnnbench.engine.store import run_file
 from gnnbench.engine.store.baseline import RecordStore
 from tests.run_files import ENVIRONMENT, suite
 
@@ -49,49 +43,3 @@ def test_the_nearest_environment_is_the_one_with_the_fewest_differences(store):
     same = store.save(contents(), MACHINE, "same", "")
     store.save(contents(threads=4, wait_policy=""), MACHINE, "near", "")
     assert store.nearest(ENVIRONMENT) == (same, [])
-
-
-def remove(records):
-    for record in records:
-        for file in record.files:
-            file.unlink()
-
-
-@pytest.mark.parametrize("kills", [2, pytest.param(50, marks=pytest.mark.nightly)])
-def test_killed_at_any_moment_no_file_is_cut_and_none_is_lost(store, kills):
-    random = np.random.default_rng(0)
-    saved = [{**one, "padding": "x" * 100_000} for one in contents()]
-
-    def files():
-        return sorted(store.root.glob("*/*/*.json"))
-
-    def killed(number, wait):
-        child = os.fork()
-        if not child:
-            try:
-                while True:
-                    store.save(saved, MACHINE, "again", "")
-            finally:
-                os._exit(1)
-        wait()
-        os.kill(child, number)
-        os.waitpid(child, 0)
-
-    def until_saved():
-        while not files():
-            time.sleep(0.01)
-
-    begin = time.monotonic()
-    killed(signal.SIGKILL, until_saved)
-    save_seconds = time.monotonic() - begin  # on this machine, now
-    whole = 0
-    for number in range(kills):
-        seconds = random.uniform(0, 2 * save_seconds)
-        killed(signal.SIGKILL if number % 5 else signal.SIGINT, lambda one=seconds: time.sleep(one))
-        for file in files():
-            run_file.read(file)  # whole
-        assert len(files()) >= whole
-        remove(store.records()[:-1])
-        whole = len(files())
-    assert whole
-    assert store.save(contents(), MACHINE, "after", "").read()

@@ -19,24 +19,17 @@ ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "GNNBENCH_FAKE_CLOCK": "5:truths
 """Variables of a command: no plugin but those that it needs, and the simulated clock."""
 
 
-def content(number, one=1.0, two=1.0, *, rewritten=False):
-    """Return the module at a commit: two functions that take so many milliseconds.
-
-    `rewritten`: whether the code of both is another one at each commit, whatever the times.
-    """
+def content(number, one=1.0, two=1.0):
+    """Return the module at a commit: two functions that take so many milliseconds."""
     functions = "".join(
-        f"{name.upper()} = {ratio * 1e-3}\n"
-        f"def {name}(x):\n    return x + {number if rewritten else round(ratio * 1000)} & 0\n"
+        f"{name.upper()} = {ratio * 1e-3}\ndef {name}(x):\n    return x + {round(ratio * 1000)} & 0\n"
         for name, ratio in (("one", one), ("two", two))
     )
     return f"{functions}# {number}\n"
 
 
 def create(folder, commits, monkeypatch):
-    """Make a repository with a commit for each content of the module; a text in a tuple is the title.
-
-    The first has the tag `good`.
-    """
+    """Make a repository with a commit for each content of the module; the first has the tag `good`."""
     without_settings(monkeypatch)
     write(folder, SUITE)
     names = {"one": "thing:ONE", "two": "thing:TWO"}
