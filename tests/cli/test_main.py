@@ -24,7 +24,6 @@ COMMANDS = {
     "list spmm": 0,
     "doctor": 0,
     f"compare {BASE} -- {HEAD}": 1,
-    f"compare {BASE} --markdown /dev/stdout -- {HEAD}": 1,
     "comment ab.json": 0,
     "merge run-7.json run-8.json -o whole.json": 0,
     "report ab.json -o page.html": 0,

@@ -3,7 +3,6 @@
 import argparse
 import secrets
 
-from ..ground.codec import as_text
 from ..ground.options import seconds
 from ..show.progress import Progress
 from . import common, streams
@@ -32,7 +31,6 @@ def run(options: argparse.Namespace) -> int:
     from ..drive.bisect import bisection
     from ..ground import environment
     from ..show import bisect as shown
-    from ..show.markdown_text import Markdown
 
     plan = common.plan_of(
         options,
@@ -46,8 +44,7 @@ def run(options: argparse.Namespace) -> int:
         bisected = bisection.run(options.good, options.bad, plan, progress)
     if bisected.unfinished:
         streams.say(f"{bisected.unfinished}; the same command continues")
-    markdown = Markdown().write(shown.document(bisected))
-    with common.saving({options.json: as_text(bisected), options.markdown: markdown}):
+    with common.saving(options.json, bisected):
         streams.show(shown.document(bisected, verbose=options.verbose))
     if bisected.unfinished == bisection.INTERRUPTED:
         return INTERRUPTED
