@@ -9,6 +9,7 @@ import pytest
 from gnnbench.engine.drive.bisect import bisection
 from gnnbench.engine.drive.bisect import line as lines
 from gnnbench.engine.ground.errors import UsageError
+from tests.compare.ab.workers import write
 from tests.compare.bisect.histories import ALONE, content, create, hash_of
 from tests.compare.bisect.results import commits, finding, result
 from tests.suite import gnnbench
@@ -127,3 +128,41 @@ def test_commits_are_built_once(history):
     assert titles == [["built 2", "built 3"]]
     assert "cannot be built" in next(iter(whole["unmeasured"].values()))
     assert len(list((folder / ".cache" / "builds").glob("*/tree/thing.py"))) == 4
+
+
+RESULTS = """
+import kernels
+
+def test_sum(benchmark):
+    benchmark(kernels.total, [0.5, 0.25])
+
+def test_other(benchmark):
+    benchmark(kernels.other, [0.5, 0.25])
+"""
+
+
+def test_the_commits_that_changed_results_are_found_without_timing(tmp_path):
+    totals = ["sum(x)", "sum(sorted(x))", "broken(", "sum(x) + 1", "sum(x) + 1", "1 + sum(x)"]
+    write(tmp_path, RESULTS)
+    for number, total in enumerate(totals):
+        other = "max(x)" if number < 5 else "min(x)"
+        text = f"# {number}\ndef total(x):\n    return {total}\ndef other(x):\n    return {other}\n"
+        (tmp_path / "kernels.py").write_text(text)
+        commit_all(tmp_path, f"change {number}")
+        if not number:
+            git(tmp_path, "tag", "good")
+    found = bisect(tmp_path, "--outputs", GNNBENCH_FAKE_CLOCK=None)
+    assert found.returncode == 1, found.stderr
+    whole = json.loads((tmp_path / "b.json").read_text())
+    titles = {
+        tuple(cause["title"] for cause in one["causes"]): list(one["benchmarks"]) for one in whole["changes"]
+    }
+    assert titles == {
+        ("change 2", "change 3"): ["test_suite.py::test_sum"],
+        ("change 5",): ["test_suite.py::test_other"],
+    }
+    assert "test_suite.py::test_sum: output is 1.75 instead of 0.75" in found.stdout
+    assert "2 other outputs of 2 benchmarks; " in found.stdout
+    assert "): change 5\n" in found.stdout
+    same = bisect(tmp_path, "--outputs", good="git:main~2", bad="git:main~1", GNNBENCH_FAKE_CLOCK=None)
+    assert same.returncode == 0, same.stdout

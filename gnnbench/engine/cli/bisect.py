@@ -1,4 +1,4 @@
-"""`gnnbench bisect GOOD BAD [-- PYTEST ARGS]`: finds the commit or release that changed times."""
+"""`gnnbench bisect GOOD BAD [-- PYTEST ARGS]`: finds the commit or release that changed times or outputs."""
 
 import argparse
 import secrets
@@ -23,12 +23,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("good", metavar="GOOD", help=f"the older end: {ends}")
     parser.add_argument("bad", metavar="BAD", help="the newer end, of the same kind")
     common.declare(parser, _OWN, (common.EFFECT, common.BUILD))
+    text = "find what changed outputs, and time nothing"
+    parser.add_argument("--outputs", action="store_true", help=text)
     common.add_output(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Bisect, print the answer, and return the exit code."""
-    from ..drive.bisect import bisection
+    from ..drive.bisect import bisection, outputs
     from ..ground import environment
     from ..show import bisect as shown
 
@@ -40,8 +42,16 @@ def run(options: argparse.Namespace) -> int:
         seed=secrets.randbits(32),
     )
     environment.let_idle_threads_sleep()
+    ends = options.good, options.bad, plan
+    if options.outputs:
+        with Progress() as progress:
+            changed = outputs.run(*ends, progress)
+        with common.saving(options.json, changed):
+            streams.show(shown.of_outputs(changed, verbose=options.verbose))
+        known = any(agreement.status != "not compared" for agreement in changed.results.values())
+        return SLOWER if changed.changes else NOTHING_SLOWER if known else NOT_JUDGED
     with Progress() as progress:
-        bisected = bisection.run(options.good, options.bad, plan, progress)
+        bisected = bisection.run(*ends, progress)
     if bisected.unfinished:
         streams.say(f"{bisected.unfinished}; the same command continues")
     with common.saving(options.json, bisected):

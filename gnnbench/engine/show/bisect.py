@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from ..drive.bisect.bisection import Bisected
 from ..drive.bisect.line import Cause, Place
+from ..drive.bisect.outputs import BisectedOutputs
 from ..ground import units
 from .document import Column, Document, Heading, Table, tables
 from .lines import Note
@@ -29,6 +30,23 @@ def document(found: Bisected, *, verbose: bool = True) -> Document:
     reasons += [f"{name}: {why.verdict}: {why.reason}" for name, why in judged if why.verdict in _UNSURE]
     notes = brief([*reasons, *found.notes], verbose=verbose)
     return [*blocks, *map(Note, ["", *notes] if blocks else notes), Note(summary(found))]
+
+
+def of_outputs(found: BisectedOutputs, *, verbose: bool = True) -> Document:
+    """Return what changed outputs: each cause with its benchmarks, and notes."""
+    blocks: list[Heading | Table | Note] = []
+    for change in found.changes:
+        blocks += heading(change)
+        blocks += [Note(f"{name}: {agreement.reason}") for name, agreement in change.benchmarks.items()]
+    others = {name: each.reason for name, each in found.results.items() if each.status == "not compared"}
+    notes = [f"{name}: outputs not compared: {reason}" for name, reason in others.items()]
+    notes += [f"{name} cannot be compared: {reason}" for name, reason in found.unmeasured.items()]
+    count = sum(len(change.benchmarks) for change in found.changes)
+    total = units.count(count, "other output") if count else "no other output"
+    whole = units.count(len(found.results), "benchmark")
+    done = f"{found.compared} of {units.count(found.candidates, 'candidate')} compared"
+    blocks += map(Note, brief(notes, verbose=verbose))
+    return [*blocks, Note(f"{total} of {whole}; {done}; {units.seconds(found.seconds)}")]
 
 
 def heading(place: Place) -> Iterator[Heading | Note]:

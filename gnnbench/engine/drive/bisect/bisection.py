@@ -100,17 +100,21 @@ class Saved:
     measured: list[Measured] = field(default_factory=list)
 
 
-def run(good: str, bad: str, plan: Plan, watcher: Listener) -> Bisected:
-    """Find what changed the benchmarks between two ends."""
-    made = line(good, bad, plan.folder)
-    variants = [variant.parse(candidate.variant) for candidate in made.candidates]
+def preparing(line: Line, plan: Plan, watcher: Listener, stack: ExitStack) -> Callable[[int], Prepared]:
+    """Return what checks out, installs or builds a candidate, by its position, until the stack is closed."""
+    variants = [variant.parse(candidate.variant) for candidate in line.candidates]
     requirements = [[part.text for part in side.of(Requirement)] for side in variants]
     assert plan.cache
     prepare = partial(variant.prepared, cache=plan.cache, apart=True, hidden=not_usable(requirements))
     prepare = partial(prepare, dependencies=plan.dependencies, build=plan.build)
+    return cache(lambda at: stack.enter_context(prepare(variants[at], plan.folder, watcher)))
+
+
+def run(good: str, bad: str, plan: Plan, watcher: Listener) -> Bisected:
+    """Find what changed the benchmarks between two ends."""
+    made = line(good, bad, plan.folder)
     with ExitStack() as stack:
-        ready = cache(lambda at: stack.enter_context(prepare(variants[at], plan.folder, watcher)))
-        return _Bisection(made, ready, plan, watcher).run()
+        return _Bisection(made, preparing(made, plan, watcher, stack), plan, watcher).run()
 
 
 def _key(line: Line, plan: Plan) -> str:
@@ -132,7 +136,6 @@ class _Bisection:
     """The state of a bisection between its steps."""
 
     def __init__(self, line: Line, ready: Callable[[int], Prepared], plan: Plan, watcher: Listener) -> None:
-        """Take what checks out, installs or builds a candidate, by its position."""
         self._line, self._ready, self._plan, self._watcher = line, ready, plan, watcher
         assert plan.cache
         self._begin = RealTime.seconds()
