@@ -8,6 +8,7 @@ from gnnbench.engine.cli import main
 from gnnbench.engine.ground import codec
 from gnnbench.engine.judge.comparison import Work
 from gnnbench.engine.measure.counter_changes import CounterChange
+from gnnbench.engine.store.baseline import FOLDER, RecordStore
 from tests.apps.regret import results
 from tests.compare.bisect.results import commits, finding, result
 from tests.report import contents
@@ -92,6 +93,14 @@ def shards() -> None:
         for one in (*part["benchmarks"], *part["gnnbench"]["compared"]["comparison"]["rows"]):
             one["fullname"] += str(number)
         _write(name, part)
+
+
+def records() -> None:
+    store = RecordStore(Path.cwd() / FOLDER)
+    for version in (1, 2):
+        processes = [_run(seed, version, incomplete=[]) for seed in range(2)]
+        store.save(processes, "Linux-CPython-3.11-64bit", "name", "a reason")
+    _write(OTHER, _run(2, version=3))
 
 
 def results_of_compare() -> None:

@@ -85,6 +85,7 @@ INPUTS = {
     "run of pytest-benchmark": files.plain_runs,
     "processes": processes,
     "shard": files.shards,
+    "record": files.records,
     "ab": files.results_of_ab,
     "compare": files.results_of_compare,
     "compare --by": files.results_of_compare_by,

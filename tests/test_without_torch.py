@@ -42,6 +42,7 @@ PAGE = "jinja2, altair and vl_convert are not installed: pip install 'gnnbench[r
 COMMANDS = {
     "list spmm_sum": (0, "torch.sparse.mm"),
     "doctor --data .": (0, "pip install 'gnnbench[pyg]'"),
+    "baseline show": (0, "b0"),
     "accept ab.json b[ --reason why": (2, "unknown benchmark 'b['"),
     "profile order --with phases -- bench": (3, KINDS),
     "compare -v run-0.json run-1.json --strict -- run-2.json": (3, "b0"),
@@ -157,7 +158,7 @@ def test_a_page_needs_no_torch(folder, sites):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        ("gnnbench compare run-0.json -- run-2.json", 3, "b0"),
+        ("gnnbench baseline show", 0, "b0"),
         ("gnnbench profile order --with phases -- bench", 3, f"does not import: {BROKEN}"),
     ],
 )

@@ -11,6 +11,7 @@ from gnnbench.engine.ground import files
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.plugin.rootdir import rootdir
 from gnnbench.engine.store.baseline import FOLDER, RecordStore
+from tests.run_files import suite
 from tests.sampling import nightly
 from tests.suite import ROOT, as_a_user, environment
 from tests.variants.repositories import commit_all, git
@@ -18,6 +19,7 @@ from tests.variants.repositories import commit_all, git
 SUITE = (
     "def test_one(benchmark):\n    benchmark(sum, [1])\n\ndef test_two(benchmark):\n    benchmark(sum, [2])\n"
 )
+MACHINE = "Linux-CPython-3.11-64bit"
 
 
 @pytest.fixture
@@ -34,14 +36,36 @@ def project(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return RecordStore(tmp_path / FOLDER)
+
+
+def saved(store, name, *, benchmarks=6):
+    return store.save([suite(seed, benchmarks=benchmarks) for seed in range(2)], MACHINE, name, "")
+
+
 def call(capsys, *arguments):
     status = main.main(["baseline", *arguments])
     shown = capsys.readouterr()
     return status, " ".join(shown.out.split()), shown.err
 
 
-def test_a_record_has_the_benchmarks_that_were_asked_for(project, capsys):
-    status, _, err = call(capsys, "record", "--processes", "2", "--reason", "new driver")
+def test_show_marks_the_times_that_other_programs_disturbed(store, capsys):
+    contents = [suite(seed, benchmarks=2) for seed in range(2)]
+    contents[1]["benchmarks"][0]["extra_info"]["gnnbench"]["measurement"]["contention_share"] = 0.4
+    store.save(contents, MACHINE, "busy", "")
+    status, out, _ = call(capsys, "show")
+    assert status == 0
+    row = r"b0 [\d.]+ [mµ]?s [\d.]+% 1 of 2 b1 \S+ ms \S+%$"
+    assert re.search(f"benchmark time spread disturbed {row}", out), out
+    saved(store, "quiet")
+    assert "disturbed" not in call(capsys, "show")[1]
+
+
+def test_record_and_show(project, capsys):
+    status, out, err = call(capsys, "record", "--processes", "2", "--reason", "new [driver]")
     assert status == 0, err
     files = sorted((project / FOLDER).rglob("*.json"))
     assert [re.sub("[0-9a-f]{10}", "COMMIT", file.name) for file in files] == [
@@ -50,11 +74,11 @@ def test_a_record_has_the_benchmarks_that_were_asked_for(project, capsys):
     ]
     assert "data" not in json.loads(files[0].read_text())["benchmarks"][0]["stats"]
     # The files are no change of the project's own: a second record may follow at once.
+    assert re.search(r"2 processes; new \[driver\].* test_one .* test_two ", call(capsys, "show")[1])
     assert call(capsys, "record", "--", "-k", "one")[0] == 0
-    first, second = (record.read()[0] for record in RecordStore(project / FOLDER).records())
-    names = [f"benchmarks/test_suite.py::test_{number}" for number in ("one", "two")]
-    assert ([*first.benchmarks], first.part.record.reason) == (names, "new driver")
-    assert ([*second.benchmarks], second.part.record.reason) == (names[:1], "")
+    out = call(capsys, "show")[1]
+    assert "no reason given" in out
+    assert "test_two" not in out
 
 
 def test_what_is_dirty_or_fails_is_never_recorded(project, capsys):
@@ -122,7 +146,7 @@ def test_on_a_full_disk_nothing_is_recorded(project, capsys, monkeypatch):
         (".", ["-p", "begins_early"], "."),
     ],
 )
-def test_records_lie_in_pytest_s_rootdir(tmp_path, monkeypatch, folder, arguments, root):
+def test_records_lie_in_pytest_s_rootdir(tmp_path, monkeypatch, capsys, folder, arguments, root):
     (tmp_path / "bench").mkdir()
     (tmp_path / "pytest.ini").touch()
     (tmp_path / "bench" / "some.ini").touch()
@@ -136,11 +160,15 @@ def test_records_lie_in_pytest_s_rootdir(tmp_path, monkeypatch, folder, argument
     del sys.modules["begins_early"]
     monkeypatch.chdir(tmp_path / folder)
     assert rootdir(arguments) == tmp_path / root
+    saved(RecordStore(tmp_path / root / FOLDER), "some")
+    assert "record 0001 of " in call(capsys, "show", "--", *arguments)[1]
 
 
 @pytest.mark.parametrize("file", ["setup.py", "pytest.ini"])
 @pytest.mark.parametrize("folder", [".", "bench", "bench/perf"])
-def test_suite_and_records_are_the_same_from_each_folder_of_a_repository(tmp_path, monkeypatch, file, folder):
+def test_suite_and_records_are_the_same_from_each_folder_of_a_repository(
+    tmp_path, monkeypatch, capsys, file, folder
+):
     for one in (".git", "bench/perf", "benchmarks"):
         (tmp_path / one).mkdir(parents=True)
     (tmp_path / file).touch()
@@ -148,6 +176,8 @@ def test_suite_and_records_are_the_same_from_each_folder_of_a_repository(tmp_pat
     arguments = common.suite([], "")
     assert Path(arguments[-1]).resolve() == tmp_path / "benchmarks"
     assert rootdir(arguments) == tmp_path
+    saved(RecordStore(tmp_path / FOLDER), "some")
+    assert "record 0001 of " in call(capsys, "show")[1]
 
 
 def test_without_a_folder_of_benchmarks_pytest_s_testpaths_are_the_suite(tmp_path, monkeypatch):
@@ -161,6 +191,18 @@ def test_without_a_folder_of_benchmarks_pytest_s_testpaths_are_the_suite(tmp_pat
     assert common.suite([], "") == ["benchmarks"]
 
 
+def test_what_is_broken_is_named(store, capsys):
+    whole = saved(store, "whole")
+    saved(store, "lacking").files[0].unlink()
+    assert "only 1 of the 2 files of record 0002 are there" in call(capsys, "show")[2]
+    status, _, err = call(capsys, "show", "--environment", "elsewhere")
+    assert status == 2
+    assert (
+        f"there are no records of environment elsewhere; environments with records: {whole.environment}"
+        in err
+    )
+
+
 @pytest.mark.parametrize(
     "line",
     [
@@ -172,8 +214,8 @@ def test_without_a_folder_of_benchmarks_pytest_s_testpaths_are_the_suite(tmp_pat
 def test_a_suite_s_warning_filters_end_no_command(tmp_path, line):
     """In a fresh interpreter: pytest warns that the modules of its plugin are imported already."""
     (tmp_path / "pytest.ini").write_text(f"[pytest]\n{line}\n")
-    command = [sys.executable, "-m", "gnnbench", "accept", "no.json", "--reason", "none"]
+    command = [sys.executable, "-m", "gnnbench", "baseline", "show"]
     variables = environment(PYTHONPATH=str(ROOT))
     result = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False)
     assert (result.returncode, result.stderr.count("\n")) == (2, 1)
-    assert "no.json" in result.stderr
+    assert "there are no records in " in result.stderr

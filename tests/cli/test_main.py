@@ -23,6 +23,7 @@ COMMANDS = {
     "list": 0,
     "list spmm": 0,
     "doctor": 0,
+    "baseline show": 0,
     f"compare {BASE} -- {HEAD}": 1,
     "comment ab.json": 0,
     "merge run-7.json run-8.json -o whole.json": 0,

@@ -11,7 +11,7 @@ from tests.report import contents
 from tests.run_files import content, entry, save
 from tests.sampling import nightly
 
-SAY_MORE = ("ab", "affected", "bisect", "profile", "baseline")
+SAY_MORE = ("ab", "affected", "bisect", "profile", "baseline show")
 """Commands that say what they do, or whose pytest says more, before the line."""
 
 
@@ -58,8 +58,9 @@ def folder(tmp_path_factory):
         ("comment run-0.json", "not a result of gnnbench ab or compare: it is a run file"),
         ("comment ab.json -o /proc/x/y.md", "/proc/x/y.md cannot be written"),
         ("comment ab.json --pull-request 7", "no repository: give --repository OWNER/NAME"),
+        ("baseline show", "no record"),
         ("baseline record", "give the path of the suite: gnnbench baseline record -- PATH"),
-        ("baseline record -- -c nowhere.ini", "gnnbench: pytest refuses these arguments: -c nowhere.ini"),
+        ("baseline show -- -c nowhere.ini", "gnnbench: pytest refuses these arguments: -c nowhere.ini"),
     ],
 )
 def test_wrong_usage_is_a_line(folder, in_process, monkeypatch, command, text):

@@ -1,19 +1,23 @@
-"""`gnnbench baseline record`: records timings for `pytest --benchmark-compare`."""
+"""`gnnbench baseline`: records timings for `pytest --benchmark-compare`, and shows them."""
 
 import argparse
+import json
+import math
 import shlex
+import statistics
 import sys
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..ground import git, json_io, units
+from ..ground import codec, git, json_io, units
 from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
 from ..ground.options import Option, whole
 from ..show.lines import Note
 from ..show.progress import Progress
 from . import streams
-from .common import NOTHING_SLOWER, declare, suite
+from .common import NOTHING_SLOWER, suite
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -27,14 +31,24 @@ _PROCESSES = Option("processes", "N", f"{PROCESSES}", whole, "be a whole number,
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
+    """Declare the subcommands."""
+    parser.set_defaults(table=((_PROCESSES,), ()), processes=None)
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", dest="what")
     text = "run a suite in new processes and save the timings: record [-- PYTEST ARGS]"
-    parser.add_argument("what", choices=("record",), help=text)
-    declare(parser, (_PROCESSES,))
-    parser.add_argument("--reason", default="", metavar="TEXT", help="reason for the new record, saved in it")
+    record = commands.add_parser("record", help=text, description=text)
+    _PROCESSES.declare(record.add_argument)
+    record.add_argument("--reason", default="", metavar="TEXT", help="reason for the new record, saved in it")
+    text = "show the newest record: environment, commit, reason, times"
+    show = commands.add_parser("show", help=text, description=text)
+    show.add_argument("--environment", metavar="NAME", help="environment of the record. Default: any.")
 
 
 def run(options: argparse.Namespace) -> int:
+    """Record, or show a record, and return the exit code."""
+    return _record(options) if options.what == "record" else _show(options)
+
+
+def _record(options: argparse.Namespace) -> int:
     """Run the processes, save the record, and return the exit code."""
     from pytest_benchmark.utils import get_machine_id
 
@@ -102,3 +116,48 @@ def _as_recorded(content: dict[str, Any], names: "Collection[str]") -> dict[str,
     for entry in rows:
         entry["stats"].pop("data", None)
     return {**content, "benchmarks": rows}
+
+
+def _show(options: argparse.Namespace) -> int:
+    from ..plugin.rootdir import rootdir
+    from ..show.document import Column, tables
+    from ..show.names import labels_of
+    from ..store import baseline
+
+    store = baseline.RecordStore(rootdir(options.rest) / baseline.FOLDER)
+    if not (records := store.records()):
+        raise UsageError(f"there are no records in {store.root}; make one: gnnbench baseline record")
+    if options.environment:
+        known = ", ".join(sorted({record.environment for record in records}))
+        records = store.records(options.environment)
+        if not records:
+            text = f"there are no records of environment {options.environment}; environments with records"
+            raise UsageError(f"{text}: {known}")
+    record = records[-1]
+    runs = record.read()
+    recorded = runs[0].part.record
+    streams.say(f"record {record.id} of {record.environment}")
+    streams.say(
+        f"commit {runs[0].commit}, {f'shard {runs[0].shard}, ' if runs[0].shard else ''}"
+        f"{units.count(len(runs), 'process')}; {(recorded and recorded.reason) or 'no reason given'}"
+    )
+    for key, value in codec.encode(runs[0].environment).items():
+        streams.say(f"  {key}: {json.dumps(value)}", indent="    ")
+    times = {name: _times(runs, name) for name in runs[0].benchmarks}
+    columns = [Column(name, "number", itemgetter(place)) for place, name in enumerate(("time", "spread"))]
+    columns.append(Column("disturbed", "number", itemgetter(2), seldom=True))
+    streams.show(tables(labels_of(runs[0].benchmarks.values()), columns, times))
+    return 0
+
+
+def _times(runs: "Sequence[RunFile]", name: str) -> tuple[str, str, str]:
+    """Return the mean time of a benchmark's processes, its standard deviation, and how many do not count."""
+    rows = [run.benchmarks[name] for run in runs if name in run.benchmarks]
+    processes = [process for benchmark in rows for process in benchmark.processes]
+    logs = [process.log for process in processes]
+    if not logs:
+        return "not timed", "", ""
+    deviation = statistics.stdev(logs) if len(logs) > 1 else 0.0
+    disturbed = sum(not process.is_evidence for process in processes)
+    marked = f"{disturbed} of {len(logs)}" if disturbed else ""
+    return units.seconds(math.exp(statistics.fmean(logs)) / 1e9), units.fraction(deviation), marked
