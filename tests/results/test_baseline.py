@@ -1,8 +1,13 @@
+import json
+
 import pytest
 
+from gnnbench.engine.drive import runs as runs_
 from gnnbench.engine.ground import environment
+from gnnbench.engine.judge.verdict import Thresholds
+from gnnbench.engine.store import run_file
 from gnnbench.engine.store.baseline import RecordStore
-from tests.run_files import ENVIRONMENT, suite
+from tests.run_files import ENVIRONMENT, content, entry, fingerprint, save, suite
 
 HERE = environment.name(ENVIRONMENT)
 MACHINE = "Linux-CPython-3.11-64bit"
@@ -29,6 +34,32 @@ def test_a_record_is_its_processes_under_one_number(store):
     assert [run.part.record.process for run in runs] == [1, 2, 3]
     assert runs[0].part.record.reason == "the first"
     assert store.nearest(ENVIRONMENT) == (second, [])
+
+
+def test_a_fingerprint_is_saved_once_if_all_processes_agree_and_holds_for_all(store):
+    def versions(*numbers):
+        """Return a process for each number, whose benchmark runs that version of its code."""
+        prints = [{"fingerprint": fingerprint(call=number)} if number else {} for number in numbers]
+        return [content(entry("b", seed=seed, **one)) for seed, one in enumerate(prints)]
+
+    def saved(record):
+        entries = [json.loads(file.read_text())["benchmarks"][0] for file in record.files]
+        return [one["extra_info"]["gnnbench"].get("fingerprint") for one in entries]
+
+    def is_same(runs, version=1):
+        """Return whether they run the same code as a run of a version."""
+        (path,) = save(store.root.parent, *versions(version))
+        return runs_.compare(runs, [run_file.read(path)], Thresholds(0.03)).rows[0].judgement.same_code
+
+    record = store.save(versions(1, 1, 1), MACHINE, "abc", "")
+    assert saved(record) == [fingerprint(call=1), None, None]
+    assert is_same(record.read())
+    assert not is_same(record.read(), 2)
+    for disagreeing in (versions(1, 1, 2), versions(1, None)):
+        other = store.save(disagreeing, MACHINE, "abc", "")
+        assert set(saved(other)) == {None}
+        assert not is_same(other.read())
+    assert not is_same([*record.read(), *other.read()]), "a part of them disagrees"
 
 
 def test_the_nearest_environment_is_the_one_with_the_fewest_differences(store):

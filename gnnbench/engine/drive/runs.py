@@ -152,7 +152,7 @@ def _difference(base: list[Benchmark], head: list[Benchmark]) -> Difference | No
 
 
 def _fingerprint(side: list[Benchmark]) -> Fingerprint | None:
-    """Return the fingerprint of all files of a side. Returns None if there is none, or they disagree."""
+    """Return the fingerprint of a side; in a record, the first file has it. None if files disagree."""
     parts = [benchmark.part for benchmark in side]
     prints = [part.comparable_fingerprint for part in parts if part.fingerprint or part.no_fingerprint]
     first = prints[0] if prints else None

@@ -16,7 +16,7 @@ from ..ground.cpu import CONTENDED
 from ..ground.environment import Environment
 from ..ground.errors import UsageError
 from ..ground.files import save
-from . import run_file
+from . import benchmark, run_file
 from .parts import RecordPart
 from .run_file import RunFile
 
@@ -83,6 +83,7 @@ class RecordStore:
         here = codec.decode(contents[0]["gnnbench"]["environment"], Environment)
         folder = self.root / environment.name(here) / machine
         number = max((int(record.id) for record in self.records(folder.parent.name)), default=0) + 1
+        _share_fingerprints(contents)
         files = [folder / f"{number:04}_{name}_p{process}.json" for process in range(1, len(contents) + 1)]
         try:
             for process, (file, content) in enumerate(zip(files, contents, strict=True), 1):
@@ -101,6 +102,22 @@ def _environment(record: Record) -> Environment | None:
     with suppress(UsageError):
         return run_file.read(record.files[0]).environment
     return None
+
+
+def _share_fingerprints(contents: Sequence[dict[str, Any]]) -> None:
+    """Leave a benchmark's fingerprint in the first file if all files have the same, and in no other file."""
+    parts = [
+        {name: entry["extra_info"]["gnnbench"] for name, entry in benchmark.entries(content).items()}
+        for content in contents
+    ]
+    for name, first in parts[0].items():
+        prints = [part[name].pop("fingerprint", None) for part in parts]
+        kinds = {(row["code"], row["settings"]) if row else None for row in prints}
+        if len(kinds) > 1:
+            for part in parts:
+                part[name].setdefault("no_fingerprint", "its processes run different code")
+        elif prints[0]:
+            first["fingerprint"] = prints[0]
 
 
 def measured(run: RunFile) -> RunFile:

@@ -43,7 +43,7 @@ class BenchmarkPart:
     """Of the test and its reference, or its fixtures."""
     measurement: Measurement | None = None
     fingerprint: Fingerprint | None = None
-    """What one call runs."""
+    """What one call runs; in a record only the first file has it, and only if all processes agree."""
     no_fingerprint: str | None = None
     """Why it has no fingerprint. None if it has one, or the file does not say."""
     counters: Counters | None = None
