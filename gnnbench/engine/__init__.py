@@ -23,7 +23,7 @@ PUBLIC = {
     "measure.conditions": "collector_paused cpu_threads",
     "measure.layouts": "clock_for Layouts",
     "process.plan": "Plan",
-    "process.variants": "variant",
+    "process.variants": "command variant",
     "process.variants.parts": "Commit",
     "process.variants.prepare": "local_path Prepared",
     "process.variants.worktree": "Repository",

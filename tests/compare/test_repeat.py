@@ -64,13 +64,16 @@ def test_commands_can_be_copied_whatever_the_names():
         ("git:main", ".", ("git:main", "git:HEAD")),
         ("git:../pyg@2.7", "git:../pyg/@2.8", ("git:../pyg@2.7", "git:../pyg/@2.8")),
         ("git:../pyg@2.7", "git:../dgl@2.8", None),
-        ("pip:a==1", "pip:a==2", None),
+        ("pip:torch_geometric==2.7.0", ".", ("pip:torch_geometric==2.7.0", "pip:torch_geometric==9.9")),
+        ("pip:a==1", "pip:A==2", ("pip:a==1", "pip:A==2")),
+        ("pip:a==1", "pip:b==2", None),
         (".", "env:A=1", None),
         ("git:main env:A=1", "git:HEAD env:A=1", None),
         ("git:main pip:a==1", ".", None),
     ],
 )
-def test_a_bisection_that_is_proposed_needs_two_commits(base, head, expected):
+def test_a_bisection_needs_two_versions_of_one_thing(base, head, expected, monkeypatch):
+    monkeypatch.setattr("gnnbench.engine.drive.repeat.version", {"torch-geometric": "9.9+cpu"}.get)
     assert ends_of(parse(base), parse(head), clean=True) == expected
     if (base, head) == ("git:main", "."):
         assert ends_of(parse(base), parse(head), clean=False) is None, "in no commit"

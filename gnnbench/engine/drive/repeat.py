@@ -3,10 +3,15 @@
 import os
 import shlex
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
+from packaging.utils import canonicalize_name
+
 from ..ground.errors import UsageError
+from ..ground.packages import version
 from ..process.variants import rebuild, variant
+from ..process.variants.command import pinned
 from ..process.variants.parts import Commit
 from ..process.variants.variant import WORKING_TREE, Variant
 from ..store.run_file import RunFile
@@ -22,7 +27,7 @@ class Commands:
     ab: str
     """Compares benchmarks again."""
     bisect: str | None
-    """Finds what changed them. None if the sides are not two commits, or it was planted."""
+    """Finds what changed them. None if the sides are not two versions of one thing, or it was planted."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,7 @@ class Repeat:
     """The older side, as a variant."""
     head: str
     ends: tuple[str, str] | None = None
-    """Good and bad end of a bisection. None if the sides are not two commits."""
+    """Good and bad end of a bisection. None if the sides are not two versions of one thing."""
     options: tuple[str, ...] = ()
     """Options of `gnnbench ab`."""
     pytest: tuple[str, ...] = ()
@@ -88,7 +93,7 @@ def of_runs(base: RunFile, head: RunFile, options: tuple[str, ...]) -> Repeat | 
 
 
 def ends_of(base: Variant, head: Variant, *, clean: bool) -> tuple[str, str] | None:
-    """Return good and bad end of a bisection: two commits of one repository. None if they are none.
+    """Return good and bad end of a bisection: commits of one repository, or releases. None if they are none.
 
     `clean`: whether the working tree is as committed, or is not known not to be.
     """
@@ -98,5 +103,19 @@ def ends_of(base: Variant, head: Variant, *, clean: bool) -> tuple[str, str] | N
     )
     if older and newer:
         return (base.text, head.text) if older.replaces == newer.replaces else None
-    is_committed = head.text == WORKING_TREE and clean
-    return (base.text, "git:HEAD") if older and older.folder is None and is_committed else None
+    is_working_tree = head.text == WORKING_TREE
+    if older and older.folder is None:
+        return (base.text, "git:HEAD") if is_working_tree and clean else None
+    package, other = map(_package, (base, head))
+    if package and is_working_tree and (installed := version(package)):
+        # The index has no local parts of versions, such as `+cpu`.
+        return base.text, f"{base.text.partition('=')[0]}=={installed.partition('+')[0]}"
+    return (base.text, head.text) if package and package == other else None
+
+
+def _package(side: Variant) -> str | None:
+    """Return the package of which a variant is a release, and nothing else."""
+    kind, _, text = side.text.partition(":")
+    with suppress(UsageError):
+        return canonicalize_name(pinned(text)[0]) if kind == "pip" else None
+    return None

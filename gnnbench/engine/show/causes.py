@@ -106,6 +106,7 @@ def _commands(names: Sequence[str], how: Repeat | None) -> tuple[Note, ...]:
         return ()
     found = how.commands(names)
     commands = [Note("repeat", found.ab)]
-    if found.bisect:
-        commands.append(Note("find the commit", found.bisect))
+    if found.bisect and how.ends:
+        what = "release" if how.ends[0].startswith("pip:") else "commit"
+        commands.append(Note(f"find the {what}", found.bisect))
     return tuple(commands)
