@@ -43,6 +43,16 @@ def test_a_file_without_entries_gets_its_first(tmp_path, text):
     assert file.read_text().count("[[accepted]]\nbenchmark = ") == 2
 
 
+def test_entries_in_brackets_are_read_and_not_added_to(tmp_path):
+    inline = ", ".join(TEXT.splitlines()[1:])
+    found = accepted.read(written(tmp_path, f"accepted = [{{{inline}}}]\n"))
+    assert found.entries == (ENTRY,)
+    before = found.file.read_text()
+    with pytest.raises(UsageError, match="write each entry as a table"):
+        accepted.write(found, [ENTRY])
+    assert found.file.read_text() == before
+
+
 def test_an_entry_may_be_about_memory_alone_or_too(tmp_path):
     found = accepted.find(tmp_path)
     assert found.entries == ()

@@ -63,4 +63,8 @@ def write(old: Accepted, new: Sequence[Entry]) -> None:
             if field.compare and (value := getattr(entry, field.name)) != field.default:
                 value = round(value, _DIGITS) if isinstance(value, float) else value
                 text += f"{field.name} = {json.dumps(value, ensure_ascii=False)}\n"  # which is TOML, too
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        raise UsageError(f"{old.file}: write each entry as a table [[{_LIST}]], not in brackets") from None
     save(old.file, text.lstrip())
