@@ -70,7 +70,6 @@ def test_a_key_at_the_top_holds_for_commands_for_which_it_means_the_same(parsed,
     assert options.folder == tmp_path / "profiles"
     options = parsed("bisect", "a", "b")
     assert options.budget == BUDGET_SECONDS, "of pytest, the seconds for all"
-    assert not options.outputs, "which times nothing"
 
 
 def test_the_command_line_wins(parsed):

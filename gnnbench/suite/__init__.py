@@ -56,12 +56,6 @@ class GraphKernels(Suite):
 
         return session.owns(item)
 
-    def selects(self, config: Any, labels: Labels) -> bool:
-        """Tell whether a session's options ask for a spec."""
-        from .plugin import session
-
-        return session.selects(config, labels)
-
     def fault(self, root: Path, part: "BenchmarkPart", *, strict: bool) -> str | None:
         """Return a message if the counters differ from their baseline."""
         from . import counter_baseline

@@ -13,7 +13,6 @@ from gnnbench.engine.judge.comparison import Agreement, Work, not_compared
 from gnnbench.engine.judge.memory import MemoryChange
 from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.judge.visit import Inspections
-from gnnbench.engine.measure.counter_changes import CounterChange
 from gnnbench.engine.measure.fingerprint.difference import Difference
 from gnnbench.engine.show import affected as report
 from gnnbench.engine.show.console import Terminal
@@ -137,18 +136,6 @@ def test_more_memory_fails_unless_the_settings_allow_it(rules):
     found = AffectedResult(*sides, {name: Inspections(memory=memory)}, 1.0)
     assert found.worse(Thresholds(0.03, rules=Settings(rules=rules))) == [name] * (not rules)
     assert "in the base (1.25x): test_it" in str(report.document(found))
-
-
-def test_all_that_differs_is_explained():
-    functions, only = ("a:gone", "a:first"), ("a:gone", "$OMP")
-    changed = Difference(functions, ("a:B",), work=("shapes",), settings=("$OMP",), base_only=only)
-    text = "\n".join(report.explanation("a", Inspections(Work(changed, (CounterChange("mm", 1, 2000),)))))
-    assert text.splitlines() == [
-        *("a", "", "functions of a", "  gone  (only base)", "  first"),
-        *("", "values that they may read", "  a:B", "", "what they do", "  shapes"),
-        *("", "settings", "  $OMP  (only base)"),
-        *("", "counters", "  mm: 1 → 2,000"),
-    ]
 
 
 GONE, NEW = ("m:old", *(f"m:part_{number}" for number in range(20))), ("m:new",)

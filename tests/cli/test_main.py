@@ -25,7 +25,6 @@ COMMANDS = {
     "doctor": 0,
     "baseline show": 0,
     f"compare {BASE} -- {HEAD}": 1,
-    f"compare {BASE} --markdown /dev/stdout -- {HEAD}": 1,
     "comment ab.json": 0,
     "merge run-7.json run-8.json -o whole.json": 0,
     "report ab.json -o page.html": 0,

@@ -61,7 +61,7 @@ def test_run_files_become_one_that_can_be_read_and_compared(tmp_path, order, cap
     parts[2]["gnnbench"]["incomplete"].append(failed)
     for number, one in parts.items():
         one["gnnbench"]["compared"] = ab(number)
-    whole, _ = merge(save(tmp_path, *parts.values()))
+    whole = merge(save(tmp_path, *parts.values()))
     assert "shard" not in whole["gnnbench"]
     compared = result.parse(tmp_path, whole["gnnbench"]["compared"])
     assert (sorted(row.fullname for row in compared.rows), compared.thresholds) == (NAMES, WHOLE)
@@ -85,7 +85,7 @@ def test_results_of_ab_become_one_that_can_be_read(tmp_path):
         ab(2, notes=("one note",), interrupted=True),
         ab(3, notes=("one note",)),
     ]
-    whole, _ = merge(save(tmp_path, *parts))
+    whole = merge(save(tmp_path, *parts))
     found = result.parse(tmp_path, whole)
     assert sorted(row.fullname for row in found.comparison.rows) == NAMES
     assert found.thresholds == WHOLE
@@ -100,13 +100,13 @@ def test_results_of_ab_become_one_that_can_be_read(tmp_path):
 
 
 def test_files_that_are_no_shards_are_joined_if_they_share_nothing(tmp_path):
-    found, _ = merge(save(tmp_path, content(entry("a")), content(entry("b"))))
+    found = merge(save(tmp_path, content(entry("a")), content(entry("b"))))
     assert len(found["benchmarks"]) == 2
     one, other = ab(1, 1), ab(1, 1)
     for name, whole in (("x", one), ("y", other)):
         whole["comparison"] = {"rows": [{**whole["comparison"]["rows"][0], "fullname": name}]}
         whole["shard"] = None
-    assert merge(save(tmp_path, one, other))[0]["thresholds"]["family_level"] == 0.98
+    assert merge(save(tmp_path, one, other))["thresholds"]["family_level"] == 0.98
     row = one["comparison"]["rows"][0]
     many = [{**one, "comparison": {"rows": [{**row, "fullname": str(number)}]}} for number in range(100)]
     assert "error rate would reach" in refused(tmp_path, *many)
@@ -123,12 +123,12 @@ def test_files_that_are_no_shards_are_joined_if_they_share_nothing(tmp_path):
         ((part(1, 2), part(2, 3)), "of one run: 1/2, 2/3;"),
         ((part(1, 2), content(entry("x"))), "of one run: 1/2, no shard;"),
         ((content(entry("a")), content(entry("a"))), "both contain test_a.py::a"),
-        ((part(1, 2), ab(2, 2)), "a run file and a result of gnnbench ab"),
+        ((part(1, 2), ab(2, 2)), "differ in format: a run file and a result of gnnbench ab"),
         (
             (ab(1, 2), ab(2, 2, base=replace(SIDE, commits=("b" * 40,)))),
-            "have different bases: git:main (aaaaaaaa) and git:main (bbbbbbbb)",
+            "differ in base: git:main (aaaaaaaa) and git:main (bbbbbbbb)",
         ),
-        ((ab(1, 2), ab(2, 2, effect=0.05)), "were measured with different settings"),
+        ((ab(1, 2), ab(2, 2, effect=0.05)), "differ in settings; merge shards"),
         ((plain(1), plain(2)), "does not describe its environment"),
         (({"benchmarks": [], "command": "compare"},), "neither a run file nor a result of gnnbench ab"),
     ],

@@ -120,16 +120,11 @@ def test_shards_divide_what_is_selected_besides_and_an_empty_one_is_no_failure(s
         assert suite.status == pytest.ExitCode.USAGE_ERROR
 
 
-def test_a_worker_of_xdist_says_how_many_tests_other_shards_have(suite, pytester):
-    suite.collected("--gnn-shard=1/2")
-    worker = suite.session.config
-    worker.workeroutput = {}
-    worker.pluginmanager.get_plugin("gnnbench-selection").pytest_sessionfinish(suite.session)
+def test_with_xdist_an_empty_shard_is_no_failure_either(pytester):
     main = pytester.parseconfigure("--gnn-device=cpu", "--gnn-shard=1/2", "-n", "1")
-    main.hook.pytest_testnodedown(node=worker, error=None)
     session = SimpleNamespace(config=main, exitstatus=pytest.ExitCode.NO_TESTS_COLLECTED)
     main.pluginmanager.get_plugin("gnnbench-selection").pytest_sessionfinish(session)
-    assert session.exitstatus == pytest.ExitCode.OK, "the tests are in the other shard"
+    assert session.exitstatus == pytest.ExitCode.OK
 
 
 def test_an_operation_has_its_own_graphs_unless_others_are_named(suite, monkeypatch):

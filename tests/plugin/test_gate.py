@@ -1,7 +1,6 @@
 """`--benchmark-compare`: real runs on the simulated machine, and what a session makes of parts of them."""
 
 import json
-import os
 import re
 import shutil
 from types import SimpleNamespace
@@ -10,7 +9,6 @@ import pytest
 
 from gnnbench.engine.plugin import gate
 from gnnbench.engine.plugin.limits import GATE
-from gnnbench.engine.show.lines import Note
 from gnnbench.engine.store.baseline import FOLDER
 from tests.plugin import recorded as records
 from tests.plugin.recorded import COMPARE, QUIET
@@ -153,9 +151,8 @@ def test_rules_ignore_set_effects_expire_and_limit_and_an_expected_failure_fails
 
 
 @pytest.mark.nightly
-def test_strict_fails_what_is_undecided_or_gone_and_the_command_line_sets_the_effect_of_all(project):
+def test_strict_fails_what_is_undecided_and_the_command_line_sets_the_effect_of_all(project):
     (project.folder / "gnnbench.toml").write_text(RULES.partition('[[rules]]\nbenchmarks = "*test_sum[2]')[0])
-    project.edit("range(10)", "range(9)", "test_suite.py")
     slow = project.truth(7, **{"test_sum[1]": 1.5})
     result, verdicts = project.run("--gnn-strict", "--gnn-confirm=0", "--gnn-effect=0.1%", truth=slow)
     assert result.returncode == 1
@@ -165,31 +162,15 @@ def test_strict_fails_what_is_undecided_or_gone_and_the_command_line_sets_the_ef
     failures = project.failures()
     assert failures.keys() == {"test_sum[1]", *undecided}
     assert all("minimum detectable effect" in failures[name] for name in undecided)
-    gone = "failed: test_suite.py::test_sum[9]: incomparable; missing: in the baseline"
-    assert gone in result.text
 
 
-@pytest.mark.parametrize("name", [f"test_suite.py::{NAMES[0]}", "test_suite.py::test_new"])
-def test_where_a_record_has_tests_of_which_none_is_judged_the_session_fails_and_says_what_to_type(
-    recorded, pytester, name
-):
-    shutil.copytree(recorded / "baselines", pytester.path / "baselines")
-    config = pytester.parseconfigure(COMPARE)
-    session = pytest.Session.from_config(config)
-    session.items, config._benchmarksession = [SimpleNamespace(nodeid=name)], SimpleNamespace(benchmarks=[])
-    gated = config.pluginmanager.get_plugin(GATE)
-    gated._say_so(session, None, {})
-    if name.endswith("new"):
-        assert gated._lines == [Note("no benchmark was judged (--gnn-strict makes this a failure)")]
-        return
-    (line,) = gated._failures
-    assert line.text.startswith("no benchmark was judged, although record 0001 of ")
-    assert " has 1 of these tests; time them without -n, --benchmark-skip, " in line.text
-    assert ", or record again: gnnbench baseline record -- " in str(line)
-    for status in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
-        session.exitstatus = status
-        gated.pytest_sessionfinish(session)
-        assert session.exitstatus == pytest.ExitCode.TESTS_FAILED
+def test_where_a_record_has_tests_of_which_none_is_timed_the_session_fails_and_says_what_to_type(project):
+    result, verdicts = project.run("--benchmark-skip", "-k", "sorted or [3]")
+    assert result.returncode == 1, result.stdout
+    assert verdicts == {}
+    said = "failed: no benchmark was judged: the record has 2 tests of this session; time it without -n, "
+    assert said in result.text
+    assert ", or record again: gnnbench baseline record -- " in result.text
 
 
 MOVED = """
@@ -205,7 +186,7 @@ def test_ordered(benchmark):
 """
 
 
-def test_what_has_another_name_or_file_is_timed_in_turns_or_fails_however_it_is_named(unchanged):
+def test_what_has_another_name_or_file_is_timed_in_turns(unchanged):
     """Its new name is in no record, but today's tests run with the record's code."""
     unchanged.edit("return work(numbers)", "return work(sorted(numbers))")
     (unchanged.folder / "test_suite.py").unlink()
@@ -214,16 +195,12 @@ def test_what_has_another_name_or_file_is_timed_in_turns_or_fails_however_it_is_
     slow = records.machine(unchanged.folder, base={"test_ordered": 0.5e-3}, **times)
     result = unchanged.measured("test_moved.py", COMPARE, **slow)
     assert result.returncode == 1, result.stdout
-    gone = dict.fromkeys(NAMES, "incomparable")
-    assert unchanged.verdicts() == {**gone, **dict.fromkeys(times, "same"), "test_ordered": "slower"}
+    assert unchanged.verdicts() == {**dict.fromkeys(times, "same"), "test_ordered": "slower"}
     assert unchanged.failures().keys() == {"test_ordered"}
-    unknown = "failed: 11 benchmarks of the record not timed (test_suite.py::test_sorted, "
-    assert unknown not in result.text
-    for words in (["test_moved.py::test_ordered"], [".", "-k", "ordered"]):
-        result = unchanged.measured(*words, "--gnn-turns=never", COMPARE, **slow)
-        assert result.returncode == 1, result.stdout
-        assert unknown in result.text
-        assert ", and 1 benchmark new (test_moved.py::test_ordered); if meant, record again" in result.text
+    words = ("test_moved.py::test_ordered", "--gnn-turns=never", "--gnn-strict", COMPARE)
+    result = unchanged.measured(*words, **slow)
+    assert result.returncode == 1, result.stdout
+    assert "incomparable; new: not in the baseline" in result.text
 
 
 def test_who_compares(pytester):
@@ -246,14 +223,6 @@ def test_who_compares(pytester):
     assert ours(COMPARE)
     for arguments in ((), (COMPARE, "--gnn-counters"), (COMPARE, "--benchmark-storage=file://./other")):
         assert not ours(*arguments)
-    pytester.mkdir(".git")
-    (pytester.path / FOLDER).mkdir()
-    os.chdir(pytester.mkdir("bench"))
-    above = r"but the records are in .*: add --rootdir=\.\., or an empty"
-    with pytest.raises(pytest.UsageError, match=above):
-        pytester.parseconfigure(COMPARE)
-    assert ours("--rootdir=..", COMPARE)
-    assert not ours()
     with pytest.raises(pytest.UsageError, match="--benchmark-compare: git:nowhere names no commit"):
         pytester.parseconfigure("--rootdir", str(ROOT), f"{COMPARE}=git:nowhere")
 
@@ -280,8 +249,8 @@ def test_what_is_no_base_and_a_wrong_file_end_the_session_before_anything_is_tim
     accepted = pytester.mkdir("baselines") / "accepted.toml"
     accepted.write_text("[[accepted]]\nbenchmark = 1\n")
     judging = pytester.parseconfigure(COMPARE).pluginmanager.get_plugin(GATE)
-    said = "accepted.toml: entry 1: benchmark: expected `str`, got `int`"
-    with pytest.raises(pytest.exit.Exception, match=said) as stopped:
+    said = "accepted.toml: accepted[0].benchmark: expected `str`, got `int`"
+    with pytest.raises(pytest.exit.Exception, match=re.escape(said)) as stopped:
         judging.pytest_report_collectionfinish()
     assert stopped.value.returncode == pytest.ExitCode.USAGE_ERROR
     with pytest.raises(pytest.UsageError, match="--benchmark-compare: '0009' is not part of a variant"):

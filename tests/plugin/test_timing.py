@@ -81,6 +81,4 @@ def test_benchmarks_share_the_time_of_the_session(known):
     assert (float(first), own) == (1200, "None")
     assert 3500 < float(last) < 3600
     ours = json.loads((known.path / "run.json").read_text())["gnnbench"]
-    assert 0 < ours["timing_seconds"] < ours["benchmarks_seconds"]
     codec.decode(ours, RunPart)
-    found.stdout.fnmatch_lines(["*gnnbench: the benchmarks took *% of it for timing"])

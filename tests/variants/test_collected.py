@@ -1,29 +1,10 @@
-"""Which rules match nothing, and how a test ended; tests/compare/ab/test_worker.py has real tests."""
+"""How a test ended; tests/compare/ab/test_worker.py has real tests."""
 
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from gnnbench.engine.ground.settings import parse
 from gnnbench.engine.process.variants import outcome
-from gnnbench.engine.process.variants.collected import unmatched
-
-ID = "benchmarks/test_spmm.py::test_spmm[spmm_sum-cora-256-cpu]"
-PATTERNS = ("*spmm*", "*no*", "benchmarks/test_no*")
-SETTINGS = parse(Path("gnnbench.toml"), {"rules": [{"benchmarks": one, "effect": 0.1} for one in PATTERNS]})
-
-
-def numbers(*folders):
-    return [int(line.split()[1]) for line in unmatched(SETTINGS, [ID], folders)]
-
-
-def test_rules_that_match_nothing_are_named_but_those_about_other_folders():
-    (line, _) = unmatched(SETTINGS, [ID], ["."])
-    assert line.startswith("rule 2 of gnnbench.toml (*no*) matches no benchmark here")
-    assert numbers(".") == numbers("benchmarks") == numbers("other", "benchmarks") == [2, 3]
-    assert numbers("benchmarks/small") == numbers("other") == [2]
-    assert numbers() == []
 
 
 def report(text, state="failed", **more):

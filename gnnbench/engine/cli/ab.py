@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..ground import units
-from ..ground.codec import as_text
 from ..ground.errors import UsageError
 from ..ground.options import FRACTION, OPTIONS, Option, seconds
 from . import common, streams
@@ -50,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     from ..drive.settle import settled
     from ..measure import instructions
     from ..process import slowdown
-    from ..show import causes, markdown, verdicts, wording
+    from ..show import causes, verdicts, wording
 
     plan, planted = _plan(options), options.typed.get("plant")
     if options.instructions:
@@ -66,8 +65,7 @@ def run(options: argparse.Namespace) -> int:
         found = replace(found, notes=(*found.notes, f"a slowdown of {planted} was planted in the head"))
     found = replace(settled(found), path=options.json or Path())
     comparison = found.comparison
-    texts = {options.json: as_text(found), options.markdown: markdown.write(found)}
-    with common.saving(texts):
+    with common.saving(options.json, found):
         explained = causes.of_result(found)
         streams.show(verdicts.document(comparison, explained, found, verbose=options.verbose))
         if found.interrupted:

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         metavar="ID",
         help="the benchmarks to accept. Default: all that are slower or need more memory; with --result, "
-        "also the one with a different output. Several of these must be named.",
+        "also those with a different output.",
     )
     parser.add_argument(
         "--result", action=argparse.BooleanOptionalAction, help="also accept that outputs differ"
@@ -59,8 +59,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _file() -> "Accepted":
     """Return the project's file; if there is none, the place of a new one: pytest's rootdir."""
-    from ..plugin.rootdir import rootdir, settled
+    from ..plugin.rootdir import rootdir
     from ..store import accepted
 
     nearest = accepted.find(Path.cwd())
-    return nearest if nearest.entries or nearest.file.exists() else accepted.find(rootdir(settled([])))
+    return nearest if nearest.file.exists() else accepted.find(rootdir())

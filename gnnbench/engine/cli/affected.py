@@ -3,7 +3,6 @@
 import argparse
 
 from ..ground import units
-from ..ground.codec import as_text
 from ..ground.options import EFFECT, Option
 from . import common, streams
 
@@ -17,13 +16,8 @@ _NAMED = 3
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     common.add_variants(parser)
-    parser.add_argument(
-        "--explain",
-        metavar="ID",
-        help="show everything that differs for one benchmark: its test id, or a part that no other id has",
-    )
     common.declare(parser, (*common.PROCESSES, _FAIL), (common.RESULTS, common.BUILD))
-    common.add_output(parser, markdown=False)
+    common.add_output(parser)
     parser.set_defaults(effect=EFFECT)
 
 
@@ -34,17 +28,13 @@ def run(options: argparse.Namespace) -> int:
 
     plan = common.plan_of(options, "gnnbench affected BASE HEAD", results=options.results)
     with common.both_sides(options, plan) as (base, head, progress):
-        found = affected.run(base, head, plan, progress, options.explain)
-    with common.saving({options.json: as_text(found)}):
-        if options.explain:
-            for name, one in found.benchmarks.items():
-                print("\n".join(shown.explanation(name, one)))
-        else:
-            streams.show(shown.document(found, verbose=options.verbose))
-        if not found.benchmarks:
-            streams.say("no benchmark was inspected")
-        elif not options.explain:
+        found = affected.run(base, head, plan, progress)
+    with common.saving(options.json, found):
+        streams.show(shown.document(found, verbose=options.verbose))
+        if found.benchmarks:
             streams.say(f"{shown.summary(found)}; {units.seconds(found.seconds)}")
+        else:
+            streams.say("no benchmark was inspected")
     if options.fail and (worse := found.worse(plan.thresholds)):
         streams.say(f"{units.count(len(worse), 'benchmark')} failed: {units.listed(worse, _NAMED)}")
         return common.SLOWER

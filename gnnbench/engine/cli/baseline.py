@@ -72,13 +72,11 @@ def _record(options: argparse.Namespace) -> int:
         runs = _runs(arguments, options.processes, folder, progress)
         contents = [_as_recorded(json_io.read(run.path, run_file.REMEDY), runs[0].benchmarks) for run in runs]
     saved = store.save(contents, get_machine_id(), (runs[0].commit or "unversioned")[:10], options.reason)
-    lines = [line for run in runs for line in run.left_out]
     if why := git.why_no_commit(root):
-        lines.append(f"recorded without a commit, so that its code cannot be built again: {why}")
+        line = f"gnnbench: recorded without a commit, so that its code cannot be built again: {why}"
+        streams.say(line, sys.stderr)
     if disturbed := baseline.disturbed(runs):
-        lines.append(disturbed)
-    for line in dict.fromkeys(lines):
-        streams.say(f"gnnbench: {line}", sys.stderr)
+        streams.say(f"gnnbench: {disturbed}", sys.stderr)
     count, processes = units.count(len(runs[0].benchmarks), "benchmark"), len(saved.files)
     streams.say(f"recorded {count} in {processes} processes: record {saved.id} of {saved.environment}")
     streams.say(Note("compare with it", fresh.typed([*arguments, "--benchmark-compare"], Path.cwd())))
@@ -121,12 +119,12 @@ def _as_recorded(content: dict[str, Any], names: "Collection[str]") -> dict[str,
 
 
 def _show(options: argparse.Namespace) -> int:
-    from ..plugin.rootdir import rootdir, settled
+    from ..plugin.rootdir import rootdir
     from ..show.document import Column, tables
     from ..show.names import labels_of
     from ..store import baseline
 
-    store = baseline.RecordStore(rootdir(settled(options.rest)) / baseline.FOLDER)
+    store = baseline.RecordStore(rootdir(options.rest) / baseline.FOLDER)
     if not (records := store.records()):
         raise UsageError(f"there are no records in {store.root}; make one: gnnbench baseline record")
     if options.environment:

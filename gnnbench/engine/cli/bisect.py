@@ -2,9 +2,7 @@
 
 import argparse
 import secrets
-from functools import partial
 
-from ..ground.codec import as_text
 from ..ground.options import seconds
 from ..show.progress import Progress
 from . import common, streams
@@ -35,7 +33,6 @@ def run(options: argparse.Namespace) -> int:
     from ..drive.bisect import bisection, outputs
     from ..ground import environment
     from ..show import bisect as shown
-    from ..show.markdown_text import Markdown
 
     plan = common.plan_of(
         options,
@@ -46,20 +43,21 @@ def run(options: argparse.Namespace) -> int:
     )
     environment.let_idle_threads_sleep()
     ends = options.good, options.bad, plan
+    if options.outputs:
+        with Progress() as progress:
+            changed = outputs.run(*ends, progress)
+        with common.saving(options.json, changed):
+            streams.show(shown.of_outputs(changed, verbose=options.verbose))
+        known = any(agreement.status != "not compared" for agreement in changed.results.values())
+        return SLOWER if changed.changes else NOTHING_SLOWER if known else NOT_JUDGED
     with Progress() as progress:
-        if options.outputs:
-            of_outputs = outputs.run(*ends, progress)
-            text, document = as_text(of_outputs), partial(shown.of_outputs, of_outputs)
-            known = any(one.status != "not compared" for one in of_outputs.results.values())
-            code = SLOWER if of_outputs.changes else NOTHING_SLOWER if known else NOT_JUDGED
-        else:
-            found = bisection.run(*ends, progress)
-            text, document, counts = as_text(found), partial(shown.document, found), found.verdicts
-            unsure = not counts["faster"] and (counts["undecided"] or counts["incomparable"] or not counts)
-            code = SLOWER if counts["slower"] else NOT_JUDGED if unsure else NOTHING_SLOWER
-            if found.unfinished:
-                streams.say(f"{found.unfinished}; the same command continues")
-                code = INTERRUPTED if found.unfinished == bisection.INTERRUPTED else code
-    with common.saving({options.json: text, options.markdown: Markdown().write(document())}):
-        streams.show(document(verbose=options.verbose))
-    return code
+        bisected = bisection.run(*ends, progress)
+    if bisected.unfinished:
+        streams.say(f"{bisected.unfinished}; the same command continues")
+    with common.saving(options.json, bisected):
+        streams.show(shown.document(bisected, verbose=options.verbose))
+    if bisected.unfinished == bisection.INTERRUPTED:
+        return INTERRUPTED
+    counts = bisected.verdicts
+    unsure = not counts["faster"] and (counts["undecided"] or counts["incomparable"] or not counts)
+    return SLOWER if counts["slower"] else NOT_JUDGED if unsure else NOTHING_SLOWER

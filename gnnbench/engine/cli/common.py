@@ -8,15 +8,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..ground.codec import as_text
 from ..ground.errors import UsageError
 from ..ground.files import above, cache_folder, check_writable, save
 from ..ground.options import OPTIONS, TIMEOUT_SECONDS, Option, seconds
 from ..show.progress import Progress
 from ..store.option_defaults import from_settings
-from . import streams
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator
 
     from ..judge.comparison import Comparison
     from ..judge.verdict import Thresholds
@@ -30,18 +30,17 @@ WRONG_USAGE = 2
 
 def suite(rest: Sequence[str], command: str) -> list[str]:
     """Return pytest's arguments; without a path, the nearest folder `benchmarks` or `testpaths` is taken."""
-    from ..plugin.rootdir import has_testpaths, settled
+    from ..plugin.rootdir import has_testpaths
 
     # A word after an option may be its value.
     words = [word for before, word in zip(("", *rest), rest, strict=False) if not before.startswith("-")]
     if any(os.path.exists(word.partition("::")[0]) for word in words):  # noqa: PTH110 - False for any text
-        return settled(rest)
-    found = nearest("benchmarks")
-    if found is None and has_testpaths(rest):
-        return settled(rest)
-    if found is None:
-        raise UsageError(f"no folder benchmarks here; give the path of the suite: {command} -- PATH")
-    return settled([found, *rest])
+        return [*rest]
+    if folder := nearest("benchmarks"):
+        return [folder, *rest]
+    if has_testpaths(rest):
+        return [*rest]
+    raise UsageError(f"no folder benchmarks here; give the path of the suite: {command} -- PATH")
 
 
 def nearest(path: str) -> str | None:
@@ -87,9 +86,8 @@ def plan_of(options: argparse.Namespace, command: str, **more: Any) -> "Plan":
     """
     from ..process.plan import Plan
 
-    for name in ("json", "markdown"):
-        if file := vars(options).get(name):
-            check_writable(file)
+    if file := vars(options).get("json"):
+        check_writable(file)
     typed, build = options.typed, options.build
     repeated = {"--effect": typed.get("effect"), "--build": build, "--plant": typed.get("plant")}
     words = [word for pair in repeated.items() if pair[1] for word in pair]
@@ -118,11 +116,9 @@ def add_variants(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("head", metavar="HEAD", help="the newer variant")
 
 
-def add_output(parser: argparse.ArgumentParser, *, markdown: bool = True) -> None:
-    """Declare the files of the result, and how much is printed."""
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Declare the file of the result, and how much is printed."""
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
-    if markdown:
-        parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the result in Markdown")
     parser.add_argument("-v", "--verbose", action="store_true", help="print all notes below the tables")
 
 
@@ -144,23 +140,14 @@ def both_sides(options: argparse.Namespace, plan: "Plan") -> "Iterator[tuple[Pre
 
 
 @contextmanager
-def saving(texts: "Mapping[Path | None, str]") -> "Iterator[None]":
-    """Save texts after what is printed inside, also if the output was closed."""
+def saving(file: Path | None, result: Any) -> "Iterator[None]":
+    """Save a result after what is printed inside, also if the output was closed."""
     try:
         yield
         sys.stdout.flush()
     finally:
-        for file, text in texts.items():
-            if file:
-                save(file, text)
-
-
-def say_left_out(found: "Iterable[tuple[Path, Sequence[str]]]") -> None:
-    """Print what is left out of run files, beside the result."""
-    from ..store.left_out import by_file
-
-    for line in by_file(found):
-        streams.say(f"gnnbench: {line}", sys.stderr)
+        if file:
+            save(file, as_text(result))
 
 
 def exit_code(found: "Comparison", *, strict: bool) -> int:

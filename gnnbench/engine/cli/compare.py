@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..ground.codec import as_text
 from ..ground.errors import UsageError
 from ..ground.files import check_writable, distinct
 from . import common, streams
@@ -37,22 +36,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compare, print the verdicts, and return the exit code."""
     paths = distinct((*options.base, *map(Path, options.rest)))
-    for file in filter(None, (options.json, options.markdown)):
-        check_writable(file, paths)
+    if options.json:
+        check_writable(options.json, paths)
     return _two_sides(options) if options.by is None else _along(options)
 
 
 def _two_sides(options: argparse.Namespace) -> int:
     from ..drive import runs
     from ..ground.environment import WHAT
-    from ..show import causes, markdown, verdicts, wording
+    from ..show import causes, verdicts, wording
     from ..show.lines import Note
     from ..store import run_file
 
     if not options.rest:
         raise UsageError("name run files on both sides: gnnbench compare A.json... -- B.json...")
     head, base = ([run_file.read(Path(file)) for file in side] for side in (options.rest, options.base))
-    common.say_left_out((run.path, run.left_out) for run in (*base, *head))
     for side in (base, head):
         runs.check_alike(side, WHAT, "not of the versions of", "give runs of one version on each side")
     effect = options.typed.get("effect")
@@ -63,7 +61,7 @@ def _two_sides(options: argparse.Namespace) -> int:
     notes = (*_changes(base[0], head[0]), *result.notes)
     result = replace(result, path=options.json or Path(), notes=notes)
     table = verdicts.document(found, causes.of_result(result), result, verbose=options.verbose)
-    with common.saving({options.json: as_text(result), options.markdown: markdown.write(result)}):
+    with common.saving(options.json, result):
         streams.show([*table, Note(wording.result(found))])
     return common.exit_code(found, strict=options.strict)
 
@@ -73,15 +71,13 @@ def _along(options: argparse.Namespace) -> int:
     from ..drive import along
     from ..judge.verdict import Thresholds
     from ..show.along import document
-    from ..show.markdown_text import Markdown
     from ..store import run_file
 
     if options.rest:
         raise UsageError("--by compares within one run: name its files without --, one for each process")
     runs = [run_file.read(path) for path in options.base]
-    common.say_left_out((run.path, run.left_out) for run in runs)
     found = along.compare(runs, along.Axis.parse(options.by), Thresholds(options.effect))
-    with common.saving({options.json: as_text(found), options.markdown: Markdown().write(document(found))}):
+    with common.saving(options.json, found):
         streams.show(document(found, verbose=options.verbose))
     compared = [row for row in found.rows if row.judgement.ratio is not None]
     verdicts = {row.judgement.verdict for row in found.rows}

@@ -2,12 +2,10 @@
 
 import argparse
 import json
-import sys
 from pathlib import Path
 
 from ..ground import units
 from ..ground.files import save
-from . import streams
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,9 +27,7 @@ def run(options: argparse.Namespace) -> int:
     """Join the files, save the result, and return the exit code."""
     from ..drive.merge import merge
 
-    whole, left_out = merge(options.shards)
-    for line in left_out:
-        streams.say(f"gnnbench: {line}", sys.stderr)
+    whole = merge(options.shards)
     save(options.output, json.dumps(whole, indent=1) + "\n", options.shards)
     incomplete = len(whole.get("gnnbench", {}).get("incomplete", ()))
     more = f", {incomplete} interrupted" if incomplete else ""

@@ -76,13 +76,11 @@ def run(options: argparse.Namespace) -> int:
 
 def _selection(select: str, rest: Sequence[str]) -> tuple[list[str], str | None]:
     """Return pytest's arguments, and the words that select benchmarks among those they name."""
-    from ..plugin.rootdir import settled
-
     if select in installed().tests:
         file, colons, test = installed().tests[select].partition("::")
-        return settled([f"{nearest(file) or file}{colons}{test}", *rest]), None
+        return [f"{nearest(file) or file}{colons}{test}", *rest], None
     if "::" in select or Path(select).exists():
-        return settled([select, *rest]), None
+        return [select, *rest], None
     return suite(rest, _COMMAND), select
 
 

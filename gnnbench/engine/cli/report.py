@@ -1,12 +1,10 @@
 """`gnnbench report FILE.json`: makes an HTML page of measurements and verdicts, and a slide."""
 
 import argparse
-import sys
 from pathlib import Path
 
 from ..ground.errors import UsageError
 from ..ground.files import check_folder, save
-from . import streams
 from .common import NOTHING_SLOWER
 
 
@@ -40,8 +38,6 @@ def run(options: argparse.Namespace) -> int:
     from ..show.view import read
 
     view = read(options.file)
-    for line in view.left_out:
-        streams.say(f"gnnbench: {line}", sys.stderr)
     drawn = picture(view)
     page = html(view, drawn)
     save(options.output, page, [options.file])

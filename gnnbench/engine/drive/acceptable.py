@@ -6,8 +6,6 @@ from pathlib import Path
 from ..ground import json_io
 from ..ground.errors import UsageError, unknown_name
 from ..judge.accepted import Accepted, Entry
-from ..judge.allowed import Allowed
-from ..judge.verdict import Judgement
 from ..store import run_file
 from . import result
 from .result import Result, Side
@@ -39,63 +37,45 @@ def entries(
     *,
     results: bool = False,
 ) -> list[Entry]:
-    """Return an entry for each benchmark: what is beyond those in force for the same base and head.
+    """Return an entry for each of the named benchmarks, or for all that are worse.
 
-    `names`: ids of benchmarks in it; if empty, all that are worse, at most one of them by a different output.
+    `results`: whether different outputs are accepted, too.
     """
     whole = _read(path)
-    rows, sides = {row.fullname: row for row in whole.rows}, (whole.base, whole.head)
+    rows = {row.fullname: row for row in whole.rows}
     for name in names:
         if name not in rows:
             raise UsageError(f"{path}: {unknown_name('benchmark', name, rows)}")
-    others = [name for name, row in rows.items() if row.has_other_result]
-    if results and not names and len(others) > 1:
-        what = f"{len(others)} benchmarks have a different output; name those that are meant to"
-        raise UsageError(f"{path}: {what}: {', '.join(others)}")
-    names = list(dict.fromkeys(names)) or [
-        name for name, row in rows.items() if row.is_worse and (results or not row.has_other_result)
+    worse = [row for row in whole.rows if row.is_worse]
+    chosen = [rows[name] for name in dict.fromkeys(names)] or [
+        row for row in worse if results or not row.has_other_result
     ]
-    if not names:
-        more = f"; {len(others)} with a different output: --result" if others else ""
+    if not chosen:
+        more = f"; {len(worse)} with a different output: --result" if worse else ""
         raise UsageError(
             f"{path}: no benchmark is slower or needs more memory, so there is nothing to accept{more}"
         )
+    _check(path, whole.base, whole.head)
     new = []
-    for name in names:
-        row = rows[name]
+    for row in chosen:
+        name, judgement, memory = row.fullname, row.judgement, row.memory
         if not row.is_worse:
             raise UsageError(
-                f"{path}: {name} is {row.judgement.verdict}, not slower ({row.judgement.reason}), and needs "
+                f"{path}: {name} is {judgement.verdict}, not slower ({judgement.reason}), and needs "
                 "no memory beyond its limit; leave it out"
             )
         if row.has_other_result and not results:
-            raise UsageError(f"{path}: {name} has {row.judgement.reason}; give --result to accept that")
-        _check(path, *sides)
-        before = in_force(accepted, *sides, name)
-        is_other = row.has_other_result and not any(entry.result for entry in before)
-        ratios, more_bytes, memory = _beyond(row.judgement, before), 0, row.memory
-        if memory and memory.fails:
-            accepted_bytes = sum(entry.more_bytes for entry in before)
-            more_bytes = max(memory.head_bytes - memory.base_bytes - accepted_bytes, 0)
-        if not (ratios or more_bytes or is_other):
-            within = f"{name} is within what {before[-1].place} accepts"
-            json_io.refuse(path, within, "leave it out, or remove that entry first")
-        new.append(Entry(name, reason, *(ratios or (1.0, 1.0, 1.0)), more_bytes, is_other))
+            raise UsageError(f"{path}: {name} has {judgement.reason}; give --result to accept that")
+        if before := in_force(accepted, whole.base, whole.head, name):
+            what = f"{before[-1].place} accepts something of {name} already"
+            json_io.refuse(path, what, "remove that entry, and compare again")
+        ratios = judgement.ratio or 1.0, judgement.low or 1.0, judgement.high or 1.0
+        more_bytes = memory.head_bytes - memory.base_bytes if memory and memory.fails else 0
+        slower = judgement.verdict == "slower"
+        new.append(
+            Entry(name, reason, *(ratios if slower else (1.0, 1.0, 1.0)), more_bytes, row.has_other_result)
+        )
     return new
-
-
-def _beyond(judgement: Judgement, before: Sequence[Entry]) -> tuple[float, float, float] | None:
-    """Return the ratio of an entry and its interval: what is beyond those before it. None if nothing is."""
-    if judgement.verdict != "slower":
-        return None
-    assert judgement.ratio
-    assert judgement.low
-    assert judgement.high
-    limit = Allowed.of(before)
-    if limit is None:
-        return judgement.ratio, judgement.low, judgement.high
-    ratio, low, high = limit.beyond(judgement)
-    return (ratio, low, high) if low > 1 else None
 
 
 def _check(path: Path, base: Side, head: Side) -> None:

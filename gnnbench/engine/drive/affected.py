@@ -1,10 +1,9 @@
 """The benchmarks that a change affects: those for which two variants run different code. Nothing is timed."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..ground.cpu import RealTime
-from ..ground.errors import UsageError
 from ..interfaces import Listener
 from ..judge.comparison import Compared, Comparison
 from ..judge.verdict import Judgement, Thresholds
@@ -15,7 +14,6 @@ from ..process.processes import Terms
 from ..process.variants import outcome
 from ..process.variants.collected import Suite
 from ..process.variants.variant import Prepared
-from ..store import left_out
 from .inspecting import Inspecting
 from .result import Result, Side
 from .settle import settled
@@ -56,19 +54,15 @@ def run(
     head: Prepared,
     plan: Plan,
     listener: Listener,
-    only: str | Sequence[str] | None = None,
+    only: Sequence[str] | None = None,
 ) -> AffectedResult:
     """Inspect one call of each benchmark on both sides, in one pair of processes, or in more if a side dies.
 
-    `only`: ids; or one id, or a part of it that no other has, for all that differs; None: inspect all.
+    `only`: ids; None: inspect all.
     """
     start = RealTime.seconds()
-    if isinstance(only, str):
-        plan = replace(plan, cache=None)  # everything that differs is shown
 
     def choose(suite: Suite) -> Sequence[str]:
-        if isinstance(only, str):
-            return [_chosen([*suite.benchmarks, *suite.left_out], only)]
         return [name for name in suite.chosen() if only is None or name in only]
 
     with Pairs(plan, listener) as pairs:
@@ -87,17 +81,7 @@ def run(
     notes = [*inspecting.suite.notes(all_named=only is not None), *inspecting.notes()]
     notes += dict.fromkeys(note for row in benchmarks.values() for note in row.notes)
     notes += outcome.skips(skipped, outcome.BOTH_SKIP)
-    notes += left_out.several(trial.name for trial in inspected if trial.has_several_calls)
+    notes += outcome.several_calls(trial.name for trial in inspected if trial.has_several_calls)
     failing = [trial.name for trial in inspected if trial.not_timed and trial.not_timed.kind == "head fails"]
     seconds = RealTime.seconds() - start
     return AffectedResult(Side.of(base), Side.of(head), benchmarks, seconds, tuple(notes), failing=failing)
-
-
-def _chosen(names: Sequence[str], text: str) -> str:
-    """Return the name that is or contains a text."""
-    matches = [text] if text in names else [name for name in names if text in name]
-    if not matches:
-        raise UsageError(f"{text!r} is in no benchmark's id: give a test id or a part of it")
-    if len(matches) > 1:
-        raise UsageError(f"{text!r} is in {len(matches)} ids: give more of one, as in {matches[0]}")
-    return matches[0]

@@ -25,10 +25,9 @@ from ..process.processes import Terms
 from ..process.returned import HEAD_RAISES
 from ..process.turns import SAME_CODE
 from ..process.variants import outcome, variant
-from ..process.variants.collected import Suite, unmatched
+from ..process.variants.collected import Suite
 from ..process.variants.forking import THREAD
 from ..process.variants.variant import Prepared
-from ..store import left_out
 from . import confirm
 from .inspecting import Inspecting
 from .repeat import Repeat, ends_of
@@ -132,8 +131,6 @@ class _Run:
         if plan.shard:
             whole = units.count(len(suite.benchmarks), "benchmark")
             self._notes.append(f"shard {plan.shard}: {len(self.trials)} of {whole}")
-        if plan.only is None and suite.folders is not None:
-            self._notes += unmatched(plan.thresholds.rules, suite.declared, suite.folders)
         self._separate()
         self.schedule = self._scheduled()
         for trial in self.trials.values():
@@ -210,7 +207,8 @@ class _Run:
         several = [trial.name for trial in self.trials.values() if trial.has_several_calls]
         is_slow = self._pairs.shared.why_no_forks == THREAD
         starts = [f"each pair was started anew: {THREAD}"] if is_slow else []
-        return [*self._notes, *starts, *outcome.skips(skipped, outcome.BOTH_SKIP), *left_out.several(several)]
+        reasons = outcome.skips(skipped, outcome.BOTH_SKIP)
+        return [*self._notes, *starts, *reasons, *outcome.several_calls(several)]
 
     def _chosen(self, suite: Suite) -> Sequence[str]:
         names, only, shard = suite.chosen(), self._plan.only, self._plan.shard

@@ -4,22 +4,20 @@ The base is built again, and what runs other code is timed in turns with it. Whe
 record's times are compared with those of the session, and with those of new processes.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, pairwise
 from pathlib import Path
 
 from ..ground import signals, units
 from ..ground.errors import UsageError
 from ..ground.files import scratch
 from ..interfaces import Listener
-from ..judge.choosing import NOT_REACHED
 from ..judge.comparison import Compared, Comparison
-from ..judge.verdict import Judgement, Thresholds, confirmed
+from ..judge.verdict import Thresholds, confirmed
 from ..process.plan import Plan
 from ..process.variants import fresh, prepare, rebuild, variant
 from ..process.variants.variant import Variant
-from ..store import left_out, run_file
+from ..store import run_file
 from ..store.baseline import Record
 from ..store.run_file import RunFile
 from . import coordinator, runs
@@ -28,8 +26,6 @@ from .settle import settled
 
 _FIRST_AGAIN = 100
 """Number before that of the first process that times again; the processes of a record have smaller ones."""
-_NAMED = 3
-"""Most benchmarks that a line names; others are counted."""
 _UNCHANGED = "commit and packages are the record's; a setting or a value differs"
 _NOT_BUILT = "the code that differs could not be built again"
 
@@ -69,7 +65,7 @@ class Judging:
     build: str = ""
     """The command that builds both sides. Empty if nothing does."""
     missing: Collection[str] = ()
-    """Benchmarks of the record that the session should have timed, but did not."""
+    """Benchmarks of the record that the session selected, but did not time."""
     names: Sequence[str] = ()
     """What is timed in turns with the base, the most important first."""
     differences: list[str] = field(default_factory=list)
@@ -84,20 +80,18 @@ class Judging:
 
     def __post_init__(self) -> None:
         """Compare what is known before anything is timed in turns."""
-        base, head = self.base, self.head
-        if not base.runs:
-            if not self.turns:
-                raise UsageError(f"{base.title} can be compared in turns only: leave out --gnn-turns never")
-            self.names = [*head.benchmarks]
-            self.comparison = Comparison([_waiting(head, name) for name in self.names])
-            return
-        self.comparison = self._compare([head])
-        self._describe()
-        self._choose([row for row in self.comparison.rows if self._is_open(row)])
-        if fields := runs.differing_fields(base.runs, [head]):
-            text = runs.describe_fields(fields)
-            self.lines.append(f"the times of the record are not compared: other settings, {text}")
-        self.lines += left_out.by_file((run.path, run.left_out) for run in base.runs)
+        base = self.base
+        if not (base.runs or self.turns):
+            raise UsageError(f"{base.title} can be compared in turns only: leave out --gnn-turns never")
+        self.comparison = self._compare([self.head])
+        ranked = sorted(self.comparison.rows, key=lambda row: row.judgement.ratio or 0.0, reverse=True)
+        self.names = [row.fullname for row in ranked if self._is_open(row)]
+        if base.runs:
+            self._describe()
+            self._choose()
+            if fields := runs.differing_fields(base.runs, [self.head]):
+                text = runs.describe_fields(fields)
+                self.lines.append(f"the times of the record are not compared: other settings, {text}")
 
     @property
     def recorded(self) -> Collection[str]:
@@ -141,25 +135,6 @@ class Judging:
             shard=str(self.head.shard) if self.head.shard else None,
             repeat=self.timed.repeat if self.timed else None,
         )
-
-    def unknown(self, excused: Collection[str], recorded: Callable[[Collection[str]], str]) -> str:
-        """Return a line if new benchmarks without a verdict may be slower; empty if not.
-
-        They may be renamed ones, unless the vanished one is excused, or be in another record, which
-        `recorded` names.
-        """
-        names = self.head.benchmarks.keys() - self.recorded - self.in_turns.keys() if self.base.runs else ()
-        new = [name for name in self.head.benchmarks if name in names]
-        ignored = self.thresholds.rules.rule
-        gone = sorted(name for name in self.missing if name not in excused and not ignored("ignore", name))
-        less, more = (
-            f"{units.count(len(names), 'benchmark')} {what} ({units.listed(names, _NAMED)})"
-            for names, what in ((gone, "of the record not timed"), (new, "new"))
-        )
-        if new and gone:
-            return f"{less}, and {more}"
-        known = recorded(new) if new else ""
-        return f"{more}, although {known}" if known else ""
 
     def run(self, plan: Plan, root: Path, watcher: Listener, passed: Collection[str]) -> None:
         """Time what has to be, and judge; suspects are timed again if their tests passed."""
@@ -252,22 +227,23 @@ class Judging:
             f"{f': {reason}' if reason else ''}"
         )
 
-    def _choose(self, rows: Sequence[Compared]) -> None:
-        """Time benchmarks with the record's code, those with the largest ratio first, or say why not."""
+    def _choose(self) -> None:
+        """Take the record's code to time what is open, or say why not."""
         saved, current = self.base.runs[0].sources, self.head.sources
         assert saved
         assert current
-        ranked = sorted(rows, key=lambda row: row.judgement.ratio or 0.0, reverse=True)
-        names, why = [row.fullname for row in ranked], "" if self.turns else "--gnn-turns never"
+        text, why = "", "" if self.turns else "--gnn-turns never"
         try:
-            text = "" if why else rebuild.variant(saved, current, is_built=bool(self.build))
-            why = why or (_UNCHANGED if text == variant.WORKING_TREE else "")
+            text = text if why else rebuild.variant(saved, current, is_built=bool(self.build))
         except UsageError as error:
             why = str(error)
+        if text == variant.WORKING_TREE:
+            why = _UNCHANGED
         if why:
-            self._across(names, why)
-        elif names:
-            self.base, self.names = replace(self.base, variant=variant.parse(text)), names
+            self._across(self.names, why)
+            self.names = ()
+        else:
+            self.base = replace(self.base, variant=variant.parse(text))
 
     def _across(self, names: Sequence[str], reason: str) -> None:
         """Add the line that says why benchmarks of the record are not judged in turns."""
@@ -288,26 +264,3 @@ def _timed_again(names: Collection[str], plan: Plan, processes: int, watcher: Li
             fresh.run(plan.arguments, output, plan.folder, seed, watcher, names, defaults)
             timed.append(run_file.read(output))
     return timed
-
-
-def vanished(
-    names: Iterable[str], collected: Mapping[str, Collection[str]], asked: Collection[str], root: Path
-) -> list[str]:
-    """Return those of a record's untimed benchmarks that a session asked for or that do not exist any more.
-
-    `collected`: what pytest found in each file and class that it looked into, be it selected or not.
-    """
-
-    def is_gone(name: str) -> bool:
-        *outer, _ = name.partition("[")[0].split("::")
-        steps = pairwise([*accumulate(outer, "{}::{}".format), name])
-        exists = (root / name.partition("::")[0]).exists()
-        return not exists or any(inner not in collected.get(step, (inner,)) for step, inner in steps)
-
-    return [name for name in names if name in asked or is_gone(name)]
-
-
-def _waiting(head: RunFile, name: str) -> Compared:
-    """Return the row of a benchmark that was not timed in turns yet."""
-    row = head.benchmarks[name]
-    return Compared(name, Judgement("undecided", NOT_REACHED), runs.seconds([row]), labels=row.labels)

@@ -1,12 +1,12 @@
-"""Runs benchmarks once, each for a few seconds at most: a script in a process of its own.
+"""Runs benchmarks once: a script in a process of its own.
 
 It gets the name of a file with what is to be run, and writes a line for each operation as soon as it ran. An
 operation runs in a fork, which it may end.
 """
 
 import json
+import multiprocessing
 import os
-import signal
 import sys
 import warnings
 from collections.abc import Sequence
@@ -17,12 +17,12 @@ _WANTED = 12
 """So many operations get a benchmark."""
 _SECONDS = 15.0
 """After so many of CPU time, no further operation is tried."""
-_CALL_SECONDS = 5
-_WAITING_SECONDS = 30
+_WAITING_SECONDS = 15
+_LATE = f"it takes more than {_WAITING_SECONDS} s"
 
 
-class _UnfitError(BaseException):
-    """A call is nothing for a benchmark; nothing that is called catches it."""
+class _UnfitError(Exception):
+    """A call is nothing for a benchmark."""
 
 
 def main(file: str) -> None:
@@ -33,8 +33,6 @@ def main(file: str) -> None:
     lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what the operations print
     warnings.simplefilter("ignore")
-    signal.signal(signal.SIGALRM, _late)
-    signal.signal(signal.SIGPROF, _late)
     passed = 0
     for imports, alternatives in asked["operations"]:
         if passed == _WANTED or sum(os.times()[:4]) > _SECONDS:
@@ -50,16 +48,19 @@ def _tried(start: str, imports: str, alternatives: Sequence[Sequence[str]]) -> d
             if str(getattr(module, "__file__", None)).startswith(f"{sys.path[0]}{os.sep}"):
                 del sys.modules[name]
         return {"passed": [], "why": why}
-    reading, writing = os.pipe()
-    if not (child := os.fork()):
-        with os.fdopen(writing, "w", encoding="utf-8") as stream:
-            json.dump(_first_that_passes(f"{start}\n{imports}", alternatives), stream)
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading, encoding="utf-8") as stream:
-        answer = stream.read()
-    os.waitpid(child, 0)
-    return json.loads(answer) if answer else {"passed": [], "why": "it ended the process"}
+    forking = multiprocessing.get_context("fork")
+    reading, writing = forking.Pipe(duplex=False)
+    text = f"{start}\n{imports}"
+    child = forking.Process(target=lambda: writing.send(_first_that_passes(text, alternatives)))
+    child.start()
+    writing.close()
+    try:
+        return reading.recv() if reading.poll(_WAITING_SECONDS) else {"passed": [], "why": _LATE}
+    except EOFError:
+        return {"passed": [], "why": "it ended the process"}
+    finally:
+        child.kill()
+        child.join()
 
 
 def _first_that_passes(start: str, alternatives: Sequence[Sequence[str]]) -> dict[str, Any]:
@@ -73,10 +74,6 @@ def _first_that_passes(start: str, alternatives: Sequence[Sequence[str]]) -> dic
     return {"passed": [], "why": why}
 
 
-def _late(*_: object) -> None:
-    raise _UnfitError(f"one call takes more than {_CALL_SECONDS} s")
-
-
 def _called(function: Any, *given: Any, **named: Any) -> None:
     result = function(*given, **named)
     if type(result).__name__ == "ndarray" and "Tensor" in {type(value).__name__ for value in given}:
@@ -88,8 +85,6 @@ def _why_not(text: str) -> str:
     names: dict[str, Any] = {}
     try:
         exec(compile(text, "benchmark", "exec"), names)  # noqa: S102 - as pytest would
-        signal.setitimer(signal.ITIMER_PROF, _CALL_SECONDS)
-        signal.alarm(_WAITING_SECONDS)  # next to other programs, or where it waits
         for name, test in names.items():
             if name.startswith("test_"):
                 test(_called)
@@ -97,9 +92,6 @@ def _why_not(text: str) -> str:
         return str(error)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - it is what is asked
         return f"{type(error).__name__}: {error}"
-    finally:
-        signal.alarm(0)
-        signal.setitimer(signal.ITIMER_PROF, 0)
     return ""
 
 

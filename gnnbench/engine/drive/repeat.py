@@ -3,15 +3,15 @@
 import os
 import shlex
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
-from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from ..ground.errors import UsageError
 from ..ground.packages import version
 from ..process.variants import rebuild, variant
-from ..process.variants.command import is_local, is_pinned
+from ..process.variants.command import pinned
 from ..process.variants.variant import WORKING_TREE, Commit, Variant
 from ..store.run_file import RunFile
 
@@ -27,8 +27,6 @@ class Commands:
     """Compares benchmarks again."""
     bisect: str | None
     """Finds what changed them. None if the sides are not two versions of one thing, or it was planted."""
-    count: int
-    """Number of benchmarks that both select: fewer than asked for if these have no short selection."""
 
 
 @dataclass(frozen=True)
@@ -51,26 +49,24 @@ class Repeat:
 
     def commands(self, names: Sequence[str]) -> Commands:
         """Return the commands for benchmarks."""
-        words, count = self._selected(names)
+        words = self._selected(names)
         ab, bisect = (
             shlex.join(["gnnbench", command, *sides, *self.options, "--", *words])
             for command, sides in (("ab", (self.base, self.head)), ("bisect", self.ends or ()))
         )
         is_in_commits = self.ends and "--plant" not in self.options
-        return Commands(ab, bisect if is_in_commits else None, count)
+        return Commands(ab, bisect if is_in_commits else None)
 
     def arguments(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the arguments of pytest that select benchmarks or files."""
         return (*self.pytest, *map(self._typed, names))
 
-    def _selected(self, names: Sequence[str]) -> tuple[Sequence[str], int]:
-        """Return pytest's arguments, and how many of the benchmarks they select, maybe beside others."""
-        for nodes in (names, list(dict.fromkeys(name.partition("::")[0] for name in names))):
-            if len(nodes) <= MOST_IDS:
-                return self.arguments(nodes), len(names)
-        if self.places:
-            return (*self.pytest, *self.places), len(names)
-        return self.arguments(names[:MOST_IDS]), MOST_IDS
+    def _selected(self, names: Sequence[str]) -> Sequence[str]:
+        """Return pytest's arguments that select benchmarks, maybe beside others."""
+        files = list(dict.fromkeys(name.partition("::")[0] for name in names))
+        if len(names) > MOST_IDS and len(files) > MOST_IDS and self.places:
+            return (*self.pytest, *self.places)
+        return self.arguments(names if len(names) <= MOST_IDS else files)
 
     def _typed(self, name: str) -> str:
         """Return an id or a file as the user would type it."""
@@ -100,27 +96,25 @@ def ends_of(base: Variant, head: Variant, *, clean: bool) -> tuple[str, str] | N
 
     `clean`: whether the working tree is as committed, or is not known not to be.
     """
+    older, newer = (
+        side.parts[0] if len(side.parts) == 1 and isinstance(side.parts[0], Commit) else None
+        for side in (base, head)
+    )
+    if older and newer:
+        return (base.text, head.text) if older.folder == newer.folder else None
     is_working_tree = head.text == WORKING_TREE
-    match base.parts, head.parts:
-        case (Commit() as older,), (Commit() as newer,):
-            return (base.text, head.text) if older.folder == newer.folder else None
-        case (Commit(folder=None),), _:
-            return (base.text, "git:HEAD") if is_working_tree and clean else None
-    package = _package(base)
-    if package and is_working_tree:
-        installed = version(package)
+    if older and older.folder is None:
+        return (base.text, "git:HEAD") if is_working_tree and clean else None
+    package, other = map(_package, (base, head))
+    if package and is_working_tree and (installed := version(package)):
         # The index has no local parts of versions, such as `+cpu`.
-        return (base.text, f"pip:{package}=={installed.partition('+')[0]}") if installed else None
-    other = _package(head)
-    if not package or not other or canonicalize_name(package) != canonicalize_name(other):
-        return None
-    return base.text, head.text
+        return base.text, f"{base.text.partition('=')[0]}=={installed.partition('+')[0]}"
+    return (base.text, head.text) if package and package == other else None
 
 
 def _package(side: Variant) -> str | None:
     """Return the package of which a variant is a release, and nothing else."""
-    texts = side.requirements if len(side.parts) == 1 else []
-    if not texts or is_local(texts[0]) or not is_pinned(texts[0]):
-        return None
-    requirement = Requirement(texts[0])
-    return None if requirement.extras or requirement.marker else requirement.name
+    kind, _, text = side.text.partition(":")
+    with suppress(UsageError):
+        return canonicalize_name(pinned(text)[0]) if kind == "pip" else None
+    return None

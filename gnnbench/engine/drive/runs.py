@@ -152,10 +152,11 @@ def _difference(base: list[Benchmark], head: list[Benchmark]) -> Difference | No
 
 
 def _fingerprint(side: list[Benchmark]) -> Fingerprint | None:
-    """Return the fingerprint of all files of a side; in a record, the first has it. None if there is none."""
+    """Return the fingerprint of a side; in a record, the first file has it. None if files disagree."""
     parts = [benchmark.part for benchmark in side]
     prints = [part.comparable_fingerprint for part in parts if part.fingerprint or part.no_fingerprint]
-    return prints[0] if prints and all(row == prints[0] for row in prints) else None
+    first = prints[0] if prints else None
+    return first if first and all(row and row.same_code(first) for row in prints) else None
 
 
 def timings(runs: Sequence[RunFile], names: Sequence[str]) -> SideTimings:

@@ -1,21 +1,17 @@
 """The plugin of pytest: declares the options, times and compares benchmarks, and registers the suite's."""
 
-import os
 from collections.abc import Generator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ..ground.errors import UsageError
-from ..ground.files import above
 from ..process.variants import variant
 from ..process.variants.collected import FIXED_INPUTS, IN_PLACE, WHOLE_CALL
 from ..store import baseline, suite
 from ..store.option_defaults import every
 from . import histogram, pace
 from .limits import GATE, LimitCheck
-from .rootdir import is_settled
 from .selection import Selection
 from .session import attached, given, options_of, settings_of, take_settings, untimed_by
 from .timing import PLUGIN as TIMING
@@ -63,16 +59,10 @@ def pytest_configure(config: pytest.Config) -> None:
     histogram.take_over(config)
     register(LimitCheck(config))
     asked = None if hasattr(config, "workerinput") else config.getoption("benchmark_compare", None)
-    theirs = _why_not_judged_here(config, asked)
-    judging = bool(asked) and not theirs
+    judging = bool(asked) and not _why_not_judged_here(config, asked)
     register(Timing(config, all_benchmarks=judging), TIMING)
     if judging:
         _compare(config)
-    elif asked and (folder := _records_above(config)):
-        raise usage_error(
-            f"--benchmark-compare: pytest's rootdir is {config.rootpath}, but the records are "
-            f"in {folder}: add --rootdir={os.path.relpath(folder)}, or an empty file pytest.ini there"
-        )
 
 
 def _compare(config: pytest.Config) -> None:
@@ -98,7 +88,7 @@ def _compare(config: pytest.Config) -> None:
 
 def _why_not_judged_here(config: pytest.Config, asked: Any) -> str:
     """Return why this value of `--benchmark-compare` means pytest-benchmark's files; empty if it does not."""
-    option, root = config.option, config.rootpath
+    option = config.option
     if untimed := [option.name for option in untimed_by(config)]:
         return f"--gnn-{untimed[0]} times nothing"
     is_variant = isinstance(asked, str) and (asked == variant.WORKING_TREE or ":" in asked)
@@ -106,15 +96,8 @@ def _why_not_judged_here(config: pytest.Config, asked: Any) -> str:
         return ""
     if option.benchmark_storage != _DEFAULT_STORAGE:
         return "--benchmark-storage is given"
-    is_project = settings_of(config).file and not _records_above(config)
-    return "" if is_project or (root / baseline.FOLDER.parent).is_dir() else "there is no record"
-
-
-def _records_above(config: pytest.Config) -> Path | None:
-    """Return the folder above rootdir that has records which are not seen from the current folder, if any."""
-    if is_settled(config) or config.getoption("benchmark_storage") != _DEFAULT_STORAGE:
-        return None
-    return next((one for one in above(config.rootpath)[1:] if (one / baseline.FOLDER).is_dir()), None)
+    is_project = settings_of(config).file or (config.rootpath / baseline.FOLDER.parent).is_dir()
+    return "" if is_project else "there is no record"
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -6,14 +6,14 @@ The reports of timed benchmarks are withheld until all are timed and judged, see
 import math
 import secrets
 import shlex
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterator
 from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
 import pytest
 
-from ..drive.gate import Base, Judging, base_of, vanished
+from ..drive.gate import Base, Judging, base_of
 from ..drive.result import Result
 from ..ground import codec, units
 from ..ground.errors import UsageError
@@ -29,16 +29,13 @@ from ..show.lines import Note, wrapped
 from ..show.progress import Progress
 from ..store import accepted
 from ..store.option_defaults import from_settings
-from ..store.suite import installed
 from . import records, writing
 from .session import arguments_without, options_of, settings_of, stop
 from .withheld import Withheld
 
 _UNLIMITED = 1e9
 """Seconds for each benchmark, of which all together have fewer."""
-_UNTIMED = (
-    "time them without -n, --benchmark-skip, --benchmark-disable and --gnn-layouts off, or record again"
-)
+_UNTIMED = "time it without -n, --benchmark-skip, --benchmark-disable and --gnn-layouts off, or record again"
 
 
 class Gate:
@@ -49,23 +46,11 @@ class Gate:
         self._config, self._variant = config, variant
         self._withheld = Withheld(config)
         config.pluginmanager.register(self._withheld)
-        self._collected: dict[str, set[str]] = {}
-        """What was found in each file and class, be it selected or not."""
         self._judged: Judging | None = None
         """None: nothing was compared."""
         self._lines: list[Note] = []
         self._failures: list[Note] = []
         """Failures that belong to no test."""
-
-    @pytest.hookimpl(wrapper=True, trylast=True)
-    def pytest_make_collect_report(
-        self, collector: pytest.Collector
-    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Remember the tests that exist."""
-        report = yield
-        if isinstance(collector, pytest.Module | pytest.Class) and not report.failed:
-            self._collected.setdefault(collector.nodeid, set()).update(node.nodeid for node in report.result)
-        return report
 
     def pytest_report_collectionfinish(self) -> str | None:
         """Warn before timing if there is no record to compare with; stop if a file is wrong."""
@@ -146,8 +131,8 @@ class Gate:
         try:
             base, missing = self._base
             if base:
-                self._judged = self._judging(base, {item.nodeid for item in session.items})
-                self._judge(self._judged, {row.nodeid for row in records.reports(session) if row.failed})
+                self._judged = self._judging(base, session)
+                self._judge(self._judged)
         except (UsageError, OSError) as error:
             self._failures.append(Note(str(error)))
             self._judged = None
@@ -155,9 +140,10 @@ class Gate:
             rows = self._judged.comparison.rows if self._judged else ()
             verdicts = {row.fullname: row.judgement.verdict for row in rows}
             if missing or not _has_judged({*verdicts.values()}):
-                self._say_so(session, missing, verdicts)
+                recorded = self._judged.missing if self._judged else ()
+                self._say_so(session, missing, [name for name in recorded if verdicts[name] != "ignored"])
 
-    def _judging(self, base: Base, asked: set[str]) -> Judging:
+    def _judging(self, base: Base, session: pytest.Session) -> Judging:
         """Return what judges the session."""
         config, chosen, timed = self._config, options_of(self._config), records.timed(self._config)
         level, shard = Thresholds(chosen.effect).family_level, chosen.shard
@@ -167,21 +153,14 @@ class Gate:
             rules=settings_of(config),
             accepted=accepted.find(config.rootpath),
         )
-        untimed = {
-            name: row.labels
-            for run in base.runs[:1]
-            for name, row in run.benchmarks.items()
-            if name not in timed and (shard is None or shard.has(name))
-        }
-        missing = [
-            name
-            for name in vanished(untimed, self._collected, asked, config.rootpath)
-            if name in asked or (labels := untimed[name]) is None or installed().selects(config, labels)
-        ]
+        # With -n, only the reports have the tests.
+        reported = {report.nodeid for report in records.reports(session)}
+        untimed = ({item.nodeid for item in session.items} | reported) - timed.keys()
+        missing = [name for run in base.runs[:1] for name in run.benchmarks if name in untimed]
         head = records.live(config, timed)
         return Judging(head, base, thresholds, chosen.confirm, chosen.turns, chosen.build, missing)
 
-    def _judge(self, judged: Judging, failed: set[str]) -> None:
+    def _judge(self, judged: Judging) -> None:
         """Judge the session's benchmarks, all but the tests that failed."""
         config, chosen, settings = self._config, options_of(self._config), settings_of(self._config)
         is_usual = chosen.effect == EFFECT and settings.file is None
@@ -208,8 +187,6 @@ class Gate:
         self._lines.extend(map(Note, judged.lines))
         if judged.timed:
             self._lines.extend(self._in_turns(judged, judged.timed))
-        if unknown := judged.unknown(failed, lambda names: records.known(config, names)):
-            self._failures.append(Note(f"{unknown}; if meant, record again", records.how_to_record(config)))
         self._lines.extend(map(Note, wording.result(judged.comparison).splitlines()))
         self._report(judged, strict=chosen.strict)
 
@@ -228,27 +205,20 @@ class Gate:
             words = ["pytest", *arguments_without(self._config), compare, f"--gnn-budget={seconds:g}"]
             yield Note(f"to time {units.count(count, 'benchmark')} for longer", shlex.join(words))
 
-    def _say_so(self, session: pytest.Session, missing: Note | None, verdicts: Mapping[str, str]) -> None:
-        """Say that no benchmark was judged: a failure if that is for want of a record, or one has a test."""
-        option, known = session.config.option, ""
-        ignored = {name for name, verdict in verdicts.items() if verdict == "ignored"}
-        if not (missing or self._failures or session.testsfailed):
-            names = {report.nodeid for report in records.reports(session)}
-            names |= {item.nodeid for item in session.items}
-            known = records.known(self._config, names - ignored)
-        has_any = not session.items or any(map(declares, session.items))
-        unasked = option.benchmark_save or option.benchmark_autosave or not has_any
+    def _say_so(self, session: pytest.Session, missing: Note | None, untimed: Collection[str]) -> None:
+        """Say that no benchmark was judged: a failure for want of a record, or of times for its tests."""
+        option, is_failure = session.config.option, options_of(self._config).strict
+        if untimed and not (self._failures or session.testsfailed):
+            text = f"the record has {units.count(len(untimed), 'test')} of this session; {_UNTIMED}"
+            missing, is_failure = Note(text, records.how_to_record(self._config)), True
+        elif missing:
+            has_any = not session.items or any(map(declares, session.items))
+            is_failure |= has_any and not (option.benchmark_save or option.benchmark_autosave)
         text = "no benchmark was judged"
-        if options_of(self._config).strict or known or (missing and not unasked):
-            lines = self._failures
-        else:
-            lines = self._lines
-            text += "" if self._failures else " (--gnn-strict makes this a failure)"
-        if known:
-            how = records.how_to_record(self._config)
-            lines.append(Note(f"{text}, although {known}; {_UNTIMED}", how))
-        else:
-            lines.append(Note(f"{text}: {missing.text}", missing.command) if missing else Note(text))
+        if not (is_failure or self._failures):
+            text += " (--gnn-strict makes this a failure)"
+        lines = self._failures if is_failure else self._lines
+        lines.append(Note(f"{text}: {missing.text}", missing.command) if missing else Note(text))
 
     def _report(self, judged: Judging, *, strict: bool) -> None:
         """Fail what is worse, or with `strict` not decided."""

@@ -5,7 +5,7 @@ from collections.abc import Generator
 import pytest
 
 from ..ground import units
-from ..process.variants.collected import declares, unmatched, whole_folders
+from ..process.variants.collected import declares
 from ..show.lines import Note
 from ..store.benchmark import part_of
 from ..store.suite import installed
@@ -16,26 +16,13 @@ GATE = "gnnbench-gate"
 
 
 class LimitCheck:
-    """Fails benchmarks for what they are, whatever the base is; names rules that expired or match none."""
+    """Fails benchmarks for what they are, whatever the base is; names rules that expired."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._ignored: list[str] = []
         self._collected = False
         """Whether there is a benchmark among the tests."""
-        self._names: set[str] = set()
-        """The benchmarks that were collected, also those that are deselected."""
-        self._is_whole = True
-        """Whether all files could be collected."""
-
-    def pytest_itemcollected(self, item: pytest.Item) -> None:
-        """Remember a benchmark."""
-        if declares(item):
-            self._names.add(item.nodeid)
-
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Notice a file that cannot be collected, or skips itself."""
-        self._is_whole &= report.passed
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Remember whether the rules matter."""
@@ -65,12 +52,9 @@ class LimitCheck:
         return fault or ""
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Name the rules that expired or match nothing."""
+        """Name the rules that expired."""
         if self._collected:
-            settings = settings_of(self._config)
-            folders = whole_folders(self._config) if self._is_whole else None
-            idle = [] if folders is None else unmatched(settings, self._names, folders)
-            for line in (*self._ignored, *settings.expired(), *idle):
+            for line in (*self._ignored, *settings_of(self._config).expired()):
                 writing.say(terminalreporter, line)
 
 

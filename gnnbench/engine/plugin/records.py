@@ -2,8 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Collection, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 
 from ..drive import runs
 from ..ground import environment, json_io
-from ..ground.errors import UsageError
 from ..show.lines import Note
 from ..store import baseline, run_file
 from ..store.baseline import Record, RecordStore
@@ -69,12 +67,3 @@ def reports(session: pytest.Session) -> list[pytest.TestReport]:
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     rows = [report for group in reporter.stats.values() for report in group] if reporter else []
     return [report for report in rows if isinstance(report, pytest.TestReport)]
-
-
-def known(config: pytest.Config, names: Collection[str]) -> str:
-    """Say which record, of any machine, has some of these tests; empty if none has."""
-    for record in reversed(RecordStore(config.rootpath / baseline.FOLDER).records()):
-        with suppress(UsageError):
-            if count := len(run_file.read(record.files[0]).benchmarks.keys() & set(names)):
-                return f"record {record.id} of {record.environment} has {count} of these tests"
-    return ""

@@ -1,6 +1,5 @@
 """Finds pytest's rootdir, in which the records of a project are saved."""
 
-import os
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from ..ground.errors import UsageError
-from ..ground.files import above
 
 
 class _FoundError(Exception):
@@ -23,13 +21,6 @@ class _Finder:
         yield
 
 
-def is_settled(config: pytest.Config) -> bool:
-    """Tell whether a file or an option determines rootdir, and not the current folder."""
-    return bool(
-        config.known_args_namespace.rootdir or config.inipath or (config.rootpath / "setup.py").exists()
-    )
-
-
 def rootdir(arguments: Sequence[str] = ()) -> Path:
     """Return pytest's rootdir for these arguments and the current folder."""
     return _config(arguments).rootpath
@@ -39,14 +30,6 @@ def has_testpaths(arguments: Sequence[str]) -> bool:
     """Tell whether pytest knows by its settings what to collect if no argument names a path."""
     config = _config(arguments)
     return bool(config.getini("testpaths")) and config.rootpath == config.invocation_params.dir
-
-
-def settled(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments with which pytest's rootdir, and so each test id, is the same from each folder."""
-    *_, top = above(Path.cwd())
-    if top == Path.cwd().resolve() or is_settled(_config(arguments)):
-        return list(arguments)
-    return [f"--rootdir={os.path.relpath(top)}", *arguments]
 
 
 def _config(arguments: Sequence[str]) -> pytest.Config:

@@ -8,7 +8,6 @@ from .session import options_of
 
 CHOICE = "gnnbench-choice"
 """Name of a suite's plugin that deselects benchmarks which the user did not ask for: its `left_out`."""
-_OF_WORKER = "gnn_shard"
 
 
 class Selection:
@@ -40,17 +39,11 @@ class Selection:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Let a session pass whose shard has no tests, and pass on what a worker of xdist collected."""
-        if hasattr(self._config, "workeroutput"):
-            self._config.workeroutput[_OF_WORKER] = self._of_shard
-        if self._of_shard[1] and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+        """Let a session pass whose shard has no tests; with -n, only its workers know of those of others."""
+        option = self._config.option
+        elsewhere = self._of_shard[1] or (option.gnn_shard and getattr(option, "numprocesses", None))
+        if elsewhere and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
             session.exitstatus = pytest.ExitCode.OK
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: object) -> None:
-        """Take it from a worker; all collect the same, and the main process collects nothing."""
-        if counts := getattr(node, "workeroutput", {}).get(_OF_WORKER):
-            self._of_shard = counts
 
 
 def left_out(config: pytest.Config) -> dict[str, pytest.Item]:

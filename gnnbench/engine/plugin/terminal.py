@@ -14,15 +14,10 @@ from . import pace, writing
 PROGRESS = "gnnbench-progress"
 """Name of a suite's plugin that prints a line for each benchmark."""
 
-_THEIR_TABLE: dict[str, object] = {
-    "compare": [],
-    "cprofile": None,
-    "verbose": False,
-    "sort": "min",
-    "group_by": "group",
-    "name": "normal",
-}
-"""Defaults of pytest-benchmark's options. With another value, its table is shown."""
+_OF_THEIR_TABLE = tuple(
+    f"--benchmark-{name}" for name in ("columns", "cprofile", "group-by", "name", "sort", "verbose")
+)
+"""Options of pytest-benchmark with which its table is shown."""
 
 
 def record(item: pytest.Item) -> dict[str, Any] | None:
@@ -52,12 +47,9 @@ def summarize(reporter: Any, records: Mapping[str, dict[str, Any]]) -> None:
 
 def shorten_their_table(config: pytest.Config) -> None:
     """Leave the benchmarks of gnnbench's tables out of pytest-benchmark's, unless an option asks for it."""
-    asked = any(
-        config.getoption(f"benchmark_{name}") not in (default, None) for name, default in _THEIR_TABLE.items()
-    )
-    # A project's addopts may set the columns, so only the command line counts.
-    columns = any("--benchmark-columns" in argument for argument in config.invocation_params.args)
-    if not asked and not columns:
+    # A project's addopts may have them, so only the command line counts.
+    asked = any(str(word).startswith(_OF_THEIR_TABLE) for word in config.invocation_params.args)
+    if not asked and not config.getoption("benchmark_compare"):
         config.pluginmanager.register(_TheirTable(), "gnnbench-their-table")
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pytest_benchmark.utils import safe_dumps
 
-from ..ground import codec, json_io, units
+from ..ground import codec, json_io
 from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
 from ..ground.files import check_writable, save
@@ -23,7 +23,8 @@ from ..measure.seam import check_pytest_benchmark, replaced
 from ..measure.stopping import TimeBudget
 from ..process.variants.collected import IN_PLACE, WHOLE_CALL, declares, marked
 from ..process.variants.import_roots import LEFT, left
-from ..store import left_out, suite
+from ..process.variants.outcome import several_calls
+from ..store import suite
 from ..store.parts import FORMAT_VERSION
 from . import selection, writing
 from .session import OUT_OF_MEMORY, here, options_of, settings_of, stop
@@ -49,8 +50,6 @@ class Timing:
         """Whether gnnbench also times other suites' benchmarks by default."""
         self._definitions: dict[str, str] = {}
         """Hash of the definition of each benchmark that is not gnnbench's own, by id."""
-        self._seconds = 0.0
-        """What the benchmarks that gnnbench times took so far."""
         self._budget: TimeBudget | None = None
         """None: each benchmark has a time of its own."""
         self._suite = set(LEFT)
@@ -146,11 +145,9 @@ class Timing:
             return (yield)
         finally:
             self._instrument = self.kept.failure = None  # whose frames hold the inputs
-            if instrument:
+            if instrument and self._budget:
                 took = RealTime.seconds() - start
-                self._seconds += took
-                if self._budget:
-                    self._budget.spend(took, self.kept.timing_seconds - timing_seconds)
+                self._budget.spend(took, self.kept.timing_seconds - timing_seconds)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
@@ -206,12 +203,8 @@ class Timing:
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Write how long it took, and which benchmarks do not count."""
-        timing_seconds = self.kept.timing_seconds
-        if terminalreporter.verbosity > 0 and 0 < timing_seconds < self._seconds:
-            took, share = units.duration(self._seconds), units.fraction(timing_seconds / self._seconds)
-            writing.say(terminalreporter, f"the benchmarks took {took}, {share} of it for timing")
-        for line in left_out.several(self.kept.repeated):
+        """Write which benchmarks do not count."""
+        for line in several_calls(self.kept.repeated):
             writing.say(terminalreporter, line)
         if self._unsaved:
             writing.say(terminalreporter, f"failed: {self._unsaved}", red=True)
@@ -227,8 +220,6 @@ class Timing:
                 **self.part(),
                 "incomplete": self.kept.incomplete,
                 "settings": codec.encode(settings_of(config)),
-                "benchmarks_seconds": self._seconds,
-                "timing_seconds": self.kept.timing_seconds,
                 **({"not_default": sorted(not_default)} if not_default else {}),
             }
         yield

@@ -52,7 +52,6 @@ from .variants.collected import (
     declares,
     foreign_fixture,
     marked,
-    whole_folders,
 )
 from .variants.import_roots import Trees
 from .variants.pipe import ClosedError, Link
@@ -105,7 +104,6 @@ class Worker(Overrides, Instrument):
         self._reports: dict[str, pytest.TestReport] = {}
         self._held = False
         self._refused: dict[str, str] = {}
-        self._is_whole = True
         self._forks, self._splits = Forks(), False
         self._seed = self._pair
         self._keeps = False
@@ -127,8 +125,7 @@ class Worker(Overrides, Instrument):
         return (yield from super().pytest_cmdline_main(config))
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Note why a file cannot be collected, or that it skips itself."""
-        self._is_whole &= report.passed
+        """Note why a file cannot be collected."""
         if report.failed:
             self._refused[report.nodeid] = outcome.line(report)
 
@@ -173,7 +170,6 @@ class Worker(Overrides, Instrument):
             "excluded": self.excluded.lines([*items.values()]),
             "refused": self._refused,
             "places": list(map(str, config.args)),
-            "folders": whole_folders(config) if self._is_whole else None,
             "rootdir": os.path.relpath(config.rootpath, config.invocation_params.dir),
         }
         with seam.replaced(self.choose):

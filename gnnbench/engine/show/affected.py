@@ -1,11 +1,8 @@
 """What a change affects, as text: `gnnbench affected`."""
 
-from collections.abc import Iterator, Mapping
-
 from ..drive.affected import AffectedResult
 from ..ground import units
 from ..judge.visit import Inspections
-from ..measure.fingerprint.difference import Difference
 from .document import Column, Document, tables
 from .lines import Note
 from .names import brief, grouped, labels_in, short
@@ -33,11 +30,7 @@ def _remarks(one: Inspections) -> list[str]:
 def _changed(one: Inspections) -> str:
     if one.work.changed:
         return one.work.changed.sentence()
-    return _other_cost(one) if one.work.cost else f"not compared: {one.unknown}"
-
-
-def _other_cost(one: Inspections) -> str:
-    return f"{one.work.cost_sentence}: time it"
+    return f"{one.work.cost_sentence}: time it" if one.work.cost else f"not compared: {one.unknown}"
 
 
 def summary(found: AffectedResult) -> str:
@@ -55,50 +48,3 @@ def summary(found: AffectedResult) -> str:
 
 def _run(count: int) -> str:
     return "runs" if count == 1 else "run"
-
-
-def explanation(name: str, one: Inspections) -> Iterator[str]:
-    """Return the lines about one benchmark: everything that differs between the sides."""
-    yield name
-    if one.unknown:
-        yield f"could not be compared, and counts as affected: {one.unknown}"
-    elif one.same_code:
-        yield "runs the same code on both sides"
-    elif one.work.cost:
-        yield _other_cost(one)
-    if difference := one.work.changed:
-        yield from _functions(difference)
-        for title, names in (
-            ("values that they may read", difference.values),
-            ("native libraries", difference.libraries),
-            ("what they do", difference.work),
-            ("settings", difference.settings),
-        ):
-            yield from _names(title, {name: name for name in names}, difference)
-    if changes := one.work.counters:
-        yield "\ncounters"
-        yield from (f"  {change.name}: {change.base:,} → {change.head:,}" for change in changes)
-    for note in memory_notes(one.memory):
-        yield f"\n{note}"
-    if results := one.results:
-        reason = results.reason or results.reservation
-        yield f"\noutputs: {results.status}{f', {reason}' if reason else ''}"
-
-
-def _functions(difference: Difference) -> Iterator[str]:
-    """Return the functions by module."""
-    modules: dict[str, dict[str, str]] = {}
-    for function in difference.functions:
-        module, _, name = function.partition(":")
-        modules.setdefault(module, {})[function] = name
-    for module, names in sorted(modules.items()):
-        yield from _names(f"functions of {module}", names, difference)
-
-
-def _names(title: str, names: Mapping[str, str], difference: Difference) -> Iterator[str]:
-    """Return a title and names, by that in the difference, each with the side that alone has it."""
-    if names:
-        yield f"\n{title}"
-    for name, shown in names.items():
-        side = difference.side_of(name)
-        yield f"  {shown}{f'  (only {side})' if side else ''}"

@@ -78,9 +78,9 @@ def counting(found: Result) -> Note | None:
     if not names or not found.repeat:
         return None
     how = replace(found.repeat, options=(*found.repeat.options, "--instructions"))
-    commands = how.commands(names)
-    which = units.count(commands.count, "undecided benchmark")
-    return Note(f"count the instructions of {which}, to see whether they differ", commands.ab)
+    which = units.count(len(names), "undecided benchmark")
+    what = f"count the instructions of {which}, to see whether they differ"
+    return Note(what, how.commands(names).ab)
 
 
 def notes_of(row: Compared, shown: Iterable[Explained]) -> list[str]:
@@ -106,8 +106,7 @@ def _commands(names: Sequence[str], how: Repeat | None) -> tuple[Note, ...]:
     if how is None:
         return ()
     found = how.commands(names)
-    of = f" {found.count} of {len(names)}" if found.count < len(names) else ""
-    commands = [Note(f"repeat{of}", found.ab)]
+    commands = [Note("repeat", found.ab)]
     if found.bisect and how.ends:
         what = "release" if how.ends[0].startswith("pip:") else "commit"
         commands.append(Note(f"find the {what}", found.bisect))

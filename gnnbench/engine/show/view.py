@@ -92,8 +92,6 @@ class View:
     facts: tuple[tuple[str, str], ...] = ()
     """Place and time of the measurement: name and value."""
     notes: tuple[str, ...] = ()
-    left_out: Sequence[str] = ()
-    """What is left out of run files, a line for each reason."""
 
     @cached_property
     def causes(self) -> list[Explained]:
@@ -173,8 +171,7 @@ def _of_run(run: RunFile) -> View:
     benchmarks, common = _benchmarks(judged.rows if judged else (), run)
     taken = (("measured", run.datetime[:19].replace("T", " ")),) if run.datetime else ()
     facts = (*taken, *environment_facts(run.environment))
-    notes = (*(judged.notes if judged else ()), *run.left_out)
-    return View("report", run.path.name, common, benchmarks, judged, facts, notes, run.left_out)
+    return View("report", run.path.name, common, benchmarks, judged, facts, judged.notes if judged else ())
 
 
 def _benchmarks(

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-from ..ground import codec, git, json_io
+from ..ground import codec, git
 from ..ground.errors import UsageError
 from ..ground.files import above, save
 from ..ground.settings import check_keys, read_toml
@@ -21,8 +20,6 @@ _HEADER = """\
 
 """
 _DIGITS = 4
-_AGAIN = "or remove the entry and accept again"
-_FIELDS = [field for field in fields(Entry) if field.compare]
 
 
 def find(start: Path) -> Accepted:
@@ -38,10 +35,11 @@ def read(file: Path) -> Accepted:
     content = read_toml(file)
     check_keys(f"{file}", content, [_LIST])
     try:
-        tables = codec.decode(content.get(_LIST, []), list[dict[str, Any]])
-    except ValueError:
-        raise UsageError(f"{file}: {_LIST} must be a list of tables, as in [[{_LIST}]]") from None
-    return Accepted(file, tuple(_entry(file, *row) for row in enumerate(tables, 1)))
+        entries = codec.decode(content.get(_LIST, []), list[Entry])
+    except ValueError as error:
+        what = f"{_LIST}{str(error).removeprefix('$')}"
+        raise UsageError(f"{file}: {what}; correct it, or remove the entry and accept again") from None
+    return Accepted(file, tuple(replace(entry, number=number) for number, entry in enumerate(entries, 1)))
 
 
 @cache
@@ -56,27 +54,13 @@ def entries_at(file: Path, commit: str) -> Sequence[Entry] | None:
         return ()
 
 
-def _entry(file: Path, number: int, table: dict[str, Any]) -> Entry:
-    named = table.get("benchmark")
-    place = f"{file}: entry {number}{f' ({json_io.clipped(named)})' if isinstance(named, str) else ''}"
-    check_keys(place, table, [field.name for field in _FIELDS])
-    try:
-        entry = codec.decode(table, Entry)
-    except ValueError as error:
-        reason = str(error).lstrip("$.: ")
-        raise UsageError(f"{place}: {reason}; correct it, {_AGAIN}") from None
-    if not entry.low <= entry.ratio <= entry.high:
-        raise UsageError(f"{place}: ratio must lie between low and high; correct it, {_AGAIN}")
-    return replace(entry, number=number)
-
-
 def write(old: Accepted, new: Sequence[Entry]) -> None:
     """Add entries at the end of a file."""
     text = old.file.read_text("utf-8") if old.file.exists() else _HEADER
     for entry in new:
         text = f"{text.rstrip()}\n\n[[{_LIST}]]\n"
-        for field in _FIELDS:
-            if (value := getattr(entry, field.name)) != field.default:
+        for field in fields(Entry):
+            if field.compare and (value := getattr(entry, field.name)) != field.default:
                 value = round(value, _DIGITS) if isinstance(value, float) else value
                 text += f"{field.name} = {json.dumps(value, ensure_ascii=False)}\n"  # which is TOML, too
     try:

@@ -16,7 +16,7 @@ from ..ground.cpu import CONTENDED
 from ..ground.environment import Environment
 from ..ground.errors import UsageError
 from ..ground.files import save
-from . import benchmark, left_out, run_file
+from . import benchmark, run_file
 from .parts import RecordPart
 from .run_file import RunFile
 
@@ -87,7 +87,7 @@ class RecordStore:
         files = [folder / f"{number:04}_{name}_p{process}.json" for process in range(1, len(contents) + 1)]
         try:
             for process, (file, content) in enumerate(zip(files, contents, strict=True), 1):
-                recorded = RecordPart(process, len(contents), reason, number)
+                recorded = RecordPart(process, len(contents), reason)
                 content["gnnbench"]["record"] = codec.encode(recorded)
                 save(file, json.dumps(content, allow_nan=False) + "\n")
         except UsageError as error:
@@ -123,11 +123,7 @@ def _share_fingerprints(contents: Sequence[dict[str, Any]]) -> None:
 def measured(run: RunFile) -> RunFile:
     """Return a run without the benchmarks that gnnbench did not measure, unless it measured none."""
     timed = {name: benchmark for name, benchmark in run.benchmarks.items() if benchmark.is_measured}
-    others = [name for name in run.benchmarks if name not in timed]
-    if not timed:
-        return run
-    lines = (left_out.line("that gnnbench did not time", others),) if others else ()
-    return replace(run, benchmarks=timed, left_out=(*run.left_out, *lines))
+    return replace(run, benchmarks=timed) if timed else run
 
 
 def unlike(runs: Sequence[RunFile]) -> str | None:

@@ -83,7 +83,6 @@ class RecordPart:
     process: Count
     processes: Count
     reason: str
-    number: Count = 0
 
 
 @dataclass(frozen=True)
@@ -100,9 +99,5 @@ class RunPart:
     shard: Annotated[str, Meta(pattern="^[1-9][0-9]*/[1-9][0-9]*$")] | None = None
     not_default: tuple[str, ...] = ()
     """Benchmarks that were left out because the user did not ask for more than the default ones."""
-    benchmarks_seconds: float | None = None
-    """How long the benchmarks that gnnbench timed took, from set-up to teardown."""
-    timing_seconds: float | None = None
-    """The part of `benchmarks_seconds` in which calls were timed and their inputs copied."""
     compared: Mapping[str, Any] | None = None
     """The verdicts of `--benchmark-compare`, as `gnnbench compare` saves them."""

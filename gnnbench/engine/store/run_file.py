@@ -9,7 +9,7 @@ from ..ground import codec, json_io
 from ..ground.environment import Environment
 from ..ground.shard import Shard
 from ..measure.sources import Sources
-from . import benchmark, left_out
+from . import benchmark
 from .benchmark import Benchmark
 from .parts import FORMAT_VERSION, RunPart
 
@@ -40,8 +40,6 @@ class RunFile:
     """None if the run was not split."""
     sources: Sources | None = None
     """Where the code came from. None if the file has no part of gnnbench."""
-    left_out: tuple[str, ...] = ()
-    """What is not used, a line for each reason, without the file's name."""
     datetime: str = ""
     """When it was saved; empty if unknown."""
 
@@ -88,6 +86,5 @@ def _run(path: Path, content: Mapping[str, Any], saved: Mapping[str, Any]) -> Ru
         ours,
         Shard.parse(ours.shard) if ours.shard else None,
         ours.sources,
-        left_out.again(entry["fullname"] for entry in content["benchmarks"]),
         str(content.get("datetime") or ""),
     )

@@ -62,11 +62,6 @@ class Suite:
         del item
         return False
 
-    def selects(self, config: Any, labels: Labels) -> bool:
-        """Tell whether the options of a session ask for a benchmark with these labels."""
-        del config, labels
-        return True
-
     def fault(self, root: Path, part: "BenchmarkPart", *, strict: bool) -> str | None:
         """Return why a benchmark fails for what it did; `strict`: also if nothing says what it should do."""
         del root, part, strict

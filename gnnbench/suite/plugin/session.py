@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from ...engine.ground.labels import Labels
 from ...engine.plugin.session import given, options_of
 from ..graphs.catalog import DatasetName
 from ..graphs.locate import resolve
@@ -60,21 +59,6 @@ def run_of(config: pytest.Config) -> Run:
     if chosen.datasets:
         run.graphs()  # a wrong name is reported before collection
     return config.stash.setdefault(_RUN, run)
-
-
-def selects(config: pytest.Config, labels: Labels) -> bool:
-    """Return whether the options of a session ask for a benchmark with these labels."""
-    run, fields = run_of(config), dict[str, Any](labels.fields)
-    spec, chosen = Spec(**{**fields, "hidden": int(fields["hidden"])}), run.options
-    graphs = {name.id: name for name in run.graphs_of(spec.operation)}
-    return (
-        spec.dataset in graphs
-        and spec.platform in chosen.platforms
-        and spec.dtype in chosen.dtypes
-        and spec.index_dtype in chosen.index_dtypes
-        and spec.device == run.device
-        and spec.hidden in (chosen.hidden or (graphs[spec.dataset].dataset.hidden,))
-    )
 
 
 def owns(item: pytest.Item) -> bool:

@@ -29,10 +29,7 @@ def content(number, one=1.0, two=1.0):
 
 
 def create(folder, commits, monkeypatch):
-    """Make a repository with a commit for each content of the module; a text in a tuple is the title.
-
-    The first has the tag `good`.
-    """
+    """Make a repository with a commit for each content of the module; the first has the tag `good`."""
     without_settings(monkeypatch)
     write(folder, SUITE)
     names = {"one": "thing:ONE", "two": "thing:TWO"}

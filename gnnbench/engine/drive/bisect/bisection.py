@@ -34,7 +34,6 @@ from ..result import Result
 from .line import Line, Place, line
 
 INTERRUPTED = "interrupted"
-Ready = Callable[[int], Prepared]
 
 
 @dataclass(frozen=True)
@@ -100,8 +99,8 @@ class Saved:
     measured: list[Measured] = field(default_factory=list)
 
 
-def preparing(line: Line, plan: Plan, watcher: Listener, stack: ExitStack) -> Ready:
-    """Return what checks out, installs or builds a candidate, which stays until the stack is closed."""
+def preparing(line: Line, plan: Plan, watcher: Listener, stack: ExitStack) -> Callable[[int], Prepared]:
+    """Return what checks out, installs or builds a candidate, by its position, until the stack is closed."""
     variants = [variant.parse(candidate.variant) for candidate in line.candidates]
     assert plan.cache
     hidden = not_usable([side.requirements for side in variants])
@@ -135,7 +134,7 @@ def _key(line: Line, plan: Plan) -> str:
 class _Bisection:
     """The state of a bisection between its steps."""
 
-    def __init__(self, line: Line, ready: Ready, plan: Plan, watcher: Listener) -> None:
+    def __init__(self, line: Line, ready: Callable[[int], Prepared], plan: Plan, watcher: Listener) -> None:
         self._line, self._ready, self._plan, self._watcher = line, ready, plan, watcher
         assert plan.cache
         self._begin = RealTime.seconds()

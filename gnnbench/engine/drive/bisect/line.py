@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
@@ -18,7 +17,7 @@ from ...ground import git
 from ...ground.errors import UsageError, one_line
 from ...measure.sources import installed
 from ...process.variants import variant
-from ...process.variants.command import call, last_line
+from ...process.variants.command import call, last_line, pinned
 from ...process.variants.variant import Commit
 
 FORM = "give git:REF, git:DIR@REF, or pip:NAME==VERSION"
@@ -142,20 +141,6 @@ def _releases(old: str, new: str, common: Sequence[str], root: Path) -> list[Can
         cause = Cause("release", f"{name} {text}") if candidates else None
         candidates.append(Candidate(f"{name} {text}", shlex.join([*parts, *common]) or ".", cause))
     return candidates
-
-
-def pinned(text: str) -> tuple[str, str]:
-    """Read `NAME==VERSION`."""
-    try:
-        requirement = Requirement(text)
-        (pin,) = requirement.specifier
-        Version(pin.version)
-        is_plain = not (requirement.url or requirement.extras or requirement.marker)
-    except (ValueError, RecursionError):
-        is_plain = False
-    if not is_plain or pin.operator not in {"==", "==="}:
-        raise UsageError(f"{'pip:' + text!r} is not one release: give pip:NAME==VERSION")
-    return requirement.name, pin.version
 
 
 def available(name: str, root: Path, *, early: bool = False) -> list[Version]:

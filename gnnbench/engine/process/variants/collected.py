@@ -1,13 +1,10 @@
 """What pytest collects, on one side or both: benchmarks, what their markers say, whose a fixture is."""
 
 import os
-import re
-from collections.abc import Collection, Iterable, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ...ground.errors import UsageError
-from ...ground.settings import Settings
 from .child import SIDES
 
 IN_PLACE, WHOLE_CALL, FIXED_INPUTS = "in_place", "whole_call", "fixed_inputs"
@@ -16,19 +13,13 @@ CHECKED = "gnnbench_checked"
 """Attribute of pytest's options, set where an earlier process has compared a benchmark with its reference."""
 SETTINGS = ("conftest.py", "pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini")
 """Files beside tests, and above them, that decide how pytest runs them."""
-_CHOOSING = tuple(
-    f"--gnn-{name}" for name in ("dataset", "platform", "hidden", "dtype", "index-dtype", "real")
-)
-"""Options that decide which benchmarks there are."""
 _NO_DEFAULT = "none of the selected benchmarks is a default one; give --gnn-all too, after --"
 NOTHING: Mapping[str, Any] = {
     **dict.fromkeys(("names", "left_out", "declared", "notes", "excluded", "places"), ()),
     "refused": {},
-    "folders": None,
     "rootdir": ".",
 }
 """What a process says of a suite in which there is nothing."""
-_REMEDY = "correct its pattern, unless it is for another machine"
 
 
 def declares(item: Any) -> bool:
@@ -59,40 +50,6 @@ def foreign_fixture(item: Any) -> str:
     return ""
 
 
-def whole_folders(config: Any) -> list[str] | None:
-    """Return the folders, relative to rootdir, whose benchmarks the user asks for without an exception.
-
-    None: the user selects some, by files, ids or options.
-    """
-    option, typed = config.option, map(str, config.invocation_params.args)
-    selects = option.keyword or option.markexpr or option.deselect or option.ignore or option.ignore_glob
-    named = [Path(config.invocation_params.dir, argument) for argument in config.args]
-    if selects or getattr(option, "lf", False) or any(word.startswith(_CHOOSING) for word in typed):
-        return None
-    if not all(map(Path.is_dir, named)):
-        return None
-    return [Path(os.path.relpath(folder, config.rootpath)).as_posix() for folder in named]
-
-
-def unmatched(settings: Settings, names: Collection[str], folders: Collection[str]) -> list[str]:
-    """Return a line for each rule that applies and matches none of the benchmarks, as after a rename.
-
-    `folders`: these, relative to rootdir. Rules whose pattern names another folder are left out.
-    """
-    return [
-        f"{settings.place(rule)} ({rule.benchmarks}) matches no benchmark here: {_REMEDY}"
-        for rule in settings.rules
-        if any(_may_be_in(folder, rule.benchmarks) for folder in folders)
-        and not any(map(rule.matches, names))
-    ]
-
-
-def _may_be_in(folder: str, pattern: str) -> bool:
-    """Return whether a pattern may match ids in a folder; `.` has all."""
-    start = re.split(r"[*?]", pattern)[0]
-    return folder == "." or start.startswith(f"{folder}/") or f"{folder}/".startswith(start)
-
-
 class Suite:
     """What both sides say of the tests that they have collected."""
 
@@ -109,10 +66,6 @@ class Suite:
         """The tests that request the fixture `benchmark` themselves; others may get it indirectly."""
         self.places: tuple[str, ...] = tuple(newer["places"])
         """The folders, files and ids among pytest's arguments, as the newer side reads them."""
-        self.folders: tuple[str, ...] | None = None
-        """The folders whose benchmarks are all collected, relative to rootdir; None: only some are."""
-        if older["folders"] is not None and newer["folders"] is not None:
-            self.folders = tuple(newer["folders"])
         self.rootdir: str = newer["rootdir"]
         """The folder in which ids begin, relative to pytest's working directory."""
 

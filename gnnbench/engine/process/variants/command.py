@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from packaging.requirements import Requirement
+from packaging.version import Version
 
 from ...ground.errors import UsageError, one_line
 
@@ -137,3 +138,17 @@ def is_pinned(requirement: str) -> bool:
     """Whether a requirement that is not local allows exactly one release."""
     specifiers = list(Requirement(requirement).specifier)
     return any(part.operator in {"==", "==="} and "*" not in part.version for part in specifiers)
+
+
+def pinned(text: str) -> tuple[str, str]:
+    """Read `NAME==VERSION`."""
+    try:
+        requirement = Requirement(text)
+        (pin,) = requirement.specifier
+        Version(pin.version)
+        is_plain = not (requirement.url or requirement.extras or requirement.marker)
+    except (ValueError, RecursionError):
+        is_plain = False
+    if not is_plain or pin.operator not in {"==", "==="}:
+        raise UsageError(f"{'pip:' + text!r} is not one release: give pip:NAME==VERSION")
+    return requirement.name, pin.version

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _LONGEST = 300
 _MOST_REASONS = 2
+_MOST_TESTS = 3
 _SKIPPED = re.compile(r"base and head: |\bskipped: ")
 BOTH_SKIP = "skipped on both sides"
 _NAMED = re.compile(r"\s*[\w.]*(Error|Exception|Exit|Interrupt)\b")
@@ -52,6 +53,13 @@ def skips(reasons: Iterable[str], how: str = "skipped") -> list[str]:
     texts = [text for text, _ in numbers.most_common(_MOST_REASONS)]
     texts += [f"and {units.count(more, 'other reason')}"] if more > 0 else []
     return [f"{units.count(numbers.total(), 'benchmark')} {how} ({'; '.join(texts)})"]
+
+
+def several_calls(names: Iterable[str]) -> list[str]:
+    """Return a line on tests that time several calls under their one name, if there are any."""
+    tests = list(dict.fromkeys(names))
+    what = "of several benchmarks in one test only the first counts; give each a test of its own"
+    return [f"{what}: {units.listed(tests, _MOST_TESTS)}"] if tests else []
 
 
 def line(report: "pytest.TestReport | pytest.CollectReport") -> str:
