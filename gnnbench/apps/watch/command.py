@@ -50,12 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--until", metavar="VERSION", help="end with this one. Default: the newest.")
     common.declare(parser, _OWN, (common.EFFECT, common.RESULTS, common.BUILD))
-    parser.add_argument(
-        "--page",
-        type=Path,
-        metavar="FILE",
-        help="also write an HTML page to FILE, and beside it an Atom feed (.xml)",
-    )
+    parser.add_argument("--page", type=Path, metavar="FILE", help="also write an HTML page to FILE")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -87,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _write(page: Path | None, state: "State") -> None:
-    """Write the text of each change into the state's folder, and the page and the feed."""
+    """Write the text of each change into the state's folder, and the page."""
     from ...engine.show.markdown_text import Markdown
     from . import shown
 
@@ -98,9 +93,7 @@ def _write(page: Path | None, state: "State") -> None:
     if page:
         from .page import html
 
-        feed = page.with_suffix(".xml")
-        save(page, html(state, feed.name))
-        save(feed, shown.feed(state))
+        save(page, html(state))
         streams.say(f"{page}: {units.size(page.stat().st_size)}")
 
 
