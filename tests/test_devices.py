@@ -50,7 +50,7 @@ def test_what_is_no_device_is_refused(monkeypatch, name):
 
 FIRST, SECOND, SLICE = nvml.UUIDS
 SEEN = {None: [FIRST, SECOND], "1": [SECOND], "1,0": [SECOND, FIRST], " 0 ": [FIRST], SLICE: [SLICE]}
-SEEN |= {"GPU-bbbb": [SECOND], "GPU-bb,GPU-aa": [SECOND, FIRST]}
+SEEN |= {SECOND: [SECOND], f"{SECOND},{FIRST}": [SECOND, FIRST]}
 SEEN |= {"0,9,1": [FIRST], "2": [], "GPU-cc": [], "MIG-none": [], "NoDevFiles": []}
 
 

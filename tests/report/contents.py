@@ -77,7 +77,7 @@ def profile(platform, *, scale=1.0, **environment):
         row(["epoch", "forward", "x·W"], 3, 3),
         row(["epoch", "backward"], 5, 5),
     ]
-    counts = "ranges operators library_calls host_reads mask_reads sorts copies"
+    counts = "operators library_calls host_reads mask_reads sorts copies"
     spec = spec_of("epoch", platform, direction="train")
     return {
         "version": 1,

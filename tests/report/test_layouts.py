@@ -3,6 +3,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
+from gnnbench.engine.ground import units
 from gnnbench.engine.show.measured import block_medians, time_of
 from gnnbench.engine.show.numbers import layouts
 from gnnbench.engine.store.benchmark import Benchmark
@@ -22,7 +23,8 @@ def test_layouts_keep_their_order_beside_the_time_and_its_interval():
     root, rounds, places = drawn(30, 50)
     slope, _ = np.polyfit(rounds, places, 1)
     assert np.diff(places) == pytest.approx(slope * np.diff(rounds), abs=0.1)
-    assert "time of a call, ms" in "".join(root.itertext())
+    ends = " to ".join(units.seconds(bound(rounds)) for bound in (min, max))
+    assert "".join(root.itertext()) == f"time of a call: {ends}"
     assert sum(one.tag.endswith("rect") for one in root.iter()) == 1
 
 

@@ -55,7 +55,7 @@ def _divided(accepted: Accepted, base: Side, head: Side) -> tuple[list[Entry], l
     """Return the entries between two sides: those in force, and those of unknown bases."""
     if not accepted.entries:
         return [], []
-    here = git.commit(accepted.folder)  # which has the file as it is now
+    here = git.full_hash(accepted.folder)  # which has the file as it is now
     before = [entries_at(accepted.file, commit) for commit in base.commits] or [None]
     after = [entries_at(accepted.file, commit) or () for commit in head.commits if commit != here]
     ended = [entry for entries in before for entry in entries or ()]

@@ -4,7 +4,7 @@ import importlib.util
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -76,28 +76,13 @@ def gpu(index: int = 0) -> Iterator[Callable[..., Any] | None]:
 def _visible(pynvml: Any) -> list[Any]:
     """Return the GPUs that CUDA uses, in its order. CUDA ignores all entries after an unknown one."""
     handles: list[Any] = []
-    try:
+    with suppress(pynvml.NVMLError):
         count = pynvml.nvmlDeviceGetCount()
-        for name in os.environ.get("CUDA_VISIBLE_DEVICES", ",".join(map(str, range(count)))).split(","):
-            handle = _handle(pynvml, name.strip())
-            if handle is None:
-                break
-            handles.append(handle)
-    except pynvml.NVMLError:
-        pass
+        names = os.environ.get("CUDA_VISIBLE_DEVICES", ",".join(map(str, range(count)))).split(",")
+        for name in map(str.strip, names):
+            by_index, by_uuid = pynvml.nvmlDeviceGetHandleByIndex, pynvml.nvmlDeviceGetHandleByUUID
+            handles.append(by_index(int(name)) if name.isdecimal() else by_uuid(name))
     return handles
-
-
-def _handle(pynvml: Any, visible: str) -> Any:
-    if visible.isdecimal():
-        return pynvml.nvmlDeviceGetHandleByIndex(int(visible))
-    if visible.startswith("MIG-"):
-        return pynvml.nvmlDeviceGetHandleByUUID(visible)
-    if not visible.startswith("GPU-"):
-        return None
-    # CUDA accepts a prefix of a UUID.
-    handles = map(pynvml.nvmlDeviceGetHandleByIndex, range(pynvml.nvmlDeviceGetCount()))
-    return next((handle for handle in handles if pynvml.nvmlDeviceGetUUID(handle).startswith(visible)), None)
 
 
 def resolve(name: str) -> tuple[str, int | None]:

@@ -16,7 +16,7 @@ GATE = "gnnbench-gate"
 
 
 class LimitCheck:
-    """Fails benchmarks for what they are, whatever the base is; names rules that expired or match none."""
+    """Fails benchmarks for what they are, whatever the base is; names rules that match none."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -65,12 +65,12 @@ class LimitCheck:
         return fault or ""
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Name the rules that expired or match nothing."""
+        """Name the rules that match nothing."""
         if self._collected:
             settings = settings_of(self._config)
             folders = whole_folders(self._config) if self._is_whole else None
             idle = [] if folders is None else unmatched(settings, self._names, folders)
-            for line in (*self._ignored, *settings.expired(), *idle):
+            for line in (*self._ignored, *idle):
                 writing.say(terminalreporter, line)
 
 

@@ -139,7 +139,7 @@ class Rows:
             for count in counts
         ]
         self.y = alt.Y(
-            "row:O",
+            "row:N",
             scale=alt.Scale(domain=list(range(len(lines)))),
             title=None,
             axis=alt.Axis(

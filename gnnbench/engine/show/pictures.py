@@ -115,20 +115,12 @@ def ratios(named: Sequence[tuple[str, Compared]], effect: float, style: Style) -
     low, high = _domain([found for found in judgements if found.low is not None] or judgements, effect)
     rows = Rows([label for label, _ in named], [_value(row) for _, row in named], style)
     base = rows_of(
-        {
-            "row": number,
-            **verdict_fields(found),
-            **{
-                name: None if bound is None else min(max(bound, low), high)
-                for name in ("ratio", "low", "high")
-                for bound in (getattr(found, name),)
-            },
-        }
-        for number, found in enumerate(judgements)
+        {"row": row, **verdict_fields(found), "ratio": found.ratio, "low": found.low, "high": found.high}
+        for row, found in enumerate(judgements)
     ).encode(y=rows.y)
     x = alt.X(
         "ratio:Q",
-        scale=alt.Scale(type="log", domain=[low, high], nice=False),
+        scale=alt.Scale(type="log", domain=[low, high], nice=False, clamp=True),
         axis=log_axis([low, high], style),
         title="time of the head / of the base (log scale)",
     )
