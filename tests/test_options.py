@@ -4,7 +4,6 @@ from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.ground.options import Options
 from gnnbench.suite.options import SuiteOptions
 from gnnbench.suite.platforms import PLATFORMS
-from tests import nvml
 
 
 @pytest.fixture(autouse=True)
@@ -94,10 +93,3 @@ def test_data_folder_is_the_option_or_the_variable_and_must_be_there(monkeypatch
     monkeypatch.setenv("GNNBENCH_DATA", str(tmp_path / "gone"))
     with pytest.raises(UsageError, match="GNNBENCH_DATA"):
         SuiteOptions.parse()
-
-
-def test_a_gpu_s_number_is_no_part_of_the_device(monkeypatch):
-    nvml.install(monkeypatch)
-    for text, gpu in (("cuda", None), ("cuda:1", 1)):
-        found = Options.parse(device=text)
-        assert (found.device, found.gpu) == ("cuda", gpu)

@@ -28,7 +28,6 @@ WRONG = {
     "[[rules]]\nmax_time = '5 ms'": "rule 1 has no key benchmarks; add their ids",
     f"{RULE}max_tme = '5 ms'": "rule 1: unknown key 'max_tme': did you mean max_time",
     f"{RULE}max_time = 5": "rule 1: max_time = 5: max_time '5' must be a time with its unit, as in \"5 ms\"",
-    f"{RULE}more_memory_size = 64": "more_memory_size '64' must be a size with its unit, as in \"64 MiB\"",
     f"{RULE}ignore = true": "rule 1: ignore = true must be a text",
     "[[rules]]\nbenchmarks = ['*a*']\neffect = 0.1": 'rule 1: benchmarks = ["*a*"] must be a text',
 }

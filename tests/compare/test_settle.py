@@ -194,9 +194,6 @@ def test_more_memory_of_an_ignored_benchmark_does_not_fail():
         ("", 0, 2**17, None),
         ("more_memory = '20%'", 2**23, 2**20, "within the limit of 20%"),
         ("more_memory = 0.02", 2**30, 2**25, None),
-        ("more_memory_size = '2 MiB'", 2**23, 2**20, "within the limit of 2.0 MiB"),
-        ("more_memory_size = '2 MiB'", 2**30, 2**25, "within the limit of 5.0%"),
-        ("more_memory = '1%'\nmore_memory_size = '2 MiB'", 2**30, 2**25, None),
     ],
 )
 def test_more_memory_within_its_limit_does_not_fail_but_is_told(rules, base, more, excused):

@@ -19,8 +19,8 @@ COLUMNS = (
     Column("interval", "interval", lambda pair: _INTERVAL.of(pair[0])),
     Column("second run", "ratio", lambda pair: _RATIO.of(pair[1])),
     Column("its interval", "interval", lambda pair: _INTERVAL.of(pair[1])),
-    Column("memory", "memory", lambda pair: _MEMORY.of(pair[0]), seldom=True),
-    Column("outputs", "text", lambda pair: agreement(pair[0]), seldom=True),
+    Column("memory", "memory", lambda pair: _MEMORY.of(pair[0])),
+    Column("outputs", "text", lambda pair: agreement(pair[0])),
 )
 """Of both comparisons of a benchmark."""
 

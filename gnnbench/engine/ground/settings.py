@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from . import units
-from .codec import UNSAVED, Level, Positive, PositiveCount
+from .codec import UNSAVED, Level, Positive
 from .errors import UsageError, unknown_name
 from .files import above
 from .json_io import clipped
@@ -40,10 +40,6 @@ class Rule(Values):
     """Minimum effect of interest, as a fraction."""
     more_memory: Level | None = described(Option("more_memory", "", None, *FRACTION))
     """Share of the base's peak up to which more memory does not fail."""
-    more_memory_bytes: PositiveCount | None = described(
-        Option("more_memory_size", "", None, units.read_size, 'be a size with its unit, as in "64 MiB"')
-    )
-    """The same as a size; the larger of both limits holds."""
     ignore: str | None = described(Option("ignore", "", None))
     """Why the verdict is ignored."""
 

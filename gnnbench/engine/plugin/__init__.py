@@ -117,15 +117,6 @@ def _records_above(config: pytest.Config) -> Path | None:
     return next((one for one in above(config.rootpath)[1:] if (one / baseline.FOLDER).is_dir()), None)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Choose the GPU."""
-    if item.config.getoption("gnn_device") and (gpu := options_of(item.config).gpu) is not None:
-        import torch
-
-        torch.cuda.set_device(gpu)
-
-
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Show each benchmark in one table: gnnbench's or pytest-benchmark's."""

@@ -84,7 +84,7 @@ def log_axis(values: Sequence[float], style: Style) -> alt.Axis:
     """Return an axis for a log scale, with ticks at 1, 2, 5, 10, ... or evenly spaced in a short range."""
     low, high = min(values), max(values)
     first, last = (math.floor(math.log10(value)) for value in (low, high))
-    ticks = [one * 10.0**power for power in range(first, last + 1) for one in (1, 2, 5)]
+    ticks = [factor * 10.0**power for power in range(first, last + 1) for factor in (1, 2, 5)]
     shown = [tick for tick in ticks if low <= tick <= high]
     if len(shown) < _FEWEST_TICKS:
         shown = even_ticks(low, high, style.ticks)
@@ -92,15 +92,15 @@ def log_axis(values: Sequence[float], style: Style) -> alt.Axis:
     return alt.Axis(format="~g", labelOverlap=True, values=shown)
 
 
-def verdict_fields(found: Judgement) -> dict[str, Any]:
+def verdict_fields(judgement: Judgement) -> dict[str, Any]:
     """Return what `verdict_marks` shows: what is not decided is pale, what has no interval is hollow."""
-    strength = _PALE if found.verdict in ("undecided", "incomparable", "ignored") else 1.0
-    return {"verdict": found.verdict, "sure": float(found.low is not None), "strength": strength}
+    strength = _PALE if judgement.verdict in ("undecided", "incomparable", "ignored") else 1.0
+    return {"verdict": judgement.verdict, "sure": float(judgement.low is not None), "strength": strength}
 
 
 def verdict_marks(rows: alt.Chart, x: alt.X, style: Style) -> alt.Chart:
     """Return a mark for each row with `verdict_fields`, of the shape and colour of its verdict."""
-    shapes, colours = (scale(VERDICT_SHAPES, one) for one in (VERDICT_SHAPES.values(), style.verdicts))
+    shapes, colours = (scale(VERDICT_SHAPES, marks) for marks in (VERDICT_SHAPES.values(), style.verdicts))
     return rows.mark_point(size=style.symbol).encode(
         x=x,
         shape=alt.Shape("verdict:N", legend=None, scale=shapes),
@@ -116,7 +116,7 @@ def even_ticks(low: float, high: float, most: int) -> list[float]:
     if low == high:
         return [low]
     power = 10.0 ** math.floor(math.log10((high - low) / most))
-    step = next(one * power for one in (1, 2, 5, 10) if (high - low) / (one * power) <= most)
+    step = next(factor * power for factor in (1, 2, 5, 10) if (high - low) / (factor * power) <= most)
     return [round(step * number, 12) for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
