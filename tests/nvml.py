@@ -65,7 +65,6 @@ def install(monkeypatch, **changes):
         nvmlInit=lambda: opened(1),
         nvmlShutdown=lambda: opened(-1),
         nvmlSystemGetDriverVersion=lambda: "570.1",
-        nvmlDeviceGetCount=lambda: 2,
         nvmlDeviceGetHandleByIndex=by_index,
         nvmlDeviceGetHandleByUUID=by_uuid,
         nvmlDeviceGetUUID=lambda handle: handle,

@@ -57,6 +57,6 @@ def test_the_gpu_is_the_first_that_cuda_sees(monkeypatch, visible, seen):
     nvml.install(monkeypatch)
     if visible:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    assert devices.resolve("cuda") == "cuda"
+    assert devices.resolve("auto") == ("cuda" if seen else "cpu")
     with devices.gpu() as ask:
         assert (ask and ask("UUID")) == seen

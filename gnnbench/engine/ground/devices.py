@@ -18,18 +18,11 @@ def why_no_cuda() -> str | None:
 
     It asks the NVIDIA driver through NVML, and reads the installed torch's `version.py`.
     """
-    import pynvml
-
     if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):
         return "CUDA_VISIBLE_DEVICES hides every GPU"
-    try:
-        pynvml.nvmlInit()
-        count = pynvml.nvmlDeviceGetCount()
-        pynvml.nvmlShutdown()
-    except pynvml.NVMLError as error:
-        return f"no NVIDIA driver was found ({error})"
-    if count == 0:
-        return "the NVIDIA driver finds no GPU"
+    with gpu() as ask:
+        if ask is None:
+            return "there is no NVIDIA driver, or it finds no GPU that CUDA_VISIBLE_DEVICES names"
     if torch_cuda_version() is None:
         return "the installed torch is built without CUDA"
     return None

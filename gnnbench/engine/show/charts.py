@@ -15,7 +15,6 @@ from .style import VERDICT_SHAPES, Style
 
 Spec = dict[str, Any]
 """A Vega-Lite spec."""
-Row = Mapping[str, Any]
 
 _FEWEST_TICKS = 3
 _PALE = 0.4
@@ -44,14 +43,15 @@ def for_page(spec: Spec, description: str) -> Markup:
 
 def config(style: Style) -> Spec:
     """Return Vega-Lite's configuration for a style."""
-    text = {"labelColor": style.ink, "titleColor": style.ink, "labelFontSize": style.font_size}
     return {
         "background": style.paper,
         "padding": style.margin,
         "font": "sans-serif",
         "view": {"stroke": None},
         "axis": {
-            **text,
+            "labelColor": style.ink,
+            "labelFontSize": style.font_size,
+            "titleColor": style.ink,
             "titleFontSize": style.font_size,
             "titleFontWeight": "normal",
             "titlePadding": style.font_size * 0.7,
@@ -60,24 +60,14 @@ def config(style: Style) -> Spec:
             "gridColor": style.line,
             "labelLimit": style.label_width,
         },
-        "legend": {
-            **text,
-            "titleFontSize": style.font_size,
-            "orient": "top",
-            "symbolSize": style.symbol * 1.4,
-        },
+        "legend": {"disable": True},
         "text": {"fontSize": style.font_size, "lineHeight": style.line_height, "color": style.ink},
     }
 
 
-def rows_of(rows: Iterable[Row]) -> alt.Chart:
+def rows_of(rows: Iterable[Mapping[str, Any]]) -> alt.Chart:
     """Return a chart of these rows, without marks."""
     return alt.Chart(alt.InlineData(values=[dict(row) for row in rows]))
-
-
-def scale(domain: Iterable[str], values: Iterable[str]) -> alt.Scale:
-    """Return the scale from names to values."""
-    return alt.Scale(domain=list(domain), range=list(values))
 
 
 def log_axis(values: Sequence[float], style: Style) -> alt.Axis:
@@ -100,14 +90,17 @@ def verdict_fields(judgement: Judgement) -> dict[str, Any]:
 
 def verdict_marks(rows: alt.Chart, x: alt.X, style: Style) -> alt.Chart:
     """Return a mark for each row with `verdict_fields`, of the shape and colour of its verdict."""
-    shapes, colours = (scale(VERDICT_SHAPES, marks) for marks in (VERDICT_SHAPES.values(), style.verdicts))
+    shapes, colours = (
+        alt.Scale(domain=[*VERDICT_SHAPES], range=[*marks])
+        for marks in (VERDICT_SHAPES.values(), style.verdicts)
+    )
     return rows.mark_point(size=style.symbol).encode(
         x=x,
-        shape=alt.Shape("verdict:N", legend=None, scale=shapes),
-        stroke=alt.Stroke("verdict:N", legend=None, scale=colours),
-        fill=alt.Fill("verdict:N", legend=None, scale=colours),
-        fillOpacity=alt.FillOpacity("sure:Q", legend=None, scale=None),
-        opacity=alt.Opacity("strength:Q", legend=None, scale=None),
+        shape=alt.Shape("verdict:N", scale=shapes),
+        stroke=alt.Stroke("verdict:N", scale=colours),
+        fill=alt.Fill("verdict:N", scale=colours),
+        fillOpacity=alt.FillOpacity("sure:Q", scale=None),
+        opacity=alt.Opacity("strength:Q", scale=None),
     )
 
 

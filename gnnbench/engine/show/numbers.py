@@ -17,23 +17,20 @@ from .verdicts import remarks
 from .view import BenchmarkView
 from .wording import detectable, is_changed, memory_sentence
 
-_POINTS = 60_000
-"""Most layouts of all benchmarks together; each takes about seven bytes of the page."""
-_FEWEST, _MOST = 5, 600
-"""Layouts of a process that are drawn, at least and at most."""
+_MOST = 200
+"""Layouts of a process that are drawn; of more, evenly spaced ones. Each takes seven bytes of the page."""
 
 
 def numbers(benchmarks: Sequence[BenchmarkView]) -> list[dict[str, Any]]:
     """Return the data of each row."""
-    layouts_of = [block_medians(one.timed) for one in benchmarks]
-    most = min(max(_POINTS // max(sum(map(len, layouts_of)), 1), _FEWEST), _MOST)
-    return [_row(one, processes, most) for one, processes in zip(benchmarks, layouts_of, strict=True)]
+    return list(map(_row, benchmarks))
 
 
-def _row(one: BenchmarkView, processes: list[list[float]], most: int) -> dict[str, Any]:
+def _row(one: BenchmarkView) -> dict[str, Any]:
+    processes = block_medians(one.timed)
     found = {"facts": facts(one), "notes": notes(one), "operators": _operators(one.timed.part.counters)}
     row: dict[str, Any] = cleaned(found, LONGEST)
-    return row | {"svg": layouts(processes, one.time, most)} if processes else row
+    return row | {"svg": layouts(processes, one.time)} if processes else row
 
 
 def facts(one: BenchmarkView) -> list[tuple[str, str]]:
@@ -93,19 +90,10 @@ def _measured(one: BenchmarkView) -> list[str]:
     return [*(one.time.remarks if one.time else ()), *above]
 
 
-def _some(times: Sequence[float], most: int) -> Sequence[float]:
-    if len(times) <= most:
-        return times
-    return [times[place] for place in np.linspace(0, len(times) - 1, max(most, 1)).astype(int)]
-
-
-def layouts(processes: Sequence[Sequence[float]], known: Measured | None, most: int) -> str:
+def layouts(processes: Sequence[Sequence[float]], known: Measured | None) -> str:
     """Draw the times of layouts as SVG, as wide as its place in a page, because all places are in percent.
 
-    Args:
-        processes: seconds in the order of measurement, which goes downwards.
-        known: the time of the benchmark; None if it has none.
-        most: layouts of each process that are drawn; of more, evenly spaced ones.
+    `processes`: seconds in the order of measurement, which goes downwards. `known`: the benchmark's time.
     """
     middle = known.seconds if known else float(np.median(np.concatenate(processes)))
     start, end = (known and known.interval) or (middle, middle)
@@ -131,7 +119,7 @@ def layouts(processes: Sequence[Sequence[float]], known: Measured | None, most: 
             f'<line {line} stroke="{PAGE.muted}" stroke-dasharray="4 3"/>',
         ]
     for number, times in enumerate(processes):
-        drawn = _some(times, most)
+        drawn = [times[place] for place in np.linspace(0, len(times) - 1, min(len(times), _MOST)).astype(int)]
         step = (tall - size - 2 * radius) / max(len(drawn) - 1, 1)
         top = number * tall + size
         parts += [
