@@ -106,7 +106,7 @@ def collect(root: Path | None = None, *, device: str = "cuda") -> Environment:
 
     `device`: `cpu` leaves the GPU out, so that timings on the CPU stay comparable across GPU drivers.
     """
-    count = len(cores()) or os.cpu_count() or 1
+    count = len(cores())
     torch = sys.modules.get("torch")
     commit, dirty = git.state(root) if root else (None, False)
     return Environment(
@@ -201,7 +201,7 @@ def _threads() -> int | None:
 
 def _cpu_model() -> str:
     names = re.findall(r"^model name\s*: (.*)", read("proc/cpuinfo") or "", re.MULTILINE)
-    return names[0] if names else platform.processor() or platform.machine()
+    return names[0] if names else platform.machine()
 
 
 def _quota_cores() -> float | None:

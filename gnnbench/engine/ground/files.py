@@ -128,7 +128,7 @@ def hold(lock: Path, cache: Path) -> Iterator[None]:
     with ExitStack() as held:
         with writing(cache):
             lock.parent.mkdir(parents=True, exist_ok=True)
-            lock.touch()
+            lock.open("ab").close()
             held.enter_context(locked(lock, fcntl.LOCK_EX))
         yield
 

@@ -21,12 +21,8 @@ _MOST = 200
 """Layouts of a process that are drawn; of more, evenly spaced ones. Each takes seven bytes of the page."""
 
 
-def numbers(benchmarks: Sequence[BenchmarkView]) -> list[dict[str, Any]]:
-    """Return the data of each row."""
-    return list(map(_row, benchmarks))
-
-
-def _row(one: BenchmarkView) -> dict[str, Any]:
+def numbers(one: BenchmarkView) -> dict[str, Any]:
+    """Return the data of a benchmark's row."""
     processes = block_medians(one.timed)
     found = {"facts": facts(one), "notes": notes(one), "operators": _operators(one.timed.part.counters)}
     row: dict[str, Any] = cleaned(found, LONGEST)
