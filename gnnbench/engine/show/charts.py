@@ -58,7 +58,7 @@ def config(style: Style) -> Spec:
             "domainColor": style.muted,
             "tickColor": style.muted,
             "gridColor": style.line,
-            "labelLimit": style.label_width,
+            "labelLimit": 0,
         },
         "legend": {"disable": True},
         "text": {"fontSize": style.font_size, "lineHeight": style.line_height, "color": style.ink},
@@ -126,10 +126,9 @@ class Rows:
         self._width = style.whole - beside - left
         text = max(map(len, lines)) * style.line_height + _GAP * style.font_size
         self._height = max(text, style.row, style.least_height / len(lines))
-        counts = set(map(len, lines))
         up = [
             {"test": f"length(names[datum.value]) == {count}", "value": (1 - count) * style.line_height / 2}
-            for count in counts
+            for count in {*map(len, lines)}
         ]
         self.y = alt.Y(
             "row:N",
@@ -140,7 +139,6 @@ class Rows:
                 ticks=False,
                 grid=True,
                 labelExpr="names[datum.value]",
-                labelLimit=0,
                 labelLineHeight=style.line_height,
                 labelOffset={"condition": up, "value": 0},
                 labelPadding=style.font_size / 2,
