@@ -15,7 +15,7 @@
 
   if (document.documentElement.scrollWidth > innerWidth) add("is wider than the window", document.title);
   for (const one of shown("main *")) {
-    if (!one.closest(".scroll *, figure [role=img] *") && one.getBoundingClientRect().right > innerWidth) add("is cut", one.textContent);
+    if (!one.closest(".scroll *, svg *") && one.getBoundingClientRect().right > innerWidth) add("is cut", one.textContent);
   }
   for (const one of shown(".scroll")) {
     if (one.scrollWidth > one.clientWidth) add("is scrolled sideways", one.getAttribute("aria-label"));
@@ -53,7 +53,7 @@
     const found = labels.map((one) => ({ one, text: one.textContent, box: one.getBoundingClientRect() }));
     for (const { one, text, box } of found) {
       if (parseFloat(getComputedStyle(one).fontSize) * scale < small) add("is small", text);
-      if (innerWidth >= 1000 && (box.left < 0 || box.right > innerWidth)) add("is cut", text);
+      if (box.left < 0 || box.right > innerWidth) add("is cut", text);
     }
     overlap(found, found.length);
   }

@@ -56,7 +56,7 @@ def main() -> None:
     grid, cases, compared = (folder / f"{name}.json" for name in ("regret", "worst", "ab"))
     if not grid.exists():
         limits = ("--budget", options.seconds, "--direction", options.direction)
-        command = [_GNNBENCH, "regret", *limits, "--json", str(grid)]
+        command = [_GNNBENCH, "regret", *limits, "--json", str(grid), "--maps", str(folder / "maps")]
         subprocess.run(command, check=True)
     found = worst(Regrets.read(grid))
     cases.write_text(json.dumps(found, indent=1), encoding="utf-8")

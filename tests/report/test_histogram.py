@@ -1,6 +1,8 @@
 from xml.etree import ElementTree as ET
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gnnbench.engine.show import charts, histogram
 from gnnbench.engine.show.style import SLIDE
@@ -28,14 +30,6 @@ def rows(picture):
     return next(rows for rows in picture.draw(SLIDE)["datasets"].values() if "least" in rows[0])
 
 
-def names(picture):
-    """Return what stands at the left of each row, and at the right."""
-    drawn = picture.draw(SLIDE)
-    values = next(rows for rows in drawn["datasets"].values() if "value" in rows[0])
-    lines = drawn["params"][0]["value"]
-    return [(" ".join(name), row["value"]) for name, row in zip(lines, values, strict=True)]
-
-
 def words(picture):
     return " ".join(ET.fromstring(charts.svg(picture.draw(SLIDE))).itertext())
 
@@ -49,7 +43,7 @@ def test_own_benchmarks_have_a_picture_for_each_operation_and_graph():
         ("spmm_sum cora", "spmm_sum on cora"),
         ("spmm_sum pubmed", "spmm_sum on pubmed"),
     ]
-    labels = [name.removeprefix("spmm_sum ") for name, _ in names(found[0][1])]
+    labels = [row["label"].removeprefix("spmm_sum ") for row in rows(found[0][1])]
     assert labels == ["fwd pyg", "fwd sparse", "fwd torch", "fwd dgl", "f+b pyg"]
     assert "cora · hidden 256 · float32 · int64 · cpu" in found[0][1].note
 
@@ -72,10 +66,11 @@ def test_own_benchmarks_have_their_estimate_drawn_with_its_interval_and_the_spre
 def test_pytest_benchmarks_own_times_are_medians_and_quartiles_of_rounds():
     ((name, picture),) = drawn([(None, [theirs("t.py::test_a"), theirs("t.py::test_b", 2)])])
     assert (name, picture.message) == ("", "t.py")
-    first, _ = rows(picture)
+    first, second = rows(picture)
     times = {"time": 2, "low": 1.5, "high": 3, "least": 1, "most": 4}
     assert {name: first[name] for name in times} == times
-    assert names(picture) == [("test_a", "2.00 ms"), ("test_b", "4.00 ms")]
+    assert (first["label"], first["text"]) == ("test_a", "2.00 ms")
+    assert second["text"] == "4.00 ms"
     assert "median of the rounds" in picture.note
 
 
@@ -83,11 +78,20 @@ def test_a_saved_run_beside_this_one_is_named_and_drawn_by_the_same_statistic():
     now = own("spmm_sum", "pyg", 4)
     saved = {**now, "path": "/x/0001_abc.json", "source": "Linux/0001_abcdefghijk", "median": 3e-3}
     ((_, picture),) = drawn([("g", [saved, {**now, "source": "NOW"}])])
-    assert names(picture) == [
+    assert [(row["label"], row["text"]) for row in rows(picture)] == [
         ("spmm_sum fwd pyg (0001_abcdefg)", "3.00 ms"),
         ("spmm_sum fwd pyg (NOW)", "4.00 ms"),
     ]
     assert "median of the rounds" in picture.note
+
+
+@given(st.integers(1, 200), st.integers(1, 100))
+def test_a_group_of_any_size_is_divided_evenly_among_its_pictures(count, letters):
+    entries = [theirs(f"t.py::test_{'x' * letters}_{number}") for number in range(count)]
+    sizes = [int(picture.text.split()[2]) for _, picture in drawn([("g", entries)])]
+    assert sum(sizes) == count
+    assert 0 < min(sizes) <= max(sizes) <= min(sizes) + 1
+    assert max(sizes) <= SLIDE.most_rows
 
 
 @pytest.mark.parametrize("factor", [0.0, 1000])

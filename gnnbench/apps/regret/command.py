@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...engine.cli import common, streams
 from ...engine.ground.codec import as_text
 from ...engine.ground.errors import UsageError, unknown_name
-from ...engine.ground.files import cache_folder, check_writable, save
+from ...engine.ground.files import cache_folder, check_folder, check_writable, save
 from ...engine.ground.options import Option, positive, seconds
 from ...engine.show.progress import Progress
 from ...engine.store.option_defaults import every
@@ -68,6 +68,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--from", dest="saved", type=Path, metavar="FILE", help="time nothing; show the result in FILE"
     )
     parser.add_argument("--against", type=Path, metavar="OLD", help="say what differs from the result in OLD")
+    parser.add_argument(
+        "--maps", type=Path, metavar="DIR", help="also write a map of each call to DIR, as SVG and PNG"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -85,6 +88,12 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         save(options.json, as_text(found), read)
     streams.show(shown.document(found, older))
+    if options.maps:
+        from . import maps
+
+        print(f"drawing maps in {options.maps}", file=sys.stderr)
+        written = [*map(str, maps.write(found, options.maps))]
+        print(*written or ["no maps: no call was timed on a random graph"], sep="\n")
     if interrupted:
         streams.say(f"gnnbench: interrupted after {len(found.points)} points", sys.stderr)
         return common.INTERRUPTED
@@ -93,6 +102,12 @@ def run(options: argparse.Namespace) -> int:
 
 def _checked(options: argparse.Namespace) -> list[Path]:
     """Check what can be checked before anything is measured; return the files that are read."""
+    if options.maps:
+        from ...engine.ground import packages
+
+        if reason := packages.missing(packages.PAGES):
+            raise UsageError(reason)
+        check_folder(options.maps)
     given = [*options.operations, *(f"--{key.replace('_', '-')}" for key in options.typed)]
     if options.saved and given:
         raise UsageError(f"--from shows the whole result in {options.saved}: leave out {', '.join(given)}")

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -11,7 +12,7 @@ from ...engine.show import page
 from ...engine.show.charts import Rows, Spec, for_page, rows_of, verdict_fields, verdict_marks
 from ...engine.show.document import filled
 from ...engine.show.names import labels_in, short
-from ...engine.show.style import PAGE, Style
+from ...engine.show.style import Style
 from . import shown
 from .state import TIMES, State, Step, kinds
 
@@ -32,7 +33,7 @@ def html(state: State) -> str:
         changes=changes,
         columns=filled(shown.COLUMNS, pairs),
         labels=labels,
-        figure=for_page(draw(state.neighbours, names, labels, PAGE), words) if names else "",
+        figure=for_page(partial(draw, state.neighbours, names, labels), words) if names else "",
         not_drawn=len(labels) - len(names),
         steps=_together(state.steps),
         undecided=[(step, found) for step in reversed(state.steps) if (found := shown.undecided(step))],
@@ -85,7 +86,7 @@ def draw(steps: Sequence[Step], names: Sequence[str], labels: dict[str, str], st
         scale=alt.Scale(domain=[0.5, len(steps) + 0.5], nice=False),
         axis=alt.Axis(values=list(dates), labelExpr=f"({dates})[datum.value]", grid=False, labelFlush=True),
     )
-    return rows.chart(verdict_marks(rows_of(marks).encode(y=rows.y), x, style))
+    return rows.chart(verdict_marks(rows_of(marks).encode(y=rows.y()), x, style))
 
 
 def _verdict(step: Step, name: str) -> str:

@@ -1,8 +1,7 @@
 """Charts: Vega-Lite specs made with altair, of which these are the parts, drawn without a browser."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -11,10 +10,11 @@ from markupsafe import Markup, escape
 
 from ..judge.verdict import Judgement
 from .names import LONGEST, clean, cleaned, in_lines
-from .style import VERDICT_SHAPES, Style
+from .style import PAGE, PHONE, VERDICT_SHAPES, Style
 
 Spec = dict[str, Any]
 """A Vega-Lite spec."""
+Row = Mapping[str, Any]
 
 _FEWEST_TICKS = 3
 _PALE = 0.4
@@ -23,6 +23,8 @@ _GAP = 0.5
 """Least space between the texts of two rows, in font sizes."""
 _NAMES = 0.75
 """Share of a chart's width that names and values may have together."""
+_MARKS = 1.8
+"""Height of the marks below a name, in font sizes."""
 
 
 def svg(spec: Spec) -> str:
@@ -35,17 +37,21 @@ def png(text: str) -> bytes:
     return vl_convert.svg_to_png(text, scale=1.5)
 
 
-def for_page(spec: Spec, description: str) -> Markup:
-    """Return the markup of a chart."""
+def for_page(draw: Callable[[Style], Spec], description: str) -> Markup:
+    """Return the markup of a chart in two widths; the style sheet shows the one that fits the window."""
     label = escape(clean(description, LONGEST))
-    return Markup(f'<div role="img" aria-label="{label}">{svg(spec)}</div>')  # noqa: S704 - shapes and text
+    charts = (
+        f'<div class="{name}" role="img" aria-label="{label}">{svg(draw(style))}</div>'
+        for name, style in (("wide", PAGE), ("narrow", PHONE))
+    )
+    return Markup("".join(charts))  # noqa: S704 - shapes and text
 
 
 def config(style: Style) -> Spec:
     """Return Vega-Lite's configuration for a style."""
     return {
-        "background": style.paper,
-        "padding": style.margin,
+        "background": None if style.page else style.paper,
+        "padding": {"left": style.margins[0], "top": 5, "bottom": 5, "right": style.margins[1]},
         "font": "sans-serif",
         "view": {"stroke": None},
         "axis": {
@@ -58,14 +64,14 @@ def config(style: Style) -> Spec:
             "domainColor": style.muted,
             "tickColor": style.muted,
             "gridColor": style.line,
-            "labelLimit": 0,
+            "labelLimit": style.label_width,
         },
         "legend": {"disable": True},
         "text": {"fontSize": style.font_size, "lineHeight": style.line_height, "color": style.ink},
     }
 
 
-def rows_of(rows: Iterable[Mapping[str, Any]]) -> alt.Chart:
+def rows_of(rows: Iterable[Row]) -> alt.Chart:
     """Return a chart of these rows, without marks."""
     return alt.Chart(alt.InlineData(values=[dict(row) for row in rows]))
 
@@ -79,7 +85,7 @@ def log_axis(values: Sequence[float], style: Style) -> alt.Axis:
     if len(shown) < _FEWEST_TICKS:
         shown = even_ticks(low, high, style.ticks)
     # Without values, Vega leaves out labels that it thinks are too close.
-    return alt.Axis(format="~g", labelOverlap=True, values=shown)
+    return alt.Axis(format="~g", labelOverlap=True, grid=not style.narrow, values=shown)
 
 
 def verdict_fields(judgement: Judgement) -> dict[str, Any]:
@@ -114,51 +120,57 @@ def even_ticks(low: float, high: float, most: int) -> list[float]:
 
 
 class Rows:
-    """Rows of one height: names at the left, marks, and values at the right."""
+    """Rows of one height: names, marks and values beside each other, or above in a narrow chart."""
 
     def __init__(self, names: Sequence[str], values: Sequence[str], style: Style) -> None:
         """Place the rows; the field `row` of data is a row's number."""
-        beside = _width(values, style)
-        room = min(style.label_width, _NAMES * style.whole - beside)
+        self._style = style
+        beside = self._width(values)
+        room = style.whole - beside if style.narrow else min(style.label_width, _NAMES * style.whole - beside)
         lines = [in_lines(name, int(room / style.letter)) for name in names]
-        self._names, self._values, self._style = lines, values, style
-        left = _width(chain(*lines), style)
-        self._width = style.whole - beside - left
-        text = max(map(len, lines)) * style.line_height + _GAP * style.font_size
-        self._height = max(text, style.row, style.least_height / len(lines))
-        up = [
-            {"test": f"length(names[datum.value]) == {count}", "value": (1 - count) * style.line_height / 2}
-            for count in {*map(len, lines)}
-        ]
-        self.y = alt.Y(
-            "row:N",
-            scale=alt.Scale(domain=list(range(len(lines)))),
-            title=None,
+        self._left = 0.0 if style.narrow else self._width(line for name in lines for line in name)
+        self.width = style.whole - self._left - (0 if style.narrow else beside)
+        """Width between the axes."""
+        text, marks = max(map(len, lines)) * style.line_height, _MARKS * style.font_size * style.narrow
+        height = max(text + marks + _GAP * style.font_size, style.row, style.least_height / len(lines))
+        self.height = round(height * len(lines))
+        above = 0.5 + text / height / 2 if style.narrow else 0.5  # of a row, above the middle of its marks
+        self._domain = [-above, len(lines) - above]
+        self.reach = marks / height / 2 if style.narrow else 0.5
+        """From the middle of a row to the ends of its marks."""
+        self._texts = []
+        for row, (name, value) in enumerate(zip(lines, values, strict=True)):
+            tall = len(name) * style.line_height
+            up = ((marks / 2 + tall if style.narrow else tall / 2) - style.line_height / 2) / height
+            places = {"row": row, "first": row - up, "beside": row - up if style.narrow else row}
+            self._texts.append({"name": "\n".join(name), "value": value, **places})
+
+    def y(self, field: str = "row") -> alt.Y:
+        """Return the vertical axis, which shows nothing but keeps room for the names."""
+        return alt.Y(
+            f"{field}:Q",
+            scale=alt.Scale(domain=self._domain, reverse=True, nice=False, zero=False),
             axis=alt.Axis(
-                domain=False,
-                ticks=False,
-                grid=True,
-                labelExpr="names[datum.value]",
-                labelLineHeight=style.line_height,
-                labelOffset={"condition": up, "value": 0},
-                labelPadding=style.font_size / 2,
-                minExtent=left,  # fonts of browsers may be wider than those with which it is drawn
+                labels=False, ticks=False, domain=False, grid=False, title=None, minExtent=self._left
             ),
         )
-        """The vertical axis, which shows the names."""
 
     def chart(self, *layers: alt.Chart) -> Spec:
         """Return the chart of these layers, with names, values, and lines that lead to the marks."""
-        beside = rows_of({"row": row, "value": value} for row, value in enumerate(self._values))
-        values = beside.mark_text(align="left", dx=self._style.font_size / 2).encode(
-            x=alt.value(self._width), y=self.y, text="value:N"
+        style = self._style
+        base = rows_of(self._texts)
+        lines = base.mark_rule(color=style.line).encode(x=alt.value(0), x2=alt.value(self.width), y=self.y())
+        apart = 0 if style.narrow else style.font_size / 2
+        names = base.mark_text(align="left" if style.narrow else "right", dx=-apart, lineBreak="\n").encode(
+            x=alt.value(0), y=self.y("first"), text="name:N"
         )
-        drawn = alt.layer(*layers, values).properties(width=self._width, height=alt.Step(self._height))
-        names = {"name": "names", "value": self._names}
-        return {**drawn.to_dict(), "params": [names], "config": config(self._style)}
+        values = base.mark_text(align="right" if style.narrow else "left", dx=apart).encode(
+            x=alt.value(self.width), y=self.y("beside"), text="value:N"
+        )
+        drawn = alt.layer(lines, *layers, names, values).properties(width=self.width, height=self.height)
+        return {**drawn.to_dict(), "config": config(style)}
 
-
-def _width(texts: Iterable[str], style: Style) -> float:
-    """Return the width of the widest text and its distance from the marks."""
-    longest = max(map(len, texts), default=0)
-    return longest * style.letter + style.font_size if longest else 0.0
+    def _width(self, texts: Iterable[str]) -> float:
+        """Return the width of the widest text and its distance from the marks."""
+        longest = max(map(len, texts), default=0)
+        return longest * self._style.letter + self._style.font_size if longest else 0.0

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,17 @@ from ..store import suite
 from ..store.benchmark import part_of
 from .measured import times as times_of
 from .names import clean, short_and_shared
-from .pictures import Picture, Timed
+from .pictures import Picture
 from .pictures import times as chart
 
 Entry = Mapping[str, Any]
 """A benchmark as pytest-benchmark's hook `pytest_benchmark_group_stats` gets it."""
 _Seconds = tuple[float, float | None, float | None, float, float]
-"""Times in the order of `Timed`."""
+"""Times in the order of `_TIMES`."""
 
 _LONGEST_TITLE = 120
+_MOST_ROWS = 9
+"""Of a picture, so that it is legible."""
 _OURS = (
     f"Dot: the time in the table. Thick line: its {units.level(estimate.SHOWN_LEVEL)} interval. "
     "Thin line: the middle 80% of the measurements."
@@ -33,10 +36,14 @@ _THEIRS = (
 )
 
 
+_TIMES = "time", "low", "high", "least", "most"
+"""Of a row: its dot, and the ends of its thick line, None if there is none, and of its thin line."""
+
+
 def pictures(
     groups: Sequence[tuple[str | None, Sequence[Entry]]], *, by_operation: bool
 ) -> Iterator[tuple[str, Picture]]:
-    """Yield the picture of each group, with a name for its file.
+    """Yield the pictures, each with a name for its file; those of a large group have the same name.
 
     `by_operation`: whether gnnbench's own benchmarks are grouped by operation and graph instead.
     """
@@ -49,21 +56,36 @@ def pictures(
                 name, title = f"{labels.operation} {graph}", f"{labels.operation} on {graph}"
             grouped.setdefault((name, title), []).append(entry)
     for (name, title), entries in grouped.items():
-        yield clean(name), _of_group(clean(title, _LONGEST_TITLE), entries)
+        for picture in _of_group(clean(title, _LONGEST_TITLE), entries):
+            yield clean(name), picture
 
 
-def _of_group(title: str, entries: Sequence[Entry]) -> Picture:
+def _of_group(title: str, entries: Sequence[Entry]) -> Iterator[Picture]:
     is_ours = all(map(_is_ours, entries))
     labels, shared = _named(entries)
     seconds = map(_block_medians if is_ours else _rounds, entries)
-    timed = [Timed(label, *times) for label, times in zip(labels, seconds, strict=True)]
-    timed.sort(key=lambda row: row.time)
+    timed = sorted(zip(labels, seconds, strict=True), key=lambda row: row[1][0])
+    parts = -(-len(timed) // _MOST_ROWS)
+    ends = [len(timed) * part // parts for part in range(parts + 1)]
     notes = [f"{shared}." if title and shared else "", _OURS if is_ours else _THEIRS]
-    if any(row.low is None for row in timed):
+    if any(low is None for _, (_, low, *_) in timed):
         notes.append(_NO_INTERVAL)
-    message = title or shared or "Times"
-    text = f"Times of {units.count(len(timed), 'benchmark')}. {message}."
-    return Picture(message, " ".join(filter(None, notes)), text, partial(chart, timed))
+    for part, (start, end) in enumerate(pairwise(ends), 1):
+        divisor, unit = units.scale(timed[end - 1][1][0])
+        shown = [_row(label, times, divisor) for label, times in timed[start:end]]
+        message = f"{title or shared or 'Times'}{f', part {part} of {parts}' if parts > 1 else ''}"
+        text = f"Times of {units.count(len(shown), 'benchmark')}. {message}."
+        yield Picture(message, " ".join(filter(None, notes)), text, partial(chart, shown, unit))
+
+
+def _row(label: str, times: _Seconds, divisor: float) -> dict[str, Any]:
+    scaled = (time and time / divisor for time in times)
+    return {
+        "label": label,
+        "text": units.seconds(times[0]),
+        "sure": float(times[1] is not None),
+        **dict(zip(_TIMES, scaled, strict=True)),
+    }
 
 
 def _named(entries: Sequence[Entry]) -> tuple[list[str], str]:

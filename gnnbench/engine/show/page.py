@@ -104,7 +104,7 @@ def html(view: View, picture: Picture | None) -> str:
         most=_MOST_CHANGED,
         changed=changed,
         changed_columns=filled(_changed_columns(view), changed),
-        figure=charts.for_page(picture.draw(PAGE), picture.text) if picture else "",
+        figure=charts.for_page(picture.draw, picture.text) if picture else "",
         caption=picture.caption(PAGE) if picture else "",
         remarks=grouped((one.label, further(one)) for one in rows),
         columns=filled(_COLUMNS, rows),

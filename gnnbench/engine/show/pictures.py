@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any
 
 import altair as alt
 
@@ -11,7 +11,7 @@ from ..ground import units
 from ..judge.comparison import Compared
 from ..judge.verdict import Judgement, Thresholds
 from .causes import ranked
-from .charts import Rows, Spec, log_axis, rows_of, verdict_fields, verdict_marks
+from .charts import Row, Rows, Spec, log_axis, rows_of, verdict_fields, verdict_marks
 from .document import Column
 from .style import Style
 from .view import BenchmarkView, View
@@ -40,19 +40,6 @@ class Picture:
         """Return the note, with how many rows a style draws if it is not all."""
         left_out = f" {style.most_rows} of {self.rows:,} are drawn." if self.rows > style.most_rows else ""
         return f"{self.note}{left_out}"
-
-
-class Timed(NamedTuple):
-    """A row of the chart of times, in seconds."""
-
-    label: str
-    time: float
-    low: float | None = None
-    """Lower end of a thick line; `high` is the upper one. None if there is no interval."""
-    high: float | None = None
-    least: float | None = None
-    """Lower end of a thin line; `most` is the upper one."""
-    most: float | None = None
 
 
 def picture(view: View) -> Picture | None:
@@ -91,14 +78,14 @@ def _times(benchmarks: Sequence[tuple[BenchmarkView, float]]) -> Picture:
     for one, seconds in benchmarks:
         longest[_work(one)] = max(seconds, longest.get(_work(one), 0.0))
     in_order = sorted(benchmarks, key=lambda one: (-longest[_work(one[0])], _work(one[0]), -one[1]))
-    rows = [Timed(one.label, seconds, *(one.time and one.time.interval) or ()) for one, seconds in in_order]
+    rows = [_time(*one) for one in in_order]
 
     def draw(style: Style) -> Spec:
-        return times(rows[: style.most_rows], style)
+        return times(rows[: style.most_rows], "ms", style)
 
     first, seconds = in_order[0]
     message = f"{first.label} takes longest: {units.seconds(seconds)}"
-    hollow = " Hollow: no interval." if any(row.low is None for row in rows) else ""
+    hollow = "" if all(row["sure"] for row in rows) else " Hollow: no interval."
     note = f"Times with their intervals, the longest operation first.{hollow}"
     text = f"Times of {units.count(len(rows), 'benchmark')}. {message}."
     return Picture(message, note, text, draw, len(rows))
@@ -109,22 +96,41 @@ def _work(one: BenchmarkView) -> Sequence[str]:
     return one.labels.work if one.labels else (one.fullname,)
 
 
+def _time(one: BenchmarkView, seconds: float) -> dict[str, Any]:
+    """Return a row of `times`, in milliseconds; no interval without both bounds."""
+    interval = one.time and one.time.interval
+    low, high = interval or (seconds, seconds)
+    text = f"{units.seconds(seconds)}{'' if interval else '?'}"
+    scaled = {"time": 1e3 * seconds, "low": 1e3 * low, "high": 1e3 * high}
+    return {"label": one.label, "text": text, "sure": float(interval is not None), **scaled}
+
+
 def ratios(named: Sequence[tuple[str, Compared]], effect: float, style: Style) -> Spec:
     """Return the forest plot: ratios with their intervals, and a band of changes below the effect."""
     judgements = [row.judgement for _, row in named]
     low, high = _domain([found for found in judgements if found.low is not None] or judgements, effect)
     rows = Rows([label for label, _ in named], [_value(row) for _, row in named], style)
     base = rows_of(
-        {"row": row, **verdict_fields(found), "ratio": found.ratio, "low": found.low, "high": found.high}
-        for row, found in enumerate(judgements)
-    ).encode(y=rows.y)
+        {
+            "row": number,
+            **verdict_fields(found),
+            **{
+                name: None if bound is None else min(max(bound, low), high)
+                for name in ("ratio", "low", "high")
+                for bound in (getattr(found, name),)
+            },
+        }
+        for number, found in enumerate(judgements)
+    ).encode(y=rows.y())
     x = alt.X(
         "ratio:Q",
         scale=alt.Scale(type="log", domain=[low, high], nice=False, clamp=True),
         axis=log_axis([low, high], style),
         title="time of the head / of the base (log scale)",
     )
-    band = rows_of([{"low": 1 / (1 + effect), "high": 1 + effect, "one": 1.0}])
+    same = {"low": 1 / (1 + effect), "high": 1 + effect, "one": 1.0}
+    ends = ({"top": row - rows.reach, "bottom": row + rows.reach} for row in range(len(named)))
+    band = rows_of({**same, **each} for each in ends).encode(y=rows.y("top"), y2="bottom:Q")
     layers = [
         band.mark_rect(color=style.band).encode(x="low:Q", x2="high:Q"),
         band.mark_rule(color=style.muted).encode(x="one:Q"),
@@ -157,17 +163,15 @@ def _domain(found: Sequence[Judgement], effect: float) -> tuple[float, float]:
     return math.exp(low - margin), math.exp(high + margin)
 
 
-def times(timed: Sequence[Timed], style: Style) -> Spec:
-    """Return the chart of times with their intervals."""
-    divisor, unit = units.scale(max(row.time for row in timed))
-    texts = [f"{units.seconds(row.time)}{'?' if row.low is None else ''}" for row in timed]
-    rows = Rows([row.label for row in timed], texts, style)
-    scaled = [[seconds and seconds / divisor for seconds in row[1:]] for row in timed]
-    base = rows_of(
-        {"row": number, "sure": float(row[1] is not None), **dict(zip(Timed._fields[1:], row, strict=True))}
-        for number, row in enumerate(scaled)
-    ).encode(y=rows.y)
-    values = [value for time, _, _, *thin in scaled for value in (time, *thin) if value]
+def times(benchmarks: Sequence[Row], unit: str, style: Style) -> Spec:
+    """Return the chart of times with their intervals.
+
+    `benchmarks`: rows with `label`, the time as `text`, `time`, `low` and `high` in the unit, and `sure`: 1,
+    or 0 for a time without an interval; perhaps `least` and `most`, the ends of a thin line.
+    """
+    rows = Rows([row["label"] for row in benchmarks], [row["text"] for row in benchmarks], style)
+    base = rows_of({**row, "row": number} for number, row in enumerate(benchmarks)).encode(y=rows.y())
+    values = [row[name] for row in benchmarks for name in ("time", "least", "most") if row.get(name)]
     x = alt.X(
         "time:Q",
         scale=alt.Scale(type="log", nice=False, padding=style.font_size),

@@ -1,26 +1,33 @@
 """A chart as a slide: large type, one message, readable in black and white."""
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 from ..drive.result import SHORT_COMMIT, Result
 from ..ground import files
 from . import charts
-from .names import in_lines
+from .names import LONGEST, clean, in_lines
 from .pictures import Picture
 from .style import SLIDE
 
-_LARGE = 34
-"""Font size of the title."""
+_LARGE, _SMALL = 34, 24
+"""Font sizes of the title, and of caption and footer."""
 _WIDTH_OF_LETTER = 0.52
 """Of a title, in font sizes."""
+_FEWEST_ROWS = 3
+_MARGIN = 40
 _LINE = 1.3
 """Height of a line, in font sizes."""
-_FEWEST_ROWS = 3
-_HEIGHT = 720
+_LARGEST = 1.3
+"""A small chart is enlarged by this at most."""
+_SVG = "http://www.w3.org/2000/svg"
 _SPEAKING = ("processor", "GPU", "system", "libraries")
 """Facts that need no name."""
+_LONGEST_END = 92
+"""Characters of the last line."""
+_WIDTH, _HEIGHT = 1280, 720
 
 
 def save(picture: Picture, last: str, path: Path) -> tuple[Path, Path]:
@@ -46,29 +53,56 @@ def footer(facts: Iterable[tuple[str, str]], result: Result | None = None) -> st
 
 
 def slide(picture: Picture, last: str) -> str:
-    """Return a chart of as many rows as fit, as SVG with message, caption and a last line above it."""
+    """Return a chart of as many rows as fit, as SVG with message and caption above, and a text below."""
+    title = _lines(picture.message, SLIDE.ink, _LARGE, weight="bold")
+    whole = clean(last, _LONGEST_END)
+    known = whole.rpartition(" · ")[0] if whole.endswith("…") else ""
+    end = _lines(known or whole, SLIDE.muted, _SMALL)[:1]
     for most in range(SLIDE.most_rows, _FEWEST_ROWS - 1, -1):
         style = replace(SLIDE, most_rows=most)
-        title = {
-            "text": _lines(picture.message, _LARGE),
-            "subtitle": [*_lines(picture.caption(style), SLIDE.font_size), *_lines(last, SLIDE.font_size)],
-            "anchor": "start",
-            "frame": "bounds",
-            "offset": SLIDE.font_size,
-            "color": SLIDE.ink,
-            "fontSize": _LARGE,
-            "lineHeight": _LINE * _LARGE,
-            "subtitlePadding": SLIDE.font_size / 2,
-            "subtitleColor": SLIDE.muted,
-            "subtitleFontSize": SLIDE.font_size,
-            "subtitleLineHeight": _LINE * SLIDE.font_size,
-        }
-        drawn = charts.svg({**picture.draw(style), "title": title})
-        height = float(drawn.partition('height="')[2].partition('"')[0])
-        if height <= _HEIGHT or picture.rows < most:
+        above = [*title, *_lines(picture.caption(style), SLIDE.muted, _SMALL)]
+        chart = ET.fromstring(charts.svg(picture.draw(style)))  # noqa: S314 - drawn by us, without entities
+        width, height = (float(chart.attrib[name]) for name in ("width", "height"))
+        room = _HEIGHT - 2.5 * _MARGIN - _height([*above, *end])
+        scale = min((_WIDTH - 2 * _MARGIN) / width, room / height)
+        if scale >= 1 or picture.rows < most:
             break
-    return drawn
+    ET.register_namespace("", _SVG)
+    size = {"width": str(_WIDTH), "height": str(_HEIGHT)}
+    root = ET.Element(f"{{{_SVG}}}svg", {**size, "viewBox": f"0 0 {_WIDTH} {_HEIGHT}"})
+    ET.SubElement(root, f"{{{_SVG}}}rect", {**size, "fill": SLIDE.paper})
+    _write(root, above, _MARGIN)
+    _write(root, end, _HEIGHT - _MARGIN - _height(end))
+    scale = min(scale, _LARGEST)
+    chart.attrib |= {"x": str(_MARGIN), "y": str(1.5 * _MARGIN + _height(above))}
+    chart.attrib |= {"width": str(scale * width), "height": str(scale * height)}
+    root.append(chart)
+    return ET.tostring(root, encoding="unicode")
 
 
-def _lines(text: str, size: int) -> list[str]:
-    return in_lines(text, int(SLIDE.whole / (_WIDTH_OF_LETTER * size))) if text else []
+@dataclass(frozen=True)
+class _Line:
+    """A line of text on a slide."""
+
+    text: str
+    colour: str
+    size: int
+    weight: str = "normal"
+
+
+def _height(lines: Sequence[_Line]) -> float:
+    return _LINE * sum(line.size for line in lines)
+
+
+def _write(root: ET.Element, lines: Sequence[_Line], top: float) -> None:
+    """Write lines below each other."""
+    for line in lines:
+        top += _LINE * line.size
+        look = {"font-family": "sans-serif", "font-size": f"{line.size}px", "font-weight": line.weight}
+        place = {"x": str(_MARGIN), "y": str(top - 0.3 * line.size), "fill": line.colour}
+        ET.SubElement(root, f"{{{_SVG}}}text", look | place).text = clean(line.text, LONGEST)
+
+
+def _lines(text: str, colour: str, size: int, weight: str = "normal") -> list[_Line]:
+    letters = int((_WIDTH - 2 * _MARGIN) / (_WIDTH_OF_LETTER * size))
+    return [_Line(line, colour, size, weight) for line in in_lines(text, letters)] if text else []

@@ -1,6 +1,6 @@
-"""Styles of charts: on a page, with its light or dark colours, and on a slide."""
+"""Styles of charts: on a wide or narrow page, with its light or dark colours, and on a slide."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 VERDICT_SHAPES = {
     "slower": "triangle-right",
@@ -37,7 +37,10 @@ class Style:
     label_width: int
     """Most width of the names at the left."""
     ticks: int
-    margin: int
+    margins: tuple[float, float]
+    page: bool
+    narrow: bool = False
+    """Whether the rows' names are above the marks, because there is no room beside them."""
 
     @property
     def symbol(self) -> int:
@@ -70,8 +73,10 @@ PAGE = Style(
     most_rows=60,
     label_width=400,
     ticks=8,
-    margin=8,
+    margins=(5, 10),
+    page=True,
 )
+PHONE = replace(PAGE, font_size=12, whole=350, row=20, ticks=5, margins=(6, 6), narrow=True)
 SLIDE = Style(
     ink="#111111",
     muted="#555555",
@@ -81,11 +86,12 @@ SLIDE = Style(
     mark="#111111",
     verdicts=("#9a3000", "#0d5296", "#3c5145", "#6b5000", "#555555", "#5b2a86", "#6b6b6b"),
     font_size=24,
-    whole=1190,
+    whole=1130,
     row=42,
     least_height=300,
     most_rows=11,
     label_width=540,
     ticks=6,
-    margin=40,
+    margins=(5, 60),
+    page=False,
 )

@@ -4,7 +4,7 @@ from gnnbench.apps.regret import run as measuring
 from gnnbench.apps.regret.result import Point, Regrets
 from gnnbench.engine.measure import layouts
 from gnnbench.engine.measure.simulated_clock import FakeMachine, Truth
-from tests.apps.regret.results import grid, line, regrets
+from tests.apps.regret.results import CALL, SORTED, grid, line, regrets
 
 SMALL = ("--skew", "uniform", "--scale", "5", "--degree", "2,4", "--hidden", "8", "--direction", "forward")
 
@@ -102,6 +102,24 @@ def test_what_another_release_moved(tmp_path, call):
     assert "2 points decided in both results" in out
 
 
+def test_maps_of_a_saved_result(tmp_path, call):
+    file = saved(tmp_path / "r.json", regrets(*line(1 / 2, 2)))
+    status, out, err = call("regret", "--from", file, "--maps", "new/maps")
+    assert status == 0
+    assert err == "drawing maps in new/maps\n"
+    assert out.splitlines()[-4:] == [
+        f"new/maps/scatter-max-on-{platform}-forward.{kind}"
+        for platform in ("torch", "pyg")
+        for kind in ("svg", "png")
+    ]
+    file = saved(file, regrets())
+    assert call("regret", "--from", file, "--maps", "none")[1].endswith(
+        "no call was timed on a random graph\n"
+    )
+    assert CALL in out
+    assert SORTED in out
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -124,6 +142,7 @@ def test_what_another_release_moved(tmp_path, call):
         ("--against old.json --json old.json", "old.json is also an input file"),
         ("--against nowhere.json", "nowhere.json"),
         ("--from bad.json", "bad.json: damaged at $.effect"),
+        ("--maps old.json", "the folder old.json cannot be written (File exists); make it writable, or"),
     ],
 )
 def test_wrong_usage_is_a_line_before_anything_is_measured(words, said, tmp_path, monkeypatch, call):

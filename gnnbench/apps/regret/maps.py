@@ -1,0 +1,140 @@
+"""Maps of a call's regret as slides: width by degree, the fastest way as colour, the regret as intensity."""
+
+import math
+import re
+import statistics
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import compress
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+
+from ...engine.ground import units
+from ...engine.show import slides
+from ...engine.show.charts import Row, Spec, config, rows_of
+from ...engine.show.pictures import Picture
+from ...engine.show.style import Style
+from ...engine.show.view import environment_facts
+from ...suite.graphs.catalog import DatasetName
+from .result import Regret, Regrets
+from .shown import random_graph
+
+_NOTE = "In each cell: the fastest way (?: not known for sure), and the call's time divided by that way's."
+_THREADS = "threads"
+"""The fact on the session's threads; a map says those of its points."""
+_LONGEST_NAME = 150
+COLOURS = ("#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00", "#0072b2", "#999999")
+"""Distinct for colour-blind readers (Okabe and Ito, Color Universal Design, 2008)."""
+LETTERS = "ABCDEFGH"
+_FULL = 4.0
+"""The regret from which on a colour is full."""
+_TENS = 9.95
+"""The regret from which on a whole number is shown."""
+_PALE, _STRONG = 0.25, 0.9
+"""Opacity without regret, and at _FULL."""
+
+
+def write(found: Regrets, folder: Path) -> list[Path]:
+    """Write a map of each call as SVG and PNG; return the files."""
+    facts = environment_facts(found.environment)
+    last = slides.footer(fact for fact in facts if fact[0] != _THREADS)
+    return [file for name, picture in pictures(found) for file in slides.save(picture, last, folder / name)]
+
+
+def pictures(found: Regrets) -> Iterator[tuple[str, Picture]]:
+    """Yield name and map of each call on random graphs: one for each direction, size, types and threads."""
+    maps: dict[tuple[str, ...], list[Regret]] = {}
+    for row in found.regrets(same_structure=False):
+        place = row.point.place
+        if graph := random_graph(place.dataset):
+            more = place.dtype, place.index_dtype, units.count(place.threads, "thread"), place.device
+            direction = place.direction.replace("_", " and ")
+            maps.setdefault((row.way.name, direction, f"2**{graph.scale} nodes", *more), []).append(row)
+    differs = [True, True, *[len(set(values)) > 1 for values in zip(*maps, strict=True)][2:]]
+    places = [point.place for point in found.points]
+    for key, rows in maps.items():
+        ways = [way for way, _ in Counter(row.fastest for row in rows).most_common()]
+        what = ", ".join(compress(key, differs))
+        regrets = [row.judgement.ratio or 1.0 for row in rows]
+        median = units.ratio(statistics.median(regrets))
+        message = f"{what}: {median} the fastest way's time in the median"
+        if (low := rows[0].judgement.low) is not None:  # the worst point comes first
+            message += f", at least {units.ratio(low)} at worst"
+        cells = list(map(_cell, sorted(rows, key=lambda row: places.index(row.point.place))))
+        draw = partial(chart, cells, ways)
+        file = re.sub(r"[^a-z0-9]+", "-", what.lower())[:_LONGEST_NAME]
+        note = f"{_NOTE} {', '.join(key[3:])}."
+        yield file, Picture(message, note, f"{message}. {note}", draw)
+
+
+def _cell(row: Regret) -> dict[str, Any]:
+    """Return what the chart shows of a regret."""
+    place = row.point.place
+    graph = DatasetName.parse(place.dataset)
+    return {
+        "kind": f"{graph.dataset.family}:{graph.scale}",
+        "degree": f"{2 * graph.edges:g}",
+        "hidden": str(place.hidden),
+        "way": row.fastest,
+        "is_decided": row.point.is_decided,
+        "regret": row.judgement.ratio,
+    }
+
+
+def chart(cells: Sequence[Row], ways: Sequence[str], style: Style) -> Spec:
+    """Return the map, a part for each kind of graph; `ways`: the commonest first, eight have a cell."""
+    shown = [
+        {
+            **cell,
+            "legend": f"{letter}  {cell['way']}",
+            "text": f"{letter}{'' if cell['is_decided'] else '?'}\n{_ratio(cell['regret'])}",
+            "opacity": _PALE
+            + (_STRONG - _PALE) * min(math.log(max(cell["regret"], 1.0)) / math.log(_FULL), 1.0),
+        }
+        for cell in cells
+        if cell["way"] in ways[: len(LETTERS)]
+        for letter in LETTERS[ways.index(cell["way"])]
+    ]
+    legends = [f"{letter}  {way}" for letter, way in zip(LETTERS, ways, strict=False)]
+    kinds = list(dict.fromkeys(cell["kind"] for cell in shown))
+    size = (style.whole - 4 * style.font_size) / max(len(kinds), 1) - style.font_size
+    widths = sorted({cell["hidden"] for cell in shown}, key=float, reverse=True)
+    parts = []
+    for kind in kinds:
+        own = [cell for cell in shown if cell["kind"] == kind]
+        degrees = sorted({cell["degree"] for cell in own}, key=float)
+        axis = alt.Axis(title="width") if kind == kinds[0] else None
+        base = rows_of(own).encode(
+            x=alt.X("degree:O", sort=degrees, title=f"{kind}, mean degree", axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("hidden:O", scale=alt.Scale(domain=widths), axis=axis),
+        )
+        legend = alt.Legend(
+            title=None,
+            columns=2,
+            orient="top",
+            labelColor=style.ink,
+            labelFontSize=style.font_size,
+            labelLimit=0,
+            symbolSize=style.symbol * 1.4,
+        )
+        tiles = base.mark_rect(stroke=style.paper).encode(
+            color=alt.Color(
+                "legend:N", scale=alt.Scale(domain=legends, range=COLOURS[: len(legends)]), legend=legend
+            ),
+            opacity=alt.Opacity("opacity:Q", scale=None, legend=None),
+        )
+        texts = base.mark_text(
+            color="#111111", baseline="middle", dy=-style.line_height / 2, lineBreak="\n"
+        ).encode(text="text:N")
+        height = {"step": 2 * style.line_height}
+        parts.append(alt.layer(tiles, texts).properties(width=size, height=height))
+    spec: Spec = alt.hconcat(*parts).to_dict()
+    return {**spec, "config": config(style)}
+
+
+def _ratio(regret: float) -> str:
+    """Write a regret in at most four characters: `1.0x`, `12x`."""
+    return f"{regret:.{1 if regret < _TENS else 0}f}x"
