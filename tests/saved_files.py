@@ -24,7 +24,7 @@ MEMORY = {"verdict": "more memory", "base_bytes": 2**20, "head_bytes": 2**21, "e
 VERDICTS = ("slower", "faster", "same", "undecided", "incomparable", "ignored")
 
 RULES = [
-    {"number": 1, "benchmarks": "*", "effect": 0.1, "until": "2027-01-31"},
+    {"number": 1, "benchmarks": "*", "effect": 0.1},
     {"number": 2, "benchmarks": "*own*", "ignore": "a reason", "max_time_seconds": 0.005},
 ]
 SETTINGS = {"name": "pyproject.toml", "defaults": {"effect": "3%"}, "rules": RULES}

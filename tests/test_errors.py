@@ -11,8 +11,6 @@ KNOWN = ("pyg", "sparse", "torch", "dgl")
         ("spars", KNOWN, "did you mean sparse?"),
         ("PyG", KNOWN, "did you mean pyg?"),
         ("tensorflow", KNOWN, "known: dgl, pyg, sparse, torch"),
-        # Names that are as near are all offered, and others are not.
-        ("time_1", ("time_0", "time_2", "size", "time_0_of_2"), "did you mean time_2 or time_0?"),
         ("efect", ("effect", "affected", "bisect", "reject"), "did you mean effect?"),
     ],
 )

@@ -1,3 +1,4 @@
+import fcntl
 import os
 import shutil
 import subprocess
@@ -7,7 +8,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from filelock import FileLock, Timeout
 
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.ground.files import (
@@ -15,6 +15,7 @@ from gnnbench.engine.ground.files import (
     check_room,
     check_writable,
     hold,
+    locked,
     project,
     remove,
     save,
@@ -62,10 +63,11 @@ def test_what_cannot_be_written_is_one_line(tmp_path):
 
 
 def test_a_lock_keeps_others_out_until_it_is_given_back(tmp_path):
-    other = FileLock(tmp_path / "a.lock", timeout=0)
-    with hold(tmp_path / "a.lock", tmp_path), pytest.raises(Timeout):
-        other.acquire()
-    other.acquire()
+    other = locked(tmp_path / "a.lock", fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with hold(tmp_path / "a.lock", tmp_path), pytest.raises(BlockingIOError), other:
+        pass
+    with locked(tmp_path / "a.lock", fcntl.LOCK_EX | fcntl.LOCK_NB):
+        pass
 
 
 def test_what_cannot_be_written_is_refused_before_and_what_can_is_left_as_it_is(tmp_path):

@@ -1,4 +1,3 @@
-import datetime as dt
 import re
 import tomllib
 from pathlib import Path
@@ -29,16 +28,14 @@ WRONG = {
     "[[rules]]\nmax_time = '5 ms'": "rule 1 has no key benchmarks; add their ids",
     f"{RULE}max_tme = '5 ms'": "rule 1: unknown key 'max_tme': did you mean max_time",
     f"{RULE}max_time = 5": "rule 1: max_time = 5: max_time '5' must be a time with its unit, as in \"5 ms\"",
-    f"{RULE}more_memory_size = 64": "more_memory_size '64' must be a size with its unit, as in \"64 MiB\"",
     f"{RULE}ignore = true": "rule 1: ignore = true must be a text",
-    f"{RULE}effect = 0.1\nuntil = 'May'": "rule 1: until = \"May\": until 'May' must be a day, as in",
     "[[rules]]\nbenchmarks = ['*a*']\neffect = 0.1": 'rule 1: benchmarks = ["*a*"] must be a text',
 }
 """Content of gnnbench.toml, and what the message says after its path."""
 
 
-def settings(text: str, today: str = "2026-11-24") -> Settings:
-    return parse(Path("gnnbench.toml"), tomllib.loads(text), dt.date.fromisoformat(today))
+def settings(text: str) -> Settings:
+    return parse(Path("gnnbench.toml"), tomllib.loads(text))
 
 
 @pytest.mark.parametrize(("content", "expected"), WRONG.items(), ids=range(len(WRONG)))
@@ -103,12 +100,12 @@ def test_patterns_are_about_the_whole_id_and_brackets_stand_for_themselves():
         assert (found.rule("effect", ID) is not None) == (pattern in matching), pattern
 
 
-def test_what_was_in_force_is_kept_without_expired_rules():
-    text = f"effect = 0.05\n{RULE}effect = 0.1\nuntil = 2026-01-31\n"
+def test_what_was_in_force_is_kept():
+    text = f"effect = 0.05\n{RULE}effect = 0.1\n"
     found = settings(f'{text}[[rules]]\nbenchmarks = "*"\nignore = "why"')
     kept = codec.encode(found)
     assert (kept["name"], kept["defaults"]) == ("gnnbench.toml", {"effect": 0.05})
-    assert [rule["number"] for rule in kept["rules"]] == [2]
+    assert [rule["number"] for rule in kept["rules"]] == [1, 2]
     again = codec.decode(kept, Settings)
     assert again.reason(again.rule("ignore", ID)) == "why (rule 2 of gnnbench.toml)"
     with pytest.raises(ValueError, match=r"\$.rules\[0\].effect: "):
@@ -126,17 +123,6 @@ def test_for_each_key_the_last_rule_that_matches_wins():
     assert found.value("ignore", ID) is None
     assert found.without_effects().value("effect", ID) is None
     assert found.without_effects().value("max_time_seconds", ID) == 1.0
-
-
-def test_a_rule_applies_until_the_end_of_its_last_day():
-    text = f"{RULE}effect = 0.1\n{RULE}effect = 0.2\nuntil = 2027-01-31"
-    last, after = settings(text, "2027-01-31"), settings(text, "2027-02-01")
-    assert last.value("effect", ID) == 0.2
-    assert last.expired() == []
-    assert after.value("effect", ID) == 0.1
-    assert after.expired() == [
-        "rule 2 of gnnbench.toml (*) expired on 2027-01-31: remove it, or set a later day"
-    ]
 
 
 def test_lists_are_arrays_or_texts_with_commas_and_a_folder_that_is_not_here_matters_only_if_used():

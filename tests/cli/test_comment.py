@@ -71,15 +71,8 @@ def test_what_cannot_be_used_is_a_line(repository, number, text):
         PullRequest.parse(repository, number)
 
 
-@pytest.mark.parametrize(
-    ("script", "text"),
-    [(None, "gh, which posts the comment, is not installed"), ("#!/bin/sh\necho '<html>'\n", "update it")],
-)
-def test_gh_that_is_missing_or_prints_something_else_is_a_line(tmp_path, call, monkeypatch, script, text):
+def test_gh_that_is_missing_is_a_line(tmp_path, call, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    if script:
-        (tmp_path / "gh").write_text(script)
-        (tmp_path / "gh").chmod(0o755)
     status, _, err = call("comment", saved.ab(tmp_path), "--pull-request", "7", "--repository", "o/r")
     assert (status, err.count("\n")) == (2, 1)
-    assert text in err
+    assert "gh, which posts the comment, is not installed" in err

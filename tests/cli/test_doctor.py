@@ -158,7 +158,7 @@ def test_a_gpu_that_is_named_wrongly_is_a_note(monkeypatch):
     nvml.install(monkeypatch)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
     finding = doctor._cuda(environment.collect().gpu)
-    assert (finding.status, finding.detail) == ("note", "CUDA_VISIBLE_DEVICES=7 names no GPU of this machine")
+    assert (finding.status, finding.detail[-44:]) == ("note", "finds no GPU that CUDA_VISIBLE_DEVICES names")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """What accepted slowdowns, in real repositories, and rules that ignore benchmarks do to verdicts."""
 
-import datetime as dt
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +18,6 @@ from gnnbench.engine.show import wording
 from gnnbench.engine.store import accepted
 from tests.variants import repositories
 
-TODAY = dt.date(2026, 11, 24)
 SLOWER = Judgement("slower", "it is", 1.2, 1.18, 1.22, 1.18, 1.22)
 MORE = MemoryChange("more memory", 2**23, 2**23 + 2**20)
 ENTRY = f"entry 1 (test_a) of {FILE}"
@@ -135,15 +133,14 @@ RULES = """
 [[rules]]
 benchmarks = "*test_?"
 ignore = "waits for the new driver"
-until = 2027-01-31
 """
 UNDECIDED = Judgement("undecided", "1 pair, a verdict needs 4", 1.1)
 INCOMPARABLE = Judgement("incomparable", "not in the baseline")
 SAME = Judgement("same", "the interval lies within 3%", 1.0, 0.98, 1.02, 0.99, 1.01, 0.02)
 
 
-def ruled(*rows, today=TODAY, text=RULES):
-    rules = parse(Path("gnnbench.toml"), tomllib.loads(text), today)
+def ruled(*rows, text=RULES):
+    rules = parse(Path("gnnbench.toml"), tomllib.loads(text))
     thresholds = Thresholds(0.03, rules=rules)
     return settled(Result("ab", Side("a"), Side("b"), Comparison(list(rows)), thresholds)).comparison
 
@@ -167,8 +164,6 @@ def test_a_rule_that_ignores_times_excuses_no_different_output():
 def test_what_never_fails_or_has_no_rule_keeps_its_verdict():
     for one in (row(SAME), row(SAME_CODE), row(SLOWER, "test_other")):
         assert ruled(one).rows == [one]
-    assert ruled(row(SLOWER), today=dt.date(2027, 2, 1)).rows == [row(SLOWER)], "the rule expired"
-    assert ruled(row(SLOWER), today=dt.date(2027, 1, 31)).rows != [row(SLOWER)]
 
 
 @pytest.mark.parametrize(
@@ -190,7 +185,7 @@ def test_more_memory_of_an_ignored_benchmark_does_not_fail():
     found = ruled(row(SAME, memory=MORE))
     assert found.rows[0].memory.excused == "ignored: waits for the new driver (rule 1 of gnnbench.toml)"
     assert exit_code(found, strict=True) == 0
-    assert exit_code(ruled(row(SAME, memory=MORE), today=dt.date(2027, 2, 1)), strict=True) == 1
+    assert exit_code(ruled(row(SAME, memory=MORE), text=""), strict=True) == 1
 
 
 @pytest.mark.parametrize(
@@ -203,9 +198,6 @@ def test_more_memory_of_an_ignored_benchmark_does_not_fail():
         ("", 0, 2**17, None),
         ("more_memory = '20%'", 2**23, 2**20, "within the limit of 20%"),
         ("more_memory = 0.02", 2**30, 2**25, None),
-        ("more_memory_size = '2 MiB'", 2**23, 2**20, "within the limit of 2.0 MiB"),
-        ("more_memory_size = '2 MiB'", 2**30, 2**25, "within the limit of 5.0%"),
-        ("more_memory = '1%'\nmore_memory_size = '2 MiB'", 2**30, 2**25, None),
     ],
 )
 def test_more_memory_within_its_limit_does_not_fail_but_is_told(rules, base, more, excused):

@@ -10,7 +10,6 @@ from gnnbench.engine.store.parts import BenchmarkPart, RunPart
 from gnnbench.suite.cells import not_installed
 from gnnbench.suite.operations import OPERATIONS
 from gnnbench.suite.spec import Spec
-from tests import nvml
 from tests.sampling import nightly
 from tests.suite import ROOT, SHORT, SMALL, environment, pytest_on_cpu, run, run_kernels
 
@@ -195,12 +194,3 @@ def test_a_mistake_in_the_marker_is_one_line(pytester):
         assert sum(message in line for line in result.outlines) == 1
     assert "Traceback" not in str(result.stdout)
     assert str(result.stdout).count("gnnbench: test_mine: ") == len(mistakes)
-
-
-def test_a_chosen_gpu_is_the_one_that_cuda_means(monkeypatch, pytester):
-    nvml.install(monkeypatch)
-    chosen = []
-    monkeypatch.setattr("torch.cuda.set_device", chosen.append)
-    pytester.makepyfile("def test_plain():\n    pass\n")
-    assert pytester.inline_run("--gnn-device=cuda:1", *SMALL).ret == 0
-    assert chosen == [1]

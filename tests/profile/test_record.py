@@ -2,8 +2,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.engine.ground.errors import UsageError
-from gnnbench.engine.ground.files import check_folder
 from gnnbench.engine.profile import record
 
 
@@ -33,12 +31,3 @@ def test_a_name_is_one_part_of_a_path(tmp_path_factory, name):
     (only,) = root.iterdir()
     assert not only.name.startswith(".")
     assert len(only.name.encode()) <= 200
-
-
-@pytest.mark.parametrize("place", ["file", "file/below", "/proc/nowhere"])
-def test_a_folder_that_cannot_be_written_is_a_line(tmp_path, place):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(
-        UsageError, match=r"the folder .* cannot be written \(.*\); make it writable, or choose another$"
-    ):
-        check_folder(tmp_path / place)

@@ -172,7 +172,7 @@ def _grid(options: argparse.Namespace) -> "Grid":
         options.dtype,
         options.index_dtype,
         options.threads,
-        options.device[0],
+        options.device,
     )
 
 

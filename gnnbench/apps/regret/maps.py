@@ -14,7 +14,7 @@ import altair as alt
 
 from ...engine.ground import units
 from ...engine.show import slides
-from ...engine.show.charts import Row, Spec, config, rows_of, scale
+from ...engine.show.charts import Row, Spec, config, rows_of
 from ...engine.show.pictures import Picture
 from ...engine.show.style import Style
 from ...engine.show.view import environment_facts
@@ -111,9 +111,19 @@ def chart(cells: Sequence[Row], ways: Sequence[str], style: Style) -> Spec:
             x=alt.X("degree:O", sort=degrees, title=f"{kind}, mean degree", axis=alt.Axis(labelAngle=0)),
             y=alt.Y("hidden:O", scale=alt.Scale(domain=widths), axis=axis),
         )
-        legend = alt.Legend(title=None, columns=2, labelLimit=0, orient="top")
+        legend = alt.Legend(
+            title=None,
+            columns=2,
+            orient="top",
+            labelColor=style.ink,
+            labelFontSize=style.font_size,
+            labelLimit=0,
+            symbolSize=style.symbol * 1.4,
+        )
         tiles = base.mark_rect(stroke=style.paper).encode(
-            color=alt.Color("legend:N", scale=scale(legends, COLOURS[: len(legends)]), legend=legend),
+            color=alt.Color(
+                "legend:N", scale=alt.Scale(domain=legends, range=COLOURS[: len(legends)]), legend=legend
+            ),
             opacity=alt.Opacity("opacity:Q", scale=None, legend=None),
         )
         texts = base.mark_text(

@@ -25,7 +25,7 @@ from ...suite.spec import FORWARD_BACKWARD, Spec
 from ...suite.verify import verify
 from .paths import Family, Path, structure_kind
 from .race import BETWEEN_PROCESSES, FRESH_LOOKS, LOOKS, Race, Ratio, ratio_in
-from .result import Place, Point, SavedRatio, Way
+from .result import Place, Point, Way
 
 _TRIES = 3
 """Calls, and rounds of calls, of each way before the race; the fastest counts, as others may be disturbed."""
@@ -249,15 +249,15 @@ class _Timing:
             one.takes,
             one.path.is_call,
             math.exp(statistics.median(timed)) if timed else self._tried[number],
-            in_race=SavedRatio.of(race.ratio(number, fastest[""])),
+            in_race=race.ratio(number, fastest[""]).saved,
         )
         if not one.path.is_call:
             return found
         same = fastest[one.takes]
         return replace(
             found,
-            regret=SavedRatio.of(ratio_in(fresh, number, fastest[""], BETWEEN_PROCESSES)),
-            regret_same_structure=SavedRatio.of(ratio_in(fresh, number, same, BETWEEN_PROCESSES)),
+            regret=ratio_in(fresh, number, fastest[""], BETWEEN_PROCESSES).saved,
+            regret_same_structure=ratio_in(fresh, number, same, BETWEEN_PROCESSES).saved,
             fastest_same_structure=self._entrants[same].path.id,
         )
 

@@ -10,9 +10,13 @@ blocks of one phase, and ratios are taken from blocks of a second phase.
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Annotated, Self
 
 import numpy as np
+from msgspec import Meta
 from scipy import special
+
+from ...engine.ground.codec import NotNegative, Positive
 
 LEVEL = 0.99
 """Confidence that the fastest way of each group was not left out, for all ways and analyses of a race."""
@@ -27,12 +31,29 @@ regrets of two runs differ by more than 2.58 standard errors, as they should (do
 
 @dataclass(frozen=True)
 class Ratio:
-    """The log ratio of two ways."""
+    """The time of a way divided by that of another."""
 
-    log: float
-    error: float
-    """Its standard error; infinite with fewer than two blocks."""
-    blocks: int
+    ratio: Positive
+    error: NotNegative
+    """Standard error of its natural logarithm; infinite with fewer than two blocks."""
+    blocks: Annotated[int, Meta(ge=2, lt=10**18)]
+    """Two at least where it is saved."""
+
+    @property
+    def log(self) -> float:
+        """Its natural logarithm."""
+        return math.log(self.ratio)
+
+    @property
+    def saved(self) -> Self | None:
+        """The ratio. None if it is of too few blocks."""
+        return self if math.isfinite(self.error) else None
+
+    @property
+    def degrees_of_freedom(self) -> float:
+        """Those of an error with BETWEEN_PROCESSES, which is known, by Welch and Satterthwaite."""
+        within = max(self.error**2 - BETWEEN_PROCESSES**2, 0.0)
+        return (self.blocks - 1) * (self.error**2 / within) ** 2 if within else math.inf
 
     def half_width(self, level: float, family: int = 1) -> float:
         """Return the half-width of the confidence interval that covers `family` ratios at once."""
@@ -138,6 +159,6 @@ def ratio_of(logs: Sequence[float], between: float = 0.0) -> Ratio:
     """
     count = len(logs)
     if count < 2:  # noqa: PLR2004 - no variance
-        return Ratio(logs[0] if logs else math.nan, math.inf, count)
+        return Ratio(math.exp(logs[0]) if logs else math.nan, math.inf, count)
     error = math.hypot(float(np.std(logs, ddof=1)) / math.sqrt(count), between)
-    return Ratio(float(np.mean(logs)), error, count)
+    return Ratio(math.exp(np.mean(logs)), error, count)

@@ -11,7 +11,7 @@ from msgspec import Meta
 from scipy import special
 
 from ...engine.ground import codec, json_io
-from ...engine.ground.codec import Count, NotNegative, Positive, PositiveCount
+from ...engine.ground.codec import Count, Positive, PositiveCount
 from ...engine.ground.environment import Environment
 from ...engine.judge.verdict import Judgement, Thresholds, judge_ratio
 from .race import BETWEEN_PROCESSES, Ratio
@@ -19,29 +19,6 @@ from .race import BETWEEN_PROCESSES, Ratio
 VERSION = 1
 _TAIL = 0.005
 """Of a 99 % interval."""
-
-
-@dataclass(frozen=True)
-class SavedRatio:
-    """The time of a way divided by that of another."""
-
-    ratio: Positive
-    error: NotNegative
-    """Standard error of its natural logarithm; of regrets, with BETWEEN_PROCESSES."""
-    blocks: Annotated[int, Meta(ge=2, lt=10**18)]
-
-    @property
-    def degrees_of_freedom(self) -> float:
-        """Those of an error with BETWEEN_PROCESSES, which is known, by Welch and Satterthwaite."""
-        within = max(self.error**2 - BETWEEN_PROCESSES**2, 0.0)
-        return (self.blocks - 1) * (self.error**2 / within) ** 2 if within else math.inf
-
-    @classmethod
-    def of(cls, found: Ratio) -> Self | None:
-        """Return a ratio; None: too few blocks."""
-        if found.blocks < 2 or not math.isfinite(found.error):  # noqa: PLR2004 - no error
-            return None
-        return cls(math.exp(found.log), found.error, found.blocks)
 
 
 @dataclass(frozen=True)
@@ -55,11 +32,11 @@ class Way:
     """Whether it is what a user of a library calls."""
     seconds: Positive
     """Of a call: the median of the blocks, or of a few calls if it was far too slow to be timed in turns."""
-    in_race: SavedRatio | None = None
+    in_race: Ratio | None = None
     """To the fastest way, in the blocks that chose it."""
-    regret: SavedRatio | None = None
+    regret: Ratio | None = None
     """Of a call: to the fastest way, in other blocks."""
-    regret_same_structure: SavedRatio | None = None
+    regret_same_structure: Ratio | None = None
     """Of a call: to the fastest way that takes the same structure, in other blocks."""
     fastest_same_structure: str | None = None
 
@@ -166,7 +143,7 @@ class Regrets:
             else:
                 freedom = ratio.degrees_of_freedom
                 thresholds = Thresholds(self.effect)
-                judgement = judge_ratio(math.log(ratio.ratio), ratio.error, freedom, thresholds, family)
+                judgement = judge_ratio(ratio.log, ratio.error, freedom, thresholds, family)
             rows.append(Regret(point, way, fastest, judgement))
         return sorted(rows, key=lambda row: -(row.judgement.low or 0.0))
 
@@ -219,7 +196,7 @@ def _crossover(one: Point, other: Point, axis: str) -> Crossover | None:
     def at(side: int, other_side: int) -> float:
         """Return where the log ratio is 0 for a bound of each point's; side 0: for the ratios themselves."""
         loses, gains = (
-            max(math.log(ratio.ratio) + sign * _width(ratio), 1e-9)
+            max(ratio.log + sign * _width(ratio), 1e-9)
             for ratio, sign in ((first, side), (second, other_side))
         )
         return start * (end / start) ** (loses / (loses + gains))
@@ -230,7 +207,7 @@ def _crossover(one: Point, other: Point, axis: str) -> Crossover | None:
     return Crossover(one, axis, below, above, (start, end), at(0, 0), min(corners), max(corners))
 
 
-def _width(ratio: SavedRatio) -> float:
+def _width(ratio: Ratio) -> float:
     """Return the half-width of the 99 % interval of a log ratio that holds for other processes too."""
     whole = replace(ratio, error=math.hypot(ratio.error, BETWEEN_PROCESSES))
     return -whole.error * float(special.stdtrit(whole.degrees_of_freedom, _TAIL))
@@ -239,10 +216,10 @@ def _width(ratio: SavedRatio) -> float:
 def is_slower(point: Point, name: str | None) -> bool:
     """Tell whether a way is slower than the fastest at a point (99 %), also in other processes."""
     ratio = _in_race(point, name)
-    return ratio is not None and math.log(ratio.ratio) > _width(ratio)
+    return ratio is not None and ratio.log > _width(ratio)
 
 
-def _in_race(point: Point, name: str | None) -> SavedRatio | None:
+def _in_race(point: Point, name: str | None) -> Ratio | None:
     return next((way.in_race for way in point.ways if way.name == name), None)
 
 

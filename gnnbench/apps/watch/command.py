@@ -1,8 +1,8 @@
 """`gnnbench watch WHAT --state FOLDER [-- PYTEST ARGS]`: looks at each new version of a package."""
 
 import argparse
-import hashlib
 import sys
+from fcntl import LOCK_EX, LOCK_NB
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from ...engine.cli import common, streams
 from ...engine.cli.common import INTERRUPTED, NOT_JUDGED, NOTHING_SLOWER, SLOWER
 from ...engine.ground import packages, units
 from ...engine.ground.errors import UsageError
-from ...engine.ground.files import cache_folder, check_writable, save
+from ...engine.ground.files import check_writable, locked, save
 from ...engine.ground.options import Option, seconds
 from ...engine.show.progress import Progress
 
@@ -50,12 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--until", metavar="VERSION", help="end with this one. Default: the newest.")
     common.declare(parser, _OWN, (common.EFFECT, common.RESULTS, common.BUILD))
-    parser.add_argument(
-        "--page",
-        type=Path,
-        metavar="FILE",
-        help="also write an HTML page to FILE, and beside it an Atom feed (.xml)",
-    )
+    parser.add_argument("--page", type=Path, metavar="FILE", help="also write an HTML page to FILE")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -87,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _write(page: Path | None, state: "State") -> None:
-    """Write the text of each change into the state's folder, and the page and the feed."""
+    """Write the text of each change into the state's folder, and the page."""
     from ...engine.show.markdown_text import Markdown
     from . import shown
 
@@ -98,16 +93,12 @@ def _write(page: Path | None, state: "State") -> None:
     if page:
         from .page import html
 
-        feed = page.with_suffix(".xml")
-        save(page, html(state, feed.name))
-        save(feed, shown.feed(state))
+        save(page, html(state))
         streams.say(f"{page}: {units.size(page.stat().st_size)}")
 
 
 def _looked(options: argparse.Namespace, state: "State") -> "tuple[list[Step], bool]":
     """Look at new versions; return the steps of this run, and whether the user ended it."""
-    from filelock import FileLock, Timeout
-
     from ...engine.ground import environment
     from .run import Watch, WatchPlan
     from .versions import Watched
@@ -125,17 +116,13 @@ def _looked(options: argparse.Namespace, state: "State") -> "tuple[list[Step], b
     )
     watched = Watched(options.what, plan.folder, options.clone)
     environment.let_idle_threads_sleep()
-    name = hashlib.sha256(str(options.state.resolve()).encode()).hexdigest()[:24]
-    locks = cache_folder() / "watch"
-    locks.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(locks / f"{name}.lock")
     try:
-        with lock.acquire(timeout=0), Progress() as progress:
+        with locked(options.state.resolve(), LOCK_EX | LOCK_NB), Progress() as progress:
             watch = Watch(watched, state, plan, progress)
             try:
                 watch.run()
             except KeyboardInterrupt:
                 return watch.new, True
             return watch.new, False
-    except Timeout:
+    except BlockingIOError:
         raise UsageError("the same watch runs already: wait for it, or end it") from None

@@ -20,7 +20,7 @@ _DRAWN = 60
 """Most benchmarks in the timeline; those that changed come first."""
 
 
-def html(state: State, feed: str) -> str:
+def html(state: State) -> str:
     """Return the page."""
     changes = state.changes()
     names = _drawn(state)
@@ -38,7 +38,6 @@ def html(state: State, feed: str) -> str:
         steps=_together(state.steps),
         undecided=[(step, found) for step in reversed(state.steps) if (found := shown.undecided(step))],
         environments=shown.environments(state),
-        feed=feed,
         package=__package__,
         watch=shown,
     )

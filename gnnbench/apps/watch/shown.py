@@ -1,29 +1,26 @@
-"""What a watch has found: of a step for a terminal, a text for each change, and the Atom feed."""
+"""What a watch has found: of a step for a terminal, and a text for each change."""
 
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
-from xml.etree import ElementTree as ET
 
-from ... import __version__
 from ...engine.ground import units
 from ...engine.judge.comparison import Compared
 from ...engine.show import bisect, verdicts
 from ...engine.show.document import Column, Document, Heading, tables
 from ...engine.show.lines import Note
-from ...engine.show.names import LONGEST, clean, labels_in, short
+from ...engine.show.names import labels_in, short
 from ...engine.show.wording import memory_notes, result_notes, verdict
 from .state import TIMES, Change, State, Step
 
-_ATOM = "http://www.w3.org/2005/Atom"
 _RATIO, _INTERVAL, _MEMORY = verdicts.named("ratio", "interval", "memory")
 COLUMNS = (
     Column("first run", "ratio", lambda pair: _RATIO.of(pair[0])),
     Column("interval", "interval", lambda pair: _INTERVAL.of(pair[0])),
     Column("second run", "ratio", lambda pair: _RATIO.of(pair[1])),
     Column("its interval", "interval", lambda pair: _INTERVAL.of(pair[1])),
-    Column("memory", "memory", lambda pair: _MEMORY.of(pair[0]), seldom=True),
-    Column("outputs", "text", lambda pair: agreement(pair[0]), seldom=True),
+    Column("memory", "memory", lambda pair: _MEMORY.of(pair[0])),
+    Column("outputs", "text", lambda pair: agreement(pair[0])),
 )
 """Of both comparisons of a benchmark."""
 
@@ -125,28 +122,3 @@ def environments(state: State) -> list[Mapping[str, Any]]:
     machines = filter(None, (step.first and step.first.environment for step in state.steps))
     rows = [{name: getattr(machine, name) for name in shown} for machine in machines]
     return [row for place, row in enumerate(rows) if row not in rows[:place]]
-
-
-def feed(state: State) -> bytes:
-    """Return an Atom feed (RFC 4287) of the changes, the newest first."""
-    watched = clean(state.watched or "")
-    root = ET.Element("feed", xmlns=_ATOM)
-    looked_at = max((one.looked_at for one in state.steps), default="1970-01-01T00:00:00Z")
-    _add(root, "title", f"gnnbench watch: {watched}")
-    _add(root, "id", f"urn:gnnbench:watch:{watched}")
-    _add(root, "updated", looked_at)
-    _add(root, "generator", f"gnnbench {__version__}")
-    _add(ET.SubElement(root, "author"), "name", "gnnbench")
-    for change in state.changes():
-        entry = ET.SubElement(root, "entry")
-        _add(entry, "title", title(change, watched))
-        _add(entry, "id", f"urn:gnnbench:watch:{watched}:{change.slug}")
-        _add(entry, "updated", change.step.looked_at)
-        said = [block.command or block.text for block in text(change, watched) if isinstance(block, Note)]
-        _add(entry, "content", "\n".join(said))
-    ET.indent(root)
-    return ET.tostring(root, encoding="utf-8", xml_declaration=True)
-
-
-def _add(parent: ET.Element, name: str, value: str) -> None:
-    ET.SubElement(parent, name).text = "\n".join(clean(line, LONGEST) for line in value.splitlines())

@@ -145,7 +145,7 @@ def _show(options: argparse.Namespace) -> int:
         streams.say(f"  {key}: {json.dumps(value)}", indent="    ")
     times = {name: _times(runs, name) for name in runs[0].benchmarks}
     columns = [Column(name, "number", itemgetter(place)) for place, name in enumerate(("time", "spread"))]
-    columns.append(Column("disturbed", "number", itemgetter(2), seldom=True))
+    columns.append(Column("disturbed", "number", itemgetter(2)))
     streams.show(tables(labels_of(runs[0].benchmarks.values()), columns, times))
     return 0
 

@@ -77,12 +77,7 @@ def _cache(cache: Path) -> Diagnosis:
 def _cuda(gpu: Gpu | None) -> Diagnosis:
     if why_not := devices.why_no_cuda():
         return _note("cuda", f"not available: {why_not}")
-    if gpu is None:
-        return _note(
-            "cuda",
-            f"CUDA_VISIBLE_DEVICES={os.environ.get('CUDA_VISIBLE_DEVICES')} names no GPU of this machine",
-            "choose one that nvidia-smi -L lists",
-        )
+    assert gpu
     known = (
         gpu.name,
         f"driver {gpu.driver}",

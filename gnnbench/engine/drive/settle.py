@@ -55,7 +55,7 @@ def _divided(accepted: Accepted, base: Side, head: Side) -> tuple[list[Entry], l
     """Return the entries between two sides: those in force, and those of unknown bases."""
     if not accepted.entries:
         return [], []
-    here = git.commit(accepted.folder)  # which has the file as it is now
+    here = git.full_hash(accepted.folder)  # which has the file as it is now
     before = [entries_at(accepted.file, commit) for commit in base.commits] or [None]
     after = [entries_at(accepted.file, commit) or () for commit in head.commits if commit != here]
     ended = [entry for entries in before for entry in entries or ()]
@@ -92,12 +92,11 @@ def _excusing_memory(
     if not change.fails:
         return change
     share = settings.value("more_memory", name) or MOST_SHARE
-    size = settings.value("more_memory_bytes", name) or LEAST_BYTES
-    limit = max(share * change.base_bytes, size)
+    limit = max(share * change.base_bytes, LEAST_BYTES)
     accepted = sum(entry.more_bytes for entry in entries)
     more = change.head_bytes - change.base_bytes
     if more <= limit:
-        words = units.size(size) if limit == size else units.fraction(share)
+        words = units.size(LEAST_BYTES) if limit == LEAST_BYTES else units.fraction(share)
         return replace(change, excused=f"within the limit of {words}")
     if more - accepted > limit and differs(change.base_bytes + accepted, change.head_bytes):
         return change

@@ -6,6 +6,7 @@ cores. So both sides of a turn run on the same core.
 """
 
 import os
+import resource
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -53,8 +54,6 @@ class CpuUse(NamedTuple):
     @classmethod
     def now(cls) -> Self:
         """Read it."""
-        import resource  # not on every system
-
         waits = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
         return cls(RealTime.process_nanoseconds(), RealTime.thread_nanoseconds(), waits)
 
@@ -66,8 +65,8 @@ class CpuUse(NamedTuple):
 
 
 def cores() -> list[int]:
-    """Return the cores that this process may run on; an empty list if the system does not report them."""
-    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    """Return the cores that this process may run on."""
+    return sorted(os.sched_getaffinity(0))
 
 
 class Placement:
@@ -88,7 +87,7 @@ class Placement:
         """
         before = _last_started()
         yield
-        self._starts_nothing |= before is not None and before == _last_started()
+        self._starts_nothing |= before == _last_started() != "0"
 
     @property
     def cores(self) -> list[int]:
@@ -128,12 +127,9 @@ def _children() -> set[int]:
     return ids
 
 
-def _last_started() -> str | None:
-    """Return the id of the newest thread or process of the whole system; None if unknown."""
-    with suppress(OSError):
-        last = Path("/proc/loadavg").read_text(encoding="ascii").split()[-1]
-        return last if last != "0" else None
-    return None
+def _last_started() -> str:
+    """Return the id of the newest thread or process of the whole system; `0`: it does not tell."""
+    return Path("/proc/loadavg").read_text(encoding="ascii").split()[-1]
 
 
 CONTENDED = 0.1
@@ -199,4 +195,4 @@ class ContentionWatch:
             now = _look(self._cores)
         self._looks.append(now)
         wall, busy, own = (after - before for after, before in zip(now, start, strict=True))
-        return max(0.0, busy - own) / (wall * (len(self._cores) or os.cpu_count() or 1))
+        return max(0.0, busy - own) / (wall * len(self._cores))

@@ -4,7 +4,7 @@ import importlib.util
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +18,11 @@ def why_no_cuda() -> str | None:
 
     It asks the NVIDIA driver through NVML, and reads the installed torch's `version.py`.
     """
-    import pynvml
-
     if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):
         return "CUDA_VISIBLE_DEVICES hides every GPU"
-    try:
-        pynvml.nvmlInit()
-        count = pynvml.nvmlDeviceGetCount()
-        pynvml.nvmlShutdown()
-    except pynvml.NVMLError as error:
-        return f"no NVIDIA driver was found ({error})"
-    if count == 0:
-        return "the NVIDIA driver finds no GPU"
+    with gpu() as ask:
+        if ask is None:
+            return "there is no NVIDIA driver, or it finds no GPU that CUDA_VISIBLE_DEVICES names"
     if torch_cuda_version() is None:
         return "the installed torch is built without CUDA"
     return None
@@ -46,8 +39,8 @@ def torch_cuda_version() -> str | None:
 
 
 @contextmanager
-def gpu(index: int = 0) -> Iterator[Callable[..., Any] | None]:
-    """Yield a function that queries NVML about a GPU; None if CUDA has no GPU of that index.
+def gpu() -> Iterator[Callable[..., Any] | None]:
+    """Yield a function that queries NVML about the first GPU that CUDA uses; None if there is none.
 
     `ask("Name")` calls `nvmlDeviceGetName`; it returns None if the GPU or the user's rights do not allow the
     query. NVML numbers GPUs by their place on the bus. If the machine has different GPUs, CUDA numbers them
@@ -66,62 +59,25 @@ def gpu(index: int = 0) -> Iterator[Callable[..., Any] | None]:
     except pynvml.NVMLError:
         yield None
         return
+    first, handle = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0].strip(), None
     try:
-        handle = dict(enumerate(_visible(pynvml))).get(index)
+        with suppress(pynvml.NVMLError):
+            by_index, by_uuid = pynvml.nvmlDeviceGetHandleByIndex, pynvml.nvmlDeviceGetHandleByUUID
+            handle = by_index(int(first)) if first.isdecimal() else by_uuid(first)
         yield handle and ask
     finally:
         pynvml.nvmlShutdown()
 
 
-def _visible(pynvml: Any) -> list[Any]:
-    """Return the GPUs that CUDA uses, in its order. CUDA ignores all entries after an unknown one."""
-    handles: list[Any] = []
-    try:
-        count = pynvml.nvmlDeviceGetCount()
-        for name in os.environ.get("CUDA_VISIBLE_DEVICES", ",".join(map(str, range(count)))).split(","):
-            handle = _handle(pynvml, name.strip())
-            if handle is None:
-                break
-            handles.append(handle)
-    except pynvml.NVMLError:
-        pass
-    return handles
-
-
-def _handle(pynvml: Any, visible: str) -> Any:
-    if visible.isdecimal():
-        return pynvml.nvmlDeviceGetHandleByIndex(int(visible))
-    if visible.startswith("MIG-"):
-        return pynvml.nvmlDeviceGetHandleByUUID(visible)
-    if not visible.startswith("GPU-"):
-        return None
-    # CUDA accepts a prefix of a UUID.
-    handles = map(pynvml.nvmlDeviceGetHandleByIndex, range(pynvml.nvmlDeviceGetCount()))
-    return next((handle for handle in handles if pynvml.nvmlDeviceGetUUID(handle).startswith(visible)), None)
-
-
-def resolve(name: str) -> tuple[str, int | None]:
-    """Return the device to measure on; `auto` is CUDA if it works, else the CPU.
-
-    Returns:
-        The kind, one of DEVICES, and N of `cuda:N`, or None.
-    """
+def resolve(name: str) -> str:
+    """Return the device to measure on, one of DEVICES; `auto` is CUDA if it works, else the CPU."""
     if name == "auto":
-        return ("cpu" if why_no_cuda() else "cuda"), None
-    kind, colon, number = name.partition(":")
-    if kind not in DEVICES or (colon and not (kind == "cuda" and number.isascii() and number.isdecimal())):
+        return "cpu" if why_no_cuda() else "cuda"
+    if name not in DEVICES:
         raise unknown_name("device", name, ("auto", *DEVICES))
-    if kind == "cuda" and (reason := why_no_cuda()):
+    if name == "cuda" and (reason := why_no_cuda()):
         raise UsageError(f"device '{name}' was asked for, but {reason}; use cpu")
-    if not colon:
-        return kind, None
-    index = int(number)
-    with gpu(index) as ask:
-        if ask is None:
-            raise UsageError(
-                f"device '{name}' was asked for, but CUDA has no GPU {index}: nvidia-smi lists them"
-            )
-    return kind, index
+    return name
 
 
 def cuda_free_bytes() -> int:

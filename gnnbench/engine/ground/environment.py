@@ -57,8 +57,7 @@ class Gpu:
     cuda: str | None = None
     """The CUDA version that torch was built with."""
     graphics_clock_mhz: int | None = None
-    """At the time of the query, like the memory clock."""
-    memory_clock_mhz: int | None = None
+    """At the time of the query."""
     power_cap_watts: float | None = None
     mig: bool | None = None
     """Whether Multi-Instance GPU divides it into slices."""
@@ -100,14 +99,14 @@ class Environment:
     """Whether tracked files differ from the commit."""
 
 
-def collect(root: Path | None = None, *, device: str = "cuda", gpu: int | None = None) -> Environment:
+def collect(root: Path | None = None, *, device: str = "cuda") -> Environment:
     """Describe this machine and process without importing a measured library.
 
     Call it after importing torch when the result is saved: only torch knows its thread count.
 
     `device`: `cpu` leaves the GPU out, so that timings on the CPU stay comparable across GPU drivers.
     """
-    count = len(cores()) or os.cpu_count() or 1
+    count = len(cores())
     torch = sys.modules.get("torch")
     commit, dirty = git.state(root) if root else (None, False)
     return Environment(
@@ -125,7 +124,7 @@ def collect(root: Path | None = None, *, device: str = "cuda", gpu: int | None =
         allocator=_preloaded(r"malloc"),
         openmp=_preloaded(r"^lib[gi]?omp"),
         system=f"{platform.system()} {platform.release()}",
-        gpu=_gpu(gpu or 0) if device == "cuda" else None,
+        gpu=_gpu() if device == "cuda" else None,
         python=platform.python_version(),
         libraries=tuple((name, number) for name in LIBRARIES if (number := version(name))),
         commit=commit,
@@ -202,7 +201,7 @@ def _threads() -> int | None:
 
 def _cpu_model() -> str:
     names = re.findall(r"^model name\s*: (.*)", read("proc/cpuinfo") or "", re.MULTILINE)
-    return names[0] if names else platform.processor() or platform.machine()
+    return names[0] if names else platform.machine()
 
 
 def _quota_cores() -> float | None:
@@ -236,10 +235,10 @@ def _preloaded(pattern: str) -> str:
     return next((name for name in names if re.search(pattern, name)), "")
 
 
-def _gpu(index: int) -> Gpu | None:
+def _gpu() -> Gpu | None:
     import pynvml
 
-    with devices.gpu(index) as ask:
+    with devices.gpu() as ask:
         if ask is None:
             return None
         model = ask("Name") or ""
@@ -250,7 +249,6 @@ def _gpu(index: int) -> Gpu | None:
             driver=pynvml.nvmlSystemGetDriverVersion(),
             cuda=devices.torch_cuda_version(),
             graphics_clock_mhz=ask("ClockInfo", pynvml.NVML_CLOCK_GRAPHICS),
-            memory_clock_mhz=ask("ClockInfo", pynvml.NVML_CLOCK_MEM),
             power_cap_watts=cap_milliwatts and cap_milliwatts / 1000,
             # A MIG slice reports no mode.
             mig=" MIG " in model or (mode and bool(mode[0])),

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 
 _NEAR = 0.6
 """Similarity of a suggested name, by difflib, at least."""
-_AS_NEAR = 0.1
-"""Another name is suggested too if it is less similar by at most this."""
 
 
 class UsageError(Exception):
@@ -40,13 +38,8 @@ def _shown(match: re.Match[str]) -> str:
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
-    """Return the error for a `name` that is not `known`.
-
-    It suggests the most similar name, and others that are about as similar; or it lists all, if none is near.
-    """
+    """Return the error for a `name` that is not `known`; it suggests the most similar name, or lists all."""
     names = sorted(known)
-    near = difflib.get_close_matches(name.lower(), names, n=3, cutoff=_NEAR)
-    scores = [difflib.SequenceMatcher(None, candidate, name.lower()).ratio() for candidate in near]
-    near = [candidate for candidate, score in zip(near, scores, strict=True) if score > scores[0] - _AS_NEAR]
-    hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"
+    near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=_NEAR)
+    hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(names)}"
     return UsageError(f"unknown {kind} '{name}': {hint}")

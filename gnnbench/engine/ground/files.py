@@ -10,7 +10,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import platformdirs
-from filelock import FileLock
 
 from .errors import UsageError
 
@@ -126,21 +125,22 @@ def writing(cache: Path) -> Iterator[None]:
 @contextmanager
 def hold(lock: Path, cache: Path) -> Iterator[None]:
     """Wait for a lock in the cache folder, in no folder that is removed, and hold it meanwhile."""
-    with writing(cache):
-        lock.parent.mkdir(parents=True, exist_ok=True)
-        held = FileLock(lock).acquire()
-    with held:
+    with ExitStack() as held:
+        with writing(cache):
+            lock.parent.mkdir(parents=True, exist_ok=True)
+            lock.open("ab").close()
+            held.enter_context(locked(lock, fcntl.LOCK_EX))
         yield
 
 
 @contextmanager
-def locked(folder: Path, how: int) -> Iterator[None]:
-    """Lock a folder, not a link to one, by `fcntl`; the system releases it when this process ends.
+def locked(path: Path, how: int) -> Iterator[None]:
+    """Lock a file or folder, not a link to one, by `fcntl`; the system releases it when this process ends.
 
     Raises:
-        OSError: there is no such folder, its file system has no locks, or another process holds it.
+        OSError: there is no such path, its file system has no locks, or another process holds it.
     """
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
     try:
         fcntl.flock(descriptor, how)
         yield

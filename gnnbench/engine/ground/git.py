@@ -36,11 +36,6 @@ def variables() -> dict[str, str]:
     return {**inherited, **_SETTINGS}
 
 
-def commit(folder: Path) -> str | None:
-    """Return the full hash of the commit that is checked out in a folder; None without a repository."""
-    return _ask(folder, "rev-parse", "--verify", "HEAD^{commit}").strip() or None
-
-
 def why_no_commit(folder: Path) -> str:
     """Return why no commit of a folder is known, with what helps; empty if one is."""
     return _why_not(folder, "rev-parse", "--verify", "HEAD^{commit}").replace(
@@ -78,7 +73,7 @@ def changed_files(folder: Path) -> int:
 
 def state(folder: Path) -> tuple[str | None, bool]:
     """Return the commit of a folder, or None, and whether tracked files differ from it."""
-    head = commit(folder)
+    head = full_hash(folder)
     return head, bool(head and changed_files(folder))
 
 
@@ -161,8 +156,8 @@ def _entries(folder: Path, commit: str) -> dict[str, tuple[str, str]]:
     return {name: (about.split()[1], about.split()[2]) for about, _, name in split}
 
 
-def full_hash(folder: Path, name: str) -> str | None:
-    """Return the full hash of a commit. None if the folder's repository does not have it."""
+def full_hash(folder: Path, name: str = "HEAD") -> str | None:
+    """Return the full hash of a commit, by default of the one checked out. None if there is no such one."""
     return _ask(folder, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}").strip() or None
 
 

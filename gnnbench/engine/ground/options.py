@@ -165,9 +165,9 @@ class Values:
 class Options(Values):
     """The values of pytest's options, without those of a suite."""
 
-    place: tuple[str, int | None] = described(
+    device: str = described(
         Option("device", "NAME", "auto", devices.resolve, of_machine=True, passed_on=True),
-        "cpu, cuda, one GPU of several (cuda:1), or auto. Default: auto, a GPU if there is one.",
+        "cpu, cuda, the first GPU of CUDA_VISIBLE_DEVICES, or auto. Default: auto, a GPU if there is one.",
     )
     precision: float = described(
         Option("precision", "P", "2%", *FRACTION),
@@ -224,16 +224,6 @@ class Options(Values):
         "fail benchmarks that are undecided, incomparable or missing; fail the run if nothing could be "
         "compared, or if there are no counters for the installed versions.",
     )
-
-    @property
-    def device(self) -> str:
-        """`cpu` or `cuda`."""
-        return self.place[0]
-
-    @property
-    def gpu(self) -> int | None:
-        """Number of the GPU that --gnn-device names, as CUDA counts them. None for the first."""
-        return self.place[1]
 
 
 OPTIONS: Mapping[str, Option] = {option.name: option for option in options_of(Options).values()}

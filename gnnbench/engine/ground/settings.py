@@ -8,15 +8,13 @@ They are the table `[tool.gnnbench]` of pyproject.toml, or gnnbench.toml, which 
 import json
 import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from . import units
-from .codec import UNSAVED, Level, Positive, PositiveCount
+from .codec import UNSAVED, Level, Positive
 from .errors import UsageError, unknown_name
 from .files import above
 from .json_io import clipped
@@ -25,12 +23,6 @@ from .options import FRACTION, Option, Values, described, options_of
 FILES = ("gnnbench.toml", "pyproject.toml")
 RULES = "rules"
 """The key of the list of rules."""
-
-
-def _day(text: str) -> date | None:
-    with suppress(ValueError):
-        return date.fromisoformat(text)
-    return None
 
 
 @dataclass(frozen=True)
@@ -48,14 +40,8 @@ class Rule(Values):
     """Minimum effect of interest, as a fraction."""
     more_memory: Level | None = described(Option("more_memory", "", None, *FRACTION))
     """Share of the base's peak up to which more memory does not fail."""
-    more_memory_bytes: PositiveCount | None = described(
-        Option("more_memory_size", "", None, units.read_size, 'be a size with its unit, as in "64 MiB"')
-    )
-    """The same as a size; the larger of both limits holds."""
     ignore: str | None = described(Option("ignore", "", None))
     """Why the verdict is ignored."""
-    until: date | None = described(Option("until", "", None, _day, "be a day, as in 2027-01-31"))
-    """The last day on which the rule applies."""
 
     def matches(self, name: str) -> bool:
         """Return whether the rule is about the benchmark with this id."""
@@ -74,8 +60,6 @@ class Settings:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """Values of options by key as they are in the file, and by command the table of its options."""
     rules: tuple[Rule, ...] = ()
-    """Those that apply today."""
-    expired_rules: tuple[Rule, ...] = field(default=(), metadata=UNSAVED)
 
     def rule(self, key: str, name: str) -> Rule | None:
         """Return the last rule that sets a field of `Rule` for a benchmark and applies. None if none does."""
@@ -100,13 +84,6 @@ class Settings:
     def reason(self, rule: Rule) -> str:
         """Return why a rule ignores a benchmark: `known slow (rule 2 of pyproject.toml)`."""
         return f"{rule.ignore} ({self.place(rule)})"
-
-    def expired(self) -> list[str]:
-        """Return a line for each rule that does not apply any more."""
-        return [
-            f"{self.place(one)} ({one.benchmarks}) expired on {one.until}: remove it, or set a later day"
-            for one in self.expired_rules
-        ]
 
 
 NONE = Settings()
@@ -136,18 +113,16 @@ def read_toml(file: Path) -> dict[str, Any]:
         raise UsageError(f"{file} is not valid TOML: {error}; correct it") from None
 
 
-def parse(file: Path, table: Any, today: date | None = None) -> Settings:
+def parse(file: Path, table: Any) -> Settings:
     """Read the table of a file: its rules are checked, the values of `defaults` are not."""
     if not isinstance(table, dict):
         raise UsageError(f"{file}: tool.gnnbench must be a table, as in [tool.gnnbench]")
-    today = today or date.today()  # noqa: DTZ011 - of the user's calendar
     defaults = {key: value for key, value in table.items() if key != RULES}
     tables = table.get(RULES, [])
     if not isinstance(tables, list) or not all(isinstance(row, dict) for row in tables):
         raise UsageError(f"{file}: {RULES} must be a list of tables, as in [[tool.gnnbench.{RULES}]]")
-    rules = [_rule(file, number, row) for number, row in enumerate(tables, 1)]
-    expired = tuple(rule for rule in rules if rule.until and rule.until < today)
-    return Settings(file, file.name, defaults, tuple(rule for rule in rules if rule not in expired), expired)
+    rules = tuple(_rule(file, number, row) for number, row in enumerate(tables, 1))
+    return Settings(file, file.name, defaults, rules)
 
 
 def _rule(file: Path, number: int, table: Mapping[str, Any]) -> Rule:

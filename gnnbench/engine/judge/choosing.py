@@ -112,7 +112,7 @@ class Choosing:
             return first, len(self.undecided)
         ranked = self._ranked
         few = [name for name in ranked if self.benchmarks[name].pairs < FEWEST_PAIRS]
-        if few and len(self._brought(ranked, FEWEST_PAIRS)) == len(ranked):
+        if few and self._affords(ranked, FEWEST_PAIRS):
             return ranked, len(ranked)
         new = [name for name in self.undecided if not self.benchmarks[name].pairs]
         if new and self.price(new) <= self.left:
@@ -154,15 +154,11 @@ class Choosing:
         """Return how many pairs each of the undecided benchmarks can have at the end."""
         return self._pairs(self.undecided, self.left)
 
-    def _brought(self, names: Sequence[str], goal: int) -> Sequence[str]:
-        """Return as many of the first benchmarks as the rest of the budget brings to a number of pairs."""
-        most, visits = 0, 0.0
-        for number, name in enumerate(names):
-            lacking = max(goal - self.benchmarks[name].pairs, 1)
-            most, visits = max(most, lacking), visits + lacking * (self.extra[name] + SHORTEST_VISIT)
-            if most * self.start + visits > self.left:
-                return names[:number]
-        return names
+    def _affords(self, names: Sequence[str], goal: int) -> bool:
+        """Return whether the rest of the budget brings some benchmarks to a number of pairs."""
+        lacking = {name: max(goal - self.benchmarks[name].pairs, 1) for name in names}
+        visits = sum(pairs * (self.extra[name] + SHORTEST_VISIT) for name, pairs in lacking.items())
+        return max(lacking.values()) * self.start + visits <= self.left
 
     def _reached(self, names: Sequence[str], seconds: float) -> int:
         """Return which of the numbers of pairs that matter each of some benchmarks can have."""

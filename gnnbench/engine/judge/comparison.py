@@ -9,10 +9,9 @@ from ..ground.labels import Labels
 from ..measure.counter_changes import CounterChange
 from ..measure.fingerprint.difference import Difference
 from .allowed import Allowed
-from .host import GpuAndHost
 from .instructions import InstructionChange
 from .memory import MemoryChange
-from .verdict import Judgement
+from .verdict import GpuAndHost, Judgement
 
 _COUNTERS = 5
 """Counters that a note names."""

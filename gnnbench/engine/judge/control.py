@@ -98,5 +98,5 @@ def contradiction(judgement: Judgement, visits: Sequence[Visit]) -> str | None:
 def _turns(visits: Sequence[Visit], unknown: float) -> tuple[Array, Array]:
     """Return the log ratios of the turns, and their noise within each visit [visits]."""
     samples = [sample(visit) for visit in visits]
-    noises = np.array([row.noise[1, 1] for row in samples])
+    noises = np.array([row.turns_noise for row in samples])
     return np.array([row.turns for row in samples]), np.nan_to_num(noises, nan=unknown)

@@ -41,7 +41,7 @@ class Evidence:
     def __init__(self, names: Sequence[str]) -> None:
         self._columns = {name: column for column, name in enumerate(names)}
         self._measured: Array = np.empty((7, 0, len(names)))
-        """What `add` takes of each visit [7, pairs, m]."""
+        """The fields of `Sample` [7, pairs, m]."""
         self.pair_variance = USUAL_PAIR_VARIANCE
         """Variance between pairs, without the noise within: the median benchmark's, averaged with
         USUAL_PAIR_VARIANCE. It only weights the pairs; the standard error comes from the residuals."""
@@ -50,10 +50,7 @@ class Evidence:
         """Add the visits of one pair."""
         row = np.full((7, len(self._columns)), np.nan)
         for name, visit in visits.items():
-            pair = sample(visit)
-            (of_location, shared), (_, of_turns) = pair.noise
-            noises = of_location, shared, of_turns
-            row[:, self._columns[name]] = pair.base, pair.head, pair.turns, *noises, pair.blocks
+            row[:, self._columns[name]] = sample(visit)
         self._measured = np.append(self._measured, row[:, None], axis=1)
 
     def block_noise(self) -> dict[str, float]:

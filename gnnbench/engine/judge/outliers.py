@@ -32,9 +32,6 @@ class Modes(NamedTuple):
 
     apart: float
     """Factor between the modes."""
-    slow_base: int
-    """Processes of the base that are in the slower mode."""
-    slow_head: int
     pairs: int
     """Pairs whose sides are in different modes."""
 
@@ -45,11 +42,9 @@ class Outliers:
 
     pairs: int = 0
     """All measured pairs, the excluded ones too."""
-    slow_base: int = 0
-    """Pairs that were excluded because the process of the base was slow."""
-    fast_base: int = 0
-    slow_head: int = 0
-    fast_head: int = 0
+    above: int = 0
+    """Pairs that were excluded because their ratio is far above that of the median pair."""
+    below: int = 0
     contrary: int = 0
     """If the median pair changed by more than FACTOR: pairs that did not change as much in its direction."""
     modes: Modes | None = None
@@ -57,7 +52,7 @@ class Outliers:
     @property
     def excluded(self) -> int:
         """Number of excluded pairs."""
-        return self.slow_base + self.fast_base + self.slow_head + self.fast_head
+        return self.above + self.below
 
     @property
     def doubt(self) -> str | None:
@@ -67,10 +62,10 @@ class Outliers:
             return f"in most pairs, not in all, base and head differ by over {FACTOR:g}x: possibly two modes"
         # Without a change, excluded pairs are as often above as below (McNemar, 1947). Sign test: three of
         # three and five of six have a probability of at most 1/8.
-        above, below = self.slow_head + self.fast_base, self.slow_base + self.fast_head
-        often = abs(above - below) > _OFTEN * self.pairs
-        lopsided = special.bdtrc(max(above, below) - 1, above + below, 0.5) if self.excluded else 1.0
-        if abs(above - below) >= _FEWEST_LOPSIDED and often and lopsided <= 1 / 8:
+        more = max(self.above, self.below)
+        apart = 2 * more - self.excluded
+        lopsided = special.bdtrc(more - 1, self.excluded, 0.5) if self.excluded else 1.0
+        if apart >= _FEWEST_LOPSIDED and apart > _OFTEN * self.pairs and lopsided <= 1 / 8:
             if self.modes:
                 return "the share of processes in the slower mode differs between the sides"
             return "the excluded pairs are mostly above or mostly below the median pair"
@@ -83,21 +78,10 @@ class Outliers:
         """What was excluded, to be appended to a reason; empty if nothing was."""
         if not self.excluded:
             return ""
+        pairs = f"; {units.count(self.excluded, 'pair')} excluded"
         if self.modes:
-            return (
-                f"; {units.count(self.excluded, 'pair')} excluded because the sides are in different modes,"
-                f" {self.modes.apart:.1f}x apart; in the slower mode: {self.modes.slow_base} of {self.pairs}"
-                f" processes of base, {self.modes.slow_head} of {self.pairs} of head"
-            )
-        kinds = {
-            "base slow": self.slow_base,
-            "base fast": self.fast_base,
-            "head slow": self.slow_head,
-            "head fast": self.fast_head,
-        }
-        counts = ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
-        pairs = units.count(self.excluded, "pair")
-        return f"; {pairs} excluded as outliers, over {FACTOR:g}x from the median pair: {counts}"
+            return f"{pairs} because the sides are in different modes, {self.modes.apart:.1f}x apart"
+        return f"{pairs}: {self.above} over {FACTOR:g}x above the median pair, {self.below} below"
 
 
 def kept(base: Array, head: Array) -> NDArray[np.bool_]:
@@ -123,17 +107,11 @@ def outliers(base: Array, head: Array) -> Outliers:
     (middle,) = _middle((head - base)[:, None])
     excess = head - base - middle
     keeps = _near(excess[:, None])[:, 0]
-    # In an excluded pair, the outlier is the process that is farther from the kept ones of its side.
-    off_base, off_head = (side - np.sort(side[keeps])[keeps.sum() // 2] for side in (base, head))
-    by_head = np.abs(off_head) >= np.abs(off_base)
-    above, below = ~keeps & (excess > 0), ~keeps & (excess < 0)
     contrary = np.sign(middle) * (head - base) <= _APART
     return Outliers(
         len(base),
-        slow_base=int((below & ~by_head).sum()),
-        fast_base=int((above & ~by_head).sum()),
-        slow_head=int((above & by_head).sum()),
-        fast_head=int((below & by_head).sum()),
+        above=int((~keeps & (excess > 0)).sum()),
+        below=int((~keeps & (excess < 0)).sum()),
         contrary=int(contrary.sum()) if np.abs(middle) > _APART else 0,
         modes=_modes(base + middle / 2, head - middle / 2, int((~keeps).sum())),
     )
@@ -164,9 +142,8 @@ def _modes(base: Array, head: Array, excluded: int) -> Modes | None:
     if not len(gaps) or gaps.max() <= _APART:
         return None
     split = fewest + int(np.argmax(gaps))
-    slow_base, slow_head = base >= levels[split], head >= levels[split]
-    differ = int((slow_base != slow_head).sum())
+    differ = int(((base >= levels[split]) != (head >= levels[split])).sum())
     if differ <= excluded / 2:
         return None
     apart = float(np.exp(np.median(levels[split:]) - np.median(levels[:split])))
-    return Modes(apart, int(slow_base.sum()), int(slow_head.sum()), differ)
+    return Modes(apart, differ)

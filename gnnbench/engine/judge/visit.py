@@ -301,8 +301,7 @@ class PairTimes:
     """How long the start of a further pair takes, on average. None: as long as that of this one."""
 
 
-@dataclass(frozen=True)
-class Sample:
+class Sample(NamedTuple):
     """The estimates from one visit, as natural logarithms of nanoseconds."""
 
     base: float
@@ -310,8 +309,11 @@ class Sample:
     head: float
     turns: float
     """Median over the turns (one block of each side) of the difference head - base."""
-    noise: Array
-    """Covariance [2, 2] of `head - base` and `turns` within the visit; NaN: too few blocks."""
+    location_noise: float
+    """Variance of `head - base` within the visit; NaN, as the next two: too few blocks."""
+    shared_noise: float
+    """Covariance of both."""
+    turns_noise: float
     blocks: int
     """Number of blocks of each side."""
 
@@ -331,11 +333,14 @@ def sample(visit: Visit) -> Sample:
     if len(turns) >= FEWEST_BLOCKS:
         of_base, of_head = (_without_each(side, estimate.QUANTILE) for side in (base, head))
         noise = np.cov(of_head - of_base, _without_each(turns, 0.5), bias=True) * (len(turns) - 1)
+    (of_location, shared), (_, of_turns) = noise.tolist()
     return Sample(
         _quantile(base, estimate.QUANTILE),
         _quantile(head, estimate.QUANTILE),
         _quantile(turns, 0.5),
-        noise,
+        of_location,
+        shared,
+        of_turns,
         len(turns),
     )
 

@@ -157,7 +157,7 @@ def _imported() -> Iterator[tuple[str, Path]]:
 def _tree(folder: Path, names: Collection[str], root: Path, in_git: bool) -> Tree:
     return Tree(
         Path(os.path.relpath(folder, root)).as_posix(),
-        git.commit(folder) if in_git else None,
+        git.full_hash(folder) if in_git else None,
         git.changed_files(folder) if in_git else 0,
         tuple(sorted(names)),
         _has_loaded_libraries(git.top(folder) if in_git else folder),

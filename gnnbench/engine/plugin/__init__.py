@@ -100,15 +100,6 @@ def _why_not_judged_here(config: pytest.Config, asked: Any) -> str:
     return "" if is_project else "there is no record"
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Choose the GPU."""
-    if item.config.getoption("gnn_device") and (gpu := options_of(item.config).gpu) is not None:
-        import torch
-
-        torch.cuda.set_device(gpu)
-
-
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Show each benchmark in one table: gnnbench's or pytest-benchmark's."""

@@ -78,8 +78,8 @@ class _Histogram:
         from ..show import histogram, slides
         from ..show.view import environment_facts
 
-        device, gpu = devices.resolve(self._config.getoption("gnn_device") or "auto")
-        here = environment.collect(self._config.rootpath, device=device, gpu=gpu)
+        device = devices.resolve(self._config.getoption("gnn_device") or "auto")
+        here = environment.collect(self._config.rootpath, device=device)
         footer = slides.footer(environment_facts(here))
         written: set[str] = set()
         for name, picture in histogram.pictures(groups, by_operation=self._by_operation):

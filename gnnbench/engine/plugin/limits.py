@@ -5,7 +5,6 @@ from collections.abc import Generator
 import pytest
 
 from ..ground import units
-from ..process.variants.collected import declares
 from ..show.lines import Note
 from ..store.benchmark import part_of
 from ..store.suite import installed
@@ -16,17 +15,11 @@ GATE = "gnnbench-gate"
 
 
 class LimitCheck:
-    """Fails benchmarks for what they are, whatever the base is; names rules that expired."""
+    """Fails benchmarks for what they are, whatever the base is."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._ignored: list[str] = []
-        self._collected = False
-        """Whether there is a benchmark among the tests."""
-
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Remember whether the rules matter."""
-        self._collected = any(map(declares, session.items))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
@@ -52,10 +45,9 @@ class LimitCheck:
         return fault or ""
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Name the rules that expired."""
-        if self._collected:
-            for line in (*self._ignored, *settings_of(self._config).expired()):
-                writing.say(terminalreporter, line)
+        """Name the faults that rules ignore."""
+        for line in self._ignored:
+            writing.say(terminalreporter, line)
 
 
 def _exceeded(item: pytest.Item) -> str:

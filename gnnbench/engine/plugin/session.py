@@ -78,8 +78,7 @@ def untimed_by(config: pytest.Config) -> list[Option]:
 
 def here(config: pytest.Config) -> environment.Environment:
     """Return the environment of this session."""
-    options = options_of(config)
-    return environment.collect(config.rootpath, device=options.device, gpu=options.gpu)
+    return environment.collect(config.rootpath, device=options_of(config).device)
 
 
 def places(config: pytest.Config) -> list[str]:

@@ -1,6 +1,5 @@
 """profile.json: the saved profile of a benchmark, in a numbered folder, which is always complete."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -38,8 +37,7 @@ class ProfileRecord:
 
     def save(self, folder: Path) -> None:
         """Save it as profile.json in a folder."""
-        text = json.dumps(codec.encode(self), indent=1, allow_nan=False)
-        (folder / FILE).write_text(text + "\n", encoding="utf-8")
+        (folder / FILE).write_text(codec.as_text(self), encoding="utf-8")
 
 
 @contextmanager

@@ -49,14 +49,15 @@ def for_page(draw: Callable[[Style], Spec], description: str) -> Markup:
 
 def config(style: Style) -> Spec:
     """Return Vega-Lite's configuration for a style."""
-    text = {"labelColor": style.ink, "titleColor": style.ink, "labelFontSize": style.font_size}
     return {
         "background": None if style.page else style.paper,
         "padding": {"left": style.margins[0], "top": 5, "bottom": 5, "right": style.margins[1]},
         "font": "sans-serif",
         "view": {"stroke": None},
         "axis": {
-            **text,
+            "labelColor": style.ink,
+            "labelFontSize": style.font_size,
+            "titleColor": style.ink,
             "titleFontSize": style.font_size,
             "titleFontWeight": "normal",
             "titlePadding": style.font_size * 0.7,
@@ -65,12 +66,7 @@ def config(style: Style) -> Spec:
             "gridColor": style.line,
             "labelLimit": style.label_width,
         },
-        "legend": {
-            **text,
-            "titleFontSize": style.font_size,
-            "orient": "top",
-            "symbolSize": style.symbol * 1.4,
-        },
+        "legend": {"disable": True},
         "text": {"fontSize": style.font_size, "lineHeight": style.line_height, "color": style.ink},
     }
 
@@ -80,16 +76,11 @@ def rows_of(rows: Iterable[Row]) -> alt.Chart:
     return alt.Chart(alt.InlineData(values=[dict(row) for row in rows]))
 
 
-def scale(domain: Iterable[str], values: Iterable[str]) -> alt.Scale:
-    """Return the scale from names to values."""
-    return alt.Scale(domain=list(domain), range=list(values))
-
-
 def log_axis(values: Sequence[float], style: Style) -> alt.Axis:
     """Return an axis for a log scale, with ticks at 1, 2, 5, 10, ... or evenly spaced in a short range."""
     low, high = min(values), max(values)
     first, last = (math.floor(math.log10(value)) for value in (low, high))
-    ticks = [one * 10.0**power for power in range(first, last + 1) for one in (1, 2, 5)]
+    ticks = [factor * 10.0**power for power in range(first, last + 1) for factor in (1, 2, 5)]
     shown = [tick for tick in ticks if low <= tick <= high]
     if len(shown) < _FEWEST_TICKS:
         shown = even_ticks(low, high, style.ticks)
@@ -97,22 +88,25 @@ def log_axis(values: Sequence[float], style: Style) -> alt.Axis:
     return alt.Axis(format="~g", labelOverlap=True, grid=not style.narrow, values=shown)
 
 
-def verdict_fields(found: Judgement) -> dict[str, Any]:
+def verdict_fields(judgement: Judgement) -> dict[str, Any]:
     """Return what `verdict_marks` shows: what is not decided is pale, what has no interval is hollow."""
-    strength = _PALE if found.verdict in ("undecided", "incomparable", "ignored") else 1.0
-    return {"verdict": found.verdict, "sure": float(found.low is not None), "strength": strength}
+    strength = _PALE if judgement.verdict in ("undecided", "incomparable", "ignored") else 1.0
+    return {"verdict": judgement.verdict, "sure": float(judgement.low is not None), "strength": strength}
 
 
 def verdict_marks(rows: alt.Chart, x: alt.X, style: Style) -> alt.Chart:
     """Return a mark for each row with `verdict_fields`, of the shape and colour of its verdict."""
-    shapes, colours = (scale(VERDICT_SHAPES, one) for one in (VERDICT_SHAPES.values(), style.verdicts))
+    shapes, colours = (
+        alt.Scale(domain=[*VERDICT_SHAPES], range=[*marks])
+        for marks in (VERDICT_SHAPES.values(), style.verdicts)
+    )
     return rows.mark_point(size=style.symbol).encode(
         x=x,
-        shape=alt.Shape("verdict:N", legend=None, scale=shapes),
-        stroke=alt.Stroke("verdict:N", legend=None, scale=colours),
-        fill=alt.Fill("verdict:N", legend=None, scale=colours),
-        fillOpacity=alt.FillOpacity("sure:Q", legend=None, scale=None),
-        opacity=alt.Opacity("strength:Q", legend=None, scale=None),
+        shape=alt.Shape("verdict:N", scale=shapes),
+        stroke=alt.Stroke("verdict:N", scale=colours),
+        fill=alt.Fill("verdict:N", scale=colours),
+        fillOpacity=alt.FillOpacity("sure:Q", scale=None),
+        opacity=alt.Opacity("strength:Q", scale=None),
     )
 
 
@@ -121,7 +115,7 @@ def even_ticks(low: float, high: float, most: int) -> list[float]:
     if low == high:
         return [low]
     power = 10.0 ** math.floor(math.log10((high - low) / most))
-    step = next(one * power for one in (1, 2, 5, 10) if (high - low) / (one * power) <= most)
+    step = next(factor * power for factor in (1, 2, 5, 10) if (high - low) / (factor * power) <= most)
     return [round(step * number, 12) for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 

@@ -80,8 +80,6 @@ class Column:
     kind: Kind = "name"
     of: Callable[[Any], Any] = lambda row: row
     """Returns the value for a row; None: the cell is empty."""
-    seldom: bool = False
-    """Whether a table leaves it out if all its cells are empty."""
     once: bool = False
     """Whether a terminal leaves it empty where all such columns repeat the row above."""
     aside: bool = False
@@ -131,9 +129,8 @@ def filled(columns: Iterable[Column], rows: Collection[Any]) -> list[Column]:
 
 
 def table(names: Names, columns: Sequence[Column], found: Mapping[str, Any]) -> Table:
-    """Return a table of benchmarks: their names, and the columns."""
-    there = filled(columns, found.values())
-    shown = [column for column in columns if not column.seldom or column in there]
+    """Return a table of benchmarks: their names, and the columns that are not empty."""
+    shown = filled(columns, found.values())
     rows = [(*names.cells[name], *(column.of(row) for column in shown)) for name, row in found.items()]
     return Table(names.shared, (*map(Column, names.columns), *shown), rows)
 

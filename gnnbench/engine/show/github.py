@@ -41,17 +41,17 @@ class PullRequest:
         (account,) = _api("graphql", "--raw-field", f"query={_VIEWER}", "--jq", ".data.viewer.login | tojson")
         issues = f"repos/{self.repository}/issues"
         comments = f"{issues}/{self.number}/comments"
-        said = "{id, body, login: .user.login}"
-        found = _api("--paginate", f"{comments}?per_page=100", "--jq", f".[] | {said} | tojson")
-        known = [
-            one["id"]
-            for one in found
-            if one["login"] == account and (one["body"] or "").rstrip().endswith(marker)
+        fields = "{id, body, login: .user.login}"
+        saved = _api("--paginate", f"{comments}?per_page=100", "--jq", f".[] | {fields} | tojson")
+        earlier = [
+            comment["id"]
+            for comment in saved
+            if comment["login"] == account and (comment["body"] or "").rstrip().endswith(marker)
         ]
-        method, place = ("PATCH", f"{issues}/comments/{known[0]}") if known else ("POST", comments)
+        method, place = ("PATCH", f"{issues}/comments/{earlier[0]}") if earlier else ("POST", comments)
         words = ("--method", method, place, "--field", "body=@-", "--jq", ".html_url | tojson")
         (url,) = _api(*words, text=f"{body}\n{marker}\n")
-        return one_line(str(url)), bool(known)
+        return one_line(str(url)), bool(earlier)
 
 
 def marker(title: str) -> str:
@@ -81,7 +81,4 @@ def _api(*words: str, text: str = "") -> list[Any]:
     if done.returncode:
         reason = one_line(" ".join(done.stderr.split()))[:_LONGEST_MESSAGE]
         raise UsageError(f"gh did not post the comment: {reason}; its token needs {_RIGHT}")
-    try:
-        return [json.loads(line) for line in done.stdout.splitlines()]
-    except ValueError:
-        raise UsageError("gh did not print JSON; update it") from None
+    return [json.loads(line) for line in done.stdout.splitlines()]

@@ -47,15 +47,15 @@ def pictures(
 
     `by_operation`: whether gnnbench's own benchmarks are grouped by operation and graph instead.
     """
-    found: dict[tuple[str, str], list[Entry]] = {}
+    grouped: dict[tuple[str, str], list[Entry]] = {}
     for group, entries in groups:
         for entry in entries:
             name = title = group or ""
             if by_operation and (labels := _labels(entry)):
                 graph = next(iter(labels.inputs.values()), "")
                 name, title = f"{labels.operation} {graph}", f"{labels.operation} on {graph}"
-            found.setdefault((name, title), []).append(entry)
-    for (name, title), entries in found.items():
+            grouped.setdefault((name, title), []).append(entry)
+    for (name, title), entries in grouped.items():
         for picture in _of_group(clean(title, _LONGEST_TITLE), entries):
             yield clean(name), picture
 

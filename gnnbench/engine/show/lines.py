@@ -14,8 +14,6 @@ _NARROWEST = 10
 _UNITS, _VERDICTS = r"(?:[nµm]?s|min|h|[KMG]iB)\b", r"(?<=\d )(?:slower|faster|same|undecided)\b"
 _BETWEEN_WORDS = re.compile(rf" (?!{_UNITS})(?!{_VERDICTS})")
 """A space, but not one before a unit, or between a number and its verdict."""
-_SHELL_WORD = re.compile(r"(?:'[^']*'|[^' ])+")
-_CONTINUED = " \\"
 _SEPARATORS = (re.compile(r"(?<=::)|(?=\[)|(?<=[-/])"), re.compile(r"(?<=[_.,:=@])"))
 """Where a name is broken; the second where the first are missing."""
 
@@ -40,8 +38,7 @@ def wrapped(line: Note | str, width: int | None = None, indent: str = INDENT) ->
     """Replace unprintable characters, and break long lines at words.
 
     A word longer than a line, such as a test id, is broken at its natural separators. A command that does not
-    fit begins a line of its own. If it is longer than a line, it is broken between its words by backslashes,
-    as in a shell, so that it can be pasted; its words stay whole.
+    fit has a line of its own, which stays whole so that it can be pasted.
 
     `width`: characters per line; None: those of `line_width`.
     """
@@ -51,7 +48,7 @@ def wrapped(line: Note | str, width: int | None = None, indent: str = INDENT) ->
     if command := printable(note.command):
         last = f"{lines[-1]} {command}"
         fits = len(last.rpartition("\n")[2]) <= width
-        lines[-1:] = [last] if fits else [lines[-1], *_continued(command, width, indent)]
+        lines[-1:] = [last] if fits else [lines[-1], indent + command]
     return "\n".join(lines)
 
 
@@ -68,21 +65,6 @@ def _broken(line: str, width: int, indent: str) -> str:
             lines[-1] = start + first
             lines.extend(indent + part for part in rest)
     return "\n".join(part.rstrip() for part in lines)
-
-
-def _continued(command: str, width: int, indent: str) -> list[str]:
-    """Break a command between its words; each line but the last ends with a backslash."""
-    if len(indent) + len(command) <= width:
-        return [indent + command]
-    first, *others = _SHELL_WORD.findall(command)
-    lines = [indent + first]
-    for word in others:
-        if len(lines[-1]) + len(word) + len(" ") + len(_CONTINUED) <= width:
-            lines[-1] += f" {word}"
-        else:
-            lines[-1] += _CONTINUED
-            lines.append(f"{indent}{INDENT}{word}")
-    return lines
 
 
 def folded(name: str, width: int, first: int | None = None) -> list[str]:

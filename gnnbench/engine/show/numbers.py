@@ -1,6 +1,7 @@
 """The data of a page's rows, which the browser shows when a row is opened: facts, counts, layouts."""
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,6 @@ import numpy as np
 from ..ground import units
 from ..measure.counter_changes import Counters
 from ..measure.estimate import SHOWN_LEVEL
-from .charts import even_ticks
 from .document import effect
 from .measured import Measured, block_medians
 from .names import LONGEST, cleaned
@@ -17,25 +17,16 @@ from .verdicts import remarks
 from .view import BenchmarkView
 from .wording import detectable, is_changed, memory_sentence
 
-_POINTS = 60_000
-"""Most layouts of all benchmarks together; each takes about seven bytes of the page."""
-_FEWEST, _MOST = 5, 600
-"""Layouts of a process that are drawn, at least and at most."""
-_EDGE = 6.0
-"""Nothing is written nearer to an end of the axis, in percent of its length: texts are centred there."""
+_MOST = 200
+"""Layouts of a process that are drawn; of more, evenly spaced ones. Each takes seven bytes of the page."""
 
 
-def numbers(benchmarks: Sequence[BenchmarkView]) -> list[dict[str, Any]]:
-    """Return the data of each row."""
-    layouts_of = [block_medians(one.timed) for one in benchmarks]
-    most = min(max(_POINTS // max(sum(map(len, layouts_of)), 1), _FEWEST), _MOST)
-    return [_row(one, processes, most) for one, processes in zip(benchmarks, layouts_of, strict=True)]
-
-
-def _row(one: BenchmarkView, processes: list[list[float]], most: int) -> dict[str, Any]:
+def numbers(one: BenchmarkView) -> dict[str, Any]:
+    """Return the data of a benchmark's row."""
+    processes = block_medians(one.timed)
     found = {"facts": facts(one), "notes": notes(one), "operators": _operators(one.timed.part.counters)}
     row: dict[str, Any] = cleaned(found, LONGEST)
-    return row | {"svg": layouts(processes, one.time, most)} if processes else row
+    return row | {"svg": layouts(processes, one.time)} if processes else row
 
 
 def facts(one: BenchmarkView) -> list[tuple[str, str]]:
@@ -95,64 +86,43 @@ def _measured(one: BenchmarkView) -> list[str]:
     return [*(one.time.remarks if one.time else ()), *above]
 
 
-def _some(times: Sequence[float], most: int) -> Sequence[float]:
-    if len(times) <= most:
-        return times
-    return [times[place] for place in np.linspace(0, len(times) - 1, max(most, 1)).astype(int)]
-
-
-def layouts(processes: Sequence[Sequence[float]], known: Measured | None, most: int) -> str:
+def layouts(processes: Sequence[Sequence[float]], known: Measured | None) -> str:
     """Draw the times of layouts as SVG, as wide as its place in a page, because all places are in percent.
 
-    Args:
-        processes: seconds in the order of measurement, which goes downwards.
-        known: the time of the benchmark; None if it has none.
-        most: layouts of each process that are drawn; of more, evenly spaced ones.
+    `processes`: seconds in the order of measurement, which goes downwards. `known`: the benchmark's time.
     """
-    seconds = known.seconds if known else float(np.median(np.concatenate(processes)))
-    length, unit = units.scale(seconds)
-    interval = [bound / length for bound in (known and known.interval) or (seconds, seconds)]
-    values = [time / length for times in processes for time in times] + interval
-    margin = (max(values) - min(values) or max(values)) / 30
-    low, high = min(values) - margin, max(values) + margin
+    middle = known.seconds if known else float(np.median(np.concatenate(processes)))
+    start, end = (known and known.interval) or (middle, middle)
+    whole = [*chain(*processes)]
+    low, high = min(start, *whole), max(end, *whole)
+    margin = (high - low or high) / 30
 
-    def wide(length: float) -> str:
-        return f"{100 * length / (high - low):.4g}%"
+    def wide(seconds: float) -> str:
+        return f"{100 * seconds / (high - low + 2 * margin):.4g}%"
 
-    def x(value: float) -> str:
-        return wide(value - low)
+    def x(seconds: float) -> str:
+        return wide(seconds - low + margin)
 
     size = PAGE.font_size
     tall, radius = 1.1 * PAGE.row + size, round(size / 4.5)
     height = round(tall * len(processes))
-    text = f'font-family="sans-serif" font-size="{size}px" fill="{PAGE.ink}"'
-    middle = f'text-anchor="middle" {text}'
+    text = f'font-family="sans-serif" font-size="{size}px" fill="{PAGE.ink}" text-anchor="middle"'
     parts = []
     if known:
-        start, end = interval
-        place = x(seconds / length)
+        line = f'x1="{x(middle)}" x2="{x(middle)}" y2="{height}"'
         parts += [
             f'<rect x="{x(start)}" width="{wide(end - start)}" height="{height}" fill="{PAGE.band}"/>',
-            f'<line x1="{place}" x2="{place}" y2="{height}" stroke="{PAGE.muted}" stroke-dasharray="4 3"/>',
+            f'<line {line} stroke="{PAGE.muted}" stroke-dasharray="4 3"/>',
         ]
-    for tick in even_ticks(low, high, PAGE.ticks):
-        if _EDGE < 100 * (tick - low) / (high - low) < 100 - _EDGE:
-            place = x(tick)
-            parts += [
-                f'<line x1="{place}" x2="{place}" y2="{height}" stroke="{PAGE.line}"/>',
-                f'<text x="{place}" y="{height + 1.2 * size:.4g}" {middle}>{tick:,.4g}</text>',
-            ]
-    below = f'x="{x((low + high) / 2)}" y="{height + 2.6 * size:.4g}"'
-    parts.append(f"<text {below} {middle}>time of a call, {unit}</text>")
-    parts.append(f'<g stroke="{PAGE.mark}" fill="{PAGE.mark}" fill-opacity="0.8">')
     for number, times in enumerate(processes):
-        drawn = _some(times, most)
+        drawn = [times[place] for place in np.linspace(0, len(times) - 1, min(len(times), _MOST)).astype(int)]
         step = (tall - size - 2 * radius) / max(len(drawn) - 1, 1)
         top = number * tall + size
         parts += [
-            f'<circle cx="{x(time / length)}" cy="{top + step * order:.4g}" r="{radius}"/>'
+            f'<circle cx="{x(time)}" cy="{top + step * order:.4g}" r="{radius}" fill="{PAGE.mark}"/>'
             for order, time in enumerate(drawn)
         ]
-    parts.append("</g>")
-    size_of_all = f'width="100%" height="{round(height + 3.2 * size)}"'
+    ends = f"time of a call: {' to '.join(map(units.seconds, (min(whole), max(whole))))}"
+    parts.append(f'<text x="50%" y="{height + 1.2 * size:.4g}" {text}>{ends}</text>')
+    size_of_all = f'width="100%" height="{round(height + 1.8 * size)}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size_of_all}>{"".join(parts)}</svg>'

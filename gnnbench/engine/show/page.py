@@ -1,7 +1,6 @@
 """Render an HTML page as one file that loads nothing else and runs only gnnbench's scripts."""
 
 import base64
-import functools
 import hashlib
 import json
 import zlib
@@ -58,7 +57,6 @@ def render(template: str, *, own: str = "", package: str = _SHARED, **context: A
     return page.render(version=__version__, **ours, **context)
 
 
-@functools.cache
 def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader(_SHARED),
@@ -110,7 +108,7 @@ def html(view: View, picture: Picture | None) -> str:
         caption=picture.caption(PAGE) if picture else "",
         remarks=grouped((one.label, further(one)) for one in rows),
         columns=filled(_COLUMNS, rows),
-        packed=_packed(numbers(rows)),
+        packed=_packed(list(map(numbers, rows))),
     )
 
 

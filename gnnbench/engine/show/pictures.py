@@ -124,7 +124,7 @@ def ratios(named: Sequence[tuple[str, Compared]], effect: float, style: Style) -
     ).encode(y=rows.y())
     x = alt.X(
         "ratio:Q",
-        scale=alt.Scale(type="log", domain=[low, high], nice=False),
+        scale=alt.Scale(type="log", domain=[low, high], nice=False, clamp=True),
         axis=log_axis([low, high], style),
         title="time of the head / of the base (log scale)",
     )
@@ -135,7 +135,7 @@ def ratios(named: Sequence[tuple[str, Compared]], effect: float, style: Style) -
         band.mark_rect(color=style.band).encode(x="low:Q", x2="high:Q"),
         band.mark_rule(color=style.muted).encode(x="one:Q"),
         base.mark_rule(color=style.mark, strokeWidth=style.font_size / 9).encode(
-            x="low:Q", x2="high:Q", opacity=alt.Opacity("strength:Q", legend=None, scale=None)
+            x="low:Q", x2="high:Q", opacity=alt.Opacity("strength:Q", scale=None)
         ),
         verdict_marks(base, x, style),
     ]
@@ -183,7 +183,7 @@ def times(benchmarks: Sequence[Row], unit: str, style: Style) -> Spec:
         base.mark_rule(color=style.mark, strokeWidth=width / 10).encode(x="least:Q", x2="most:Q"),
         base.mark_rule(color=style.mark, strokeWidth=width / 5).encode(x="low:Q", x2="high:Q"),
         base.mark_point(size=style.symbol, opacity=1, color=style.mark, fill=style.mark).encode(
-            x=x, fillOpacity=alt.FillOpacity("sure:Q", legend=None, scale=None)
+            x=x, fillOpacity=alt.FillOpacity("sure:Q", scale=None)
         ),
     )
     return rows.chart(*layers)

@@ -82,11 +82,11 @@ COLUMNS = (
     Column("ratio", "ratio", _ratio),
     Column("interval", "interval", _interval, aside=True),
     Column("verdict", "verdict", verdict),
-    Column("MDE", "effect", lambda row: detectable(row.judgement), seldom=True),
-    Column("GPU", "shown", lambda row: row.on and _on(row.on.gpu), seldom=True),
-    Column("host", "shown", lambda row: row.on and _on(row.on.host), seldom=True),
-    Column("memory", "memory", lambda row: row.memory, seldom=True),
-    Column("outputs", "text", _results, seldom=True),
+    Column("MDE", "effect", lambda row: detectable(row.judgement)),
+    Column("GPU", "shown", lambda row: row.on and _on(row.on.gpu)),
+    Column("host", "shown", lambda row: row.on and _on(row.on.host)),
+    Column("memory", "memory", lambda row: row.memory),
+    Column("outputs", "text", _results),
 )
 """What tables of verdicts say of a benchmark after its name, in this order; a row is `Compared`."""
 

@@ -21,7 +21,7 @@ def header(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
     """Return the lines about the machine, the libraries, the data, and which benchmarks run."""
     run, options = run_of(config), options_of(config)
     device = options.device
-    here = environment.collect(gpu=options.gpu)
+    here = environment.collect()
     processor = here.cpu
     if device == "cuda" and here.gpu:
         cache = "flushed between rounds" if options.flush_l2 else "kept from round to round"

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from gnnbench.apps.regret.result import Place, Point, Regrets, SavedRatio, Way
+from gnnbench.apps.regret.race import Ratio
+from gnnbench.apps.regret.result import Place, Point, Regrets, Way
 from tests.run_files import ENVIRONMENT
 
 CALL, OTHER, SORTED = "scatter_max on pyg", "scatter_max on torch", "sort, segment_reduce"
@@ -11,7 +12,7 @@ NODES = 4096
 
 
 def ratio(value, error=0.01, blocks=9):
-    return SavedRatio(value, error, blocks)
+    return Ratio(value, error, blocks)
 
 
 def point(dataset="uniform:12@1", degree=2.0, error=0.01, *, left_out=None, others=None, **ratios):

@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 
 from gnnbench.apps.regret.race import Ratio
-from gnnbench.apps.regret.result import Point, Regrets, SavedRatio, moved
+from gnnbench.apps.regret.result import Point, Regrets, moved
 from gnnbench.engine.ground import codec
 from gnnbench.engine.ground.codec import as_text
 from gnnbench.engine.ground.errors import UsageError
@@ -55,8 +55,8 @@ def test_another_or_a_damaged_file_is_refused(place, value, tmp_path):
 
 
 def test_a_ratio_without_an_error_is_not_saved():
-    assert SavedRatio.of(Ratio(0.5, math.inf, 1)) is None
-    assert SavedRatio.of(Ratio(math.log(2), 0.1, 5)) == SavedRatio(pytest.approx(2), 0.1, 5)
+    assert Ratio(0.5, math.inf, 1).saved is None
+    assert Ratio(2.0, 0.1, 5).saved == Ratio(2.0, 0.1, 5)
 
 
 def test_regrets_are_sorted_by_what_is_known_and_hold_for_all_at_once():

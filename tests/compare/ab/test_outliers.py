@@ -32,17 +32,16 @@ def test_what_was_not_measured_is_neither_kept_nor_an_outlier():
     assert kept(np.zeros((0, 3)), np.zeros((0, 3))).shape == (0, 3)
 
 
-def test_outliers_are_counted_by_side_and_direction():
+def test_outliers_are_counted_by_direction():
     base, head = [1, 1, 1, 1, 25, 1, 1, 1, 1, 1], [1, 1, 1, 1, 1, 0.1, 25, 1, 1, 1]
-    assert found(base, head) == Outliers(10, slow_base=1, slow_head=1, fast_head=1)
-    text = found(base, head).text
-    assert text.endswith("from the median pair: 1 base slow, 1 head slow, 1 head fast")
+    assert found(base, head) == Outliers(10, above=1, below=2)
+    assert found(base, head).text == "; 3 pairs excluded: 1 over 3x above the median pair, 2 below"
     assert found(base, head).doubt is None
 
 
 def test_two_modes_are_told_from_single_outliers():
     base, head = [1, 6, 1, 6, 1, 6, 1, 1], [1, 6, 6, 1, 1, 6, 1, 1]
-    assert found(base, head).modes == Modes(pytest.approx(6), 3, 3, 2)
+    assert found(base, head).modes == Modes(pytest.approx(6), 2)
     assert found(base, head).doubt is None
     scattered = found([1, 1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 9, 0.02, 200])
     assert scattered.modes is None
@@ -65,5 +64,4 @@ def test_swapping_the_sides_mirrors_what_is_kept_and_counted(pairs):
     assert keeps(base, head) == keeps(head, base)
     there, back = found(base, head), found(head, base)
     assert (there.excluded, there.contrary, there.doubt) == (back.excluded, back.contrary, back.doubt)
-    if there.modes:
-        assert (there.modes.slow_base, there.modes.slow_head) == (back.modes.slow_head, back.modes.slow_base)
+    assert (there.above, there.below) == (back.below, back.above)

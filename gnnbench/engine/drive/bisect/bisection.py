@@ -288,7 +288,6 @@ def _likely(search: Search) -> Interval:
 
 def _log_ratio(visit: Visit) -> tuple[float, float]:
     """Return a visit's log ratio, of the two estimates of `sample` that with less noise, and its variance."""
-    estimates = sample(visit)
-    noises = estimates.noise.diagonal()
-    noise, log_ratio = min((noises[0], estimates.head - estimates.base), (noises[1], estimates.turns))
-    return log_ratio, PAIR_VARIANCE + (float(noise) if math.isfinite(noise) else PAIR_VARIANCE)
+    row = sample(visit)
+    noise, log_ratio = min((row.location_noise, row.head - row.base), (row.turns_noise, row.turns))
+    return log_ratio, PAIR_VARIANCE + (noise if math.isfinite(noise) else PAIR_VARIANCE)
