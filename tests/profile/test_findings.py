@@ -11,6 +11,7 @@ from gnnbench.engine.profile import counts, findings
 from gnnbench.suite.graphs.catalog import DatasetName
 from gnnbench.suite.graphs.load import load
 from tests.profile.subjects import epoch, subject_of
+from tests.workloads.cells import workload_of
 
 HERE = r"tests/profile/test_findings\.py:\d+ "
 
@@ -60,9 +61,18 @@ def test_normalising_in_each_call(cora, x):
         (lambda: cached(x, cora.edge_index), "cached=True"),
         (lambda: layer(x, *before), "normalize=False"),
     ):
-        evidence = "^gcn_norm: 22 of 34 operators$"
+        evidence = "^gcn_norm once: 22 of 34 operators$"
         text = check("normalisation", lambda: fault(x, cora.edge_index), fixed, evidence, remedy)
         assert text.startswith("GCNConv: ")
+
+
+def test_computing_degrees_in_each_call(make_case, cora):
+    fault, fixed = (
+        workload_of(make_case(operation, "dgl", graph=cora)) for operation in ("conv", "conv_cached")
+    )
+    calls = [lambda one=one: one.run(*one.inputs) for one in (fault, fixed)]
+    evidence = "^degrees 3 times, pow twice: "
+    check("degree-normalisation", *calls, evidence, "norm='none'")
 
 
 def watched(call, *, item):

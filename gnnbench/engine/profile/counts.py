@@ -15,7 +15,7 @@ from .kinds import ROOT, Subject
 from .ranges import Ranges
 from .targets import LAYERS
 
-_KINDS = "operators library_calls host_reads mask_reads sorts copies copied_bytes"
+_KINDS = "ranges operators library_calls host_reads mask_reads sorts copies copied_bytes"
 _SORTS = ("aten::sort", "aten::_unique2", "aten::unique_dim", "aten::_coalesce")
 """Operators that sort their input; `argsort` calls `sort`."""
 _CONVERSIONS = ("aten::_to_sparse", "aten::_to_sparse_csc", "aten::_to_sparse_csr")
@@ -27,10 +27,10 @@ def counts(subject: Subject) -> dict[str, Any]:
     """Call once and count, as measure/counters.py does. A call before must have filled all caches.
 
     Returns:
-        Rows by kind, in order of first appearance; each has the `path` of its range, a `name`, as `cpu→cuda`
-        for copies, and `count`. Reads, sorts and copies have a `caller`: the innermost Python function
-        outside torch, as `file:line function`, or `the benchmark`. `host_reads` include the elements that
-        torch.tensor reads from a list of tensors, which a dispatch mode does not see.
+        Rows by kind, in order of first appearance; each has the `path` of its range, and `count`. All but
+        ranges have a `name`, as `cpu→cuda` for copies. Reads, sorts and copies have a `caller`: the innermost
+        Python function outside torch, as `file:line function`, or `the benchmark`. `host_reads` include the
+        elements that torch.tensor reads from a list of tensors, which a dispatch mode does not see.
     """
     counter = _Counter(subject.device)
     with (
@@ -42,6 +42,8 @@ def counts(subject: Subject) -> dict[str, Any]:
         library_calls(counter.library_call),
     ):
         call()
+    for path, (calls, _, _) in counter.ranges.times().items():
+        counter.rows["ranges"].append({"path": list(path), "count": calls})
     return counter.rows
 
 

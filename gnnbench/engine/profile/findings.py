@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,6 @@ SMALL_NS = 10_000
 """A GPU kernel shorter than this takes about as long as its launch."""
 HUNDRED = 100
 """Number of small kernels or reads in a call from which they dominate its time."""
-_NORMALISATION = "gcn_norm"
 Sections = Mapping[str, Any]
 """What `kinds.take` returns."""
 Row = Mapping[str, Any]
@@ -29,29 +28,46 @@ class Finding:
 
 def find(sections: Sections) -> tuple[Finding, ...]:
     """Return the findings of all rules about a profile; none without counts, where torch is not imported."""
-    rules = (normalisation, host_reads, sorts, copies, small_kernels)
+    rules = (normalisation, degree_normalisation, host_reads, sorts, copies, small_kernels)
     return tuple(finding for rule in rules if "counts" in sections for finding in rule(sections))
 
 
 def normalisation(sections: Sections) -> Iterator[Finding]:
     """PyG: each call recomputes a layer's normalisation, which depends on the graph only."""
-    operators = sections["counts"]["operators"]
-    rows = [row for row in operators if _NORMALISATION in row["path"] and _layer(row)[0].isupper()]
-    if rows:
-        inside, total = (sum(row["count"] for row in some) for some in (rows, operators))
-        yield Finding(
-            "normalisation",
-            f"{' and '.join(dict.fromkeys(map(_layer, rows)))}: each call normalises the graph again.",
-            f"{_NORMALISATION}: {inside} of {total} operators",
-            "If the graph and its weights do not change: use GCNConv(..., cached=True), or call gcn_norm "
-            "once and pass its result to GCNConv(..., normalize=False).",
-        )
+    yield from _recomputed(
+        sections,
+        "normalisation",
+        "normalises the graph",
+        "If the graph and its weights do not change: use GCNConv(..., cached=True), or call gcn_norm once "
+        "and pass its result to GCNConv(..., normalize=False).",
+        "gcn_norm",
+    )
 
 
-def _layer(row: Row) -> str:
-    """Return the range around a normalisation."""
-    path: Sequence[str] = row["path"]
-    return path[path.index(_NORMALISATION) - 1]
+def degree_normalisation(sections: Sections) -> Iterator[Finding]:
+    """DGL: each call recomputes a power of the nodes' degrees, which depends on the graph only."""
+    yield from _recomputed(
+        sections,
+        "degree-normalisation",
+        "computes the nodes' degrees and a power of them",
+        "If the graph does not change: call EdgeWeightNorm('both') once, and pass its result as edge_weight "
+        "to GraphConv(..., norm='none').",
+        *("degrees", "pow"),
+    )
+
+
+def _recomputed(sections: Sections, rule: str, does: str, remedy: str, *names: str) -> Iterator[Finding]:
+    """Yield a finding if layers open all ranges of these names."""
+    rows = [row for row in sections["counts"]["ranges"] if row["path"][-1] in names]
+    rows = [row for row in rows if row["path"][-2][0].isupper()]  # inside a layer
+    calls = _summed(rows, lambda row: row["path"][-1])
+    if len(calls) == len(names):
+        operators = sections["counts"]["operators"]
+        inside = sum(row["count"] for row in operators if not set(names).isdisjoint(row["path"]))
+        often = ", ".join(f"{name} {_times(calls[name])}" for name in names)
+        evidence = f"{often}: {inside} of {sum(row['count'] for row in operators)} operators"
+        layers = " and ".join(dict.fromkeys(row["path"][-2] for row in rows))
+        yield Finding(rule, f"{layers}: each call {does} again.", evidence, remedy)
 
 
 def host_reads(sections: Sections) -> Iterator[Finding]:
@@ -96,9 +112,7 @@ def copies(sections: Sections) -> Iterator[Finding]:
     """Each call copies tensors between the host and a GPU."""
     if rows := sections["counts"]["copies"]:
         moved = sum(row["count"] for row in sections["counts"]["copied_bytes"])
-        directions: Counter[str] = Counter()
-        for row in rows:
-            directions[row["name"]] += row["count"]
+        directions = _summed(rows, lambda row: row["name"])
         yield Finding(
             "copies",
             f"Each call copies {moved:,} bytes between devices: {_named(directions)}.",
@@ -123,6 +137,13 @@ def small_kernels(sections: Sections) -> Iterator[Finding]:
             "Launch fewer kernels: use fused operations, larger batches, torch.compile, or a CUDA graph "
             "(torch.compile(mode='reduce-overhead')).",
         )
+
+
+def _summed(rows: Iterable[Row], key: Callable[[Row], str]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for row in rows:
+        counts[key(row)] += row["count"]
+    return counts
 
 
 def _callers(rows: Iterable[Row]) -> Counter[str]:
