@@ -8,7 +8,7 @@ from pathlib import Path
 from ..ground import units
 from ..ground.cpu import RealTime
 from ..interfaces import Listener
-from ..judge.control import RECHECKS, contradiction
+from ..judge.recheck import RECHECKS, contradiction
 from ..judge.schedule import PairPlan
 from ..judge.trial import Trial
 from ..judge.verdict import Judgement

@@ -1,7 +1,6 @@
 """Runs pairs of processes until all benchmarks are decided or the budget is spent."""
 
 import math
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -12,10 +11,9 @@ from ..ground.cpu import ContentionWatch, RealTime
 from ..interfaces import Listener
 from ..judge.choosing import NOT_REACHED
 from ..judge.comparison import Agreement, Compared, Comparison
-from ..judge.control import Control, control, withheld
 from ..judge.host import SAME_KERNELS, SAME_WORK, GpuAndHost
 from ..judge.schedule import SAME_CODE as UNTIMED
-from ..judge.schedule import Decision, PairPlan, Schedule
+from ..judge.schedule import Decision, Schedule
 from ..judge.trial import Trial
 from ..judge.verdict import Judgement
 from ..judge.visit import Inspections, NotTimed, PairTimes, Visit, sample
@@ -83,7 +81,7 @@ def run(base: Prepared, head: Prepared, plan: Plan, watcher: Listener) -> Result
         "ab",
         Side.of(base),
         Side.of(head),
-        Comparison(withheld(state.rows(), state.control)),
+        Comparison(state.rows()),
         plan.thresholds,
         environment.collect(plan.folder),
         RealTime.seconds() - start,
@@ -93,7 +91,6 @@ def run(base: Prepared, head: Prepared, plan: Plan, watcher: Listener) -> Result
         tuple(state.notes()),
         state.repeat(),
         state.schedule.needed_seconds,
-        control=state.control,
     )
 
 
@@ -107,9 +104,8 @@ class _Run:
         self.host = Schedule((), plan.thresholds)
         """Judges wall time where the GPU's own is judged and the host does other work."""
         self._notes: list[str] = []
-        self._visits = 0
-        self._controls: list[Visit] = []
-        self._rng = random.Random(plan.seed)  # noqa: S311 - turns, not secrets
+        self._reserves = True
+        """Whether time is still to be left to check what changed."""
 
     def inspect(self) -> None:
         """Inspect the benchmarks, for at most a half of the time; then it is known which must be timed."""
@@ -234,7 +230,7 @@ class _Run:
         self._confirm(times.failures)
         failures = {name: why for name, why in times.failures.items() if not self.trials[name].not_timed}
         self._add(replace(times, failures=failures), to_host=schedule is self.host)
-        self._control(pair_plan, times.visits)
+        self._reserve()
         self.schedule.spend(RealTime.seconds() - start)
         if line := self.schedule.forecast():
             self._watcher.say(line)
@@ -271,29 +267,14 @@ class _Run:
         if note := confirm.changes(self._terms, self._pairs, self.trials, verdicts):
             self._notes.append(note)
 
-    def _control(self, pair_plan: PairPlan, visits: Mapping[str, Visit]) -> None:
-        """Time the base against itself, as often as the square root of the visits, while there is time."""
-        is_first = not self._visits
-        if is_first and (parents := self._pairs.shared.parents) and parents.sessions:
-            # Two processes start at the same time, and have one session each.
-            reserve = min(parents.seconds, self._plan.total_seconds * _RESERVED)
-            if self.schedule.left_seconds > reserve + self.schedule.needed_seconds:
-                self.schedule.spend(reserve)
-        self._visits += len(visits)
-        if not visits or is_first or len(self._controls) + 1 >= math.sqrt(self._visits):
-            return
-        name = self._rng.choice([*visits])
-        if 2 * visits[name].seconds > self.schedule.left_seconds:
-            return
-        trial, seconds = self.trials[name], pair_plan.seconds[name]
-        visit = self._pairs.control(self._terms, trial, seconds, pair_plan.longest_seconds)
-        if visit:
-            self._controls.append(visit)
-
-    @property
-    def control(self) -> Control | None:
-        """What the base is against itself. None if too few visits were controls."""
-        return control(self._controls)
+    def _reserve(self) -> None:
+        """Leave time to check what changed in two processes, which start at once and have a session each."""
+        parents = self._pairs.shared.parents
+        if self._reserves and parents and parents.sessions:
+            seconds = min(parents.seconds, self._plan.total_seconds * _RESERVED)
+            if self.schedule.left_seconds > seconds + self.schedule.needed_seconds:
+                self.schedule.spend(seconds)
+        self._reserves = False
 
     def _update(self) -> None:
         self._watcher.update(self.decisions(), self.schedule.spent_seconds, self.schedule.left_seconds)

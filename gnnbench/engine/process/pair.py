@@ -16,7 +16,7 @@ from ..judge.visit import Inspections, NotTimed, Visit
 from ..measure.fingerprint.disassembly import demangled
 from ..measure.fingerprint.libraries import functions_differing
 from ..measure.instructions import Instructions
-from .parents import Parents, Shared
+from .parents import Shared
 from .processes import Processes, Terms
 from .turns import Turns, joined
 from .unchanged.crossings import data_read, notes_on, why_incomparable
@@ -35,8 +35,8 @@ _Found = TypeVar("_Found")
 class Pair(Processes):
     """A pair of fresh processes, in which benchmarks are visited; on exit, they have ended in any case."""
 
-    def __init__(self, terms: Terms, shared: Shared, parents: Parents | None = None) -> None:
-        super().__init__(terms, shared, parents)
+    def __init__(self, terms: Terms, shared: Shared) -> None:
+        super().__init__(terms, shared)
         self._differing = differing(terms.base.places, terms.head.places)
         # Separate from `rng`: the number of draws depends on the machine.
         self._core_rng = random.Random(shared.rng.randrange(2**32))  # noqa: S311 - turns, not secrets

@@ -3,7 +3,6 @@
 import random
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 
 from ..ground.cpu import RealTime, cores
 from ..ground.errors import UsageError
@@ -143,13 +142,3 @@ class Pairs(ExitStack):
             return None
         own = price - parents.seconds if parents.pairs == 1 else price
         return own + parents.seconds / (PAIRS_OF_BOTH if parents.sessions else PAIRS_OF_PARENTS)
-
-    def control(self, terms: Terms, trial: Trial, seconds: float, longest_seconds: float) -> Visit | None:
-        """Time the base of a benchmark against itself, in two forks. Returns None if that is not possible."""
-        if not self.shared.parents:
-            return None
-        self._listener.step(f"{terms.about}timing the base against itself, for {seconds:.1f} s: {trial.name}")
-        terms = replace(terms, head=terms.base)
-        with Pair(terms, self.shared, self.shared.parents.of_base()) as pair:
-            result = None if pair.broken else pair.visit(trial, seconds, longest_seconds)
-        return result if isinstance(result, Visit) else None

@@ -45,9 +45,7 @@ class Terms:
 class Processes:
     """The processes of both sides."""
 
-    def __init__(self, terms: Terms, shared: Shared, parents: Parents | None = None) -> None:
-        """Prepare them; they are forked from the given parents, or else from those of the sides."""
-        self._parents = parents
+    def __init__(self, terms: Terms, shared: Shared) -> None:
         self.sessions: Mapping[str, int] = {}
         """By side, the number of its session, if one process has both."""
         self._numbers = dict.fromkeys(SIDES, 0)
@@ -89,7 +87,7 @@ class Processes:
     def start(self, sides: Collection[str] = SIDES) -> dict[str, dict[str, Any]]:
         """Start them; return by side what it says of the tests that it has collected."""
         shared, given = self.shared, (self.terms.base, self.terms.head)
-        parents = self._parents or (shared.parents_of(given) if self._forks else None)
+        parents = shared.parents_of(given) if self._forks else None
         if self._forks and not parents and not shared.why_apart:
             parents = self._start_together(given)
         if parents:
@@ -117,7 +115,7 @@ class Processes:
             shared.why_apart = "the sides differ in variables or installed packages"
             return None
         order = self.order()
-        child = self._launched(SIDES[0], self._given[order[0]], [*order, SIDES[0]])
+        child = self._launched(SIDES[0], self._given[order[0]], order)
         try:
             answer = self._answer(SIDES[0], shared.plan.timeout_seconds)
         except DiedError as error:
@@ -142,8 +140,7 @@ class Processes:
         seconds = self.shared.plan.timeout_seconds
         try:
             for side in SIDES[:1] if self.sessions else self.order():
-                of_side = None if self.sessions else SIDES.index(side)
-                self.children[side] = parents.children[side].fork(self.number, of_side, seconds)
+                self.children[side] = parents.children[side].fork(self.number, seconds)
                 self.answer(side)
         except DiedError:
             self.shared.end_parents()

@@ -49,10 +49,10 @@ class SessionWorker(Worker):
         """Return the worker of the active session: one of another is asked, too."""
         return Worker.choose(self._together.current, fixture)
 
-    def begin(self, pair: int, _place: int | None, link: Link) -> None:
+    def begin(self, pair: int, link: Link) -> None:
         """Begin in a fork, with all sessions."""
-        for number, session in enumerate(self._together.begun):
-            Worker.begin(session.worker, pair, number, link)
+        for session in self._together.begun:
+            Worker.begin(session.worker, pair, link)
 
     def obey(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Obey a command while a test of another session waits for its next one; return the answer."""

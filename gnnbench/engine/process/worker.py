@@ -200,20 +200,20 @@ class Worker(Overrides, Instrument):
             pid, link = forking.fork(self._link.descriptors.pop(), command["token"])
             if link:
                 self._link.close()
-                self.begin(command["pair"], command["place"], link)
+                self.begin(command["pair"], link)
                 return self._ask({"answer": "forked"})
             command = self._ask({"answer": "forked", "pid": pid})
         return command
 
-    def begin(self, pair: int, place: int | None, link: Link) -> None:
-        """Begin in a fork as a fresh process would; it is at a place of the pair, or has both sides."""
+    def begin(self, pair: int, link: Link) -> None:
+        """Begin in a fork as a fresh process would."""
         config, self._link = self._session.config, link
         self._forks.stay()
         self._pair = self._seed = pair
         conditions.seed(pair)
         if hasattr(config.option, "randomly_seed"):
             config.option.randomly_seed = pair
-        self._machine = _fake_machine(pair, self._side, self._slowdown, place)
+        self._machine = _fake_machine(pair, self._side, self._slowdown)
 
     def _run(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Run the test that a command names, here or in a fork, and return how it ended."""
@@ -362,11 +362,11 @@ def main(terms: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:
     run(trees, Worker(terms, link, trees))
 
 
-def _fake_machine(pair: int, side: int, slower: float, number: int | None = None) -> "FakeMachine | None":
+def _fake_machine(pair: int, side: int, slower: float) -> "FakeMachine | None":
     """Return the simulated machine if GNNBENCH_FAKE_CLOCK asks for one.
 
     Both processes of a pair share the drift, but not the noise. True times are longer by the fraction
-    `slower`. The number of the process in its pair is that of its side, but in a control.
+    `slower`.
     """
     text = os.environ.get(_FAKE_CLOCK)
     if not text:
@@ -375,7 +375,7 @@ def _fake_machine(pair: int, side: int, slower: float, number: int | None = None
 
     seed, colon, file = text.partition(":")
     machine = FakeMachine.parse(f"{int(seed) + pair}{colon}{file}")
-    machine.seed = 2 * machine.seed + (side if number is None else number)
+    machine.seed = 2 * machine.seed + side
     truths = {**machine.truths, **machine.of_base} if side == 0 else machine.truths
     machine.truths = {
         name: replace(truth, seconds=truth.seconds * (1 + slower)) for name, truth in truths.items()
