@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
-from ..ground.cpu import RealTime, cores
+from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
 from ..ground.files import scratch
 from ..interfaces import Listener
@@ -16,7 +16,6 @@ from .parents import PAIRS_OF_BOTH, PAIRS_OF_PARENTS, Shared
 from .plan import Plan
 from .processes import Terms
 
-_CORES_TO_START_AHEAD = 4
 _STARTS = 2
 """A pair is given up after this many failed starts."""
 _FAILURES = ("died", "failed")
@@ -36,47 +35,23 @@ class Pairs(ExitStack):
         rng = random.Random(plan.seed)  # noqa: S311 - turns, not secrets
         self.shared, self._listener = Shared(plan, logs, rng), listener
         self.callback(self.shared.end_parents)
-        self.starts_ahead = False
-        """Whether processes of the next pair start while one measures: where the GPU's own time counts."""
-        self._next: Pair | None = None
-        self.callback(self._end_next)
 
     @contextmanager
     def started(self, terms: Terms) -> Iterator[Pair]:
         """Start both sides, once more if one fails, or raise NotStartedError; at the end, end them."""
         at_most_seconds = 2 * self.shared.plan.timeout_seconds  # to collect the suite, one after the other
         for left in reversed(range(_STARTS)):
-            pair = self._taken(terms)
+            pair = Pair(terms, self.shared)
             what = f"the processes of pair {pair.number}" if pair.number else "both sides"
             self._listener.step(f"{terms.about}starting {what}, and collecting", at_most_seconds)
             with pair:
                 if not pair.broken or pair.broken_side in terms.spared:
-                    if self._starts_next(terms):
-                        self._next = Pair(terms, self.shared)
-                        self._next.launch()
                     yield pair
                     self._listener.step(f"{terms.about}ending {what}")
                     break
                 if not left:
                     raise NotStartedError(pair.broken)
                 self._listener.say(f"{pair.broken}; restarting both sides")
-
-    def _taken(self, terms: Terms) -> Pair:
-        """Return the pair that was started ahead, or a new one."""
-        pair, self._next = self._next, None
-        if pair and pair.terms == terms:
-            return pair
-        if pair:
-            pair.stop(0.0)
-        return Pair(terms, self.shared)
-
-    def _starts_next(self, terms: Terms) -> bool:
-        is_fresh = self.starts_ahead and self.shared.why_no_forks and not terms.untimed
-        return bool(is_fresh) and len(cores()) >= _CORES_TO_START_AHEAD
-
-    def _end_next(self) -> None:
-        if self._next:
-            self._next.stop(0.0)
 
     def measure(
         self,

@@ -58,8 +58,6 @@ class Processes:
         shared.number += not terms.untimed
         self.number = 0 if terms.untimed else shared.number
         self._forks = not (terms.untimed or terms.counter or terms.spared or shared.why_no_forks)
-        self._fresh: dict[str, Child] = {}
-        """By side, its own new process; none if it is forked, or not started."""
         self.children: dict[str, Process] = {}
         self.loaded: dict[str, tuple[str, ...]] = dict.fromkeys(SIDES, ())
         """By side, the top-level packages and modules that it has imported from its trees so far."""
@@ -78,12 +76,6 @@ class Processes:
         """Draw the order of the sides."""
         return self.shared.rng.sample(SIDES, len(SIDES))
 
-    def launch(self, sides: Collection[str] = SIDES) -> None:
-        """Start fresh processes, and do not wait until they have collected the suite."""
-        for side in self.order():
-            if side in sides:
-                self._fresh[side] = self._launched(side, self._given[side])
-
     def start(self, sides: Collection[str] = SIDES) -> dict[str, dict[str, Any]]:
         """Start them; return by side what it says of the tests that it has collected."""
         shared, given = self.shared, (self.terms.base, self.terms.head)
@@ -94,16 +86,14 @@ class Processes:
             self._fork(parents)
             return parents.collected
         begin = RealTime.seconds()
-        if not self._fresh:
-            self.launch(sides)
+        fresh = {side: self._launched(side, self._given[side]) for side in self.order() if side in sides}
         seconds = shared.plan.timeout_seconds
-        answers = {side: self._answer(side, seconds) for side in self.order() if side in sides}
-        collected = {side: answers[side] for side in SIDES if side in sides}
+        collected = {side: self._answer(side, seconds) for side in SIDES if side in sides}
         if self._forks:
-            shared.why_no_forks = next((why for one in answers.values() if (why := one["why_no_forks"])), "")
+            shared.why_no_forks = next((why for each in collected.values() if (why := each["why_no_forks"])), "")
             if not shared.why_no_forks:
                 seconds = RealTime.seconds() - begin
-                shared.parents = Parents(self._fresh, collected, given, seconds)
+                shared.parents = Parents(fresh, collected, given, seconds)
                 self._fork(shared.parents)
         return collected
 
