@@ -26,7 +26,6 @@ from ..process.variants import outcome, variant
 from ..process.variants.collected import Suite, unmatched
 from ..process.variants.forking import THREAD
 from ..process.variants.prepare import Prepared
-from ..store import left_out
 from . import confirm
 from .inspecting import Inspecting
 from .repeat import Repeat, ends_of
@@ -203,10 +202,9 @@ class _Run:
         skipped = [
             why.text for trial in self.trials.values() if (why := trial.not_timed) and why.kind == "skipped"
         ]
-        several = [trial.name for trial in self.trials.values() if trial.has_several_calls]
         is_slow = self._pairs.shared.why_no_forks == THREAD
         starts = [f"each pair was started anew: {THREAD}"] if is_slow else []
-        return [*self._notes, *starts, *outcome.skips(skipped, outcome.BOTH_SKIP), *left_out.several(several)]
+        return [*self._notes, *starts, *outcome.skips(skipped, outcome.BOTH_SKIP)]
 
     def _chosen(self, suite: Suite) -> Sequence[str]:
         names, only, shard = suite.chosen(), self._plan.only, self._plan.shard

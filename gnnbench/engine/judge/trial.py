@@ -28,8 +28,6 @@ class Trial:
     """Whether files show that both sides run the same code, or skip it."""
     size: Size | None = None
     """That of its blocks, the same in all pairs; the first visit chooses it."""
-    has_several_calls: bool = False
-    """Whether the test calls `benchmark` more than once; the first call is timed."""
     head_logs: list[float] = field(default_factory=list)
     """The log of the head's time in nanoseconds, in each pair."""
     wall_logs: list[float] = field(default_factory=list)

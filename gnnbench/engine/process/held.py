@@ -88,7 +88,6 @@ class Held:
         self,
         ask: Callable[[dict[str, Any]], Mapping[str, Any]],
         *,
-        again: bool = False,
         scope: Mapping[str, Any] | None = None,
         fixed: bool = False,
         tested: Collection[str] = (),
@@ -108,8 +107,7 @@ class Held:
             "return": lambda command: self._return(command, scope or {}, tested, fixed=fixed),
             "save": self._save,
         }
-        ready = {"answer": "ready", "once": self.once, "again": again, "inspects": not self.no_calls}
-        command = ask(ready)
+        command = ask({"answer": "ready", "once": self.once, "inspects": not self.no_calls})
         while command["command"] != "next":
             command = ask(self.obey(command))
         if command.get("leave"):

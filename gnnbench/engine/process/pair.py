@@ -43,7 +43,6 @@ class Pair(Processes):
         self.collected: dict[str, dict[str, Any]] = {}
         """By side, its answer."""
         self.suite = Suite()
-        self._visited_once: set[str] = set()
         self.broken: str | None = None
         """Why nothing more can be visited: a side has died. Names the side."""
         self.broken_side = ""
@@ -74,13 +73,17 @@ class Pair(Processes):
         """Time a benchmark in turns, or return why it cannot be timed; then `broken` says whether others can.
 
         There are at least five turns, or fewer if five do not end in `at_most_seconds`, which include set-up
-        and calibration. If a process can time it only once, it gets one turn, in the first visit of a pair.
+        and calibration. If a process can time it only once, it gets one turn.
         """
-        return self._with_turns(trial, lambda turns: turns.visit(seconds, at_most_seconds))
+        start = self.shared.now()
+        found = self._hold(trial, lambda turns: turns.time(seconds, start + at_most_seconds))
+        if isinstance(found, NotTimed):
+            return found
+        return trial.counting(replace(found, seconds=self.shared.now() - start))
 
     def inspect(self, trial: Trial) -> Inspections | NotTimed:
         """Inspect a call of a benchmark on both sides, or return why it cannot be inspected."""
-        found = self._with_turns(trial, Turns.inspect)
+        found = self._hold(trial, Turns.inspect, only_inspected=True)
         collected = {side: answer["used"] for side, answer in self.collected.items() if "used" in answer}
         crossed = {side: used["crossed"] for side, used in (collected | self.used).items() if used}
         if why := why_incomparable(crossed, self._differing, self.shared.plan.build):
@@ -88,12 +91,11 @@ class Pair(Processes):
             return NotTimed("incomparable", why, SIDES)
         if isinstance(found, NotTimed):
             return found
-        read = (used["crossed"] for used in (*collected.values(), *self.used.values()) if used)
-        changed, files = found.work.changed, data_read(read, self._differing)
-        if changed is not None and files:
-            changed = replace(changed, values=(*files, *changed.values))
-        if changed is not None and changed.libraries:
-            changed = replace(changed, libraries=tuple(_functions(changed.libraries, found.sides)))
+        if (changed := found.work.changed) is not None:
+            read = (used["crossed"] for used in (*collected.values(), *self.used.values()) if used)
+            values = (*data_read(read, self._differing), *changed.values)
+            libraries = tuple(_functions(changed.libraries, found.sides))
+            changed = replace(changed, values=values, libraries=libraries)
         of_gpu = [found.other_launch] if found.other_launch else []
         notes = (*notes_on(crossed, self._differing, trial.name), *of_gpu)
         found = replace(found, work=replace(found.work, changed=changed), notes=notes)
@@ -102,28 +104,23 @@ class Pair(Processes):
 
     def count(self, trial: Trial) -> list[Instructions] | NotTimed:
         """Count the instructions of a call on both sides, or return why they cannot be counted."""
-        return self._with_turns(trial, Turns.count)
+        return self._hold(trial, Turns.count)
 
-    def _with_turns(self, trial: Trial, do: Callable[[Turns], _Found | NotTimed]) -> _Found | NotTimed:
+    def _hold(
+        self, trial: Trial, do: Callable[[Turns], _Found | NotTimed], *, only_inspected: bool = False
+    ) -> _Found | NotTimed:
         self.used = {}
         if missing := self.suite.missing(trial.name):
             without = {side: NotTimed("failed", f"has no such test{why}") for side, why in missing.items()}
             head_fails = "base" not in missing and bool(missing["head"])
             return replace(joined(without), head_fails=head_fails, base_fails=False)
-        if trial.name in self._visited_once:
-            return NotTimed(
-                "failed", "its single round was timed in these processes before: fresh ones are needed"
-            )
         turns = Turns(self, trial, self._core_rng)
         self.used = turns.used
         try:
-            found = do(turns)
+            return turns.hold(do, only_inspected=only_inspected)
         except DiedError as error:
             self._break(error)
             return NotTimed("died", str(error), (error.side,), head_fails=error.side == "head")
-        if turns.once:
-            self._visited_once.add(trial.name)
-        return found
 
     def check_trees(self) -> None:
         """Check that the code of the variants ran."""

@@ -12,7 +12,7 @@ from ..judge.schedule import PairPlan
 from ..judge.trial import Trial
 from ..judge.visit import NotTimed, PairTimes, Visit
 from .pair import Pair
-from .parents import PAIRS_OF_BOTH, PAIRS_OF_PARENTS, Shared
+from .parents import Shared
 from .plan import Plan
 from .processes import Terms
 
@@ -116,4 +116,4 @@ class Pairs(ExitStack):
         if parents is None:
             return None
         own = price - parents.seconds if parents.pairs == 1 else price
-        return own + parents.seconds / (PAIRS_OF_BOTH if parents.sessions else PAIRS_OF_PARENTS)
+        return own + parents.seconds / parents.most_pairs

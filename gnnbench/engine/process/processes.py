@@ -1,7 +1,7 @@
 """One fresh pytest process per side, and the commands and answers between them and the driver."""
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -41,6 +41,16 @@ class Terms:
     trapped: Collection[str] = ()
     """Libraries in which some functions end the process; each test then runs in a process of its own."""
 
+    def differing_variables(self) -> list[str]:
+        """Return the environment variables to which the sides give other values."""
+        base, head = self.base.environment, self.head.environment
+        return sorted(
+            name
+            for name in {**base, **head}
+            if not name.startswith(_OWN_VARIABLES)
+            and base.get(name, os.environ.get(name)) != head.get(name, os.environ.get(name))
+        )
+
 
 class Processes:
     """The processes of both sides."""
@@ -62,16 +72,6 @@ class Processes:
         self.loaded: dict[str, tuple[str, ...]] = dict.fromkeys(SIDES, ())
         """By side, the top-level packages and modules that it has imported from its trees so far."""
 
-    def differing_variables(self) -> list[str]:
-        """Return the environment variables to which the variants give other values."""
-        base, head = (self._given[side].environment for side in SIDES)
-        return sorted(
-            name
-            for name in {**base, **head}
-            if not name.startswith(_OWN_VARIABLES)
-            and base.get(name, os.environ.get(name)) != head.get(name, os.environ.get(name))
-        )
-
     def order(self) -> list[str]:
         """Draw the order of the sides."""
         return self.shared.rng.sample(SIDES, len(SIDES))
@@ -79,41 +79,37 @@ class Processes:
     def start(self, sides: Collection[str] = SIDES) -> dict[str, dict[str, Any]]:
         """Start them; return by side what it says of the tests that it has collected."""
         shared, given = self.shared, (self.terms.base, self.terms.head)
-        parents = shared.parents_of(given) if self._forks else None
-        if self._forks and not parents and not shared.why_apart:
-            parents = self._start_together(given)
-        if parents:
-            self._fork(parents)
-            return parents.collected
-        begin = RealTime.seconds()
-        fresh = {side: self._launched(side, self._given[side]) for side in self.order() if side in sides}
-        seconds = shared.plan.timeout_seconds
-        collected = {side: self._answer(side, seconds) for side in SIDES if side in sides}
-        if self._forks:
-            shared.why_no_forks = next((why for each in collected.values() if (why := each["why_no_forks"])), "")
-            if not shared.why_no_forks:
-                seconds = RealTime.seconds() - begin
-                shared.parents = Parents(fresh, collected, given, seconds)
-                self._fork(shared.parents)
-        return collected
+        parents = (shared.parents_of(given) or self._parents_together(given)) if self._forks else None
+        if not parents:
+            begin = RealTime.seconds()
+            fresh = {side: self._launched(side, self._given[side]) for side in self.order() if side in sides}
+            seconds = shared.plan.timeout_seconds
+            collected = {side: self.answer(side, seconds) for side in SIDES if side in sides}
+            if self._forks:
+                shared.why_no_forks = _why_no_forks(collected.values())
+            if not self._forks or shared.why_no_forks:
+                return collected
+            parents = shared.parents = Parents(fresh, collected, given, RealTime.seconds() - begin)
+        self._fork(parents)
+        return parents.collected
 
-    def _start_together(self, sides: tuple[Prepared, Prepared]) -> Parents | None:
+    def _parents_together(self, sides: tuple[Prepared, Prepared]) -> Parents | None:
         """Start a process with both sides. Returns None, and notes why, if it cannot be forked."""
-        base, head = sides
-        shared, begin = self.shared, RealTime.seconds()
+        (base, head), shared, begin = sides, self.shared, RealTime.seconds()
         if base.environment != head.environment or base.versions != head.versions:
-            shared.why_apart = "the sides differ in variables or installed packages"
+            shared.why_apart = shared.why_apart or "the sides differ in variables or installed packages"
+        if shared.why_apart:
             return None
         order = self.order()
         child = self._launched(SIDES[0], self._given[order[0]], order)
         try:
-            answer = self._answer(SIDES[0], shared.plan.timeout_seconds)
+            answer = self.answer(SIDES[0], shared.plan.timeout_seconds)
         except DiedError as error:
             answer = {"why_apart": str(error)}
         answers = answer.get("sessions", [answer])
         refused = [reason for session in answers for reason in session.get("refused", {}).values()]
         shared.why_apart = answer.get("why_apart") or next(iter(refused), "")
-        shared.why_no_forks = next((why for session in answers if (why := session.get("why_no_forks"))), "")
+        shared.why_no_forks = _why_no_forks(answers)
         if shared.why_apart or shared.why_no_forks:
             child.stop()
             return None
@@ -194,13 +190,11 @@ class Processes:
             more["session"] = self.sessions[side]
         self.children[side].send({**command, **more})
 
-    def answer(self, side: str) -> dict[str, Any]:
-        """Wait for the answer of a side, at most until the end of the run's time."""
-        seconds = min(self.shared.plan.timeout_seconds, max(self.shared.left_seconds(), 0.0))
-        return self._answer(side, seconds)
-
-    def _answer(self, side: str, timeout_seconds: float) -> dict[str, Any]:
-        answer = self.children[side].answer(timeout_seconds, self._numbers.get(side, 0))
+    def answer(self, side: str, at_most_seconds: float | None = None) -> dict[str, Any]:
+        """Wait for the answer of a side, by default at most until the end of the run's time."""
+        if at_most_seconds is None:
+            at_most_seconds = min(self.shared.plan.timeout_seconds, max(self.shared.left_seconds(), 0.0))
+        answer = self.children[side].answer(at_most_seconds, self._numbers.get(side, 0))
         self.loaded[side] = tuple(answer["loaded"])
         if answer["now"] is not None:
             self.shared.simulated = True
@@ -216,3 +210,8 @@ class Processes:
             if wait_seconds:
                 for child in children:
                     child.quit()
+
+
+def _why_no_forks(answers: Iterable[Mapping[str, Any]]) -> str:
+    """Return why a process of these cannot be forked. Empty if all can."""
+    return next((why for answer in answers if (why := answer.get("why_no_forks"))), "")

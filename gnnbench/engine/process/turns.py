@@ -31,80 +31,40 @@ class _EndedError(Exception):
 
 
 class Turns:
-    """One visit of a benchmark."""
+    """A test that is held in its call of `benchmark` on both sides."""
 
     def __init__(self, processes: Processes, trial: Trial, core_rng: random.Random) -> None:
         self._processes, self._shared, self._trial = processes, processes.shared, trial
         self._core_rng = core_rng
-        # What was not inspected in this run is first visited by one side after the other: they may fill the
-        # same caches on disk.
-        self._together = trial.size is not None or trial.inspections is not None
         self._ended: dict[str, NotTimed | None] = {}
         """The sides that have ended the test; why it could not be timed, or None."""
-        self.once = False
+        self._once = self._leaves = False
         self.used: dict[str, dict[str, Any]] = {}
         """By side, what its process used until the end of the test, if it notes it."""
-        self._leaves = False
 
-    def visit(self, seconds: float, at_most_seconds: float) -> Visit | NotTimed:
-        """Set up, time turns for some seconds, and enough of them to estimate their noise, and tear down.
-
-        `at_most_seconds`: for set-up and turns; fewer turns are enough if more do not end in this time.
-        """
-        start = self._shared.now()
-        found = self._holding(lambda: self._visited(seconds, start + at_most_seconds))
-        if isinstance(found, NotTimed):
-            return found
-        return self._trial.counting(replace(found, seconds=self._shared.now() - start))
-
-    def inspect(self) -> Inspections | NotTimed:
-        """Set up, inspect a call on both sides without timing it, and tear down."""
-        self._together = True
-        return self._holding(self._inspected, only_inspected=True)
-
-    def count(self) -> list[Instructions] | NotTimed:
-        """Count the instructions of a call on both sides."""
-        return self._holding(self._counted)
-
-    def _holding(
-        self, do: Callable[[], _Found | NotTimed], *, only_inspected: bool = False
-    ) -> _Found | NotTimed:
-        """Run the test, and `do` something inside `benchmark`; `only_inspected`: it may be left then."""
+    def hold(self, do: Callable[["Turns"], _Found | NotTimed], *, only_inspected: bool) -> _Found | NotTimed:
+        """Run the test, and `do` something while it is held; `only_inspected`: it may be left then."""
         found: _Found | NotTimed = no_benchmark("")
         order = self._processes.order()
         drawn, known = self._shared.rng.randrange(2**32), self._trial.inspections is not None
-        seed = drawn if known else SEED
-        answers = self._untimed(
-            order,
-            command="run",
-            name=self._trial.name,
-            seed=seed,
-            checked=known,
-            compared=self._shared.plan.results and not known,
-        )
-        self.once = any(answer.get("once") for answer in answers)
+        seed, compared = drawn if known else SEED, self._shared.plan.results and not known
+        run = {"name": self._trial.name, "seed": seed, "checked": known, "compared": compared}
+        answers = self._at_once(order, ends=True, command="run", **run)
+        self._once = any(answer.get("once") for answer in answers)
         if not self._ended:
             with suppress(_EndedError):
-                found = do()
+                found = do(self)
         self._leaves = only_inspected and not all(answer.get("inspects", True) for answer in answers)
         # In one process, the test that began last ends first.
         for group in [[side] for side in reversed(order)] if self._processes.sessions else [order]:
-            self._end(group)
+            while going := [side for side in group if side not in self._ended]:
+                self._at_once(going, ends=True, command="next", leave=self._leaves)
         if failures := {side: failure for side, failure in self._ended.items() if failure}:
             return joined(failures)
         return found
 
-    def _end(self, sides: Sequence[str]) -> None:
-        while going := [side for side in sides if side not in self._ended]:
-            answers = self._untimed(going, command="next", leave=self._leaves)
-            self._trial.has_several_calls |= any(answer.get("again") for answer in answers)
-
-    def _visited(self, seconds: float, end: float) -> Visit | NotTimed:
-        if self._inspected().same_code and not self._shared.plan.time_all:
-            return SAME_CODE
-        return self._timed(seconds, end)
-
-    def _counted(self) -> list[Instructions] | NotTimed:
+    def count(self) -> list[Instructions] | NotTimed:
+        """Count the instructions of a call on both sides."""
         found = []
         for side in SIDES:
             answer = self._ask(side, command="count")
@@ -113,13 +73,14 @@ class Turns:
             found.append(Instructions.read(answer))
         return found
 
-    def _untimed(self, sides: Sequence[str], **command: Any) -> list[dict[str, Any]]:
-        """Return the answers to a command that is not timed: both sides may run at once."""
-        groups = [sides] if self._together else [[side] for side in sides]
-        return [answer for group in groups for answer in self._at_once(group, ends=True, **command)]
+    def time(self, seconds: float, end: float) -> Visit | NotTimed:
+        """Time turns for some seconds, and enough to estimate their noise, unless both run the same code.
 
-    def _timed(self, seconds: float, end: float) -> Visit:
-        if self.once:
+        `end`: fewer turns are enough if more do not end by this time.
+        """
+        if self.inspect().same_code and not self._shared.plan.time_all:
+            return SAME_CODE
+        if self._once:
             sizes, shared, seconds, end = dict.fromkeys(SIDES, Size(1, 1)), list[int](), 0.0, 0.0
         else:
             sizes, shared = self._calibrated()
@@ -139,17 +100,17 @@ class Turns:
         alternate(turn, self._shared.now, seconds, end)
         return Visit.of(*(blocks[side] for side in SIDES))
 
-    def _inspected(self) -> Inspections:
-        """Inspect a call on both sides at once; only in the first visit of a run."""
+    def inspect(self) -> Inspections:
+        """Inspect a call on both sides at once, if it was not inspected in this run."""
         if self._trial.inspections is None:
-            base, head = self._at_once(SIDES, command="inspect")
-            terms, variables = self._processes.terms, self._processes.differing_variables()
-            found = Inspections.of(base, head, variables, terms.trapped)
-            if found.same_code and not self._shared.plan.time_all:
+            terms, plan = self._processes.terms, self._shared.plan
+            answers = self._at_once(SIDES, command="inspect")
+            found = Inspections.of(*answers, terms.differing_variables(), terms.trapped)
+            if found.same_code and not plan.time_all:
                 found = self._with_costs(found)
-            elif found.same_launches and not self._shared.plan.time_all:
-                found = found.with_gpu_costs(self.costs(1))
-            if self._shared.plan.results and not found.same_code:
+            elif found.same_launches and not plan.time_all:
+                found = found.with_gpu_costs(self._costs(1))
+            if plan.results and not found.same_code:
                 outputs = Outputs(self._processes, self._trial.name, self._at_once)
                 found = replace(found, results=outputs.agreement())
             self._trial.inspections = found
@@ -163,7 +124,7 @@ class Turns:
         """
         lowest: list[dict[str, Any]] = []
         for number in range(_COSTS):
-            asked = self.costs(number)
+            asked = self._costs(number)
             lowest = [lower(*both) for both in zip(lowest, asked, strict=True)] if lowest else asked
             is_strict = number < _COSTS - 1
             checked = found.with_costs(asked, is_strict=is_strict)
@@ -173,12 +134,12 @@ class Turns:
                 break
         return checked
 
-    def costs(self, number: int) -> list[dict[str, Any]]:
+    def _costs(self, number: int) -> list[dict[str, Any]]:
         """Let both find out what a call costs: first (0) at once, then in turn, each time on another core."""
         if not number:
             return self._at_once(SIDES, command="cost")
-        own = cores()
-        core = own[number % len(own)] if own else None
+        usable = cores()
+        core = usable[number % len(usable)] if usable else None
         answers = {side: self._ask(side, command="cost", core=core) for side in self._processes.order()}
         return [answers[side] for side in SIDES]
 

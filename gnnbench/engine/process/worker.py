@@ -19,7 +19,6 @@ The answer is `done` whenever the test has ended: also if it was skipped, raised
 process notes what it uses (`unchanged/used.py`), this and the first answer, `collected`, have it.
 """
 
-import json
 import os
 import sys
 import tempfile
@@ -216,28 +215,23 @@ class Worker(Overrides, Instrument):
         self._machine = _fake_machine(pair, self._side, self._slowdown)
 
     def _run(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Run the test that a command names, here or in a fork, and return how it ended."""
+        """Run the test that a command names, and return how it ended. Empty if a fork has answered that."""
         if not self._apart:
             return self._run_here(command)
-        with tempfile.TemporaryFile() as answer:
-            sys.stdout.flush()
-            child = os.fork()
-            if not child:
-                self._forks.stay()
-                try:
-                    ended = self._run_here(command)
-                    answer.write(json.dumps({**ended, "number": self._number}).encode())
-                    answer.flush()
-                finally:
-                    os._exit(0)
+        sys.stdout.flush()
+        status = 1
+        if child := os.fork():
             status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-            answer.seek(0)
-            text = answer.read()
-        if text:
-            return dict(json.loads(text))
-        failure = outcome.Failure(f"its process ended with exit status {status}", skipped=False)
-        # The fork has read the number of the last command.
-        return {"answer": "done", "number": None, "failure": failure._asdict(), "held": False, "fixture": ""}
+            failure = {"text": f"its process ended with exit status {status}", "skipped": False}
+            # The fork has read the number of the last command.
+            died = {"answer": "done", "number": None, "failure": failure, "held": False, "fixture": ""}
+            return died if status else {}
+        self._forks.stay()
+        try:
+            self._send(self._run_here(command))
+            status = 0
+        finally:
+            os._exit(status)
 
     def _run_here(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Run a test, after what only earlier tests need was torn down."""
@@ -273,16 +267,18 @@ class Worker(Overrides, Instrument):
     def _ask(self, answer: Mapping[str, Any]) -> dict[str, Any]:
         """Send an answer, and return the next command; both carry the time of a simulated machine."""
         self._forks.leave()
-        if answer["answer"] != "done" and self._forks.have_returned():
+        kind = answer.get("answer", "done")
+        if kind != "done" and self._forks.have_returned():
             self._splits = True
             pytest.skip(RETURN)
-        self._send(answer)
+        if answer:
+            self._send(answer)
         try:
             command = self._receive()
         except ClosedError:
             end_group()
         self._number = command.get("number", 0)
-        if command["command"] == "quit" and answer["answer"] not in _BETWEEN:
+        if command["command"] == "quit" and kind not in _BETWEEN:
             pytest.exit("the coordinator ended")
         if self._machine:
             self._machine.now_seconds = command.get("now") or 0.0
@@ -337,8 +333,7 @@ class Worker(Overrides, Instrument):
         return layouts, clock, marked(self._item, IN_PLACE) is not None
 
     def _hold(self, held: Held) -> Any:
-        # If a plugin runs the test again, the call before has been reported.
-        again, self._held = self._held and "call" not in self._reports, True
+        self._held = True
         scope = vars(getattr(self._item, "module", None) or object)
         fixed = marked(self._item, FIXED_INPUTS) is not None
         noting = self._used.resumed if self._used else nullcontext
@@ -348,7 +343,7 @@ class Worker(Overrides, Instrument):
         tested = self._trees.loaded
         before, self._current = self._current, held
         try:
-            if held.serve(self._ask, again=again, scope=scope, fixed=fixed, tested=tested, noting=noting):
+            if held.serve(self._ask, scope=scope, fixed=fixed, tested=tested, noting=noting):
                 pytest.skip("it is only inspected")
             self._codes = held.codes
             return held.result()

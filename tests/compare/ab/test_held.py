@@ -88,7 +88,7 @@ def test_a_round_is_long_enough(call_seconds, iterations):
 def test_blocks():
     clock = CallClock()
     fixture, (ready, *answers) = serve(plain(NOTHING, clock), block(), block())
-    assert ready == {"answer": "ready", "once": False, "again": False, "inspects": True}
+    assert ready == {"answer": "ready", "once": False, "inspects": True}
     assert [(answer["ns"], answer["rounds"]) for answer in answers] == [(pytest.approx(1e5), 3)] * 2
     # One that is not timed before each.
     assert [one[1:3] for one in clock.blocks] == [(1, 2), (3, 2)] * 2
