@@ -116,7 +116,7 @@ def changes(
         if shared.left_seconds() <= 0:
             break
         try:
-            _, times = pairs.measure(terms, trials, pair_plan, lambda *_: False)
+            _, times = pairs.measure(terms, trials, pair_plan)
         except NotStartedError:
             break
         for name, visit in times.visits.items():

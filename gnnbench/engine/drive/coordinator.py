@@ -23,7 +23,7 @@ from ..process.processes import Terms
 from ..process.returned import HEAD_RAISES
 from ..process.turns import SAME_CODE
 from ..process.variants import outcome, variant
-from ..process.variants.collected import Suite, unmatched
+from ..process.variants.collected import Suite
 from ..process.variants.forking import THREAD
 from ..process.variants.prepare import Prepared
 from . import confirm
@@ -127,8 +127,6 @@ class _Run:
         if plan.shard:
             whole = units.count(len(suite.benchmarks), "benchmark")
             self._notes.append(f"shard {plan.shard}: {len(self.trials)} of {whole}")
-        if plan.only is None and suite.folders is not None:
-            self._notes += unmatched(plan.thresholds.rules, suite.declared, suite.folders)
         self._separate()
         self.schedule = self._scheduled()
         for trial in self.trials.values():
@@ -171,22 +169,20 @@ class _Run:
             [name for name, more in added.items() if more >= max(most / 2, thresholds.effect)],
         )
 
-    def _take(self, trial: Trial, result: Visit | NotTimed) -> bool:
-        """Take the result of a visit; return whether the benchmark needs no timing."""
+    def _take(self, trial: Trial, result: Visit | NotTimed) -> None:
+        """Take the result of a visit, which may show that the benchmark needs no timing."""
         if isinstance(result, Visit):
             trial.head_logs.append(sample(result).head)
             if result.wall:
                 trial.wall_logs.append(sample(result.wall).head)
             else:
                 self.host.leave_out(trial.name)
-            return False
+            return
         skipped = result.kind == "skipped" and not trial.head_logs
-        if not skipped and result.kind not in ("incomparable", "head fails", "same code"):
-            return False
-        trial.not_timed = result
-        self.schedule.leave_out(trial.name)
-        self.host.leave_out(trial.name)
-        return True
+        if skipped or result.kind in ("incomparable", "head fails", "same code"):
+            trial.not_timed = result
+            self.schedule.leave_out(trial.name)
+            self.host.leave_out(trial.name)
 
     def decisions(self) -> dict[str, Decision]:
         """Return the state of each benchmark, without those that both sides skip."""
@@ -220,11 +216,13 @@ class _Run:
         if pair_plan is None:
             return False
         try:
-            _, times = self._pairs.measure(self._terms, self.trials, pair_plan, self._take)
+            _, times = self._pairs.measure(self._terms, self.trials, pair_plan)
         except NotStartedError as error:
             self._notes.append(f"ended early: {error}")
             return False
         start = RealTime.seconds()
+        for name, result in {**times.visits, **times.failures}.items():
+            self._take(self.trials[name], result)
         self._confirm(times.failures)
         failures = {name: why for name, why in times.failures.items() if not self.trials[name].not_timed}
         self._add(replace(times, failures=failures), to_host=schedule is self.host)

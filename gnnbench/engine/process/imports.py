@@ -72,10 +72,10 @@ def _registries() -> list[dict[str, partial[Any]]]:
     return [datapipe.IterDataPipe.functions, datapipe.MapDataPipe.functions] if datapipe else []
 
 
-def own_packages(trees: Trees, others: Collection[Trees], root: str) -> Collection[str]:
-    """Return the top-level packages of which each session needs a copy: what differs, and what uses that.
+def own_packages(trees: Trees, other: Trees, root: str) -> Collection[str]:
+    """Return the top-level packages of which both sessions need a copy: what differs, and what uses that.
 
-    The modules of the first session, which has `trees`, are there.
+    The modules of the first session, which has `trees`, are there; the second one has `other`.
 
     Raises:
         NotTogetherError: one of them is compiled, so that it can be loaded only once.
@@ -87,8 +87,7 @@ def own_packages(trees: Trees, others: Collection[Trees], root: str) -> Collecti
             modules[package].append(module)
     packages = trees.loaded.keys() & modules.keys()
     packages |= {name for name, parts in modules.items() if any(_is_below(part, root) for part in parts)}
-    for other in others:
-        packages |= {name for name, parts in modules.items() if _is_elsewhere(name, parts, other)}
+    packages |= {name for name, parts in modules.items() if _is_elsewhere(name, parts, other)}
     more = packages
     while more:
         packages = packages | more

@@ -1,7 +1,7 @@
 """Runs pairs of processes one after the other: starts both sides, visits what is planned, and ends them."""
 
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
 from ..ground.cpu import RealTime
@@ -19,7 +19,7 @@ from .processes import Terms
 _STARTS = 2
 """A pair is given up after this many failed starts."""
 _FAILURES = ("died", "failed")
-"""Kinds of failures that processes of their own may not have."""
+"""Kinds of failures that processes of their own, or another pair, may not have."""
 
 
 class NotStartedError(UsageError):
@@ -54,17 +54,12 @@ class Pairs(ExitStack):
                 self._listener.say(f"{pair.broken}; restarting both sides")
 
     def measure(
-        self,
-        terms: Terms,
-        trials: Mapping[str, Trial],
-        pair_plan: PairPlan,
-        take: Callable[[Trial, Visit | NotTimed], bool],
+        self, terms: Terms, trials: Mapping[str, Trial], pair_plan: PairPlan
     ) -> tuple[Pair, PairTimes]:
         """Time benchmarks in a new pair, as far as the time of its plan allows.
 
-        `take` is called with each result, and returns whether the benchmark needs no timing. Returns the
-        processes, which have ended, and what they measured. The price of the pair is all time outside of its
-        visits, the end of its processes included.
+        Returns the processes, which have ended, and what they measured. The price of the pair is all time
+        outside of its visits, the end of its processes included.
         """
         visits: dict[str, Visit] = {}
         failures: dict[str, NotTimed] = {}
@@ -80,26 +75,26 @@ class Pairs(ExitStack):
                     f" for {seconds:.1f} s after its set-up: {name}"
                 )
                 visited = RealTime.seconds()
-                found = pair.visit(trials[name], seconds, pair_plan.longest_seconds)
+                result = pair.visit(trials[name], seconds, pair_plan.longest_seconds)
                 if pair.broken and self.shared.left_seconds() <= 0:
                     break  # its set-up took longer than the rest of the time: that is no failure
-                if pair.sessions and isinstance(found, NotTimed) and found.kind in _FAILURES:
-                    self.separate(f"{name}: {found.text}")
+                if isinstance(result, Visit):
+                    visits[name] = result
+                    continue
+                if pair.sessions and result.kind in _FAILURES:
+                    self.separate(f"{name}: {result.text}")
                     break
-                if self.shared.parents and isinstance(found, NotTimed) and "CUDA" in found.text:
-                    self.shared.why_no_forks = f"{name}: {found.text}"
+                if self.shared.parents and "CUDA" in result.text:
+                    self.shared.why_no_forks = f"{name}: {result.text}"
                     self.shared.end_parents()
                     break
-                if isinstance(found, Visit):
-                    visits[name] = found
-                else:
-                    failures[name] = found
-                if take(trials[name], found):
+                failures[name] = result
+                if result.kind not in _FAILURES:
                     settled_seconds += RealTime.seconds() - visited
                 if pair.broken:
                     self._listener.say(f"{name}: {pair.broken}; restarting both sides")
                     break
-        timed = 0.0 if self.shared.simulated else sum(one.seconds for one in visits.values())
+        timed = 0.0 if self.shared.simulated else sum(visit.seconds for visit in visits.values())
         price = RealTime.seconds() - pair.begin_seconds - timed - settled_seconds
         if (visits or failures) and not terms.spared:
             pair.check_trees()

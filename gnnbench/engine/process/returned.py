@@ -31,6 +31,7 @@ _NOTHING = "it returns nothing, and changes nothing that it gets"
 _OTHERS = "the sides have other inputs: only the {}"
 _UNSTEADY = "the base does not repeat itself: random numbers, a state that it keeps, or a changing order"
 _VALUES = "other values: it has no seed, or the time, a file or an earlier benchmark changes it"
+_REPEATS_NOT = "the head does not repeat itself, and the base does"
 _REPEATED = "for inputs that it has seen the head executes less, and the base does not"
 _TOO_LONG = "compared for fewer new values: with others a call takes more than 20 times as long"
 _TIE = "{} changes when the inputs move by units in the last place"
@@ -146,7 +147,7 @@ class _Comparing:
             only = sorted(self._writable[side] - self._writable[other])
             self._lacking += [f"{SIDES[side]} has {place}" for place in only]
         if not self._repeats(_HEAD):
-            raise _DifferError(self._how_not_repeated())
+            raise _DifferError(_REPEATS_NOT)
         kept = head["kept_bytes"] - base["kept_bytes"]
         if kept > LEAST_KEPT_BYTES:
             raise _DifferError(_KEEPS.format(units.size(kept)))
@@ -181,14 +182,6 @@ class _Comparing:
             if not compare(first, second, kind, inputs=self._elements).is_close:
                 return False
         return True
-
-    def _how_not_repeated(self) -> str:
-        given, again = (self._calls[_HEAD][number]["parts"] for number in (GIVEN, AGAIN))
-        if self._writable[_BASE] and any(
-            given[place] == again[place] for place in given.keys() & again.keys()
-        ):
-            return "the head computes its result only when it is looked at, from what its inputs are then"
-        return "the head does not repeat itself, and the base does"
 
     def _compare(self, number: int) -> None:
         base, head = (calls[number] for calls in self._calls)

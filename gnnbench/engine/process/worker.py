@@ -39,7 +39,7 @@ from ..measure.layouts import Layouts, clock_for
 from ..measure.seam import Pedantic
 from . import slowdown
 from .forks import RETURN, Forks
-from .held import Held, Once, Repeated, Whole
+from .held import Held, Kept, Repeated
 from .unchanged.used import Used
 from .variants import forking, outcome
 from .variants.child_plugins import Overrides
@@ -51,7 +51,6 @@ from .variants.collected import (
     declares,
     foreign_fixture,
     marked,
-    whole_folders,
 )
 from .variants.import_roots import Trees
 from .variants.pipe import ClosedError, Link
@@ -69,6 +68,7 @@ _OPTIONS: Mapping[str, Any] = {
 }
 _BETWEEN = ("collected", "forked", "reaped", "done")
 """Answers between two tests."""
+_SEVERAL = "it calls several fixtures `benchmark`: give each call a test of its own"
 _SUITE = "gnnbench-suite"
 """Of the plugin of the suite that is a part of gnnbench."""
 _CHOICE = "gnnbench-choice"
@@ -104,7 +104,6 @@ class Worker(Overrides, Instrument):
         self._reports: dict[str, pytest.TestReport] = {}
         self._held = False
         self._refused: dict[str, str] = {}
-        self._is_whole = True
         self._forks, self._splits = Forks(), False
         self._seed = self._pair
         self._keeps = False
@@ -127,7 +126,6 @@ class Worker(Overrides, Instrument):
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Note why a file cannot be collected, or that it skips itself."""
-        self._is_whole &= report.passed
         if report.failed:
             self._refused[report.nodeid] = outcome.line(report)
 
@@ -172,7 +170,6 @@ class Worker(Overrides, Instrument):
             "excluded": self.excluded.lines([*items.values()]),
             "refused": self._refused,
             "places": list(map(str, config.args)),
-            "folders": whole_folders(config) if self._is_whole else None,
             "rootdir": os.path.relpath(config.rootpath, config.invocation_params.dir),
         }
         with seam.replaced(self.choose):
@@ -303,25 +300,20 @@ class Worker(Overrides, Instrument):
 
     def measure(self, fixture: Any, call: Call) -> Any:
         """Hold `benchmark(function, ...)`."""
-        layouts, clock, in_place = self._prepare(fixture, call)
-        reason = marked(self._item, WHOLE_CALL)
-        return self._hold(
-            Whole(fixture, layouts, clock, reason)
-            if reason
-            else Held(fixture, layouts, clock, stays=in_place)
-        )
+        if reason := marked(self._item, WHOLE_CALL):
+            whole = seam.why_unseen(reason)
+            return self._hold(Kept(*self._parts(fixture, call), Pedantic.of(call), whole=whole))
+        return self._hold(Held(*self._parts(fixture, call), stays=self._is_marked(IN_PLACE)))
 
     def measure_pedantic(self, fixture: Any, asked: Pedantic) -> Any:
         """Hold `benchmark.pedantic(...)`."""
-        layouts, clock, in_place = self._prepare(fixture, Call(asked.target, asked.args, asked.kwargs))
-        return self._hold(
-            Once(fixture, layouts, clock, asked)
-            if asked.rounds == 1
-            else Repeated(fixture, layouts, clock, asked, stays=in_place)
-        )
+        parts = self._parts(fixture, Call(asked.target, asked.args, asked.kwargs))
+        if asked.rounds == 1:
+            return self._hold(Kept(*parts, asked))
+        return self._hold(Repeated(*parts, asked, stays=self._is_marked(IN_PLACE)))
 
-    def _prepare(self, fixture: Any, call: Call) -> tuple[Layouts, Clock, bool]:
-        """Return the inputs, the clock, and whether the test is marked `in_place`."""
+    def _parts(self, fixture: Any, call: Call) -> tuple[Any, Layouts, Clock]:
+        """Return the fixture, the inputs and the clock."""
         layouts = Layouts(call)
         clock: Clock
         if self._machine:
@@ -330,13 +322,17 @@ class Worker(Overrides, Instrument):
             clock = clock_for(layouts.devices, fixture._timer, flush=True)  # noqa: SLF001
             if self._slowdown:
                 clock = slowdown.Slowed(clock, self._slowdown)
-        return layouts, clock, marked(self._item, IN_PLACE) is not None
+        return fixture, layouts, clock
+
+    def _is_marked(self, name: str) -> bool:
+        return marked(self._item, name) is not None
 
     def _hold(self, held: Held) -> Any:
+        if self._held and "call" not in self._reports:  # else a plugin runs the test again
+            pytest.fail(_SEVERAL, pytrace=False)
         self._held = True
         scope = vars(getattr(self._item, "module", None) or object)
-        fixed = marked(self._item, FIXED_INPUTS) is not None
-        noting = self._used.resumed if self._used else nullcontext
+        fixed, noting = self._is_marked(FIXED_INPUTS), self._used.resumed if self._used else nullcontext
         if self._keeps:
             with seam.paused():
                 held.keep_inputs()

@@ -106,7 +106,6 @@ def answering(patch: pytest.MonkeyPatch, folder: Path, names: list[str], **sides
         "excluded": [],
         "why_no_forks": "it is simulated",
         "places": [],
-        "folders": ["."],
         "rootdir": ".",
     }
     usual = {

@@ -157,7 +157,7 @@ def test_a_failure_in_one_process_is_tried_in_two(run, name):
         for _ in range(2):
             plan = PairPlan({f"test_suite.py::{name}": 0.05})
             trials = {f"test_suite.py::{name}": Trial(f"test_suite.py::{name}")}
-            results.append(pairs.measure(terms, trials, plan, lambda *_: False)[1])
+            results.append(pairs.measure(terms, trials, plan)[1])
         assert name in pairs.shared.why_apart
     first, second = results
     assert not first.visits

@@ -26,7 +26,6 @@ _NO_DEFAULT = "none of the selected benchmarks is a default one; give --gnn-all 
 NOTHING: Mapping[str, Any] = {
     **dict.fromkeys(("names", "left_out", "declared", "notes", "excluded", "places"), ()),
     "refused": {},
-    "folders": None,
     "rootdir": ".",
 }
 """What a process says of a suite in which there is nothing."""
@@ -131,10 +130,6 @@ class Suite:
         """The tests that request the fixture `benchmark` themselves; others may get it indirectly."""
         self.places: tuple[str, ...] = tuple(newer["places"])
         """The folders, files and ids among pytest's arguments, as the newer side reads them."""
-        self.folders: tuple[str, ...] | None = None
-        """The folders whose benchmarks are all collected, relative to rootdir; None: only some are."""
-        if older["folders"] is not None and newer["folders"] is not None:
-            self.folders = tuple(newer["folders"])
         self.rootdir: str = newer["rootdir"]
         """The folder in which ids begin, relative to pytest's working directory."""
 
