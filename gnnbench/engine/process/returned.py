@@ -69,9 +69,8 @@ def agreement(
     if reason := _other_inputs(base["inputs"], head["inputs"]):
         return not_compared(reason)
 
-    def fetch_renamed(side: int, wanted: Sequence[tuple[int, str]]) -> list[Values]:
-        own = names if side == _HEAD else {}
-        return fetch(side, [(number, own.get(part, part)) for number, part in wanted])
+    def fetch_renamed(side: int, number: int, place: str) -> Values:
+        return fetch(side, number, names.get(place, place) if side == _HEAD else place)
 
     return _Comparing((base, head), fetch_renamed, unsteady.note).agreement()
 
@@ -178,7 +177,7 @@ class _Comparing:
             kind = new[place][0]
             if new[place][:2] != again[place][:2] or kind == TEXT or not digits(kind):
                 return False
-            first, second = self._fetch(side, [(NEW, place), (AGAIN, place)])
+            first, second = (self._fetch(side, number, place) for number in (NEW, AGAIN))
             if not compare(first, second, kind, inputs=self._elements).is_close:
                 return False
         return True
@@ -229,8 +228,7 @@ class _Comparing:
             return f"the {SIDES[side]} changes {input_of(part)}, and the {SIDES[1 - side]} does not"
         head = self._calls[_HEAD][number]
         if side == _BASE and f"{part} type" in head["parts"]:
-            (kind,) = self._fetch(_HEAD, [(number, f"{part} type")])
-            return f"{part} is a {kind} in the head"
+            return f"{part} is a {self._fetch(_HEAD, number, f'{part} type')} in the head"
         for place, kind in head["left"].items() if side == _BASE else ():
             if part.startswith(f"output{place}"):
                 return f"output{place} is a {kind} in the head"
@@ -238,7 +236,7 @@ class _Comparing:
 
     def _compare_part(self, number: int, place: str, kind: str) -> None:
         """Compare a part that is not equal, bit by bit, with what moved inputs change in the base's."""
-        (base,), (head,) = (self._fetch(side, [(number, place)]) for side in (_BASE, _HEAD))
+        base, head = (self._fetch(side, number, place) for side in (_BASE, _HEAD))
         if kind != TEXT and digits(kind):
             self._worst = max(self._worst, self._compare_real(number, place, kind, base, head))
             self._compared += 1
@@ -276,8 +274,7 @@ class _Comparing:
         """Yield calls of the base with inputs that moved: the call, by how many units, and the part."""
         moved = MOVED[GIVEN] if number == GIVEN else {AGAIN: 1, **MOVED[NEW]}
         for call, units_in_place in moved.items():
-            (other,) = self._fetch(_BASE, [(call, place)])
-            if other is not None:
+            if (other := self._fetch(_BASE, call, place)) is not None:
                 yield call, units_in_place, other
 
     def _known(self, number: int, place: str) -> str:
