@@ -15,6 +15,7 @@ from .forks import RETURN
 from .outputs import Outputs
 from .processes import SEED, Processes
 from .variants.child import SIDES, DiedError
+from .variants.outcome import SEVERAL
 
 SAME_CODE = NotTimed("same code", "runs the same code")
 _NO_CALL = "it never calls `benchmark`"
@@ -184,9 +185,8 @@ class Turns:
         self.used[side] = answer.get("used", {})
         if (failure := answer["failure"]) and not (self._leaves and failure["skipped"]):
             kind: Kind = "skipped" if failure["skipped"] else "failed"
-            self._ended[side] = NotTimed(
-                "incomparable" if failure["text"] == RETURN else kind, failure["text"]
-            )
+            text = failure["text"]
+            self._ended[side] = NotTimed("incomparable" if text in (RETURN, SEVERAL) else kind, text)
         elif not answer["held"]:
             self._ended[side] = no_benchmark(answer["fixture"])
         else:

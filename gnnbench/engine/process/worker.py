@@ -68,7 +68,6 @@ _OPTIONS: Mapping[str, Any] = {
 }
 _BETWEEN = ("collected", "forked", "reaped", "done")
 """Answers between two tests."""
-_SEVERAL = "it calls several fixtures `benchmark`: give each call a test of its own"
 _SUITE = "gnnbench-suite"
 """Of the plugin of the suite that is a part of gnnbench."""
 _CHOICE = "gnnbench-choice"
@@ -104,7 +103,7 @@ class Worker(Overrides, Instrument):
         self._reports: dict[str, pytest.TestReport] = {}
         self._held = False
         self._refused: dict[str, str] = {}
-        self._forks, self._splits = Forks(), False
+        self._forks, self._refusal = Forks(), ""
         self._seed = self._pair
         self._keeps = False
         """Whether outputs may be compared, for which the inputs are kept."""
@@ -242,7 +241,7 @@ class Worker(Overrides, Instrument):
         self._seed = command["seed"]
         conditions.seed(self._seed)
         self._reports, self._held, self._item, self._codes = {}, False, item, ()
-        self._splits, self._forks.follows = False, True
+        self._refusal, self._forks.follows = "", True
         # With the parent as the next item, only the function-scoped fixtures are torn down: with None all
         # fixtures would be, with the test itself none.
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=item.parent)
@@ -252,8 +251,8 @@ class Worker(Overrides, Instrument):
         if theirs is not None:
             theirs.benchmarks.clear()  # the list would grow with each visit
         failure = outcome.failure(self._reports)
-        if self._forks.have_returned() or self._splits:
-            failure = outcome.Failure(RETURN, skipped=False)
+        if refusal := RETURN if self._forks.have_returned() else self._refusal:
+            failure = outcome.Failure(refusal, skipped=False)
         found = {"failure": failure and failure._asdict(), "held": self._held}
         return {"answer": "done", **found, "fixture": foreign_fixture(item), **self._taken(self._codes)}
 
@@ -266,8 +265,7 @@ class Worker(Overrides, Instrument):
         self._forks.leave()
         kind = answer.get("answer", "done")
         if kind != "done" and self._forks.have_returned():
-            self._splits = True
-            pytest.skip(RETURN)
+            self._refuse(RETURN)
         if answer:
             self._send(answer)
         try:
@@ -280,6 +278,11 @@ class Worker(Overrides, Instrument):
         if self._machine:
             self._machine.now_seconds = command.get("now") or 0.0
         return command
+
+    def _refuse(self, why: str) -> NoReturn:
+        """End the test, which cannot be compared."""
+        self._refusal = why
+        pytest.skip(why)
 
     def _send(self, answer: Mapping[str, Any]) -> None:
         now = self._machine.now_seconds if self._machine else None
@@ -329,7 +332,7 @@ class Worker(Overrides, Instrument):
 
     def _hold(self, held: Held) -> Any:
         if self._held and "call" not in self._reports:  # else a plugin runs the test again
-            pytest.fail(_SEVERAL, pytrace=False)
+            self._refuse(outcome.SEVERAL)
         self._held = True
         scope = vars(getattr(self._item, "module", None) or object)
         fixed, noting = self._is_marked(FIXED_INPUTS), self._used.resumed if self._used else nullcontext
