@@ -67,7 +67,7 @@ def run(
 
     def choose(suite: Suite) -> Sequence[str]:
         if isinstance(only, str):
-            return [_chosen([*suite.benchmarks, *suite.left_out], only)]
+            return [_chosen(suite.benchmarks, only)]
         return [name for name in suite.chosen() if only is None or name in only]
 
     with Pairs(plan, listener) as pairs:

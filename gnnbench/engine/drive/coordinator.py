@@ -221,7 +221,7 @@ class _Run:
             self._notes.append(f"ended early: {error}")
             return False
         start = RealTime.seconds()
-        for name, result in {**times.visits, **times.failures}.items():
+        for name, result in (*times.visits.items(), *times.failures.items()):
             self._take(self.trials[name], result)
         self._confirm(times.failures)
         failures = {name: why for name, why in times.failures.items() if not self.trials[name].not_timed}

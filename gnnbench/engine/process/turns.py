@@ -105,8 +105,8 @@ class Turns:
         """Inspect a call on both sides at once, if it was not inspected in this run."""
         if self._trial.inspections is None:
             terms, plan = self._processes.terms, self._shared.plan
-            answers = self._at_once(SIDES, command="inspect")
-            found = Inspections.of(*answers, terms.differing_variables(), terms.trapped)
+            base, head = self._at_once(SIDES, command="inspect")
+            found = Inspections.of(base, head, terms.differing_variables(), terms.trapped)
             if found.same_code and not plan.time_all:
                 found = self._with_costs(found)
             elif found.same_launches and not plan.time_all:

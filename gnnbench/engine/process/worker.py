@@ -149,9 +149,7 @@ class Worker(Overrides, Instrument):
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run the tests that the coordinator names."""
         config = session.config
-        # Benchmarks that are default on the other side only run on both.
-        left_out = getattr(config.pluginmanager.get_plugin(_CHOICE), "left_out", {})
-        items = {**{item.nodeid: item for item in session.items}, **left_out}
+        items = {item.nodeid: item for item in session.items}
         declared = [name for name, item in items.items() if declares(item)]
         suite = config.pluginmanager.get_plugin(_SUITE)  # of this side's gnnbench
         if (self._is_parent or self._apart) and suite:  # each fork would import them again
@@ -164,7 +162,7 @@ class Worker(Overrides, Instrument):
             "why_no_forks": why_no_forks,
             "names": list(items),
             "declared": declared,
-            "left_out": list(left_out),
+            "has_others": bool(getattr(config.pluginmanager.get_plugin(_CHOICE), "left_out", None)),
             "notes": self.lines(),
             "excluded": self.excluded.lines([*items.values()]),
             "refused": self._refused,

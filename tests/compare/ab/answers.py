@@ -100,7 +100,7 @@ def answering(patch: pytest.MonkeyPatch, folder: Path, names: list[str], **sides
             takes.
     """
     nothing: dict[str, Any] = {
-        "left_out": [],
+        "has_others": False,
         "refused": {},
         "notes": [],
         "excluded": [],

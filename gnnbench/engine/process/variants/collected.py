@@ -24,8 +24,9 @@ _CHOOSING = tuple(
 _USE = re.compile(rb"def \w+\([^)]*\bbenchmark\b")
 _NO_DEFAULT = "none of the selected benchmarks is a default one; give --gnn-all too, after --"
 NOTHING: Mapping[str, Any] = {
-    **dict.fromkeys(("names", "left_out", "declared", "notes", "excluded", "places"), ()),
+    **dict.fromkeys(("names", "declared", "notes", "excluded", "places"), ()),
     "refused": {},
+    "has_others": False,
     "rootdir": ".",
 }
 """What a process says of a suite in which there is nothing."""
@@ -119,13 +120,10 @@ class Suite:
 
     def __init__(self, older: Mapping[str, Any] = NOTHING, newer: Mapping[str, Any] = NOTHING) -> None:
         self._sides = dict(zip(SIDES, (older, newer), strict=True))
-        names = dict.fromkeys((*newer["names"], *older["names"]))
-        left_out = {*newer["left_out"], *({*older["left_out"]} - {*newer["names"]})}
-        self.names = tuple(name for name in names if name not in left_out)
+        self.names = tuple(dict.fromkeys((*newer["names"], *older["names"])))
         """The selected tests of either side; only running a test shows whether it is a benchmark."""
-        self.left_out = tuple(name for name in names if name in left_out)
-        """Benchmarks of gnnbench that are not selected, but can be visited: the newer side says that they are
-        not default ones."""
+        self._has_others: bool = older["has_others"] or newer["has_others"]
+        """Whether gnnbench has benchmarks that are not selected, as they are not default ones."""
         self.declared = frozenset(name for side in self._sides.values() for name in side["declared"])
         """The tests that request the fixture `benchmark` themselves; others may get it indirectly."""
         self.places: tuple[str, ...] = tuple(newer["places"])
@@ -142,7 +140,7 @@ class Suite:
         """Return the benchmarks."""
         if not self.benchmarks:
             why = "; ".join([*self._sides[SIDES[1]]["excluded"], *self._refusals()]) or "name them: -- PATH"
-            raise UsageError(_NO_DEFAULT if self.left_out else f"pytest finds no benchmarks here; {why}")
+            raise UsageError(_NO_DEFAULT if self._has_others else f"pytest finds no benchmarks here; {why}")
         return self.benchmarks
 
     def notes(self, *, all_named: bool = False) -> list[str]:
@@ -152,7 +150,7 @@ class Suite:
         """
         lines = [line for side in self._sides.values() for line in (*side["notes"], *side["excluded"])]
         more = "pytest's argument --gnn-all adds the others"
-        choice = [f"of gnnbench's benchmarks, only the default ones: {more}"] if self.left_out else []
+        choice = [f"of gnnbench's benchmarks, only the default ones: {more}"] if self._has_others else []
         return [*dict.fromkeys(lines), *self._refusals(), *([] if all_named else choice)]
 
     def missing(self, name: str) -> dict[str, str]:
