@@ -8,9 +8,8 @@ from pathlib import Path
 from ..ground import units
 from ..ground.cpu import RealTime
 from ..interfaces import Listener
-from ..judge.recheck import RECHECKS, contradiction
 from ..judge.schedule import PairPlan
-from ..judge.trial import Trial
+from ..judge.trial import RECHECKS, Trial, contradiction
 from ..judge.verdict import Judgement
 from ..judge.visit import Inspections, NotTimed, Visit
 from ..measure.fingerprint.difference import Difference

@@ -14,8 +14,7 @@ from ..judge.trial import Trial
 from ..judge.visit import Inspections, NotTimed
 from ..measure.fingerprint.difference import Difference
 from ..measure.instructions import counter_name
-from ..process.pair import Pair
-from ..process.pairs import Pairs
+from ..process.pairs import Pair, Pairs
 from ..process.plan import Plan
 from ..process.processes import Terms
 from ..process.unchanged.known import Unchanged

@@ -1,25 +1,161 @@
-"""Runs pairs of processes one after the other: starts both sides, visits what is planned, and ends them."""
+"""Pairs of processes, one of each side, in which benchmarks are visited one after the other."""
 
+import math
 import random
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Self, TypeVar
 
 from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
-from ..ground.files import scratch
+from ..ground.files import check_room, scratch
 from ..interfaces import Listener
 from ..judge.schedule import PairPlan
 from ..judge.trial import Trial
-from ..judge.visit import NotTimed, PairTimes, Visit
-from .pair import Pair
+from ..judge.visit import Inspections, NotTimed, PairTimes, Visit
+from ..measure.fingerprint.disassembly import demangled
+from ..measure.fingerprint.libraries import functions_differing
+from ..measure.instructions import Instructions
 from .parents import Shared
 from .plan import Plan
-from .processes import Terms
+from .processes import Processes, Terms
+from .turns import Turns, joined
+from .unchanged.crossings import data_read, notes_on, why_incomparable
+from .variants.child import SIDES, DiedError
+from .variants.collected import Suite
+from .variants.places import differing
 
+_QUIT_SECONDS = 20.0
+"""How long both may tear down."""
 _STARTS = 2
 """A pair is given up after this many failed starts."""
 _FAILURES = ("died", "failed")
 """Kinds of failures that processes of their own, or another pair, may not have."""
+_TAG = re.compile(r"\.(cpython|pypy|abi)[^.]*(?=\.)")
+"""Part of the name of an extension module that says for which Python it is."""
+_Found = TypeVar("_Found")
+
+
+class Pair(Processes):
+    """A pair of fresh processes, in which benchmarks are visited; on exit, they have ended in any case."""
+
+    def __init__(self, terms: Terms, shared: Shared) -> None:
+        super().__init__(terms, shared)
+        self._differing = differing(terms.base.places, terms.head.places)
+        # Separate from `rng`: the number of draws depends on the machine.
+        self._core_rng = random.Random(shared.rng.randrange(2**32))  # noqa: S311 - turns, not secrets
+        self.collected: dict[str, dict[str, Any]] = {}
+        """By side, its answer."""
+        self.suite = Suite()
+        self.broken: str | None = None
+        """Why nothing more can be visited: a side has died. Names the side."""
+        self.broken_side = ""
+        self.used: dict[str, dict[str, Any]] = {}
+        """By side, what it used for the last benchmark, if it notes it."""
+
+    def __enter__(self) -> Self:
+        """Start both and let them collect the suite; if a side dies, the pair is broken."""
+        self.begin_seconds = RealTime.seconds()
+        try:
+            self.collected = self.start()
+        except DiedError as error:
+            self._break(error)
+        except BaseException:
+            self.stop(0.0)
+            raise
+        else:
+            self.suite = Suite(*(self.collected[side] for side in SIDES))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        """Let both tear down, unless something went wrong, and end them."""
+        self.stop(_QUIT_SECONDS if kind is None and self.broken is None else 0.0)
+
+    def visit(self, trial: Trial, seconds: float, at_most_seconds: float = math.inf) -> Visit | NotTimed:
+        """Time a benchmark in turns, or return why it cannot be timed; then `broken` says whether others can.
+
+        There are at least five turns, or fewer if five do not end in `at_most_seconds`, which include set-up
+        and calibration. If a process can time it only once, it gets one turn.
+        """
+        start = self.shared.now()
+        found = self._hold(trial, lambda turns: turns.time(seconds, start + at_most_seconds))
+        if isinstance(found, NotTimed):
+            return found
+        return trial.counting(replace(found, seconds=self.shared.now() - start))
+
+    def inspect(self, trial: Trial) -> Inspections | NotTimed:
+        """Inspect a call of a benchmark on both sides, or return why it cannot be inspected."""
+        found = self._hold(trial, Turns.inspect, only_inspected=True)
+        collected = {side: answer["used"] for side, answer in self.collected.items() if "used" in answer}
+        crossed = {side: used["crossed"] for side, used in (collected | self.used).items() if used}
+        if why := why_incomparable(crossed, self._differing, self.shared.plan.build):
+            trial.inspections = None
+            return NotTimed("incomparable", why, SIDES)
+        if isinstance(found, NotTimed):
+            return found
+        if (changed := found.work.changed) is not None:
+            read = (used["crossed"] for used in (*collected.values(), *self.used.values()) if used)
+            values = (*data_read(read, self._differing), *changed.values)
+            libraries = tuple(_functions(changed.libraries, found.sides))
+            changed = replace(changed, values=values, libraries=libraries)
+        of_gpu = [found.other_launch] if found.other_launch else []
+        notes = (*notes_on(crossed, self._differing, trial.name), *of_gpu)
+        found = replace(found, work=replace(found.work, changed=changed), notes=notes)
+        trial.inspections = found
+        return found
+
+    def count(self, trial: Trial) -> list[Instructions] | NotTimed:
+        """Count the instructions of a call on both sides, or return why they cannot be counted."""
+        return self._hold(trial, Turns.count)
+
+    def _hold(
+        self, trial: Trial, do: Callable[[Turns], _Found | NotTimed], *, only_inspected: bool = False
+    ) -> _Found | NotTimed:
+        self.used = {}
+        if missing := self.suite.missing(trial.name):
+            without = {side: NotTimed("failed", f"has no such test{why}") for side, why in missing.items()}
+            head_fails = "base" not in missing and bool(missing["head"])
+            return replace(joined(without), head_fails=head_fails, base_fails=False)
+        turns = Turns(self, trial, self._core_rng)
+        self.used = turns.used
+        try:
+            return turns.hold(do, only_inspected=only_inspected)
+        except DiedError as error:
+            self._break(error)
+            return NotTimed("died", str(error), (error.side,), head_fails=error.side == "head")
+
+    def check_trees(self) -> None:
+        """Check that the code of the variants ran."""
+        if why := self.why_unused():
+            raise UsageError(why)
+
+    def why_unused(self) -> str:
+        """Return that the benchmarks imported nothing from a variant; empty if they did."""
+        for side, given in self._given.items():
+            loaded = self.loaded[side]
+            # A folder of tests that is called torch hides it, while what torch needs is imported.
+            is_used = "torch" in loaded if "torch" in given.versions else bool(loaded)
+            if given.trees and not is_used and not self.broken:
+                return f"{side}: the benchmarks import no package of {given.text}: nothing to compare"
+        return ""
+
+    def _break(self, error: DiedError) -> None:
+        self.broken, self.broken_side = str(error), error.side
+        self.stop(0.0)
+        check_room(self.shared.logs)
+
+
+def _functions(libraries: Iterable[str], sides: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the functions that differ in libraries, `NAME in LIBRARY`; or else the libraries."""
+    for name in libraries:
+        hashes = [side["fingerprint"]["libraries"].get(name, "") for side in sides]
+        short = _TAG.sub("", name)
+        yield from [f"{each} in {short}" for each in demangled(functions_differing(*hashes))] or [name]
 
 
 class NotStartedError(UsageError):

@@ -8,7 +8,7 @@ from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.visit import Size, Visit
 from gnnbench.engine.measure.clock import Call
 from gnnbench.engine.measure.simulated_clock import VARIABLE
-from gnnbench.engine.process.pair import Pair
+from gnnbench.engine.process.pairs import Pair
 from gnnbench.engine.process.processes import Terms
 from gnnbench.engine.process.turns import no_benchmark
 from gnnbench.engine.process.variants.child import Process

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gnnbench.engine.judge.recheck import RECHECKS, contradiction
+from gnnbench.engine.judge.trial import RECHECKS, contradiction
 from gnnbench.engine.judge.verdict import Judgement
 from gnnbench.engine.judge.visit import Visit
 

@@ -9,8 +9,7 @@ from gnnbench.engine.judge.schedule import PairPlan
 from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.judge.visit import NotTimed, Visit
-from gnnbench.engine.process.pair import Pair
-from gnnbench.engine.process.pairs import Pairs
+from gnnbench.engine.process.pairs import Pair, Pairs
 from gnnbench.engine.process.processes import Terms
 from tests.compare.ab.workers import Watcher, common, lines, machine, prepared, write
 from tests.sampling import nightly
