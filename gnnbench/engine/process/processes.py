@@ -58,9 +58,6 @@ class Processes:
     def __init__(self, terms: Terms, shared: Shared) -> None:
         self.sessions: Mapping[str, int] = {}
         """By side, the number of its session, if one process has both."""
-        self._numbers = dict.fromkeys(SIDES, 0)
-        """By side, the number of the last command."""
-        self._commands = 0
         self.terms, self.shared = terms, shared
         self._given = dict(zip(SIDES, (terms.base, terms.head), strict=True))
         # Both sides iterate over sets in the same order, unless the user sets a hash seed.
@@ -183,18 +180,14 @@ class Processes:
 
     def send(self, side: str, **command: Any) -> None:
         """Send a command."""
-        self._commands += 1
-        self._numbers[side] = self._commands
-        more = {"now": self.shared.fake_seconds, "number": self._commands}
-        if side in self.sessions:
-            more["session"] = self.sessions[side]
-        self.children[side].send({**command, **more})
+        session = {"session": self.sessions[side]} if side in self.sessions else {}
+        self.children[side].send({**command, **session, "now": self.shared.fake_seconds})
 
     def answer(self, side: str, at_most_seconds: float | None = None) -> dict[str, Any]:
         """Wait for the answer of a side, by default at most until the end of the run's time."""
         if at_most_seconds is None:
             at_most_seconds = min(self.shared.plan.timeout_seconds, max(self.shared.left_seconds(), 0.0))
-        answer = self.children[side].answer(at_most_seconds, self._numbers.get(side, 0))
+        answer = self.children[side].answer(at_most_seconds)
         self.loaded[side] = tuple(answer["loaded"])
         if answer["now"] is not None:
             self.shared.simulated = True

@@ -65,9 +65,8 @@ class SessionWorker(Worker):
         finally:
             self._forks.follows = follows
 
-    def reply(self, command: Mapping[str, Any], obey: Callable[[], dict[str, Any]]) -> None:
+    def reply(self, obey: Callable[[], dict[str, Any]]) -> None:
         """Send the answer to a command; an exception ends the comparison in this process."""
-        self._number = command["number"]
         try:
             answer = obey()
         except Exception as error:  # noqa: BLE001 - a call may raise anything, and the other test must go on
@@ -144,13 +143,13 @@ class Together:
     def takes(self, command: Mapping[str, Any]) -> bool:
         """Obey a command that is not for the active session; tell whether it was one."""
         if command["command"] == "turns":
-            self.current.reply(command, lambda: self._turns(command))
+            self.current.reply(lambda: self._turns(command))
             return True
         number = command.get("session", self.active)
         if number == self.active:
             return False
         with self._switched(number):
-            self.current.reply(command, lambda: self.current.obey(command))
+            self.current.reply(lambda: self.current.obey(command))
         return True
 
     def _turns(self, command: Mapping[str, Any]) -> dict[str, Any]:

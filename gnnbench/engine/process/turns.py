@@ -164,13 +164,17 @@ class Turns:
         return self._at_once([side], **command)[0]
 
     def _at_once(self, sides: Sequence[str], *, ends: bool = False, **command: Any) -> list[dict[str, Any]]:
-        """Let sides obey a command at once, and return their answers; `ends`: the test may end."""
-        for side in sides:
-            self._processes.send(side, **command)
+        """Let sides obey a command, and return their answers; `ends`: the test may end.
+
+        They obey at once, or in one process one after the other.
+        """
         answers = []
-        for side in sides:  # all answer, even if the first has ended the test
-            with suppress(_EndedError):
-                answers.append(self._take(side, ends=ends))
+        for group in [[side] for side in sides] if self._processes.sessions else [sides]:
+            for side in group:
+                self._processes.send(side, **command)
+            for side in group:  # all answer, even if the first has ended the test
+                with suppress(_EndedError):
+                    answers.append(self._take(side, ends=ends))
         if self._ended and not ends:
             raise _EndedError
         return answers

@@ -107,8 +107,6 @@ class Worker(Overrides, Instrument):
         self._seed = self._pair
         self._keeps = False
         """Whether outputs may be compared, for which the inputs are kept."""
-        self._number = 0
-        """Of the last command."""
         conditions.seed(self._pair)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -217,8 +215,7 @@ class Worker(Overrides, Instrument):
         if child := os.fork():
             status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
             failure = {"text": f"its process ended with exit status {status}", "skipped": False}
-            # The fork has read the number of the last command.
-            died = {"answer": "done", "number": None, "failure": failure, "held": False, "fixture": ""}
+            died = {"answer": "done", "failure": failure, "held": False, "fixture": ""}
             return died if status else {}
         self._forks.stay()
         try:
@@ -270,7 +267,6 @@ class Worker(Overrides, Instrument):
             command = self._receive()
         except ClosedError:
             end_group()
-        self._number = command.get("number", 0)
         if command["command"] == "quit" and kind not in _BETWEEN:
             pytest.exit("the coordinator ended")
         if self._machine:
@@ -286,7 +282,7 @@ class Worker(Overrides, Instrument):
         now = self._machine.now_seconds if self._machine else None
         loaded = list(self._trees.loaded)
         try:
-            self._link.send({"number": self._number, **answer, "now": now, "loaded": loaded})
+            self._link.send({**answer, "now": now, "loaded": loaded})
         except ClosedError:
             end_group()
 
