@@ -1,8 +1,7 @@
 """Inspects benchmarks on both sides, or counts their instructions, without timing them."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ..ground import units
@@ -66,9 +65,14 @@ class Inspecting:
         broken = not self.trials or bool(self.remaining)
         while broken:
             terms = replace(self._terms, untimed=True)
-            with self._pairs.started(terms) as pair, self._kept(pair):
+            with self._pairs.started(terms) as pair:
                 self._take(pair.suite)
-                self._inspect_remaining(pair, end)
+                self._unchanged.begin(pair.collected)
+                try:
+                    self._inspect_remaining(pair, end)
+                finally:
+                    if not pair.why_unused():  # what uses nothing of a variant says nothing
+                        self._unchanged.keep()
             broken = pair.broken is not None and self._pairs.shared.left_seconds() > 0
             if self.trials:
                 pair.check_trees()
@@ -111,16 +115,6 @@ class Inspecting:
                 self._listener.say(f"{trial.name}: {pair.broken}; restarting both sides")
                 break
             self._note(pair, trial)
-
-    @contextmanager
-    def _kept(self, pair: Pair) -> Iterator[None]:
-        """Keep what the processes use, also if they end early, but not if they use nothing of a variant."""
-        self._unchanged.begin(pair.collected)
-        try:
-            yield
-        finally:
-            if not pair.why_unused():
-                self._unchanged.keep()
 
     def _note(self, pair: Pair, trial: Trial) -> None:
         why_not, inspected = trial.not_timed, trial.inspections

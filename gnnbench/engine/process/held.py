@@ -55,25 +55,18 @@ class Held:
         self.codes: Sequence[Sequence[CodeType]] = ()
         """By recorded call, the code of the functions that ran; empty: it is not known."""
 
-    def renew(self) -> None:
-        """Copy the inputs to another place, unless they must or can only stay in place."""
+    def renew(self) -> Call:
+        """Return the call, its inputs copied to another place unless they must or can only stay in place."""
         if self._renewing:
             self._layouts.renew()
             self._clock.renewed()
+        return self._layouts.current
 
     def block(self, rounds: int, iterations: int) -> Block:
         """Time some rounds on the same inputs."""
         with collector_paused() if self._disable_gc else nullcontext():
             # Keep no other reference: a copy that the layouts drop must be freed at once.
             return self._clock.block(self._layouts.current, rounds, iterations)
-
-    def inspect(self) -> Inspection:
-        """Return the counters and the fingerprint of a call, which is made a few times on new copies."""
-        if self.unseen:
-            return Inspection(unseen=self.unseen)
-        self.renew()
-        found = inspect(self._layouts.current, self._layouts.devices)
-        return found if found.unseen else replace(found, launches=self._clock.launches(self._layouts.current))
 
     def calls(self) -> Pedantic:
         """Return the calls whose instructions can be counted, and whose results can be compared."""
@@ -144,8 +137,13 @@ class Held:
         return seconds
 
     def _inspect(self, _command: Mapping[str, Any]) -> dict[str, Any]:
+        """Find out what a call does, which is made a few times on new copies."""
+        found = Inspection(unseen=self.unseen)
         with self._noting():
-            found = self.inspect()
+            if not self.unseen:
+                found = inspect(self.renew(), self._layouts.devices)
+            if not found.unseen:
+                found = replace(found, launches=self._clock.launches(self._layouts.current))
         self.codes = found.codes if found.fingerprint else ()
         return {"answer": "inspected", **found.as_json()}
 
@@ -154,17 +152,13 @@ class Held:
         clock = self._clock if self._clock.times_device else None
         try:
             with self._placement.on(command.get("core")):
-                found, codes = cost.measured(self._fresh, self._noting, clock)
+                found, codes = cost.measured(self.renew, self._noting, clock)
         except Exception as error:  # noqa: BLE001 - a call may have an end, as that of a generator
             unseen = f"it cannot be repeated ({type(error).__name__})"
             return {"answer": "cost", "cost": None, "unseen": unseen}
         if self.codes and codes:
             self.codes = (*self.codes, codes)
         return {"answer": "cost", "cost": codec.encode(found)}
-
-    def _fresh(self) -> Call:
-        self.renew()
-        return self._layouts.current
 
     def keep_inputs(self) -> None:
         """Keep what the inputs hold: the calls before those whose outputs are compared may change them."""

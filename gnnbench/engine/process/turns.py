@@ -146,18 +146,18 @@ class Turns:
 
     def _calibrated(self) -> tuple[dict[str, Size], list[int]]:
         """Warm both sides up; return the sizes of their blocks, and the cores that both can use."""
-        found = {side: self._ask(side, command="calibrate") for side in self._processes.order()}
-        own = {side: one["iterations"] for side, one in found.items()}
-        lengths = {side: one["round_seconds"] for side, one in found.items()}
+        answers = {side: self._ask(side, command="calibrate") for side in self._processes.order()}
+        iterations = {side: answer["iterations"] for side, answer in answers.items()}
+        lengths = {side: answer["round_seconds"] for side, answer in answers.items()}
         if self._trial.size is None:
-            most = max(own.values())
-            self._trial.size = Size.of(most, (lengths[side] / own[side] * most for side in SIDES))
+            most = max(iterations.values())
+            self._trial.size = Size.of(most, (lengths[side] / iterations[side] * most for side in SIDES))
         common = self._trial.size
-        if all(one / _FAR <= common.iterations <= one * _FAR for one in own.values()):
+        if all(each / _FAR <= common.iterations <= each * _FAR for each in iterations.values()):
             sizes = dict.fromkeys(SIDES, common)
         else:
-            sizes = {side: Size.of(own[side], lengths.values()) for side in SIDES}
-        base, head = (found[side]["cores"] for side in SIDES)
+            sizes = {side: Size.of(iterations[side], lengths.values()) for side in SIDES}
+        base, head = (answers[side]["cores"] for side in SIDES)
         return sizes, [core for core in base if core in head]
 
     def _ask(self, side: str, **command: Any) -> dict[str, Any]:
@@ -168,19 +168,17 @@ class Turns:
 
         They obey at once, or in one process one after the other.
         """
-        answers = []
+        answers: list[dict[str, Any]] = []
         for group in [[side] for side in sides] if self._processes.sessions else [sides]:
             for side in group:
                 self._processes.send(side, **command)
-            for side in group:  # all answer, even if the first has ended the test
-                with suppress(_EndedError):
-                    answers.append(self._take(side, ends=ends))
+            answers += [self._take(side, ends=ends) for side in group]
         if self._ended and not ends:
             raise _EndedError
         return answers
 
     def _take(self, side: str, *, ends: bool) -> dict[str, Any]:
-        """Return the answer of a side, and note if the test has ended, too early with an _EndedError."""
+        """Return the answer of a side, and note if the test has ended; too early, unless it `ends`."""
         answer = self._processes.answer(side)
         if answer["answer"] == "apart":
             raise DiedError(side, answer["reason"])
@@ -195,8 +193,6 @@ class Turns:
             self._ended[side] = no_benchmark(answer["fixture"])
         else:
             self._ended[side] = None if ends else NotTimed("failed", "ended before it was timed")
-        if not ends:
-            raise _EndedError
         return answer
 
 
