@@ -146,21 +146,6 @@ def test_wrong(case, measure):
     measure(lambda x: x + 1, case.features(), reference=lambda graph, x: x)
 """
 
-APART = """
-import os
-
-CALLS = []
-
-def test_counts(benchmark):
-    CALLS.append(1)
-    benchmark(sum, [1])
-    assert CALLS == [1]
-
-def test_exits(benchmark):
-    os._exit(3)
-"""
-
-
 class Suite:
     def __init__(self, worker):
         self.worker = worker
@@ -305,11 +290,3 @@ def test_a_result_is_checked_unless_an_earlier_process_has_done_so(pytester):
     assert "output is wrong" in first["text"]
     assert checked is None
     assert last == first
-
-
-def test_each_test_may_run_in_a_fork(tmp_path, monkeypatch):
-    clean(monkeypatch)
-    with process(write(tmp_path, APART), terms={"apart": True}) as worker:
-        suite = Suite(worker)
-        failed = [suite.failure(name) for name in ("test_counts", "test_counts", "test_exits")]
-        assert failed == [None, None, "its process ended with exit status 3"]
