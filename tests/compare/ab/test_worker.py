@@ -146,6 +146,7 @@ def test_wrong(case, measure):
     measure(lambda x: x + 1, case.features(), reference=lambda graph, x: x)
 """
 
+
 class Suite:
     def __init__(self, worker):
         self.worker = worker
