@@ -40,9 +40,9 @@ class Held:
     iterations: int | None = None
     """Iterations of a round, if the benchmark sets them."""
     unseen: str | None = None
-    """Why no call is inspected; None: it is."""
+    """Why no call is inspected. None if it is."""
     no_calls = ""
-    """Why there are no calls beside those that are timed, so that none can be inspected; empty: there are."""
+    """Why all calls are timed, so that none can be inspected. Empty if there may be others."""
 
     def __init__(self, fixture: Any, layouts: Layouts, clock: Clock, *, stays: bool) -> None:
         self._fixture, self._layouts, self._clock = fixture, layouts, clock
@@ -53,7 +53,7 @@ class Held:
         self._compared: ComparedCalls | None = None
         self._inputs: Given | None = None
         self.codes: Sequence[Sequence[CodeType]] = ()
-        """By recorded call, the code of the functions that ran; empty: it is not known."""
+        """By recorded call, the code of the functions that ran. Empty if it is not known."""
 
     def renew(self) -> Call:
         """Return the call, its inputs copied to another place unless they must or can only stay in place."""
@@ -124,41 +124,41 @@ class Held:
 
     def _fastest(self, iterations: int) -> float:
         """Return the seconds of the fastest of a few rounds, and keep its cost with set-up and tear-down."""
-        found = []
+        rounds = []
         for _ in range(_TRIES):
             with self._placement.watching():
                 start = self._clock.now()
                 (seconds,) = self.block(1, iterations).seconds
                 cost = self._clock.now() - start
-            found.append((seconds, max(cost, seconds, self._clock.resolution_seconds)))
+            rounds.append((seconds, max(cost, seconds, self._clock.resolution_seconds)))
             if cost > _SLOW_SECONDS:
                 break
-        seconds, self._cost_seconds = min(found)
+        seconds, self._cost_seconds = min(rounds)
         return seconds
 
     def _inspect(self, _command: Mapping[str, Any]) -> dict[str, Any]:
         """Find out what a call does, which is made a few times on new copies."""
-        found = Inspection(unseen=self.unseen)
+        inspection = Inspection(unseen=self.unseen)
         with self._noting():
             if not self.unseen:
-                found = inspect(self.renew(), self._layouts.devices)
-            if not found.unseen:
-                found = replace(found, launches=self._clock.launches(self._layouts.current))
-        self.codes = found.codes if found.fingerprint else ()
-        return {"answer": "inspected", **found.as_json()}
+                inspection = inspect(self.renew(), self._layouts.devices)
+            if not inspection.unseen:
+                inspection = replace(inspection, launches=self._clock.launches(self._layouts.current))
+        self.codes = inspection.codes if inspection.fingerprint else ()
+        return {"answer": "inspected", **inspection.as_json()}
 
     def _cost(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Find out what a call costs, after it was inspected; on a core, if one is given."""
         clock = self._clock if self._clock.times_device else None
         try:
             with self._placement.on(command.get("core")):
-                found, codes = cost.measured(self.renew, self._noting, clock)
+                costs, codes = cost.measured(self.renew, self._noting, clock)
         except Exception as error:  # noqa: BLE001 - a call may have an end, as that of a generator
             unseen = f"it cannot be repeated ({type(error).__name__})"
             return {"answer": "cost", "cost": None, "unseen": unseen}
         if self.codes and codes:
             self.codes = (*self.codes, codes)
-        return {"answer": "cost", "cost": codec.encode(found)}
+        return {"answer": "cost", "cost": codec.encode(costs)}
 
     def keep_inputs(self) -> None:
         """Keep what the inputs hold: the calls before those whose outputs are compared may change them."""
@@ -228,15 +228,15 @@ class Held:
 
     def _keep(self, seconds: list[float], iterations: int) -> list[float]:
         """Add rounds to the benchmark's statistics; return those with a positive, finite time."""
-        good = [one for one in seconds if 0 < one < math.inf]
+        good = [second for second in seconds if 0 < second < math.inf]
         if not good:
             raise ClockError(
                 f"rounds of {iterations:,} calls are too short for the resolution of {self._clock.name}"
             )
         if self._fixture.stats is None:
             self._fixture._make_stats(iterations)  # noqa: SLF001 - as pytest-benchmark does
-        for one in good:
-            self._fixture.stats.update(one)
+        for second in good:
+            self._fixture.stats.update(second)
         return good
 
 

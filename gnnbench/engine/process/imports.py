@@ -47,8 +47,8 @@ class Imports:
         for name in self._modules:
             del sys.modules[name]
         self._registered = [(registry, self._own(registry)) for registry in _registries()]
-        for registry, own in self._registered:
-            for name in own:
+        for registry, classes in self._registered:
+            for name in classes:
                 del registry[name]
         self._path, self._finders = sys.path[:], sys.meta_path[:]
         self._search, self._file = AssertionRewritingHook._find_spec, os.environ[SIDE]  # noqa: SLF001
@@ -57,8 +57,8 @@ class Imports:
         """Put it into the interpreter, from which that of another session was taken out."""
         sys.modules.update(self._modules)
         self._count = len(sys.modules)
-        for registry, own in self._registered:
-            registry.update(own)
+        for registry, classes in self._registered:
+            registry.update(classes)
         sys.path[:], sys.meta_path[:] = self._path, self._finders
         AssertionRewritingHook._find_spec, os.environ[SIDE] = staticmethod(self._search), self._file  # noqa: SLF001
 

@@ -31,9 +31,9 @@ class Outputs:
         base, head = self._returned()
         with TemporaryDirectory(dir=self._processes.shared.logs) as folder:
             of_sides = partial(self._fetch, Path(folder), SIDES)
-            found = agreement(base, head, of_sides)
-            if not depends_on_process(found):
-                return found
+            result = agreement(base, head, of_sides)
+            if not depends_on_process(result):
+                return result
             try:
                 self._ask_again(command="run", name=self._name, seed=SEED, checked=False, compared=True)
                 self._ask_again(command="inspect")  # it makes the calls that the first process has made

@@ -83,31 +83,31 @@ class Pair(Processes):
         and calibration. If a process can time it only once, it gets one turn.
         """
         start = self.shared.now()
-        found = self._hold(trial, lambda turns: turns.time(seconds, start + at_most_seconds))
-        if isinstance(found, NotTimed):
-            return found
-        return trial.counting(replace(found, seconds=self.shared.now() - start))
+        result = self._hold(trial, lambda turns: turns.time(seconds, start + at_most_seconds))
+        if isinstance(result, NotTimed):
+            return result
+        return trial.counting(replace(result, seconds=self.shared.now() - start))
 
     def inspect(self, trial: Trial) -> Inspections | NotTimed:
         """Inspect a call of a benchmark on both sides, or return why it cannot be inspected."""
-        found = self._hold(trial, Turns.inspect, only_inspected=True)
+        result = self._hold(trial, Turns.inspect, only_inspected=True)
         collected = {side: answer["used"] for side, answer in self.collected.items() if "used" in answer}
         crossed = {side: used["crossed"] for side, used in (collected | self.used).items() if used}
         if why := why_incomparable(crossed, self._differing, self.shared.plan.build):
             trial.inspections = None
             return NotTimed("incomparable", why, SIDES)
-        if isinstance(found, NotTimed):
-            return found
-        if (changed := found.work.changed) is not None:
+        if isinstance(result, NotTimed):
+            return result
+        if (changed := result.work.changed) is not None:
             read = (used["crossed"] for used in (*collected.values(), *self.used.values()) if used)
             values = (*data_read(read, self._differing), *changed.values)
-            libraries = tuple(_functions(changed.libraries, found.sides))
+            libraries = tuple(_functions(changed.libraries, result.sides))
             changed = replace(changed, values=values, libraries=libraries)
-        of_gpu = [found.other_launch] if found.other_launch else []
+        of_gpu = [result.other_launch] if result.other_launch else []
         notes = (*notes_on(crossed, self._differing, trial.name), *of_gpu)
-        found = replace(found, work=replace(found.work, changed=changed), notes=notes)
-        trial.inspections = found
-        return found
+        result = replace(result, work=replace(result.work, changed=changed), notes=notes)
+        trial.inspections = result
+        return result
 
     def count(self, trial: Trial) -> list[Instructions] | NotTimed:
         """Count the instructions of a call on both sides, or return why they cannot be counted."""
@@ -176,7 +176,7 @@ class Pairs(ExitStack):
     def started(self, terms: Terms) -> Iterator[Pair]:
         """Start both sides, once more if one fails, or raise NotStartedError; at the end, end them."""
         at_most_seconds = 2 * self.shared.plan.timeout_seconds  # to collect the suite, one after the other
-        for left in reversed(range(_STARTS)):
+        for remaining in reversed(range(_STARTS)):
             pair = Pair(terms, self.shared)
             what = f"the processes of pair {pair.number}" if pair.number else "both sides"
             self._listener.step(f"{terms.about}starting {what}, and collecting", at_most_seconds)
@@ -185,7 +185,7 @@ class Pairs(ExitStack):
                     yield pair
                     self._listener.step(f"{terms.about}ending {what}")
                     break
-                if not left:
+                if not remaining:
                     raise NotStartedError(pair.broken)
                 self._listener.say(f"{pair.broken}; restarting both sides")
 
@@ -246,5 +246,5 @@ class Pairs(ExitStack):
         parents = self.shared.parents
         if parents is None:
             return None
-        own = price - parents.seconds if parents.pairs == 1 else price
-        return own + parents.seconds / parents.most_pairs
+        start = price - parents.seconds if parents.pairs == 1 else price
+        return start + parents.seconds / parents.most_pairs

@@ -81,13 +81,13 @@ def head_refuses(base: Mapping[str, Any], head: Mapping[str, Any]) -> bool:
 
 
 def _other_inputs(base: Mapping[str, Any], head: Mapping[str, Any]) -> str:
-    """Return how the inputs of both sides differ; empty: they do not, as far as both have them."""
+    """Return how the inputs of both sides differ. Returns "" if they do not, as far as both have them."""
     for place in base.keys() & head.keys():
-        (kind, shape, content), (own_kind, own_shape, own_content) = base[place], head[place]
-        if (kind, shape) != (own_kind, own_shape):
-            there, here = _typed(kind, shape), _typed(own_kind, own_shape)
+        (kind, shape, content), (head_kind, head_shape, head_content) = base[place], head[place]
+        if (kind, shape) != (head_kind, head_shape):
+            there, here = _typed(kind, shape), _typed(head_kind, head_shape)
             return f"{_INPUTS}{place} is {here} in the head and {there} in the base"
-        if content != own_content:
+        if content != head_content:
             return f"{_INPUTS}{place} has {_VALUES}"
     return ""
 
@@ -263,12 +263,12 @@ class _Comparing:
         for call, units_in_place, other in self._moved(number, place):
             if other.shape == base.shape:
                 others.append((other, units_in_place))
-            found = closeness(others=others)
-            if found.is_close and call != AGAIN:
-                return found.error
-        found = closeness(others=others)
+            result = closeness(others=others)
+            if result.is_close and call != AGAIN:
+                return result.error
+        result = closeness(others=others)
         errors = [side.get("reference_error") for side in self._sides]
-        raise _DifferError(self._known(number, place) or _how(place, found, errors))
+        raise _DifferError(self._known(number, place) or _how(place, result, errors))
 
     def _moved(self, number: int, place: str) -> Iterator[tuple[int, int, Values]]:
         """Yield calls of the base with inputs that moved: the call, by how many units, and the part."""
@@ -278,7 +278,7 @@ class _Comparing:
                 yield call, units_in_place, other
 
     def _known(self, number: int, place: str) -> str:
-        """Return what explains that a call with new values has a different output; empty: nothing does."""
+        """Return what explains a different output for new values. Returns "" if nothing does."""
         if number == GIVEN:
             return ""
         given, other = (calls[GIVEN]["parts"].get(place) for calls in self._calls)
@@ -290,23 +290,23 @@ class _Comparing:
 
 
 def _harmless(part: str, *, is_new: bool = False) -> str:
-    """Return what is noted of a part that may differ without harm; empty: it may not."""
+    """Return what is noted of a part that may differ without harm. Returns "" if it may not."""
     place, _, what = part.rpartition(" ")
     if what in ("type", "order"):
         return f"the {what if what == 'type' else 'order of the keys'} of {place} differs"
     return f"{part} differs" if _PRIVATE in part or (is_new and _ATTRIBUTE.search(part)) else ""
 
 
-def _how(place: str, found: Closeness, errors: Sequence[Any] = (None,)) -> str:
+def _how(place: str, closeness: Closeness, errors: Sequence[Any] = (None,)) -> str:
     """Say how numbers differ; `errors` are those of both sides from a reference, None if it is unknown."""
-    index = str(list(found.place)) if found.place else ""
-    here, there = found.head, found.base
+    index = str(list(closeness.place)) if closeness.place else ""
+    here, there = closeness.head, closeness.base
     if np.asarray(there).dtype.kind in "fc" and f"{here:.6g}" != f"{there:.6g}":
         here, there = f"{here:.6g}", f"{there:.6g}"
     error = f"{place}{index} is {here} instead of {there}"
-    if found.relative < _SMALL and found.share > _MANY and not math.isinf(found.error):
-        amount = f"by 2^{max(round(math.log2(found.error)), 1)}"
+    if closeness.relative < _SMALL and closeness.share > _MANY and not math.isinf(closeness.error):
+        amount = f"by 2^{max(round(math.log2(closeness.error)), 1)}"
         if None in errors or max(errors) <= _CLEARLY * min(errors):
             return f"differs {amount} units in the last place: {error}"
         return f"{'less' if errors[_HEAD] > errors[_BASE] else 'more'} precise {amount}: {error}"
-    return f"{error}; {100 * found.share:.3g}% of its numbers differ"
+    return f"{error}; {100 * closeness.share:.3g}% of its numbers differ"

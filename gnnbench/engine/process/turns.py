@@ -45,7 +45,7 @@ class Turns:
 
     def hold(self, do: Callable[["Turns"], _Found | NotTimed], *, only_inspected: bool) -> _Found | NotTimed:
         """Run the test, and `do` something while it is held; `only_inspected`: it may be left then."""
-        found: _Found | NotTimed = no_benchmark("")
+        result: _Found | NotTimed = no_benchmark("")
         order = self._processes.order()
         drawn, known = self._shared.rng.randrange(2**32), self._trial.inspections is not None
         seed, compared = drawn if known else SEED, self._shared.plan.results and not known
@@ -54,7 +54,7 @@ class Turns:
         self._once = any(answer.get("once") for answer in answers)
         if not self._ended:
             with suppress(_EndedError):
-                found = do(self)
+                result = do(self)
         self._leaves = only_inspected and not all(answer.get("inspects", True) for answer in answers)
         # In one process, the test that began last ends first.
         for group in [[side] for side in reversed(order)] if self._processes.sessions else [order]:
@@ -62,17 +62,17 @@ class Turns:
                 self._at_once(going, ends=True, command="next", leave=self._leaves)
         if failures := {side: failure for side, failure in self._ended.items() if failure}:
             return joined(failures)
-        return found
+        return result
 
     def count(self) -> list[Instructions] | NotTimed:
         """Count the instructions of a call on both sides."""
-        found = []
+        counts = []
         for side in SIDES:
             answer = self._ask(side, command="count")
             if answer["answer"] == "not counted":
                 return joined({side: NotTimed("failed", answer["reason"])})
-            found.append(Instructions.read(answer))
-        return found
+            counts.append(Instructions.read(answer))
+        return counts
 
     def time(self, seconds: float, end: float) -> Visit | NotTimed:
         """Time turns for some seconds, and enough to estimate their noise, unless both run the same code.
@@ -106,18 +106,18 @@ class Turns:
         if self._trial.inspections is None:
             terms, plan = self._processes.terms, self._shared.plan
             base, head = self._at_once(SIDES, command="inspect")
-            found = Inspections.of(base, head, terms.differing_variables(), terms.trapped)
-            if found.same_code and not plan.time_all:
-                found = self._with_costs(found)
-            elif found.same_launches and not plan.time_all:
-                found = found.with_gpu_costs(self._costs(1))
-            if plan.results and not found.same_code:
+            inspections = Inspections.of(base, head, terms.differing_variables(), terms.trapped)
+            if inspections.same_code and not plan.time_all:
+                inspections = self._with_costs(inspections)
+            elif inspections.same_launches and not plan.time_all:
+                inspections = inspections.with_gpu_costs(self._costs(1))
+            if plan.results and not inspections.same_code:
                 outputs = Outputs(self._processes, self._trial.name, self._at_once)
-                found = replace(found, results=outputs.agreement())
-            self._trial.inspections = found
+                inspections = replace(inspections, results=outputs.agreement())
+            self._trial.inspections = inspections
         return self._trial.inspections
 
-    def _with_costs(self, found: Inspections) -> Inspections:
+    def _with_costs(self, inspections: Inspections) -> Inspections:
         """Return inspections with what a call costs on both sides.
 
         While this differs, both are asked again: CPU times depend on what else the machine does, and on the
@@ -128,9 +128,9 @@ class Turns:
             asked = self._costs(number)
             lowest = [lower(*both) for both in zip(lowest, asked, strict=True)] if lowest else asked
             is_strict = number < _COSTS - 1
-            checked = found.with_costs(asked, is_strict=is_strict)
+            checked = inspections.with_costs(asked, is_strict=is_strict)
             if checked.work.cost:
-                checked = found.with_costs(lowest, is_strict=is_strict)
+                checked = inspections.with_costs(lowest, is_strict=is_strict)
             if not checked.work.cost:
                 break
         return checked
@@ -201,17 +201,17 @@ def no_benchmark(fixture: str) -> NotTimed:
     return NotTimed("no benchmark", f"no benchmark: {fixture or _NO_CALL}")
 
 
-def joined(found: Mapping[str, NotTimed]) -> NotTimed:
+def joined(reasons: Mapping[str, NotTimed]) -> NotTimed:
     """Return in one line why a benchmark was not timed, on one side or both."""
-    kinds = {one.kind for one in found.values()}
+    kinds = {reason.kind for reason in reasons.values()}
     if kinds == {"no benchmark"}:
-        return next(iter(found.values()))
-    texts = {side: found[side].text for side in SIDES if side in found}
+        return next(iter(reasons.values()))
+    texts = {side: reasons[side].text for side in SIDES if side in reasons}
     if len(set(texts.values())) == 1:
         texts = {" and ".join(texts): next(iter(texts.values()))}
     text = "; ".join(f"{sides}: {text}" for sides, text in texts.items())
-    kind: Kind = "skipped" if kinds == {"skipped"} and len(found) == len(SIDES) else "failed"
+    kind: Kind = "skipped" if kinds == {"skipped"} and len(reasons) == len(SIDES) else "failed"
     if "incomparable" in kinds:
         kind = "incomparable"
-    fails = [len(found) == 1 and side in found and found[side].kind == "failed" for side in SIDES]
-    return NotTimed(kind, text, tuple(side for side in SIDES if side in found), *reversed(fails))
+    fails = [len(reasons) == 1 and side in reasons and reasons[side].kind == "failed" for side in SIDES]
+    return NotTimed(kind, text, tuple(side for side in SIDES if side in reasons), *reversed(fails))

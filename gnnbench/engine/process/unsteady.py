@@ -30,7 +30,7 @@ class Unsteady(NamedTuple):
     steady: Collection[str] = ()
     """Places that both have with the same values."""
     failure: str = ""
-    """Why it is not known; empty: it is."""
+    """Why it is not known. Empty if it is."""
 
     def has(self, place: str) -> bool:
         """Tell whether a place is left out of a comparison."""
@@ -47,7 +47,7 @@ class Unsteady(NamedTuple):
 
     @property
     def note(self) -> str:
-        """What is left out; empty: nothing is."""
+        """What is left out. Empty if nothing is."""
         places = sorted({*self.places, *(f"{beginning}..." for beginning in self.beginnings)})
         return (
             f"left out, as two processes of the base differ there: {listed(places, _SHOWN)}" if places else ""

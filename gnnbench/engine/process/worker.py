@@ -248,8 +248,8 @@ class Worker(Overrides, Instrument):
         failure = outcome.failure(self._reports)
         if refusal := RETURN if self._forks.have_returned() else self._refusal:
             failure = outcome.Failure(refusal, skipped=False)
-        found = {"failure": failure and failure._asdict(), "held": self._held}
-        return {"answer": "done", **found, "fixture": foreign_fixture(item), **self._taken(self._codes)}
+        ended = {"failure": failure and failure._asdict(), "held": self._held}
+        return {"answer": "done", **ended, "fixture": foreign_fixture(item), **self._taken(self._codes)}
 
     def _taken(self, codes: Sequence[Sequence[CodeType]] = ()) -> dict[str, Any]:
         """Return what was used since the last time, if it is noted."""
