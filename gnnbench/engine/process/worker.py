@@ -333,15 +333,14 @@ class Worker(Overrides, Instrument):
         if self._keeps:
             with seam.paused():
                 held.keep_inputs()
-        tested = self._trees.loaded
-        before, self._current = self._current, held
+        tested, self._current = self._trees.loaded, held
         try:
             if held.serve(self._ask, scope=scope, fixed=fixed, tested=tested, noting=noting):
                 pytest.skip("it is only inspected")
             self._codes = held.codes
             return held.result()
         finally:
-            self._current = before
+            self._current = None
             self._forks.leave()
 
 
