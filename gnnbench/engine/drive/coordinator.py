@@ -218,7 +218,8 @@ class _Run:
             self._notes.append(f"ended early: {error}")
             return False
         start = RealTime.seconds()
-        for name, result in (*times.visits.items(), *times.failures.items()):
+        results: dict[str, Visit | NotTimed] = {**times.visits, **times.failures}
+        for name, result in results.items():
             self._take(self.trials[name], result)
         self._confirm(times.failures)
         failures = {name: why for name, why in times.failures.items() if not self.trials[name].not_timed}
