@@ -124,6 +124,9 @@ class _Run:
         """Take what was inspected since a time."""
         plan, suite = self._plan, self.inspecting.suite
         self._notes += [*suite.notes(all_named=plan.only is not None), *self.inspecting.notes()]
+        if plan.shard:
+            whole = units.count(len(suite.benchmarks), "benchmark")
+            self._notes.append(f"shard {plan.shard}: {len(self.trials)} of {whole}")
         self._separate()
         self.schedule = self._scheduled()
         for trial in self.trials.values():
