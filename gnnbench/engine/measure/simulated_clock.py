@@ -89,31 +89,33 @@ class FakeMachine:
     truths: Mapping[str, Truth]
     noise: Noise = field(default_factory=Noise)
     now_seconds: float = 0.0
-    of_base: Mapping[str, Truth] = field(default_factory=dict)
-    """True times that differ in the older side of a comparison in turns."""
 
     def __post_init__(self) -> None:
         self._phase = np.random.default_rng(self.seed).uniform(0, 2 * math.pi)
 
     @classmethod
-    def parse(cls, text: str) -> "FakeMachine":
-        """Read the value of the variable, `seed:FILE`, and the file."""
+    def parse(cls, text: str, pair: int = 0, side: int | None = None, slower: float = 0.0) -> "FakeMachine":
+        """Read the value of the variable, `seed:FILE`, and the file, in which `base` has times of the side 0.
+
+        Both sides of a pair share the drift, but not the noise. Times are longer by the fraction `slower`.
+        """
         seed, _, name = text.partition(":")
         if not seed.isdecimal() or not name:
             raise UsageError(f"{VARIABLE}='{text}' must be SEED:FILE, with a whole number as seed")
         try:
             content = json.loads(Path(name).read_bytes())
-            truths, of_base = (
-                {key: _truth(value) for key, value in times.items()}
-                for times in (content["benchmarks"], content.get("base", {}))
-            )
+            times = {**content["benchmarks"], **(content.get("base", {}) if side == 0 else {})}
+            truths = {name: _truth(value) for name, value in times.items()}
             noise = Noise(**content.get("noise", {}))
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise UsageError(
                 f"{VARIABLE}: {name} cannot be read as true times ({type(error).__name__}: {error}); "
                 f"noise has {', '.join(item.name for item in fields(Noise))}"
             ) from None
-        return cls(int(seed), truths, noise, of_base=of_base)
+        truths = {name: replace(row, seconds=row.seconds * (1 + slower)) for name, row in truths.items()}
+        machine = cls(int(seed) + pair, truths, noise)
+        machine.seed = machine.seed if side is None else 2 * machine.seed + side
+        return machine
 
     def clock(self, fullname: str) -> "FakeClock":
         """Return the clock of one benchmark."""

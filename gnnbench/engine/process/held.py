@@ -252,7 +252,7 @@ class Repeated(Held):
         self._asked, self.iterations = asked, asked.iterations
         # Set-up makes new inputs itself, and tear-down expects the original ones.
         super().__init__(fixture, layouts, clock, stays=bool(asked.setup or asked.teardown or stays))
-        if asked.warmup_rounds and not isinstance(self, Kept):
+        if asked.warmup_rounds and not isinstance(self, AllTimed):
             with paused():
                 self.block(asked.warmup_rounds, asked.iterations)
 
@@ -275,7 +275,7 @@ class Repeated(Held):
         return self._asked.once()
 
 
-class Kept(Repeated):
+class AllTimed(Repeated):
     """Calls that may have side effects: all are timed, and the test gets the result of the last one.
 
     They are that of `benchmark.pedantic` with a single round, which is made once, or those of

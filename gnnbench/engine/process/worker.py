@@ -26,7 +26,6 @@ import traceback
 import zlib
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -39,7 +38,7 @@ from ..measure.layouts import Layouts, clock_for
 from ..measure.seam import Pedantic
 from . import slowdown
 from .forks import RETURN, Forks
-from .held import Held, Kept, Repeated
+from .held import AllTimed, Held, Repeated
 from .unchanged.used import Used
 from .variants import forking, outcome
 from .variants.child_plugins import Overrides
@@ -299,14 +298,14 @@ class Worker(Overrides, Instrument):
         """Hold `benchmark(function, ...)`."""
         if reason := marked(self._item, WHOLE_CALL):
             whole = seam.why_unseen(reason)
-            return self._hold(Kept(*self._parts(fixture, call), Pedantic.of(call), whole=whole))
+            return self._hold(AllTimed(*self._parts(fixture, call), Pedantic.of(call), whole=whole))
         return self._hold(Held(*self._parts(fixture, call), stays=self._is_marked(IN_PLACE)))
 
     def measure_pedantic(self, fixture: Any, asked: Pedantic) -> Any:
         """Hold `benchmark.pedantic(...)`."""
         parts = self._parts(fixture, Call(asked.target, asked.args, asked.kwargs))
         if asked.rounds == 1:
-            return self._hold(Kept(*parts, asked))
+            return self._hold(AllTimed(*parts, asked))
         return self._hold(Repeated(*parts, asked, stays=self._is_marked(IN_PLACE)))
 
     def _parts(self, fixture: Any, call: Call) -> tuple[Any, Layouts, Clock]:
@@ -350,21 +349,9 @@ def main(terms: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:
 
 
 def _fake_machine(pair: int, side: int, slower: float) -> "FakeMachine | None":
-    """Return the simulated machine if GNNBENCH_FAKE_CLOCK asks for one.
-
-    Both processes of a pair share the drift, but not the noise. True times are longer by the fraction
-    `slower`.
-    """
-    text = os.environ.get(_FAKE_CLOCK)
-    if not text:
+    """Return the simulated machine if GNNBENCH_FAKE_CLOCK asks for one."""
+    if not (text := os.environ.get(_FAKE_CLOCK)):
         return None
     from ..measure.simulated_clock import FakeMachine
 
-    seed, colon, file = text.partition(":")
-    machine = FakeMachine.parse(f"{int(seed) + pair}{colon}{file}")
-    machine.seed = 2 * machine.seed + side
-    truths = {**machine.truths, **machine.of_base} if side == 0 else machine.truths
-    machine.truths = {
-        name: replace(truth, seconds=truth.seconds * (1 + slower)) for name, truth in truths.items()
-    }
-    return machine
+    return FakeMachine.parse(text, pair, side, slower)

@@ -8,7 +8,7 @@ from gnnbench.engine.ground.cpu import cores
 from gnnbench.engine.measure.clock import Block, Call, Clock, ClockError
 from gnnbench.engine.measure.layouts import Layouts
 from gnnbench.engine.measure.seam import Pedantic, why_unseen
-from gnnbench.engine.process.held import Held, Kept, Repeated
+from gnnbench.engine.process.held import AllTimed, Held, Repeated
 
 
 class CallClock(Clock):
@@ -65,7 +65,7 @@ def plain(call, clock, *, stays=False, disable_gc=False):
 
 def whole(call, clock, reason, *, disable_gc=False):
     layouts, fixture = Layouts(call), Fixture(disable_gc=disable_gc)
-    return Kept(fixture, layouts, clock, Pedantic.of(call), whole=why_unseen(reason))
+    return AllTimed(fixture, layouts, clock, Pedantic.of(call), whole=why_unseen(reason))
 
 
 CALIBRATE = {"command": "calibrate"}
@@ -181,13 +181,13 @@ def test_a_single_round_is_its_authors_calls_and_no_others():
     calls, clock = [], CallClock()
     set_up, call = (lambda: calls.append("set-up")), (lambda: calls.append("call") or len(calls))
     asked = Pedantic(call, (), {}, setup=set_up, warmup_rounds=1)
-    timed = repeated(asked, clock, Kept)
+    timed = repeated(asked, clock, AllTimed)
     fixture, (ready, answer) = serve(timed, block(1, 1))
     assert (ready["once"], answer["rounds"], len(fixture.rounds)) == (True, 1, 1)
     assert calls == ["set-up", "call"] * 2, "warm-up, and the round"
     assert timed.result() == 4
     calls.clear()
-    unasked = repeated(asked, clock, Kept)
+    unasked = repeated(asked, clock, AllTimed)
     fixture, _ = serve(unasked)
     assert (unasked.result(), len(fixture.rounds)) == (4, 1)
     assert calls == ["set-up", "call"] * 2
