@@ -36,14 +36,13 @@ class Imports:
     def take_out(self) -> None:
         """Remove it from the interpreter, and keep it."""
         if len(sys.modules) != self._count:
-            new = [(name, module) for name, module in sys.modules.items() if name not in self._seen]
-            for name, module in new:
-                package = name.partition(".")[0]
-                if package in self._trees.loaded or (module and _refers(module, self._packages)):
-                    self._packages.add(package)
-            self._seen |= {name for name, _ in new}
-            names = [name for name in sys.modules if name.partition(".")[0] in self._packages]
-            self._modules = {name: sys.modules[name] for name in names}
+            packages = {name: name.partition(".")[0] for name in sys.modules}
+            for name in filter(lambda name: name not in self._seen, packages):
+                module, is_loaded = sys.modules[name], packages[name] in self._trees.loaded
+                if is_loaded or (module and _refers(module, self._packages)):
+                    self._packages.add(packages[name])
+            self._seen |= packages.keys()
+            self._modules = {name: sys.modules[name] for name in packages if packages[name] in self._packages}
         for name in self._modules:
             del sys.modules[name]
         self._registered = [(registry, self._own(registry)) for registry in _registries()]

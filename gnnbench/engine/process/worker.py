@@ -93,8 +93,8 @@ class Worker(Overrides, Instrument):
         self._link, self._trees = link, trees
         self._used = Used(trees) if terms.get("recorded") else None
         self._codes: Sequence[Sequence[CodeType]] = ()
-        self._machine: FakeMachine | None = None
-        self._slowdown = 0.0
+        self._slowdown = slowdown.asked()
+        self._machine = _fake_machine(self._pair, self._side, self._slowdown)
         self._items: dict[str, pytest.Item] = {}
         self._item: pytest.Item | None = None
         self._current: Held | None = None
@@ -116,8 +116,6 @@ class Worker(Overrides, Instrument):
                 config.pluginmanager.unregister(name=name)
                 if name == "timeout":  # its marker stays valid
                     config.addinivalue_line("markers", "timeout: ignored while two variants are timed")
-        self._slowdown = slowdown.asked()
-        self._machine = _fake_machine(self._pair, self._side, self._slowdown)
         return (yield from super().pytest_cmdline_main(config))
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
