@@ -153,7 +153,10 @@ class Together:
         return True
 
     def _turns(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Let two sessions take turns, a block each, both on one of the cores that are given."""
+        """Let two sessions take turns, a block each, both on one of the cores that are given.
+
+        With a command for each block, ratios of pairs differ 1.5 to 3 times as much.
+        """
         draw = random.Random(command["seed"])  # noqa: S311 - turns, not secrets
         blocks: dict[str, list[dict[str, Any]]] = {side: [] for side in command["sizes"]}
 
