@@ -8,6 +8,7 @@ from gnnbench.engine.drive.result import Result, Side
 from gnnbench.engine.ground import codec
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.judge.comparison import Compared, Comparison, PairCounts, Work
+from gnnbench.engine.judge.control import Control
 from gnnbench.engine.judge.verdict import Judgement, Thresholds
 from gnnbench.engine.measure.counter_changes import CounterChange
 from tests.run_files import ENVIRONMENT, suite
@@ -39,13 +40,13 @@ def saved(folder, content):
 
 
 def test_a_result_of_ab_is_read_as_it_was_shown_with_how_busy_the_machine_was(tmp_path):
-    written = of_ab(contention_share=0.4)
+    written = of_ab(contention_share=0.4, control=Control(9, 1.0, 0.99, 1.01))
     path = saved(tmp_path, codec.encode(written))
     found = result.read(path)
     assert found == replace(written, path=path)
     assert (found.base.title, found.head.title) == ("git:main (01234567)", "env:NAME=1")
     assert found.contention_share == 0.4
-    assert found.all_notes() == (POWER,)
+    assert found.all_notes() == (f"{POWER}; control, base against base: 1.00x (0.99-1.01)",)
     undecided = replace(written.rows[0], judgement=replace(SLOWER, verdict="undecided"))
     note, _ = replace(written, comparison=Comparison([undecided])).all_notes()
     assert "other programs used 40% of its CPU time" in note

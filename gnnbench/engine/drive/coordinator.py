@@ -1,6 +1,7 @@
 """Runs pairs of processes until all benchmarks are decided or the budget is spent."""
 
 import math
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -11,9 +12,10 @@ from ..ground.cpu import ContentionWatch, RealTime
 from ..interfaces import Listener
 from ..judge.choosing import NOT_REACHED
 from ..judge.comparison import Agreement, Compared, Comparison
+from ..judge.control import Control, control, withheld
 from ..judge.host import SAME_KERNELS, SAME_WORK, GpuAndHost
 from ..judge.schedule import SAME_CODE as UNTIMED
-from ..judge.schedule import Decision, Schedule
+from ..judge.schedule import Decision, PairPlan, Schedule
 from ..judge.trial import Trial
 from ..judge.verdict import Judgement
 from ..judge.visit import Inspections, NotTimed, PairTimes, Visit, sample
@@ -80,7 +82,7 @@ def run(base: Prepared, head: Prepared, plan: Plan, watcher: Listener) -> Result
         "ab",
         Side.of(base),
         Side.of(head),
-        Comparison(state.rows()),
+        Comparison(withheld(state.rows(), state.control)),
         plan.thresholds,
         environment.collect(plan.folder),
         RealTime.seconds() - start,
@@ -90,6 +92,7 @@ def run(base: Prepared, head: Prepared, plan: Plan, watcher: Listener) -> Result
         tuple(state.notes()),
         state.repeat(),
         state.schedule.needed_seconds,
+        state.control,
     )
 
 
@@ -103,6 +106,8 @@ class _Run:
         self.host = Schedule((), plan.thresholds)
         """Judges wall time where the GPU's own is judged and the host does other work."""
         self._notes: list[str] = []
+        self._visits, self._controls = 0, list[Visit]()
+        self._rng = random.Random(plan.seed)  # noqa: S311 - turns, not secrets
         self._reserves = True
         """Whether time is still to be left to check what changed."""
 
@@ -228,6 +233,7 @@ class _Run:
         failures = {name: why for name, why in times.failures.items() if not self.trials[name].not_timed}
         self._add(replace(times, failures=failures), to_host=schedule is self.host)
         self._reserve()
+        self._control(pair_plan, times.visits)
         self.schedule.spend(RealTime.seconds() - start)
         if line := self.schedule.forecast():
             self._watcher.say(line)
@@ -271,6 +277,24 @@ class _Run:
             if self.schedule.left_seconds > seconds + self.schedule.needed_seconds:
                 self.schedule.spend(seconds)
         self._reserves = False
+
+    def _control(self, pair_plan: PairPlan, visits: Mapping[str, Visit]) -> None:
+        """Time the base against itself, as often as the square root of the visits, while there is time."""
+        is_first = not self._visits
+        self._visits += len(visits)
+        if not visits or is_first or len(self._controls) + 1 >= math.sqrt(self._visits):
+            return
+        name = self._rng.choice([*visits])
+        if 2 * visits[name].seconds > self.schedule.left_seconds:
+            return
+        seconds, longest = pair_plan.seconds[name], pair_plan.longest_seconds
+        if visit := self._pairs.control(self._terms, self.trials[name], seconds, longest):
+            self._controls.append(visit)
+
+    @property
+    def control(self) -> Control | None:
+        """What the base is against itself. None if too few visits were controls."""
+        return control(self._controls)
 
     def _update(self) -> None:
         self._watcher.update(self.decisions(), self.schedule.spent_seconds, self.schedule.left_seconds)

@@ -11,6 +11,7 @@ from ..ground.codec import UNSAVED, NotNegative
 from ..ground.cpu import CONTENDED
 from ..ground.environment import Environment
 from ..judge.comparison import Compared, Comparison
+from ..judge.control import Control
 from ..judge.verdict import Thresholds
 from ..measure.sources import CALLERS_TREE
 from ..process.variants.prepare import Prepared
@@ -90,6 +91,8 @@ class Result:
     """What commands need that time the benchmarks again. None if unknown."""
     needed_seconds: float = field(default=0.0, metadata=UNSAVED)
     """Time for the pairs that a verdict needs at least, of all benchmarks, by the costs so far."""
+    control: Control | None = None
+    """The base against itself, in some pairs. None: too few, or none could be made."""
     path: Path = field(default_factory=Path, metadata=UNSAVED)
     """Where it is saved; empty: nowhere."""
     version: int = FORMAT_VERSION
@@ -115,14 +118,15 @@ class Result:
         return tuple(filter(None, (self._busy(), *self.notes)))
 
     def power(self) -> str:
-        """Return the slowdowns that the run could detect; empty if unknown."""
+        """Return the slowdowns that the run could detect, and the control; empty if unknown."""
         found = (row.judgement.minimum_detectable_effect for row in self.rows if self.command == "ab")
         effects = [effect for effect in found if effect is not None]
         if not effects:
             return ""
         median, worst = units.fraction(statistics.median(effects)), units.fraction(max(effects))
         of_all = f"{median} in the median, {worst} at worst" if len(effects) > 1 else median
-        return f"this run could detect a slowdown of {of_all} (MDE, power 90%)"
+        control = f"; {self.control.text}" if self.control else ""
+        return f"this run could detect a slowdown of {of_all} (MDE, power 90%){control}"
 
     def _busy(self) -> str:
         """Return that other programs used much CPU time, if benchmarks are undecided; empty otherwise."""

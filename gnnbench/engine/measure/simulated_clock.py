@@ -94,10 +94,12 @@ class FakeMachine:
         self._phase = np.random.default_rng(self.seed).uniform(0, 2 * math.pi)
 
     @classmethod
-    def parse(cls, text: str, pair: int = 0, side: int | None = None, slower: float = 0.0) -> "FakeMachine":
+    def parse(
+        cls, text: str, pair: int = 0, side: int = 1, slower: float = 0.0, place: int | None = None
+    ) -> "FakeMachine":
         """Read the value of the variable, `seed:FILE`, and the file, in which `base` has times of the side 0.
 
-        Both sides of a pair share the drift, but not the noise. Times are longer by the fraction `slower`.
+        Both places of a pair share the drift, but not the noise. Times are longer by the fraction `slower`.
         """
         seed, _, name = text.partition(":")
         if not seed.isdecimal() or not name:
@@ -114,7 +116,7 @@ class FakeMachine:
             ) from None
         truths = {name: replace(row, seconds=row.seconds * (1 + slower)) for name, row in truths.items()}
         machine = cls(int(seed) + pair, truths, noise)
-        machine.seed = machine.seed if side is None else 2 * machine.seed + side
+        machine.seed = machine.seed if place is None else 2 * machine.seed + place
         return machine
 
     def clock(self, fullname: str) -> "FakeClock":

@@ -19,7 +19,7 @@ from ..judge.visit import Inspections, NotTimed, PairTimes, Visit
 from ..measure.fingerprint.disassembly import demangled
 from ..measure.fingerprint.libraries import functions_differing
 from ..measure.instructions import Instructions
-from .parents import Shared
+from .parents import Parents, Shared
 from .plan import Plan
 from .processes import Processes, Terms
 from .turns import Turns, joined
@@ -42,8 +42,8 @@ _Found = TypeVar("_Found")
 class Pair(Processes):
     """A pair of fresh processes, in which benchmarks are visited; on exit, they have ended in any case."""
 
-    def __init__(self, terms: Terms, shared: Shared) -> None:
-        super().__init__(terms, shared)
+    def __init__(self, terms: Terms, shared: Shared, parents: Parents | None = None) -> None:
+        super().__init__(terms, shared, parents)
         self._differing = differing(terms.base.places, terms.head.places)
         # Separate from `rng`: the number of draws depends on the machine.
         self._core_rng = random.Random(shared.rng.randrange(2**32))  # noqa: S311 - turns, not secrets
@@ -248,3 +248,12 @@ class Pairs(ExitStack):
             return None
         start = price - parents.seconds if parents.pairs == 1 else price
         return start + parents.seconds / parents.most_pairs
+
+    def control(self, terms: Terms, trial: Trial, seconds: float, longest_seconds: float) -> Visit | None:
+        """Time the base of a benchmark against itself, in forks. Returns None if that is not possible."""
+        if not self.shared.parents:
+            return None
+        self._listener.step(f"{terms.about}timing the base against itself, for {seconds:.1f} s: {trial.name}")
+        with Pair(replace(terms, head=terms.base), self.shared, self.shared.parents.of_base()) as pair:
+            result = None if pair.broken else pair.visit(trial, seconds, longest_seconds)
+        return result if isinstance(result, Visit) else None

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..ground.cpu import RealTime
 from .plan import Plan
-from .variants.child import Child
+from .variants.child import SIDES, Child
 from .variants.prepare import Prepared
 
 PAIRS_OF_PARENTS = 4
@@ -36,7 +36,15 @@ class Parents:
     pairs: int = 0
     """How many pairs were forked."""
     sessions: Mapping[str, int] = field(default_factory=dict)
-    """By side, the number of its session, if one process has both."""
+    """By side, the number of its session, if one process has both. The last session is the base's again."""
+
+    def of_base(self) -> "Parents":
+        """Return the base's as the parents of both sides."""
+        base, head = SIDES
+        children = dict.fromkeys(SIDES, self.children[base])
+        collected = dict.fromkeys(SIDES, self.collected[base])
+        sessions = {base: self.sessions[base], head: len(SIDES)} if self.sessions else {}
+        return Parents(children, collected, (self.sides[0],) * 2, self.seconds, sessions=sessions)
 
     @property
     def most_pairs(self) -> int:

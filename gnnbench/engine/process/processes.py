@@ -55,7 +55,9 @@ class Terms:
 class Processes:
     """The processes of both sides."""
 
-    def __init__(self, terms: Terms, shared: Shared) -> None:
+    def __init__(self, terms: Terms, shared: Shared, parents: Parents | None = None) -> None:
+        """Prepare them; they are forked from the given parents, or else from those of the sides."""
+        self._parents = parents
         self.sessions: Mapping[str, int] = {}
         """By side, the number of its session, if one process has both."""
         self.terms, self.shared = terms, shared
@@ -76,7 +78,9 @@ class Processes:
     def start(self, sides: Collection[str] = SIDES) -> dict[str, dict[str, Any]]:
         """Start them; return by side what it says of the tests that it has collected."""
         shared, given = self.shared, (self.terms.base, self.terms.head)
-        parents = (shared.parents_of(given) or self._parents_together(given)) if self._forks else None
+        parents = self._parents
+        if self._forks and not parents:
+            parents = shared.parents_of(given) or self._parents_together(given)
         if not parents:
             begin = RealTime.seconds()
             fresh = {side: self._launched(side, self._given[side]) for side in self.order() if side in sides}
@@ -98,7 +102,7 @@ class Processes:
         if shared.why_apart:
             return None
         order = self.order()
-        child = self._launched(SIDES[0], self._given[order[0]], order)
+        child = self._launched(SIDES[0], self._given[order[0]], [*order, SIDES[0]])
         try:
             answer = self.answer(SIDES[0], shared.plan.timeout_seconds)
         except DiedError as error:
@@ -123,7 +127,7 @@ class Processes:
         seconds = self.shared.plan.timeout_seconds
         try:
             for side in SIDES[:1] if self.sessions else self.order():
-                self.children[side] = parents.children[side].fork(self.number, seconds)
+                self.children[side] = parents.children[side].fork(self.number, SIDES.index(side), seconds)
                 self.answer(side)
         except DiedError:
             self.shared.end_parents()

@@ -52,10 +52,10 @@ class SessionWorker(Worker):
         """Return the worker of the active session: one of another is asked, too."""
         return Worker.choose(self._together.current, fixture)
 
-    def begin(self, pair: int, link: Link) -> None:
+    def begin(self, pair: int, _place: int, link: Link) -> None:
         """Begin in a fork, with all sessions."""
-        for worker in self._together.workers:
-            Worker.begin(worker, pair, link)
+        for number, worker in enumerate(self._together.workers):
+            Worker.begin(worker, pair, number, link)
 
     def obey(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Obey a command while a test of another session waits for its next one; return the answer."""
@@ -84,10 +84,10 @@ class SessionWorker(Worker):
 
 
 class Together:
-    """The two sessions of a process, one of each side."""
+    """The sessions of a process: one of each side, and another of the base, for the control."""
 
     def __init__(self, terms: Mapping[str, Any], link: Link, trees: Trees) -> None:
-        """Take the terms of a worker; `sessions` has the side and the file of the trees of both sessions."""
+        """Take the terms of a worker; `sessions` has the side and the file of the trees of each session."""
         self._terms, self._link = terms, link
         self._path, self._finders = sys.path[:], sys.meta_path[:]
         self.workers: list[SessionWorker] = []
@@ -105,24 +105,25 @@ class Together:
         """The worker of the active session."""
         return self.workers[self.active]
 
-    def _run_second(self) -> Mapping[str, Any] | None:
-        """Run the second session. Returns why it cannot be run; None if it has taken the commands."""
-        (first,), (_, file) = self.workers, self._terms["sessions"][1]
-        first.imports.take_out()
+    def _run_next(self) -> Mapping[str, Any] | None:
+        """Run the next session. Returns why it cannot be run; None if the last one has taken the commands."""
+        before, worker = self.active, self.current
+        _, file = self._terms["sessions"][before + 1]
+        worker.imports.take_out()
         sys.path[:], sys.meta_path[:] = self._path, self._finders
         trees = Trees.read(file)
         trees.install()
         trees.install_in_pytest()
         os.environ[SIDE] = file
-        self.active = 1
+        self.active += 1
         self._begin(trees)
         try:
             pytest.main(sys.argv[1:], plugins=[CallersTree(trees), self.current])
         finally:
             Imports(self._packages, trees).take_out()
-            first.imports.put_back()
-            self.active = 0
-        if self.workers[1].collected:
+            worker.imports.put_back()
+            self.active = before
+        if self.workers[before + 1].collected:
             return None
         return {"answer": "collected", "why_apart": "the suite cannot be collected twice"}
 
@@ -136,8 +137,8 @@ class Together:
                 return {"answer": "collected", "why_apart": str(error)}
         worker.imports = Imports(self._packages, worker.trees)
         worker.collected = {**collected, "loaded": list(worker.trees.loaded)}
-        if self.active == 0:
-            return self._run_second()
+        if len(self.workers) < len(self._terms["sessions"]):
+            return self._run_next()
         return {**worker.collected, "sessions": [each.collected for each in self.workers]}
 
     def takes(self, command: Mapping[str, Any]) -> bool:

@@ -94,7 +94,7 @@ class Worker(Overrides, Instrument):
         self._used = Used(trees) if terms.get("recorded") else None
         self._codes: Sequence[Sequence[CodeType]] = ()
         self._slowdown = slowdown.asked()
-        self._machine = _fake_machine(self._pair, self._side, self._slowdown)
+        self._machine = _fake_machine(self._pair, self._side, self._slowdown, self._side)
         self._items: dict[str, pytest.Item] = {}
         self._item: pytest.Item | None = None
         self._current: Held | None = None
@@ -188,20 +188,20 @@ class Worker(Overrides, Instrument):
             pid, link = forking.fork(self._link.descriptors.pop(), command["token"])
             if link:
                 self._link.close()
-                self.begin(command["pair"], link)
+                self.begin(command["pair"], command["place"], link)
                 return self._ask({"answer": "forked"})
             command = self._ask({"answer": "forked", "pid": pid})
         return command
 
-    def begin(self, pair: int, link: Link) -> None:
-        """Begin in a fork as a fresh process would."""
+    def begin(self, pair: int, place: int, link: Link) -> None:
+        """Begin in a fork as a fresh process would; it is at a place of the pair, 1 for the head."""
         config, self._link = self._session.config, link
         self._forks.stay()
         self._pair = self._seed = pair
         conditions.seed(pair)
         if hasattr(config.option, "randomly_seed"):
             config.option.randomly_seed = pair
-        self._machine = _fake_machine(pair, self._side, self._slowdown)
+        self._machine = _fake_machine(pair, self._side, self._slowdown, place)
 
     def _run(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Run the test that a command names, and return how it ended. Empty if a fork has answered that."""
@@ -346,10 +346,10 @@ def main(terms: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:
     run(trees, Worker(terms, link, trees))
 
 
-def _fake_machine(pair: int, side: int, slower: float) -> "FakeMachine | None":
+def _fake_machine(pair: int, side: int, slower: float, place: int) -> "FakeMachine | None":
     """Return the simulated machine if GNNBENCH_FAKE_CLOCK asks for one."""
     if not (text := os.environ.get(_FAKE_CLOCK)):
         return None
     from ..measure.simulated_clock import FakeMachine
 
-    return FakeMachine.parse(text, pair, side, slower)
+    return FakeMachine.parse(text, pair, side, slower, place)

@@ -82,6 +82,7 @@ def test_a_slowdown_counts_on_the_gpu_and_on_the_host(judged, name, verdict, gpu
     row = rows(judged)[f"test_kernel[{name}]"]
     assert (row.judgement.verdict, row.on.gpu.verdict, row.on.host.verdict) == (verdict, gpu, host)
     assert row.is_worse == (verdict == "slower")
+    assert judged.control.low < judged.control.ratio < judged.control.high, "of the GPU's own time, too"
     assert row.seconds == pytest.approx(GPU, rel=0.05), "the GPU's own time"
     assert row.on.wall_seconds == pytest.approx(WALL, rel=0.7)
     assert "host-bound, the GPU works" in row.notes[-1]

@@ -238,6 +238,6 @@ def test_processes_differ(tmp_path, monkeypatch):
     """Both sides of a pair have one drift, and true times of their own."""
     told = machine(tmp_path / "truth.json", {"test_good": 1e-3}, sigma=0.02, drift=0.5, process_sigma=0.2)
     monkeypatch.setenv(VARIABLE, told)
-    made = [_fake_machine(number, one, 0.0) for number in range(2) for one in range(2)]
+    made = [_fake_machine(number, one, 0.0, one) for number in range(2) for one in range(2)]
     times = [one.clock(name("test_good")).block(Call(int, (), {}), 1, 1).seconds[0] for one in made]
     assert len({round(one, 5) for one in times}) == 4

@@ -111,6 +111,18 @@ def test_a_name_that_torch_gives_to_one_class_is_that_of_the_side(run):
     assert not shared.why_apart
 
 
+def test_the_base_is_its_own_control(run, tmp_path):
+    terms, shared = run()
+    visited(terms, shared, "test_it")
+    (tmp_path / "calls").unlink()
+    with Pair(Terms(terms.base, terms.base), shared, shared.parents.of_base()) as pair:
+        visit = pair.visit(Trial("test_suite.py::test_it"), 0.05)
+    assert len(visit.base_ns) == len(visit.head_ns) >= 5
+    calls = lines(tmp_path, "calls")
+    assert len({process for process, *_ in calls}) == 1
+    assert {tuple(names) for _, *names in calls} == {("base",) * 3}
+
+
 @pytest.mark.parametrize(
     ("text", "variables", "why"),
     [

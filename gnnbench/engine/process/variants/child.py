@@ -246,11 +246,11 @@ class Child(Process):
         super().stop(wait_seconds)
         self._process.wait()
 
-    def fork(self, pair: int, timeout_seconds: float) -> "Forked":
-        """Return a new fork of it for a pair; it first answers `forked`."""
+    def fork(self, pair: int, place: int, timeout_seconds: float) -> "Forked":
+        """Return a new fork of it, at the place 0 or 1 of a pair; it first answers `forked`."""
         theirs, link = _link()
         try:
-            self.send({"command": "fork", "pair": pair, "token": link.token}, [theirs])
+            self.send({"command": "fork", "pair": pair, "place": place, "token": link.token}, [theirs])
             return Forked(self, self.answer(timeout_seconds)["pid"], self._side, self._log, link)
         except BaseException:
             link.close()

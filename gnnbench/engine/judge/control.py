@@ -1,0 +1,71 @@
+"""The control of a run: the base timed against itself."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import special
+
+from ..ground import units
+from ..ground.codec import Count, Positive
+from .comparison import Compared
+from .evidence import USUAL_PAIR_VARIANCE
+from .visit import Visit, sample
+
+LEVEL = 0.99
+_FEWEST = 3
+
+
+@dataclass(frozen=True)
+class Control:
+    """The ratio of the base's times in two of its own processes, over all benchmarks that had a control."""
+
+    visits: Count
+    ratio: Positive
+    low: Positive
+    """Lower bound of the interval at LEVEL; `high` is the upper one."""
+    high: Positive
+
+    @property
+    def fails(self) -> bool:
+        """Whether the run measures a difference between identical code."""
+        return not self.low <= 1 <= self.high
+
+    @property
+    def text(self) -> str:
+        """`control, base against base: 1.00x (0.99-1.01)`, and what follows if that fails."""
+        shown = (
+            f"control, base against base: {units.ratio(self.ratio)} ({units.interval(self.low, self.high)})"
+        )
+        return f"{shown}, so times decide nothing: repeat it on a quiet machine" if self.fails else shown
+
+
+def control(visits: Sequence[Visit]) -> Control | None:
+    """Return the weighted mean ratio, with Student's interval. Returns None for fewer than three visits.
+
+    The weights are the reciprocals of the expected variances: between pairs, and within the visit.
+    """
+    if len(visits) < _FEWEST:
+        return None
+    samples = [sample(visit) for visit in visits]
+    logs = np.array([row.turns for row in samples])
+    noises = np.nan_to_num([row.noise[1, 1] for row in samples])
+    weights = 1 / (USUAL_PAIR_VARIANCE + noises)
+    mean = float(np.average(logs, weights=weights))
+    freedom = len(logs) - 1
+    variance = float((weights * (logs - mean) ** 2).sum() / freedom / weights.sum())
+    margin = -float(special.stdtrit(freedom, (1 - LEVEL) / 2)) * math.sqrt(variance)
+    return Control(len(logs), math.exp(mean), math.exp(mean - margin), math.exp(mean + margin))
+
+
+def withheld(rows: Sequence[Compared], result: Control | None) -> list[Compared]:
+    """Return the benchmarks of a run; if its control fails, without the verdicts that came from time."""
+    if not (result and result.fails):
+        return [*rows]
+    return [
+        replace(row, judgement=replace(row.judgement, verdict="undecided", reason=result.text), on=None)
+        if row.judgement.low is not None
+        else row
+        for row in rows
+    ]
