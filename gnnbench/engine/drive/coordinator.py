@@ -243,6 +243,7 @@ class _Run:
     def _add(self, times: PairTimes, *, to_host: bool) -> None:
         """Add what a pair measured; one that was planned for the host alone decides nothing else."""
         wall = {name: visit.wall for name, visit in times.visits.items() if visit.wall}
+        self._pairs.starts_ahead |= bool(wall)
         if to_host:
             self.schedule.spend(times.start_seconds + sum(visit.seconds for visit in times.visits.values()))
         else:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from ..ground.cpu import RealTime
+from ..ground.cpu import RealTime, cores
 from ..ground.errors import UsageError
 from ..ground.files import check_room, scratch
 from ..interfaces import Listener
@@ -30,6 +30,8 @@ from .variants.places import differing
 
 _QUIT_SECONDS = 20.0
 """How long both may tear down."""
+_FEWEST_CORES = 4
+"""To start the next pair while one measures."""
 _STARTS = 2
 """A pair is given up after this many failed starts."""
 _FAILURES = ("died", "failed")
@@ -171,17 +173,24 @@ class Pairs(ExitStack):
         rng = random.Random(plan.seed)  # noqa: S311 - turns, not secrets
         self.shared, self._listener = Shared(plan, logs, rng), listener
         self.callback(self.shared.end_parents)
+        self.starts_ahead = False
+        """Whether processes of the next pair start while one measures: where the GPU's own time counts."""
+        self._next: Pair | None = None
+        self.callback(lambda: self._next.stop(0.0) if self._next else None)
 
     @contextmanager
     def started(self, terms: Terms) -> Iterator[Pair]:
         """Start both sides, once more if one fails, or raise NotStartedError; at the end, end them."""
         at_most_seconds = 2 * self.shared.plan.timeout_seconds  # to collect the suite, one after the other
         for remaining in reversed(range(_STARTS)):
-            pair = Pair(terms, self.shared)
+            pair, self._next = self._next or Pair(terms, self.shared), None
             what = f"the processes of pair {pair.number}" if pair.number else "both sides"
             self._listener.step(f"{terms.about}starting {what}, and collecting", at_most_seconds)
             with pair:
                 if not pair.broken or pair.broken_side in terms.spared:
+                    if self.starts_ahead and self.shared.why_no_forks and len(cores()) >= _FEWEST_CORES:
+                        self._next = Pair(terms, self.shared)  # all pairs that time are of the same terms
+                        self._next.launch()
                     yield pair
                     self._listener.step(f"{terms.about}ending {what}")
                     break

@@ -67,6 +67,8 @@ class Processes:
         shared.number += not terms.untimed
         self.number = 0 if terms.untimed else shared.number
         self._forks = not (terms.untimed or terms.counter or terms.spared or shared.why_no_forks)
+        self._fresh: dict[str, Child] = {}
+        """By side, its own new process; none if it is forked, or not started."""
         self.children: dict[str, Process] = {}
         self.loaded: dict[str, tuple[str, ...]] = dict.fromkeys(SIDES, ())
         """By side, the top-level packages and modules that it has imported from its trees so far."""
@@ -74,6 +76,11 @@ class Processes:
     def order(self) -> list[str]:
         """Draw the order of the sides."""
         return self.shared.rng.sample(SIDES, len(SIDES))
+
+    def launch(self, sides: Collection[str] = SIDES) -> None:
+        """Start fresh processes, and do not wait until they have collected the suite."""
+        order = [side for side in self.order() if side in sides]
+        self._fresh = {side: self._launched(side, self._given[side]) for side in order}
 
     def start(self, sides: Collection[str] = SIDES) -> dict[str, dict[str, Any]]:
         """Start them; return by side what it says of the tests that it has collected."""
@@ -83,14 +90,15 @@ class Processes:
             parents = shared.parents_of(given) or self._parents_together(given)
         if not parents:
             begin = RealTime.seconds()
-            fresh = {side: self._launched(side, self._given[side]) for side in self.order() if side in sides}
+            if not self._fresh:
+                self.launch(sides)
             seconds = shared.plan.timeout_seconds
             collected = {side: self.answer(side, seconds) for side in SIDES if side in sides}
             if self._forks:
                 shared.why_no_forks = _why_no_forks(collected.values())
             if not self._forks or shared.why_no_forks:
                 return collected
-            parents = shared.parents = Parents(fresh, collected, given, RealTime.seconds() - begin)
+            parents = shared.parents = Parents(self._fresh, collected, given, RealTime.seconds() - begin)
         self._fork(parents)
         return parents.collected
 
