@@ -223,7 +223,8 @@ class _Run:
         try:
             _, times = self._pairs.measure(self._terms, self.trials, pair_plan)
         except NotStartedError as error:
-            self._notes.append(f"ended early: {error}")
+            if self._pairs.shared.left_seconds() > 0:
+                self._notes.append(f"ended early: {error}")
             return False
         start = RealTime.seconds()
         results: dict[str, Visit | NotTimed] = {**times.visits, **times.failures}

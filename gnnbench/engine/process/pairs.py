@@ -180,7 +180,7 @@ class Pairs(ExitStack):
 
     @contextmanager
     def started(self, terms: Terms) -> Iterator[Pair]:
-        """Start both sides, once more if one fails, or raise NotStartedError; at the end, end them."""
+        """Start both sides, once more if one fails in time, or raise NotStartedError; finally end them."""
         at_most_seconds = 2 * self.shared.plan.timeout_seconds  # to collect the suite, one after the other
         for remaining in reversed(range(_STARTS)):
             pair, self._next = self._next or Pair(terms, self.shared), None
@@ -194,7 +194,7 @@ class Pairs(ExitStack):
                     yield pair
                     self._listener.step(f"{terms.about}ending {what}")
                     break
-                if not remaining:
+                if not remaining or self.shared.left_seconds() <= 0:
                     raise NotStartedError(pair.broken)
                 self._listener.say(f"{pair.broken}; restarting both sides")
 

@@ -310,3 +310,13 @@ def test_a_set_up_that_takes_longer_than_all_the_time_is_no_failure(sides, watch
     assert decisions["test_endless"].verdict == "undecided"
     assert "budget" in decisions["test_endless"].reason
     assert all(text.startswith("a pair takes at least") for text in watcher.said)
+
+
+def test_a_pair_that_starts_when_the_time_ends_is_not_restarted(sides, watcher, tmp_path):
+    """Its fork would answer later."""
+    late = "import os\nimport time\n\nos.register_at_fork(after_in_child=lambda: time.sleep(1000))\n"
+    write(tmp_path, f"{late}{TWO}")
+    found = judge(sides, watcher, 60.0, 6.0)
+    assert sum(text.startswith("starting the processes") for text, _ in watcher.steps) <= 1
+    assert watcher.said == []
+    assert not any("did not answer" in note for note in found.all_notes())
