@@ -81,7 +81,6 @@ def run(
     notes = [*inspecting.suite.notes(all_named=only is not None), *inspecting.notes()]
     notes += dict.fromkeys(note for row in benchmarks.values() for note in row.notes)
     notes += outcome.skips(skipped, outcome.BOTH_SKIP)
-    notes += outcome.several_calls(trial.name for trial in inspected if trial.has_several_calls)
     failing = [trial.name for trial in inspected if trial.not_timed and trial.not_timed.kind == "head fails"]
     seconds = RealTime.seconds() - start
     return AffectedResult(Side.of(base), Side.of(head), benchmarks, seconds, tuple(notes), failing=failing)

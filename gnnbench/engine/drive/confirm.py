@@ -8,9 +8,8 @@ from pathlib import Path
 from ..ground import units
 from ..ground.cpu import RealTime
 from ..interfaces import Listener
-from ..judge.control import RECHECKS, contradiction
 from ..judge.schedule import PairPlan
-from ..judge.trial import Trial
+from ..judge.trial import RECHECKS, Trial, contradiction
 from ..judge.verdict import Judgement
 from ..judge.visit import Inspections, NotTimed, Visit
 from ..measure.fingerprint.difference import Difference
@@ -87,7 +86,7 @@ def _failures(side: str, names: Iterable[str], terms: Terms, shared: Shared) -> 
 
 def _failure(processes: Processes, side: str, name: str, suite: Suite) -> str:
     """Run a benchmark with some calls; return why it fails, or an empty text."""
-    if name not in (*suite.names, *suite.left_out):
+    if name not in suite.names:
         return f"has no such test{suite.missing(name)[SIDES[0]]}"
     processes.send(side, command="run", name=name, seed=0, checked=False)
     answer = processes.answer(side)
@@ -116,7 +115,7 @@ def changes(
         if shared.left_seconds() <= 0:
             break
         try:
-            _, times = pairs.measure(terms, trials, pair_plan, lambda *_: False)
+            _, times = pairs.measure(terms, trials, pair_plan)
         except NotStartedError:
             break
         for name, visit in times.visits.items():

@@ -91,7 +91,7 @@ def run(base: Prepared, head: Prepared, plan: Plan, watcher: Listener) -> Result
         tuple(state.notes()),
         state.repeat(),
         state.schedule.needed_seconds,
-        control=state.control,
+        state.control,
     )
 
 
@@ -105,9 +105,10 @@ class _Run:
         self.host = Schedule((), plan.thresholds)
         """Judges wall time where the GPU's own is judged and the host does other work."""
         self._notes: list[str] = []
-        self._visits = 0
-        self._controls: list[Visit] = []
+        self._visits, self._controls = 0, list[Visit]()
         self._rng = random.Random(plan.seed)  # noqa: S311 - turns, not secrets
+        self._reserves = True
+        """Whether time is still to be left to check what changed."""
 
     def inspect(self) -> None:
         """Inspect the benchmarks, for at most a half of the time; then it is known which must be timed."""
@@ -172,22 +173,20 @@ class _Run:
             [name for name, more in added.items() if more >= max(most / 2, thresholds.effect)],
         )
 
-    def _take(self, trial: Trial, result: Visit | NotTimed) -> bool:
-        """Take the result of a visit; return whether the benchmark needs no timing."""
+    def _take(self, trial: Trial, result: Visit | NotTimed) -> None:
+        """Take the result of a visit, which may show that the benchmark needs no timing."""
         if isinstance(result, Visit):
             trial.head_logs.append(sample(result).head)
             if result.wall:
                 trial.wall_logs.append(sample(result.wall).head)
             else:
                 self.host.leave_out(trial.name)
-            return False
+            return
         skipped = result.kind == "skipped" and not trial.head_logs
-        if not skipped and result.kind not in ("incomparable", "head fails", "same code"):
-            return False
-        trial.not_timed = result
-        self.schedule.leave_out(trial.name)
-        self.host.leave_out(trial.name)
-        return True
+        if skipped or result.kind in ("incomparable", "head fails", "same code"):
+            trial.not_timed = result
+            self.schedule.leave_out(trial.name)
+            self.host.leave_out(trial.name)
 
     def decisions(self) -> dict[str, Decision]:
         """Return the state of each benchmark, without those that both sides skip."""
@@ -203,11 +202,9 @@ class _Run:
         skipped = [
             why.text for trial in self.trials.values() if (why := trial.not_timed) and why.kind == "skipped"
         ]
-        several = [trial.name for trial in self.trials.values() if trial.has_several_calls]
         is_slow = self._pairs.shared.why_no_forks == THREAD
         starts = [f"each pair was started anew: {THREAD}"] if is_slow else []
-        reasons = outcome.skips(skipped, outcome.BOTH_SKIP)
-        return [*self._notes, *starts, *reasons, *outcome.several_calls(several)]
+        return [*self._notes, *starts, *outcome.skips(skipped, outcome.BOTH_SKIP)]
 
     def _chosen(self, suite: Suite) -> Sequence[str]:
         names, only, shard = suite.chosen(), self._plan.only, self._plan.shard
@@ -223,14 +220,19 @@ class _Run:
         if pair_plan is None:
             return False
         try:
-            _, times = self._pairs.measure(self._terms, self.trials, pair_plan, self._take)
+            _, times = self._pairs.measure(self._terms, self.trials, pair_plan)
         except NotStartedError as error:
-            self._notes.append(f"ended early: {error}")
+            if self._pairs.shared.left_seconds() > 0:
+                self._notes.append(f"ended early: {error}")
             return False
         start = RealTime.seconds()
+        results: dict[str, Visit | NotTimed] = {**times.visits, **times.failures}
+        for name, result in results.items():
+            self._take(self.trials[name], result)
         self._confirm(times.failures)
         failures = {name: why for name, why in times.failures.items() if not self.trials[name].not_timed}
         self._add(replace(times, failures=failures), to_host=schedule is self.host)
+        self._reserve()
         self._control(pair_plan, times.visits)
         self.schedule.spend(RealTime.seconds() - start)
         if line := self.schedule.forecast():
@@ -268,23 +270,26 @@ class _Run:
         if note := confirm.changes(self._terms, self._pairs, self.trials, verdicts):
             self._notes.append(note)
 
+    def _reserve(self) -> None:
+        """Leave time to check what changed in two processes, which start at once and have a session each."""
+        parents = self._pairs.shared.parents
+        if self._reserves and parents and parents.sessions:
+            seconds = min(parents.seconds, self._plan.total_seconds * _RESERVED)
+            if self.schedule.left_seconds > seconds + self.schedule.needed_seconds:
+                self.schedule.spend(seconds)
+        self._reserves = False
+
     def _control(self, pair_plan: PairPlan, visits: Mapping[str, Visit]) -> None:
         """Time the base against itself, as often as the square root of the visits, while there is time."""
         is_first = not self._visits
-        if is_first and (parents := self._pairs.shared.parents) and parents.sessions:
-            # Two processes start at the same time, and have one session each.
-            reserve = min(parents.seconds, self._plan.total_seconds * _RESERVED)
-            if self.schedule.left_seconds > reserve + self.schedule.needed_seconds:
-                self.schedule.spend(reserve)
         self._visits += len(visits)
         if not visits or is_first or len(self._controls) + 1 >= math.sqrt(self._visits):
             return
         name = self._rng.choice([*visits])
         if 2 * visits[name].seconds > self.schedule.left_seconds:
             return
-        trial, seconds = self.trials[name], pair_plan.seconds[name]
-        visit = self._pairs.control(self._terms, trial, seconds, pair_plan.longest_seconds)
-        if visit:
+        seconds, longest = pair_plan.seconds[name], pair_plan.longest_seconds
+        if visit := self._pairs.control(self._terms, self.trials[name], seconds, longest):
             self._controls.append(visit)
 
     @property

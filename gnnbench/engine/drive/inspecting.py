@@ -1,8 +1,7 @@
 """Inspects benchmarks on both sides, or counts their instructions, without timing them."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,8 +14,7 @@ from ..judge.trial import Trial
 from ..judge.visit import Inspections, NotTimed
 from ..measure.fingerprint.difference import Difference
 from ..measure.instructions import counter_name
-from ..process.pair import Pair
-from ..process.pairs import Pairs
+from ..process.pairs import Pair, Pairs
 from ..process.plan import Plan
 from ..process.processes import Terms
 from ..process.unchanged.known import Unchanged
@@ -70,9 +68,18 @@ class Inspecting:
         broken = not self.trials or bool(self.remaining)
         while broken:
             terms = replace(self._terms, untimed=True)
-            with self._pairs.started(terms) as pair, self._kept(pair):
+            with self._pairs.started(terms) as pair:
                 self._take(pair.suite)
-                self._inspect_remaining(pair, end)
+                self._noted = {
+                    side: [("", "", answer["used"])]
+                    for side, answer in pair.collected.items()
+                    if "used" in answer
+                }
+                try:
+                    self._inspect_remaining(pair, end)
+                finally:
+                    if not pair.why_unused():  # what uses nothing of a variant says nothing
+                        self._unchanged.keep(pair.collected, self._noted)
             broken = pair.broken is not None and self._pairs.shared.left_seconds() > 0
             if self.trials:
                 pair.check_trees()
@@ -115,18 +122,6 @@ class Inspecting:
                 self._listener.say(f"{trial.name}: {pair.broken}; restarting both sides")
                 break
             self._note(pair, trial)
-
-    @contextmanager
-    def _kept(self, pair: Pair) -> Iterator[None]:
-        """Keep what the processes use, also if they end early, but not if they use nothing of a variant."""
-        self._noted = {
-            side: [("", "", answer["used"])] for side, answer in pair.collected.items() if "used" in answer
-        }
-        try:
-            yield
-        finally:
-            if not pair.why_unused():
-                self._unchanged.keep(pair.collected, self._noted)
 
     def _note(self, pair: Pair, trial: Trial) -> None:
         why_not, inspected = trial.not_timed, trial.inspections

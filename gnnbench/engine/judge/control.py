@@ -1,4 +1,4 @@
-"""Two controls of a run: the base timed against itself, and what changed timed in pairs of two processes."""
+"""The control of a run: the base timed against itself."""
 
 import math
 from collections.abc import Sequence
@@ -10,18 +10,11 @@ from scipy import special
 from ..ground import units
 from ..ground.codec import Count, Positive
 from .comparison import Compared
-from .evidence import USUAL_PAIR_VARIANCE, Array
-from .verdict import Judgement
+from .evidence import USUAL_PAIR_VARIANCE
 from .visit import Visit, sample
 
 LEVEL = 0.99
 _FEWEST = 3
-RECHECKS = 4
-"""Pairs of two processes that check what changed."""
-_PAIR_SD = 0.03
-"""Standard deviation of the log ratio of two processes beyond the noise within, on a quiet machine."""
-_ERRORS = 2.0
-"""So many standard errors are a contradiction."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +48,9 @@ def control(visits: Sequence[Visit]) -> Control | None:
     """
     if len(visits) < _FEWEST:
         return None
-    logs, noises = _turns(visits, unknown=0.0)
+    samples = [sample(visit) for visit in visits]
+    logs = np.array([row.turns for row in samples])
+    noises = np.nan_to_num([row.turns_noise for row in samples])
     weights = 1 / (USUAL_PAIR_VARIANCE + noises)
     mean = float(np.average(logs, weights=weights))
     freedom = len(logs) - 1
@@ -74,29 +69,3 @@ def withheld(rows: Sequence[Compared], result: Control | None) -> list[Compared]
         else row
         for row in rows
     ]
-
-
-def contradiction(judgement: Judgement, visits: Sequence[Visit]) -> str | None:
-    """Return why visits in pairs of two processes contradict a ratio. Returns None if they do not.
-
-    Their mean is nearer to 1 than to the ratio, and two standard errors from the ratio. The standard error is
-    the larger one of that between the visits and that expected from the noise within each.
-    """
-    if not visits or judgement.ratio is None:
-        return None
-    logs, noises = _turns(visits, unknown=math.inf)
-    expected = math.sqrt((_PAIR_SD**2 + noises.mean()) / len(logs))
-    between = float(logs.std(ddof=1)) / math.sqrt(len(logs)) if len(logs) > 1 else math.inf
-    mean, ratio = float(logs.mean()), math.log(judgement.ratio)
-    shortfall = (ratio - mean) * math.copysign(1.0, ratio)
-    if shortfall < abs(ratio) / 2 or shortfall < _ERRORS * max(expected, between):
-        return None
-    apart, together = units.ratio(math.exp(mean)), units.ratio(judgement.ratio)
-    return f"{together} in one process, {apart} in {units.count(len(logs), 'pair')} of two: not confirmed"
-
-
-def _turns(visits: Sequence[Visit], unknown: float) -> tuple[Array, Array]:
-    """Return the log ratios of the turns, and their noise within each visit [visits]."""
-    samples = [sample(visit) for visit in visits]
-    noises = np.array([row.turns_noise for row in samples])
-    return np.array([row.turns for row in samples]), np.nan_to_num(noises, nan=unknown)

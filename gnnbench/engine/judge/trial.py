@@ -1,10 +1,23 @@
 """One benchmark of a run, and all that is known of it."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 
+import numpy as np
+
+from ..ground import units
 from ..measure.clock import SHORTEST_GPU_NS
-from .visit import Inspections, NotTimed, Size, Visit
+from .verdict import Judgement
+from .visit import Inspections, NotTimed, Size, Visit, sample
+
+RECHECKS = 4
+"""Pairs of two processes that check what changed."""
+_PAIR_SD = 0.03
+"""Standard deviation of the log ratio of two processes beyond the noise within, on a quiet machine."""
+_ERRORS = 2.0
+"""So many standard errors are a contradiction."""
 
 _SHORT = "judged by wall time, as the GPU works less than 20 µs in a call: take a larger graph"
 _DISTURBED = 0.03
@@ -28,8 +41,6 @@ class Trial:
     """Whether files show that both sides run the same code, or skip it."""
     size: Size | None = None
     """That of its blocks, the same in all pairs; the first visit chooses it."""
-    has_several_calls: bool = False
-    """Whether the test calls `benchmark` more than once; the first call is timed."""
     head_logs: list[float] = field(default_factory=list)
     """The log of the head's time in nanoseconds, in each pair."""
     wall_logs: list[float] = field(default_factory=list)
@@ -82,3 +93,24 @@ class Trial:
         if visit.cpu is None:
             return NotTimed("failed", f"{_BY_CPU}; {_WAITS}")
         return replace(visit, base_ns=visit.cpu.base_ns, head_ns=visit.cpu.head_ns)
+
+
+def contradiction(judgement: Judgement, visits: Sequence[Visit]) -> str | None:
+    """Return why visits in pairs of two processes contradict a ratio. Returns None if they do not.
+
+    Their mean is nearer to 1 than to the ratio, and two standard errors from the ratio. The standard error is
+    the larger one of that between the visits and that expected from the noise within each.
+    """
+    if not visits or judgement.ratio is None:
+        return None
+    samples = [sample(visit) for visit in visits]
+    logs = np.array([row.turns for row in samples])
+    noises = np.nan_to_num([row.turns_noise for row in samples], nan=math.inf)
+    expected = math.sqrt((_PAIR_SD**2 + noises.mean()) / len(logs))
+    between = float(logs.std(ddof=1)) / math.sqrt(len(logs)) if len(logs) > 1 else math.inf
+    mean, ratio = float(logs.mean()), math.log(judgement.ratio)
+    shortfall = (ratio - mean) * math.copysign(1.0, ratio)
+    if shortfall < abs(ratio) / 2 or shortfall < _ERRORS * max(expected, between):
+        return None
+    apart, together = units.ratio(math.exp(mean)), units.ratio(judgement.ratio)
+    return f"{together} in one process, {apart} in {units.count(len(logs), 'pair')} of two: not confirmed"

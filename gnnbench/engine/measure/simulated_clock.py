@@ -17,7 +17,7 @@ import math
 import os
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -94,26 +94,31 @@ class FakeMachine:
     truths: Mapping[str, Truth]
     noise: Noise = field(default_factory=Noise)
     now_seconds: float = 0.0
-    of_base: Mapping[str, Truth] = field(default_factory=dict)
-    """True times that differ in the older side of a comparison in turns."""
 
     def __post_init__(self) -> None:
         self._phase = np.random.default_rng(self.seed).uniform(0, 2 * math.pi)
 
     @classmethod
-    def parse(cls, text: str) -> "FakeMachine":
-        """Read the value of the variable, `seed:FILE`, and the file."""
+    def parse(
+        cls, text: str, pair: int = 0, side: int = 1, slower: float = 0.0, place: int | None = None
+    ) -> "FakeMachine":
+        """Read the value of the variable, `seed:FILE`, and the file, in which `base` has times of the side 0.
+
+        Both places of a pair share the drift, but not the noise. Times are longer by the fraction `slower`.
+        """
         seed, _, name = text.partition(":")
         if not seed.isdecimal() or not name:
             raise UsageError(f"{VARIABLE}='{text}' must be SEED:FILE, with a whole number as seed")
         try:
-            given = codec.decode(json.loads(Path(name).read_bytes()), _File)
+            file = codec.decode(json.loads(Path(name).read_bytes()), _File)
         except (OSError, ValueError) as error:
             raise UsageError(f"{VARIABLE}: {name} cannot be read as true times ({error})") from None
-        truths, of_base = (
-            {key: _truth(value) for key, value in times.items()} for times in (given.benchmarks, given.base)
-        )
-        return cls(int(seed), truths, given.noise, of_base=of_base)
+        times = {**file.benchmarks, **(file.base if side == 0 else {})}
+        truths = {key: _truth(value) for key, value in times.items()}
+        truths = {key: replace(row, seconds=row.seconds * (1 + slower)) for key, row in truths.items()}
+        machine = cls(int(seed) + pair, truths, file.noise)
+        machine.seed = machine.seed if place is None else 2 * machine.seed + place
+        return machine
 
     def clock(self, fullname: str) -> "FakeClock":
         """Return the clock of one benchmark."""

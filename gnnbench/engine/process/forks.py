@@ -63,7 +63,7 @@ class Forks:
 
 
 def _call() -> FrameType | None:
-    """Return the frame of the function that this package called; None: the function is no Python code."""
+    """Return the frame of the function that this package called. Returns None if it is no Python code."""
     called, frame = None, sys._getframe(2)  # noqa: SLF001 - there is no public way to the frames
     while frame and frame.f_globals.get("__name__", "").partition(".")[0] != _OWN:
         called, frame = frame, frame.f_back  # type: ignore[assignment]

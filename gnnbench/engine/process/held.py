@@ -15,7 +15,7 @@ from ..measure.clock import Block, Call, Clock, ClockError, calibrated_iteration
 from ..measure.conditions import collector_paused
 from ..measure.inspection import Inspection, inspect
 from ..measure.layouts import Layouts
-from ..measure.seam import FIXED, Pedantic, paused, why_unseen
+from ..measure.seam import FIXED, Pedantic, paused
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -40,9 +40,9 @@ class Held:
     iterations: int | None = None
     """Iterations of a round, if the benchmark sets them."""
     unseen: str | None = None
-    """Why no call is inspected; None: it is."""
+    """Why no call is inspected. None if it is."""
     no_calls = ""
-    """Why there are no calls beside those that are timed, so that none can be inspected; empty: there are."""
+    """Why all calls are timed, so that none can be inspected. Empty if there may be others."""
 
     def __init__(self, fixture: Any, layouts: Layouts, clock: Clock, *, stays: bool) -> None:
         self._fixture, self._layouts, self._clock = fixture, layouts, clock
@@ -53,28 +53,20 @@ class Held:
         self._compared: ComparedCalls | None = None
         self._inputs: Given | None = None
         self.codes: Sequence[Sequence[CodeType]] = ()
-        """By recorded call, the code of the functions that ran; empty: it is not known."""
-        self._obey: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {}
+        """By recorded call, the code of the functions that ran. Empty if it is not known."""
 
-    def renew(self) -> None:
-        """Copy the inputs to another place, unless they must or can only stay in place."""
+    def renew(self) -> Call:
+        """Return the call, its inputs copied to another place unless they must or can only stay in place."""
         if self._renewing:
             self._layouts.renew()
             self._clock.renewed()
+        return self._layouts.current
 
     def block(self, rounds: int, iterations: int) -> Block:
         """Time some rounds on the same inputs."""
         with collector_paused() if self._disable_gc else nullcontext():
             # Keep no other reference: a copy that the layouts drop must be freed at once.
             return self._clock.block(self._layouts.current, rounds, iterations)
-
-    def inspect(self) -> Inspection:
-        """Return the counters and the fingerprint of a call, which is made a few times on new copies."""
-        if self.unseen:
-            return Inspection(unseen=self.unseen)
-        self.renew()
-        found = inspect(self._layouts.current, self._layouts.devices)
-        return found if found.unseen else replace(found, launches=self._clock.launches(self._layouts.current))
 
     def calls(self) -> Pedantic:
         """Return the calls whose instructions can be counted, and whose results can be compared."""
@@ -88,7 +80,6 @@ class Held:
         self,
         ask: Callable[[dict[str, Any]], Mapping[str, Any]],
         *,
-        again: bool = False,
         scope: Mapping[str, Any] | None = None,
         fixed: bool = False,
         tested: Collection[str] = (),
@@ -99,17 +90,8 @@ class Held:
         `fixed`: whether the inputs must keep their values when outputs are compared. Returns whether the test
         is to end here, because the call need not run.
         """
-        self._obey = {
-            "inspect": lambda _command: self._inspect(noting),
-            "cost": lambda command: self._cost(command.get("core"), noting),
-            "calibrate": self._calibrate,
-            "block": self._block,
-            "count": lambda _command: self._count(),
-            "return": lambda command: self._return(command, scope or {}, tested, fixed=fixed),
-            "save": self._save,
-        }
-        ready = {"answer": "ready", "once": self.once, "again": again, "inspects": not self.no_calls}
-        command = ask(ready)
+        self._scope, self._fixed, self._tested, self._noting = scope or {}, fixed, tested, noting
+        command = ask({"answer": "ready", "once": self.once, "inspects": not self.no_calls})
         while command["command"] != "next":
             command = ask(self.obey(command))
         if command.get("leave"):
@@ -120,9 +102,10 @@ class Held:
         return False
 
     def obey(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the answer to a command that `serve` takes."""
+        """Return the answer to a command that `serve` takes; each has a method of its name."""
         with paused():
-            return self._obey[command["command"]](command)
+            answer: dict[str, Any] = getattr(self, f"_{command['command']}")(command)
+        return answer
 
     def _calibrate(self, _command: Mapping[str, Any]) -> dict[str, Any]:
         """Warm up, find the iterations of a round unless the benchmark sets them, and what a round costs."""
@@ -141,43 +124,41 @@ class Held:
 
     def _fastest(self, iterations: int) -> float:
         """Return the seconds of the fastest of a few rounds, and keep its cost with set-up and tear-down."""
-        found = []
+        rounds = []
         for _ in range(_TRIES):
             with self._placement.watching():
                 start = self._clock.now()
                 (seconds,) = self.block(1, iterations).seconds
                 cost = self._clock.now() - start
-            found.append((seconds, max(cost, seconds, self._clock.resolution_seconds)))
+            rounds.append((seconds, max(cost, seconds, self._clock.resolution_seconds)))
             if cost > _SLOW_SECONDS:
                 break
-        seconds, self._cost_seconds = min(found)
+        seconds, self._cost_seconds = min(rounds)
         return seconds
 
-    def _inspect(self, noting: Callable[[], AbstractContextManager[None]]) -> dict[str, Any]:
-        with noting():
-            found = self.inspect()
-        self.codes = found.codes if found.fingerprint else ()
-        return {"answer": "inspected", **found.as_json()}
+    def _inspect(self, _command: Mapping[str, Any]) -> dict[str, Any]:
+        """Find out what a call does, which is made a few times on new copies."""
+        inspection = Inspection(unseen=self.unseen)
+        with self._noting():
+            if not self.unseen:
+                inspection = inspect(self.renew(), self._layouts.devices)
+            if not inspection.unseen:
+                inspection = replace(inspection, launches=self._clock.launches(self._layouts.current))
+        self.codes = inspection.codes if inspection.fingerprint else ()
+        return {"answer": "inspected", **inspection.as_json()}
 
-    def _cost(self, core: int | None, noting: Callable[[], AbstractContextManager[None]]) -> dict[str, Any]:
+    def _cost(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Find out what a call costs, after it was inspected; on a core, if one is given."""
         clock = self._clock if self._clock.times_device else None
         try:
-            with self._placement.on(core):
-                found, codes = cost.measured(self._fresh, noting, clock)
+            with self._placement.on(command.get("core")):
+                costs, codes = cost.measured(self.renew, self._noting, clock)
         except Exception as error:  # noqa: BLE001 - a call may have an end, as that of a generator
-            return {
-                "answer": "cost",
-                "cost": None,
-                "unseen": f"it cannot be repeated ({type(error).__name__})",
-            }
+            unseen = f"it cannot be repeated ({type(error).__name__})"
+            return {"answer": "cost", "cost": None, "unseen": unseen}
         if self.codes and codes:
             self.codes = (*self.codes, codes)
-        return {"answer": "cost", "cost": codec.encode(found)}
-
-    def _fresh(self) -> Call:
-        self.renew()
-        return self._layouts.current
+        return {"answer": "cost", "cost": codec.encode(costs)}
 
     def keep_inputs(self) -> None:
         """Keep what the inputs hold: the calls before those whose outputs are compared may change them."""
@@ -186,19 +167,17 @@ class Held:
         if not self.no_calls:
             self._inputs = kept_inputs(self.calls())
 
-    def _return(
-        self, command: Mapping[str, Any], scope: Mapping[str, Any], tested: Collection[str], *, fixed: bool
-    ) -> dict[str, Any]:
+    def _return(self, command: Mapping[str, Any]) -> dict[str, Any]:
         if self.no_calls:
             return {"answer": "nothing returned", "reason": self.no_calls}
         from ..ground.outputs import TooMuchError
         from ..measure.returned.calls import NONE_NEW, ComparedCalls
 
-        level = NONE_NEW if fixed else command["level"]
+        level = NONE_NEW if self._fixed else command["level"]
         if self._inputs:
             self._inputs.restore()
         self.renew()
-        calls = self._compared = ComparedCalls(self.calls(), scope, level=level, tested=tested)
+        calls = self._compared = ComparedCalls(self.calls(), self._scope, level=level, tested=self._tested)
         calls.first_state = self._inputs.state if self._inputs else None
         try:
             calls.make_first()
@@ -213,7 +192,7 @@ class Held:
         assert self._compared
         return {"answer": "saved", "files": self._compared.save(command["wanted"], Path(command["folder"]))}
 
-    def _count(self) -> dict[str, Any]:
+    def _count(self, _command: Mapping[str, Any]) -> dict[str, Any]:
         if self.no_calls:
             return {"answer": "not counted", "reason": self.no_calls}
         counter = instructions.here()
@@ -249,39 +228,16 @@ class Held:
 
     def _keep(self, seconds: list[float], iterations: int) -> list[float]:
         """Add rounds to the benchmark's statistics; return those with a positive, finite time."""
-        good = [one for one in seconds if 0 < one < math.inf]
+        good = [second for second in seconds if 0 < second < math.inf]
         if not good:
             raise ClockError(
                 f"rounds of {iterations:,} calls are too short for the resolution of {self._clock.name}"
             )
         if self._fixture.stats is None:
             self._fixture._make_stats(iterations)  # noqa: SLF001 - as pytest-benchmark does
-        for one in good:
-            self._fixture.stats.update(one)
+        for second in good:
+            self._fixture.stats.update(second)
         return good
-
-
-class Whole(Held):
-    """`benchmark(function, ...)` of a test with the marker `whole_call`, which gives a reason."""
-
-    warms = False
-    iterations = 1
-
-    def __init__(self, fixture: Any, layouts: Layouts, clock: Clock, reason: str) -> None:
-        self.unseen = self.no_calls = why_unseen(reason)
-        self._function = layouts.original.function
-        self._results: list[Any] = []
-        kept = layouts.original._replace(function=self._kept)
-        super().__init__(fixture, Layouts(kept), clock, stays=True)
-
-    def _kept(self, *args: Any, **kwargs: Any) -> None:
-        self._results[:] = [self._function(*args, **kwargs)]
-
-    def result(self) -> Any:
-        """Return the result of the last call; make one if no command did."""
-        if not self._results:
-            self._layouts.original()
-        return self._results[-1]
 
 
 class Repeated(Held):
@@ -296,7 +252,7 @@ class Repeated(Held):
         self._asked, self.iterations = asked, asked.iterations
         # Set-up makes new inputs itself, and tear-down expects the original ones.
         super().__init__(fixture, layouts, clock, stays=bool(asked.setup or asked.teardown or stays))
-        if asked.warmup_rounds and not self.once:
+        if asked.warmup_rounds and not isinstance(self, AllTimed):
             with paused():
                 self.block(asked.warmup_rounds, asked.iterations)
 
@@ -319,25 +275,33 @@ class Repeated(Held):
         return self._asked.once()
 
 
-class Once(Repeated):
-    """`benchmark.pedantic` with a single round: it may have side effects, so it runs exactly once."""
+class AllTimed(Repeated):
+    """Calls that may have side effects: all are timed, and the test gets the result of the last one.
 
-    once = True
+    They are that of `benchmark.pedantic` with a single round, which is made once, or those of
+    `benchmark(function, ...)` in a test with the marker `whole_call`: then `whole` says why.
+    """
+
     warms = False
-    no_calls = "benchmark.pedantic asks for one round"
 
-    def __init__(self, fixture: Any, layouts: Layouts, clock: Clock, asked: Pedantic) -> None:
+    def __init__(
+        self, fixture: Any, layouts: Layouts, clock: Clock, asked: Pedantic, *, whole: str = ""
+    ) -> None:
         super().__init__(fixture, layouts, clock, asked, stays=True)
+        self.once, self.has_cpu_time = not whole, bool(whole)
+        self.unseen, self.no_calls = whole or FIXED, whole or "benchmark.pedantic asks for one round"
         self._results: list[Any] = []
 
-    def block(self, _rounds: int, _iterations: int) -> Block:
-        """Run warm-up and the round; return that round."""
+    def block(self, rounds: int, _iterations: int) -> Block:
+        """Time rounds, each after its warm-up."""
         blocks: list[Block] = []
-        self._results.append(self._asked.measure(self._clock, blocks.append, disable_gc=self._disable_gc))
+        for _ in range(rounds):
+            result = self._asked.measure(self._clock, blocks.append, disable_gc=self._disable_gc)
+            self._results[:] = [result]
         return Block.of(blocks)
 
     def result(self) -> Any:
-        """Return the result of the last call; run the round if no command did."""
+        """Return the result of the last call; run a round if no command did."""
         if not self._results:
             self.block(1, 1)
         return self._results[-1]

@@ -36,19 +36,18 @@ class Imports:
     def take_out(self) -> None:
         """Remove it from the interpreter, and keep it."""
         if len(sys.modules) != self._count:
-            new = [(name, module) for name, module in sys.modules.items() if name not in self._seen]
-            for name, module in new:
-                package = name.partition(".")[0]
-                if package in self._trees.loaded or (module and _refers(module, self._packages)):
-                    self._packages.add(package)
-            self._seen |= {name for name, _ in new}
-            names = [name for name in sys.modules if name.partition(".")[0] in self._packages]
-            self._modules = {name: sys.modules[name] for name in names}
+            packages = {name: name.partition(".")[0] for name in sys.modules}
+            for name in filter(lambda name: name not in self._seen, packages):
+                module, is_loaded = sys.modules[name], packages[name] in self._trees.loaded
+                if is_loaded or (module and _refers(module, self._packages)):
+                    self._packages.add(packages[name])
+            self._seen |= packages.keys()
+            self._modules = {name: sys.modules[name] for name in packages if packages[name] in self._packages}
         for name in self._modules:
             del sys.modules[name]
         self._registered = [(registry, self._own(registry)) for registry in _registries()]
-        for registry, own in self._registered:
-            for name in own:
+        for registry, classes in self._registered:
+            for name in classes:
                 del registry[name]
         self._path, self._finders = sys.path[:], sys.meta_path[:]
         self._search, self._file = AssertionRewritingHook._find_spec, os.environ[SIDE]  # noqa: SLF001
@@ -57,8 +56,8 @@ class Imports:
         """Put it into the interpreter, from which that of another session was taken out."""
         sys.modules.update(self._modules)
         self._count = len(sys.modules)
-        for registry, own in self._registered:
-            registry.update(own)
+        for registry, classes in self._registered:
+            registry.update(classes)
         sys.path[:], sys.meta_path[:] = self._path, self._finders
         AssertionRewritingHook._find_spec, os.environ[SIDE] = staticmethod(self._search), self._file  # noqa: SLF001
 
@@ -72,10 +71,10 @@ def _registries() -> list[dict[str, partial[Any]]]:
     return [datapipe.IterDataPipe.functions, datapipe.MapDataPipe.functions] if datapipe else []
 
 
-def own_packages(trees: Trees, others: Collection[Trees], root: str) -> Collection[str]:
-    """Return the top-level packages of which each session needs a copy: what differs, and what uses that.
+def own_packages(trees: Trees, other: Trees, root: str) -> Collection[str]:
+    """Return the top-level packages of which both sessions need a copy: what differs, and what uses that.
 
-    The modules of the first session, which has `trees`, are there.
+    The modules of the first session, which has `trees`, are there; the second one has `other`.
 
     Raises:
         NotTogetherError: one of them is compiled, so that it can be loaded only once.
@@ -87,8 +86,7 @@ def own_packages(trees: Trees, others: Collection[Trees], root: str) -> Collecti
             modules[package].append(module)
     packages = trees.loaded.keys() & modules.keys()
     packages |= {name for name, parts in modules.items() if any(_is_below(part, root) for part in parts)}
-    for other in others:
-        packages |= {name for name, parts in modules.items() if _is_elsewhere(name, parts, other)}
+    packages |= {name for name, parts in modules.items() if _is_elsewhere(name, parts, other)}
     more = packages
     while more:
         packages = packages | more

@@ -31,9 +31,9 @@ class Outputs:
         base, head = self._returned()
         with TemporaryDirectory(dir=self._processes.shared.logs) as folder:
             of_sides = partial(self._fetch, Path(folder), SIDES)
-            found = agreement(base, head, of_sides)
-            if not depends_on_process(found):
-                return found
+            result = agreement(base, head, of_sides)
+            if not depends_on_process(result):
+                return result
             try:
                 self._ask_again(command="run", name=self._name, seed=SEED, checked=False, compared=True)
                 self._ask_again(command="inspect")  # it makes the calls that the first process has made
@@ -61,13 +61,16 @@ class Outputs:
             answers[side : side + 1] = ask([SIDES[side]], level=min(levels))
         return answers
 
-    def _fetch(
-        self, folder: Path, sides: Sequence[str], side: int, wanted: Sequence[tuple[int, str]]
-    ) -> list[Values]:
-        command = {"command": "save", "wanted": wanted, "folder": str(folder)}
+    def _fetch(self, folder: Path, sides: Sequence[str], side: int, number: int, place: str) -> Values:
+        command = {"command": "save", "wanted": [(number, place)], "folder": str(folder)}
         is_again = sides[side] == BASE_AGAIN
         answer = self._ask_again(**command) if is_again else self._ask([sides[side]], **command)[0]
-        return [_loaded(folder, saved) for saved in answer["files"]]
+        (saved,) = answer["files"]
+        if saved is None or "text" in saved:
+            return saved and saved["text"]
+        if "error" in saved:
+            raise no_room(folder.parents[1], saved["error"])
+        return np.load(folder / saved["file"], mmap_mode="r", allow_pickle=False)
 
     def _ask_again(self, **command: Any) -> dict[str, Any]:
         answer = self._processes.ask_again(**command)
@@ -75,12 +78,3 @@ class Outputs:
             failure = answer["failure"]
             raise DiedError(BASE_AGAIN, failure["text"] if failure else "the test ends before its call")
         return answer
-
-
-def _loaded(folder: Path, saved: Mapping[str, str] | None) -> Values:
-    """Return numbers that a worker has written, or the text that it sent."""
-    if saved is None or "text" in saved:
-        return saved and saved["text"]
-    if "error" in saved:
-        raise no_room(folder.parents[1], saved["error"])
-    return np.load(folder / saved["file"], mmap_mode="r", allow_pickle=False)

@@ -41,14 +41,15 @@ class Parents:
     def of_base(self) -> "Parents":
         """Return the base's as the parents of both sides."""
         base, head = SIDES
+        children = dict.fromkeys(SIDES, self.children[base])
+        collected = dict.fromkeys(SIDES, self.collected[base])
         sessions = {base: self.sessions[base], head: len(SIDES)} if self.sessions else {}
-        return Parents(
-            dict.fromkeys(SIDES, self.children[base]),
-            dict.fromkeys(SIDES, self.collected[base]),
-            (self.sides[0], self.sides[0]),
-            self.seconds,
-            sessions=sessions,
-        )
+        return Parents(children, collected, (self.sides[0],) * 2, self.seconds, sessions=sessions)
+
+    @property
+    def most_pairs(self) -> int:
+        """How many pairs are forked from them at most, unless little time is left."""
+        return PAIRS_OF_BOTH if self.sessions else PAIRS_OF_PARENTS
 
     def stop(self) -> None:
         """End them."""
@@ -87,12 +88,10 @@ class Shared:
     def parents_of(self, sides: tuple[Prepared, Prepared]) -> Parents | None:
         """Return the parents of the next pair of two sides; those that are used up, or others', are ended."""
         parents = self.parents
-        most = PAIRS_OF_BOTH if parents and parents.sessions else PAIRS_OF_PARENTS
-        is_used_up = parents is not None and (
-            parents.pairs >= most and self.left_seconds() > _WORTH_STARTS * parents.seconds
-        )
-        if parents and (parents.sides != sides or is_used_up):
-            self.end_parents()
+        if parents:
+            is_worth_a_start = self.left_seconds() > _WORTH_STARTS * parents.seconds
+            if parents.sides != sides or (parents.pairs >= parents.most_pairs and is_worth_a_start):
+                self.end_parents()
         return self.parents
 
     def end_parents(self) -> None:

@@ -1,7 +1,7 @@
 """One fresh pytest process per side, and the commands and answers between them and the driver."""
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -41,6 +41,16 @@ class Terms:
     trapped: Collection[str] = ()
     """Libraries in which some functions end the process; each test then runs in a process of its own."""
 
+    def differing_variables(self) -> list[str]:
+        """Return the environment variables to which the sides give other values."""
+        base, head = self.base.environment, self.head.environment
+        return sorted(
+            name
+            for name in {**base, **head}
+            if not name.startswith(_OWN_VARIABLES)
+            and base.get(name, os.environ.get(name)) != head.get(name, os.environ.get(name))
+        )
+
 
 class Processes:
     """The processes of both sides."""
@@ -50,9 +60,6 @@ class Processes:
         self._parents = parents
         self.sessions: Mapping[str, int] = {}
         """By side, the number of its session, if one process has both."""
-        self._numbers = dict.fromkeys(SIDES, 0)
-        """By side, the number of the last command."""
-        self._commands = 0
         self.terms, self.shared = terms, shared
         self._given = dict(zip(SIDES, (terms.base, terms.head), strict=True))
         # Both sides iterate over sets in the same order, unless the user sets a hash seed.
@@ -66,66 +73,52 @@ class Processes:
         self.loaded: dict[str, tuple[str, ...]] = dict.fromkeys(SIDES, ())
         """By side, the top-level packages and modules that it has imported from its trees so far."""
 
-    def differing_variables(self) -> list[str]:
-        """Return the environment variables to which the variants give other values."""
-        base, head = (self._given[side].environment for side in SIDES)
-        return sorted(
-            name
-            for name in {**base, **head}
-            if not name.startswith(_OWN_VARIABLES)
-            and base.get(name, os.environ.get(name)) != head.get(name, os.environ.get(name))
-        )
-
     def order(self) -> list[str]:
         """Draw the order of the sides."""
         return self.shared.rng.sample(SIDES, len(SIDES))
 
     def launch(self, sides: Collection[str] = SIDES) -> None:
         """Start fresh processes, and do not wait until they have collected the suite."""
-        for side in self.order():
-            if side in sides:
-                self._fresh[side] = self._launched(side, self._given[side])
+        order = [side for side in self.order() if side in sides]
+        self._fresh = {side: self._launched(side, self._given[side]) for side in order}
 
     def start(self, sides: Collection[str] = SIDES) -> dict[str, dict[str, Any]]:
         """Start them; return by side what it says of the tests that it has collected."""
         shared, given = self.shared, (self.terms.base, self.terms.head)
-        parents = self._parents or (shared.parents_of(given) if self._forks else None)
-        if self._forks and not parents and not shared.why_apart:
-            parents = self._start_together(given)
-        if parents:
-            self._fork(parents)
-            return parents.collected
-        begin = RealTime.seconds()
-        if not self._fresh:
-            self.launch(sides)
-        seconds = shared.plan.timeout_seconds
-        answers = {side: self._answer(side, seconds) for side in self.order() if side in sides}
-        collected = {side: answers[side] for side in SIDES if side in sides}
-        if self._forks:
-            shared.why_no_forks = next((why for one in answers.values() if (why := one["why_no_forks"])), "")
-            if not shared.why_no_forks:
-                seconds = RealTime.seconds() - begin
-                shared.parents = Parents(self._fresh, collected, given, seconds)
-                self._fork(shared.parents)
-        return collected
+        parents = self._parents
+        if self._forks and not parents:
+            parents = shared.parents_of(given) or self._parents_together(given)
+        if not parents:
+            begin = RealTime.seconds()
+            if not self._fresh:
+                self.launch(sides)
+            seconds = shared.plan.timeout_seconds
+            collected = {side: self.answer(side, seconds) for side in SIDES if side in sides}
+            if self._forks:
+                shared.why_no_forks = _why_no_forks(collected.values())
+            if not self._forks or shared.why_no_forks:
+                return collected
+            parents = shared.parents = Parents(self._fresh, collected, given, RealTime.seconds() - begin)
+        self._fork(parents)
+        return parents.collected
 
-    def _start_together(self, sides: tuple[Prepared, Prepared]) -> Parents | None:
+    def _parents_together(self, sides: tuple[Prepared, Prepared]) -> Parents | None:
         """Start a process with both sides. Returns None, and notes why, if it cannot be forked."""
-        base, head = sides
-        shared, begin = self.shared, RealTime.seconds()
+        (base, head), shared, begin = sides, self.shared, RealTime.seconds()
         if base.environment != head.environment or base.versions != head.versions:
-            shared.why_apart = "the sides differ in variables or installed packages"
+            shared.why_apart = shared.why_apart or "the sides differ in variables or installed packages"
+        if shared.why_apart:
             return None
         order = self.order()
         child = self._launched(SIDES[0], self._given[order[0]], [*order, SIDES[0]])
         try:
-            answer = self._answer(SIDES[0], shared.plan.timeout_seconds)
+            answer = self.answer(SIDES[0], shared.plan.timeout_seconds)
         except DiedError as error:
             answer = {"why_apart": str(error)}
         answers = answer.get("sessions", [answer])
         refused = [reason for session in answers for reason in session.get("refused", {}).values()]
         shared.why_apart = answer.get("why_apart") or next(iter(refused), "")
-        shared.why_no_forks = next((why for session in answers if (why := session.get("why_no_forks"))), "")
+        shared.why_no_forks = _why_no_forks(answers)
         if shared.why_apart or shared.why_no_forks:
             child.stop()
             return None
@@ -142,8 +135,7 @@ class Processes:
         seconds = self.shared.plan.timeout_seconds
         try:
             for side in SIDES[:1] if self.sessions else self.order():
-                of_side = None if self.sessions else SIDES.index(side)
-                self.children[side] = parents.children[side].fork(self.number, of_side, seconds)
+                self.children[side] = parents.children[side].fork(self.number, SIDES.index(side), seconds)
                 self.answer(side)
         except DiedError:
             self.shared.end_parents()
@@ -200,20 +192,14 @@ class Processes:
 
     def send(self, side: str, **command: Any) -> None:
         """Send a command."""
-        self._commands += 1
-        self._numbers[side] = self._commands
-        more = {"now": self.shared.fake_seconds, "number": self._commands}
-        if side in self.sessions:
-            more["session"] = self.sessions[side]
-        self.children[side].send({**command, **more})
+        session = {"session": self.sessions[side]} if side in self.sessions else {}
+        self.children[side].send({**command, **session, "now": self.shared.fake_seconds})
 
-    def answer(self, side: str) -> dict[str, Any]:
-        """Wait for the answer of a side, at most until the end of the run's time."""
-        seconds = min(self.shared.plan.timeout_seconds, max(self.shared.left_seconds(), 0.0))
-        return self._answer(side, seconds)
-
-    def _answer(self, side: str, timeout_seconds: float) -> dict[str, Any]:
-        answer = self.children[side].answer(timeout_seconds, self._numbers.get(side, 0))
+    def answer(self, side: str, at_most_seconds: float | None = None) -> dict[str, Any]:
+        """Wait for the answer of a side, by default at most until the end of the run's time."""
+        if at_most_seconds is None:
+            at_most_seconds = min(self.shared.plan.timeout_seconds, max(self.shared.left_seconds(), 0.0))
+        answer = self.children[side].answer(at_most_seconds)
         self.loaded[side] = tuple(answer["loaded"])
         if answer["now"] is not None:
             self.shared.simulated = True
@@ -229,3 +215,8 @@ class Processes:
             if wait_seconds:
                 for child in children:
                     child.quit()
+
+
+def _why_no_forks(answers: Iterable[Mapping[str, Any]]) -> str:
+    """Return why a process of these cannot be forked. Empty if all can."""
+    return next((why for answer in answers if (why := answer.get("why_no_forks"))), "")

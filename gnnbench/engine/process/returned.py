@@ -31,6 +31,7 @@ _NOTHING = "it returns nothing, and changes nothing that it gets"
 _OTHERS = "the sides have other inputs: only the {}"
 _UNSTEADY = "the base does not repeat itself: random numbers, a state that it keeps, or a changing order"
 _VALUES = "other values: it has no seed, or the time, a file or an earlier benchmark changes it"
+_REPEATS_NOT = "the head does not repeat itself, and the base does"
 _REPEATED = "for inputs that it has seen the head executes less, and the base does not"
 _TOO_LONG = "compared for fewer new values: with others a call takes more than 20 times as long"
 _TIE = "{} changes when the inputs move by units in the last place"
@@ -68,9 +69,8 @@ def agreement(
     if reason := _other_inputs(base["inputs"], head["inputs"]):
         return not_compared(reason)
 
-    def fetch_renamed(side: int, wanted: Sequence[tuple[int, str]]) -> list[Values]:
-        own = names if side == _HEAD else {}
-        return fetch(side, [(number, own.get(part, part)) for number, part in wanted])
+    def fetch_renamed(side: int, number: int, place: str) -> Values:
+        return fetch(side, number, names.get(place, place) if side == _HEAD else place)
 
     return _Comparing((base, head), fetch_renamed, unsteady.note).agreement()
 
@@ -81,13 +81,13 @@ def head_refuses(base: Mapping[str, Any], head: Mapping[str, Any]) -> bool:
 
 
 def _other_inputs(base: Mapping[str, Any], head: Mapping[str, Any]) -> str:
-    """Return how the inputs of both sides differ; empty: they do not, as far as both have them."""
+    """Return how the inputs of both sides differ. Returns "" if they do not, as far as both have them."""
     for place in base.keys() & head.keys():
-        (kind, shape, content), (own_kind, own_shape, own_content) = base[place], head[place]
-        if (kind, shape) != (own_kind, own_shape):
-            there, here = _typed(kind, shape), _typed(own_kind, own_shape)
+        (kind, shape, content), (head_kind, head_shape, head_content) = base[place], head[place]
+        if (kind, shape) != (head_kind, head_shape):
+            there, here = _typed(kind, shape), _typed(head_kind, head_shape)
             return f"{_INPUTS}{place} is {here} in the head and {there} in the base"
-        if content != own_content:
+        if content != head_content:
             return f"{_INPUTS}{place} has {_VALUES}"
     return ""
 
@@ -146,7 +146,7 @@ class _Comparing:
             only = sorted(self._writable[side] - self._writable[other])
             self._lacking += [f"{SIDES[side]} has {place}" for place in only]
         if not self._repeats(_HEAD):
-            raise _DifferError(self._how_not_repeated())
+            raise _DifferError(_REPEATS_NOT)
         kept = head["kept_bytes"] - base["kept_bytes"]
         if kept > LEAST_KEPT_BYTES:
             raise _DifferError(_KEEPS.format(units.size(kept)))
@@ -177,18 +177,10 @@ class _Comparing:
             kind = new[place][0]
             if new[place][:2] != again[place][:2] or kind == TEXT or not digits(kind):
                 return False
-            first, second = self._fetch(side, [(NEW, place), (AGAIN, place)])
+            first, second = (self._fetch(side, number, place) for number in (NEW, AGAIN))
             if not compare(first, second, kind, inputs=self._elements).is_close:
                 return False
         return True
-
-    def _how_not_repeated(self) -> str:
-        given, again = (self._calls[_HEAD][number]["parts"] for number in (GIVEN, AGAIN))
-        if self._writable[_BASE] and any(
-            given[place] == again[place] for place in given.keys() & again.keys()
-        ):
-            return "the head computes its result only when it is looked at, from what its inputs are then"
-        return "the head does not repeat itself, and the base does"
 
     def _compare(self, number: int) -> None:
         base, head = (calls[number] for calls in self._calls)
@@ -236,8 +228,7 @@ class _Comparing:
             return f"the {SIDES[side]} changes {input_of(part)}, and the {SIDES[1 - side]} does not"
         head = self._calls[_HEAD][number]
         if side == _BASE and f"{part} type" in head["parts"]:
-            (kind,) = self._fetch(_HEAD, [(number, f"{part} type")])
-            return f"{part} is a {kind} in the head"
+            return f"{part} is a {self._fetch(_HEAD, number, f'{part} type')} in the head"
         for place, kind in head["left"].items() if side == _BASE else ():
             if part.startswith(f"output{place}"):
                 return f"output{place} is a {kind} in the head"
@@ -245,7 +236,7 @@ class _Comparing:
 
     def _compare_part(self, number: int, place: str, kind: str) -> None:
         """Compare a part that is not equal, bit by bit, with what moved inputs change in the base's."""
-        (base,), (head,) = (self._fetch(side, [(number, place)]) for side in (_BASE, _HEAD))
+        base, head = (self._fetch(side, number, place) for side in (_BASE, _HEAD))
         if kind != TEXT and digits(kind):
             self._worst = max(self._worst, self._compare_real(number, place, kind, base, head))
             self._compared += 1
@@ -272,23 +263,22 @@ class _Comparing:
         for call, units_in_place, other in self._moved(number, place):
             if other.shape == base.shape:
                 others.append((other, units_in_place))
-            found = closeness(others=others)
-            if found.is_close and call != AGAIN:
-                return found.error
-        found = closeness(others=others)
+            result = closeness(others=others)
+            if result.is_close and call != AGAIN:
+                return result.error
+        result = closeness(others=others)
         errors = [side.get("reference_error") for side in self._sides]
-        raise _DifferError(self._known(number, place) or _how(place, found, errors))
+        raise _DifferError(self._known(number, place) or _how(place, result, errors))
 
     def _moved(self, number: int, place: str) -> Iterator[tuple[int, int, Values]]:
         """Yield calls of the base with inputs that moved: the call, by how many units, and the part."""
         moved = MOVED[GIVEN] if number == GIVEN else {AGAIN: 1, **MOVED[NEW]}
         for call, units_in_place in moved.items():
-            (other,) = self._fetch(_BASE, [(call, place)])
-            if other is not None:
+            if (other := self._fetch(_BASE, call, place)) is not None:
                 yield call, units_in_place, other
 
     def _known(self, number: int, place: str) -> str:
-        """Return what explains that a call with new values has a different output; empty: nothing does."""
+        """Return what explains a different output for new values. Returns "" if nothing does."""
         if number == GIVEN:
             return ""
         given, other = (calls[GIVEN]["parts"].get(place) for calls in self._calls)
@@ -300,24 +290,24 @@ class _Comparing:
 
 
 def _harmless(part: str, *, is_new: bool = False) -> str:
-    """Return what is noted of a part that may differ without harm; empty: it may not."""
+    """Return what is noted of a part that may differ without harm. Returns "" if it may not."""
     place, _, what = part.rpartition(" ")
     if what in ("type", "order"):
         return f"the {what if what == 'type' else 'order of the keys'} of {place} differs"
     return f"{part} differs" if _PRIVATE in part or (is_new and _ATTRIBUTE.search(part)) else ""
 
 
-def _how(place: str, found: Closeness, errors: Sequence[Any] = (None,)) -> str:
+def _how(place: str, closeness: Closeness, errors: Sequence[Any] = (None,)) -> str:
     """Say how numbers differ; `errors` are those of both sides from a reference, None if it is unknown."""
-    index = str(list(found.place)) if found.place else ""
-    here, there = found.head, found.base
+    index = str(list(closeness.place)) if closeness.place else ""
+    here, there = closeness.head, closeness.base
     if np.asarray(there).dtype.kind in "fc" and f"{here:.6g}" != f"{there:.6g}":
         here, there = f"{here:.6g}", f"{there:.6g}"
     error = f"{place}{index} is {here} instead of {there}"
-    if found.relative < _SMALL and found.share > _MANY and not math.isinf(found.error):
-        base, head = found.base, found.head
+    if closeness.relative < _SMALL and closeness.share > _MANY and not math.isinf(closeness.error):
+        base, head = closeness.base, closeness.head
         amount = f"relative error {abs(head - base) / max(abs(head), abs(base)):.1e}"
         if None in errors or max(errors) <= _CLEARLY * min(errors):
             return f"{amount}: {error}"
         return f"{'less' if errors[_HEAD] > errors[_BASE] else 'more'} precise, {amount}: {error}"
-    return f"{error}; {100 * found.share:.3g}% of its numbers differ"
+    return f"{error}; {100 * closeness.share:.3g}% of its numbers differ"

@@ -12,7 +12,7 @@ import random
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -35,7 +35,10 @@ class SessionWorker(Worker):
 
     def __init__(self, terms: Mapping[str, Any], link: Link, trees: Trees, together: "Together") -> None:
         super().__init__(terms, link, trees)
-        self._together = together
+        self.trees, self._together = trees, together
+        self.collected: Mapping[str, Any] = {}
+        """What it says of its tests. Empty until it has collected them."""
+        self.imports: Imports
 
     def _first_answer(self, collected: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return self._together.goes_on(collected, str(self._session.config.rootpath))
@@ -49,10 +52,10 @@ class SessionWorker(Worker):
         """Return the worker of the active session: one of another is asked, too."""
         return Worker.choose(self._together.current, fixture)
 
-    def begin(self, pair: int, _place: int | None, link: Link) -> None:
+    def begin(self, pair: int, _place: int, link: Link) -> None:
         """Begin in a fork, with all sessions."""
-        for number, session in enumerate(self._together.begun):
-            Worker.begin(session.worker, pair, number, link)
+        for number, worker in enumerate(self._together.workers):
+            Worker.begin(worker, pair, number, link)
 
     def obey(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Obey a command while a test of another session waits for its next one; return the answer."""
@@ -62,9 +65,8 @@ class SessionWorker(Worker):
         finally:
             self._forks.follows = follows
 
-    def reply(self, command: Mapping[str, Any], obey: Callable[[], dict[str, Any]]) -> None:
+    def reply(self, obey: Callable[[], dict[str, Any]]) -> None:
         """Send the answer to a command; an exception ends the comparison in this process."""
-        self._number = command["number"]
         try:
             answer = obey()
         except Exception as error:  # noqa: BLE001 - a call may raise anything, and the other test must go on
@@ -81,82 +83,81 @@ class SessionWorker(Worker):
         return self._machine.now_seconds if self._machine else RealTime.seconds()
 
 
-class _Session(NamedTuple):
-    worker: SessionWorker
-    imports: Imports
-    collected: Mapping[str, Any]
-    """What it says of its tests."""
-
-
 class Together:
-    """The sessions of a process, which are of one side each."""
+    """The sessions of a process: one of each side, and another of the base, for the control."""
 
     def __init__(self, terms: Mapping[str, Any], link: Link, trees: Trees) -> None:
         """Take the terms of a worker; `sessions` has the side and the file of the trees of each session."""
-        self._terms, self._link, self._trees = terms, link, trees
+        self._terms, self._link = terms, link
         self._path, self._finders = sys.path[:], sys.meta_path[:]
+        self.workers: list[SessionWorker] = []
         self._packages: Collection[str] = ()
-        self.begun: list[_Session] = []
         self.active = 0
         """The number of the session whose modules are there."""
-        self.worker = self._new_worker(trees)
+        self._begin(trees)
+
+    def _begin(self, trees: Trees) -> None:
+        side, _ = self._terms["sessions"][self.active]
+        self.workers.append(SessionWorker({**self._terms, "side": side}, self._link, trees, self))
 
     @property
     def current(self) -> SessionWorker:
         """The worker of the active session."""
-        return self.begun[self.active].worker if self.active < len(self.begun) else self.worker
+        return self.workers[self.active]
 
-    def _new_worker(self, trees: Trees) -> SessionWorker:
-        side, _ = self._terms["sessions"][self.active]
-        return SessionWorker({**self._terms, "side": side}, self._link, trees, self)
-
-    def goes_on(self, collected: Mapping[str, Any], root: str) -> Mapping[str, Any] | None:
-        """Run the next session, when one has collected the suite; return the first answer of the last one."""
-        number = self.active
-        if number == 0:
-            try:
-                others = [Trees.read(file) for _, file in self._terms["sessions"][1:]]
-                self._packages = own_packages(self._trees, others, root)
-            except NotTogetherError as error:
-                return {"answer": "collected", "why_apart": str(error)}
-        imports = Imports(self._packages, self._trees)
-        collected = {**collected, "loaded": list(self._trees.loaded)}
-        self.begun.append(_Session(self.worker, imports, collected))
-        if len(self.begun) == len(self._terms["sessions"]):
-            return {**collected, "sessions": [session.collected for session in self.begun]}
-        imports.take_out()
+    def _run_next(self) -> Mapping[str, Any] | None:
+        """Run the next session. Returns why it cannot be run; None if the last one has taken the commands."""
+        before, worker = self.active, self.current
+        _, file = self._terms["sessions"][before + 1]
+        worker.imports.take_out()
         sys.path[:], sys.meta_path[:] = self._path, self._finders
-        self._trees = trees = Trees.read(self._terms["sessions"][number + 1][1])
+        trees = Trees.read(file)
         trees.install()
         trees.install_in_pytest()
-        os.environ[SIDE] = self._terms["sessions"][number + 1][1]
+        os.environ[SIDE] = file
         self.active += 1
-        self.worker = self._new_worker(trees)
+        self._begin(trees)
         try:
-            pytest.main(sys.argv[1:], plugins=[CallersTree(trees), self.worker])
+            pytest.main(sys.argv[1:], plugins=[CallersTree(trees), self.current])
         finally:
             Imports(self._packages, trees).take_out()
-            imports.put_back()
-            self.active = number
-        if len(self.begun) == number + 1:
-            return {"answer": "collected", "why_apart": "the suite cannot be collected twice"}
-        return None
+            worker.imports.put_back()
+            self.active = before
+        if self.workers[before + 1].collected:
+            return None
+        return {"answer": "collected", "why_apart": "the suite cannot be collected twice"}
+
+    def goes_on(self, collected: Mapping[str, Any], root: str) -> Mapping[str, Any] | None:
+        """Go on when a session has collected the suite; return the first answer, if this session has it."""
+        worker = self.current
+        if self.active == 0:
+            try:
+                self._packages = own_packages(worker.trees, Trees.read(self._terms["sessions"][1][1]), root)
+            except NotTogetherError as error:
+                return {"answer": "collected", "why_apart": str(error)}
+        worker.imports = Imports(self._packages, worker.trees)
+        worker.collected = {**collected, "loaded": list(worker.trees.loaded)}
+        if len(self.workers) < len(self._terms["sessions"]):
+            return self._run_next()
+        return {**worker.collected, "sessions": [each.collected for each in self.workers]}
 
     def takes(self, command: Mapping[str, Any]) -> bool:
         """Obey a command that is not for the active session; tell whether it was one."""
         if command["command"] == "turns":
-            self.current.reply(command, lambda: self._turns(command))
+            self.current.reply(lambda: self._turns(command))
             return True
         number = command.get("session", self.active)
         if number == self.active:
             return False
         with self._switched(number):
-            worker = self.begun[number].worker
-            worker.reply(command, lambda: worker.obey(command))
+            self.current.reply(lambda: self.current.obey(command))
         return True
 
     def _turns(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Let two sessions take turns, a block each, both on one of the cores that are given."""
+        """Let two sessions take turns, a block each, both on one of the cores that are given.
+
+        With a command for each block, ratios of pairs differ 1.5 to 3 times as much.
+        """
         draw = random.Random(command["seed"])  # noqa: S311 - turns, not secrets
         blocks: dict[str, list[dict[str, Any]]] = {side: [] for side in command["sizes"]}
 
@@ -178,8 +179,8 @@ class Together:
         if number == before:
             yield
             return
-        first, second = self.begun[before], self.begun[number]
-        second.worker.follow(first.worker)
+        first, second = self.workers[before], self.workers[number]
+        second.follow(first)
         first.imports.take_out()
         second.imports.put_back()
         self.active = number
@@ -188,10 +189,10 @@ class Together:
         finally:
             second.imports.take_out()
             first.imports.put_back()
-            first.worker.follow(second.worker)
+            first.follow(second)
             self.active = before
 
 
 def main(terms: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:
     """Run pytest for each session."""
-    run(trees, Together(terms, link, trees).worker)
+    run(trees, Together(terms, link, trees).current)

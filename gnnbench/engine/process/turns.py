@@ -15,6 +15,7 @@ from .forks import RETURN
 from .outputs import Outputs
 from .processes import SEED, Processes
 from .variants.child import SIDES, DiedError
+from .variants.outcome import SEVERAL
 
 SAME_CODE = NotTimed("same code", "runs the same code")
 _NO_CALL = "it never calls `benchmark`"
@@ -31,95 +32,56 @@ class _EndedError(Exception):
 
 
 class Turns:
-    """One visit of a benchmark."""
+    """A test that is held in its call of `benchmark` on both sides."""
 
     def __init__(self, processes: Processes, trial: Trial, core_rng: random.Random) -> None:
         self._processes, self._shared, self._trial = processes, processes.shared, trial
         self._core_rng = core_rng
-        # What was not inspected in this run is first visited by one side after the other: they may fill the
-        # same caches on disk.
-        self._together = trial.size is not None or trial.inspections is not None
         self._ended: dict[str, NotTimed | None] = {}
         """The sides that have ended the test; why it could not be timed, or None."""
-        self.once = False
+        self._once = self._leaves = False
         self.used: dict[str, dict[str, Any]] = {}
         """By side, what its process used until the end of the test, if it notes it."""
-        self._leaves = False
 
-    def visit(self, seconds: float, at_most_seconds: float) -> Visit | NotTimed:
-        """Set up, time turns for some seconds, and enough of them to estimate their noise, and tear down.
-
-        `at_most_seconds`: for set-up and turns; fewer turns are enough if more do not end in this time.
-        """
-        start = self._shared.now()
-        found = self._holding(lambda: self._visited(seconds, start + at_most_seconds))
-        if isinstance(found, NotTimed):
-            return found
-        return self._trial.counting(replace(found, seconds=self._shared.now() - start))
-
-    def inspect(self) -> Inspections | NotTimed:
-        """Set up, inspect a call on both sides without timing it, and tear down."""
-        self._together = True
-        return self._holding(self._inspected, only_inspected=True)
-
-    def count(self) -> list[Instructions] | NotTimed:
-        """Count the instructions of a call on both sides."""
-        return self._holding(self._counted)
-
-    def _holding(
-        self, do: Callable[[], _Found | NotTimed], *, only_inspected: bool = False
-    ) -> _Found | NotTimed:
-        """Run the test, and `do` something inside `benchmark`; `only_inspected`: it may be left then."""
-        found: _Found | NotTimed = no_benchmark("")
+    def hold(self, do: Callable[["Turns"], _Found | NotTimed], *, only_inspected: bool) -> _Found | NotTimed:
+        """Run the test, and `do` something while it is held; `only_inspected`: it may be left then."""
+        result: _Found | NotTimed = no_benchmark("")
         order = self._processes.order()
         drawn, known = self._shared.rng.randrange(2**32), self._trial.inspections is not None
-        seed = drawn if known else SEED
-        answers = self._untimed(
-            order,
-            command="run",
-            name=self._trial.name,
-            seed=seed,
-            checked=known,
-            compared=self._shared.plan.results and not known,
-        )
-        self.once = any(answer.get("once") for answer in answers)
+        seed, compared = drawn if known else SEED, self._shared.plan.results and not known
+        run = {"name": self._trial.name, "seed": seed, "checked": known, "compared": compared}
+        answers = self._at_once(order, ends=True, command="run", **run)
+        self._once = any(answer.get("once") for answer in answers)
         if not self._ended:
             with suppress(_EndedError):
-                found = do()
+                result = do(self)
         self._leaves = only_inspected and not all(answer.get("inspects", True) for answer in answers)
         # In one process, the test that began last ends first.
         for group in [[side] for side in reversed(order)] if self._processes.sessions else [order]:
-            self._end(group)
+            while going := [side for side in group if side not in self._ended]:
+                self._at_once(going, ends=True, command="next", leave=self._leaves)
         if failures := {side: failure for side, failure in self._ended.items() if failure}:
             return joined(failures)
-        return found
+        return result
 
-    def _end(self, sides: Sequence[str]) -> None:
-        while going := [side for side in sides if side not in self._ended]:
-            answers = self._untimed(going, command="next", leave=self._leaves)
-            self._trial.has_several_calls |= any(answer.get("again") for answer in answers)
-
-    def _visited(self, seconds: float, end: float) -> Visit | NotTimed:
-        if self._inspected().same_code and not self._shared.plan.time_all:
-            return SAME_CODE
-        return self._timed(seconds, end)
-
-    def _counted(self) -> list[Instructions] | NotTimed:
-        found = []
+    def count(self) -> list[Instructions] | NotTimed:
+        """Count the instructions of a call on both sides."""
+        counts = []
         for side in SIDES:
             answer = self._ask(side, command="count")
             if answer["answer"] == "not counted":
                 return joined({side: NotTimed("failed", answer["reason"])})
-            found.append(Instructions.read(answer))
-        return found
+            counts.append(Instructions.read(answer))
+        return counts
 
-    def _untimed(self, sides: Sequence[str], **command: Any) -> list[dict[str, Any]]:
-        """Return the answers to a command that is not timed: both sides may run at once."""
-        groups = [sides] if self._together else [[side] for side in sides]
-        return [answer for group in groups for answer in self._at_once(group, ends=True, **command)]
+    def time(self, seconds: float, end: float) -> Visit | NotTimed:
+        """Time turns for some seconds, and enough to estimate their noise, unless both run the same code.
 
-    def _timed(self, seconds: float, end: float) -> Visit:
-        if self.once:
+        `end`: fewer turns are enough if more do not end by this time.
+        """
+        if self.inspect().same_code and not self._shared.plan.time_all:
+            return SAME_CODE
+        if self._once:
             sizes, shared, seconds, end = dict.fromkeys(SIDES, Size(1, 1)), list[int](), 0.0, 0.0
         else:
             sizes, shared = self._calibrated()
@@ -139,23 +101,23 @@ class Turns:
         alternate(turn, self._shared.now, seconds, end)
         return Visit.of(*(blocks[side] for side in SIDES))
 
-    def _inspected(self) -> Inspections:
-        """Inspect a call on both sides at once; only in the first visit of a run."""
+    def inspect(self) -> Inspections:
+        """Inspect a call on both sides at once, if it was not inspected in this run."""
         if self._trial.inspections is None:
+            terms, plan = self._processes.terms, self._shared.plan
             base, head = self._at_once(SIDES, command="inspect")
-            terms, variables = self._processes.terms, self._processes.differing_variables()
-            found = Inspections.of(base, head, variables, terms.trapped)
-            if found.same_code and not self._shared.plan.time_all:
-                found = self._with_costs(found)
-            elif found.same_launches and not self._shared.plan.time_all:
-                found = found.with_gpu_costs(self.costs(1))
-            if self._shared.plan.results and not found.same_code:
+            inspections = Inspections.of(base, head, terms.differing_variables(), terms.trapped)
+            if inspections.same_code and not plan.time_all:
+                inspections = self._with_costs(inspections)
+            elif inspections.same_launches and not plan.time_all:
+                inspections = inspections.with_gpu_costs(self._costs(1))
+            if plan.results and not inspections.same_code:
                 outputs = Outputs(self._processes, self._trial.name, self._at_once)
-                found = replace(found, results=outputs.agreement())
-            self._trial.inspections = found
+                inspections = replace(inspections, results=outputs.agreement())
+            self._trial.inspections = inspections
         return self._trial.inspections
 
-    def _with_costs(self, found: Inspections) -> Inspections:
+    def _with_costs(self, inspections: Inspections) -> Inspections:
         """Return inspections with what a call costs on both sides.
 
         While this differs, both are asked again: CPU times depend on what else the machine does, and on the
@@ -163,58 +125,60 @@ class Turns:
         """
         lowest: list[dict[str, Any]] = []
         for number in range(_COSTS):
-            asked = self.costs(number)
+            asked = self._costs(number)
             lowest = [lower(*both) for both in zip(lowest, asked, strict=True)] if lowest else asked
             is_strict = number < _COSTS - 1
-            checked = found.with_costs(asked, is_strict=is_strict)
+            checked = inspections.with_costs(asked, is_strict=is_strict)
             if checked.work.cost:
-                checked = found.with_costs(lowest, is_strict=is_strict)
+                checked = inspections.with_costs(lowest, is_strict=is_strict)
             if not checked.work.cost:
                 break
         return checked
 
-    def costs(self, number: int) -> list[dict[str, Any]]:
+    def _costs(self, number: int) -> list[dict[str, Any]]:
         """Let both find out what a call costs: first (0) at once, then in turn, each time on another core."""
         if not number:
             return self._at_once(SIDES, command="cost")
-        own = cores()
-        core = own[number % len(own)] if own else None
+        usable = cores()
+        core = usable[number % len(usable)] if usable else None
         answers = {side: self._ask(side, command="cost", core=core) for side in self._processes.order()}
         return [answers[side] for side in SIDES]
 
     def _calibrated(self) -> tuple[dict[str, Size], list[int]]:
         """Warm both sides up; return the sizes of their blocks, and the cores that both can use."""
-        found = {side: self._ask(side, command="calibrate") for side in self._processes.order()}
-        own = {side: one["iterations"] for side, one in found.items()}
-        lengths = {side: one["round_seconds"] for side, one in found.items()}
+        answers = {side: self._ask(side, command="calibrate") for side in self._processes.order()}
+        iterations = {side: answer["iterations"] for side, answer in answers.items()}
+        lengths = {side: answer["round_seconds"] for side, answer in answers.items()}
         if self._trial.size is None:
-            most = max(own.values())
-            self._trial.size = Size.of(most, (lengths[side] / own[side] * most for side in SIDES))
+            most = max(iterations.values())
+            self._trial.size = Size.of(most, (lengths[side] / iterations[side] * most for side in SIDES))
         common = self._trial.size
-        if all(one / _FAR <= common.iterations <= one * _FAR for one in own.values()):
+        if all(each / _FAR <= common.iterations <= each * _FAR for each in iterations.values()):
             sizes = dict.fromkeys(SIDES, common)
         else:
-            sizes = {side: Size.of(own[side], lengths.values()) for side in SIDES}
-        base, head = (found[side]["cores"] for side in SIDES)
+            sizes = {side: Size.of(iterations[side], lengths.values()) for side in SIDES}
+        base, head = (answers[side]["cores"] for side in SIDES)
         return sizes, [core for core in base if core in head]
 
     def _ask(self, side: str, **command: Any) -> dict[str, Any]:
         return self._at_once([side], **command)[0]
 
     def _at_once(self, sides: Sequence[str], *, ends: bool = False, **command: Any) -> list[dict[str, Any]]:
-        """Let sides obey a command at once, and return their answers; `ends`: the test may end."""
-        for side in sides:
-            self._processes.send(side, **command)
-        answers = []
-        for side in sides:  # all answer, even if the first has ended the test
-            with suppress(_EndedError):
-                answers.append(self._take(side, ends=ends))
+        """Let sides obey a command, and return their answers; `ends`: the test may end.
+
+        They obey at once, or in one process one after the other.
+        """
+        answers: list[dict[str, Any]] = []
+        for group in [[side] for side in sides] if self._processes.sessions else [sides]:
+            for side in group:
+                self._processes.send(side, **command)
+            answers += [self._take(side, ends=ends) for side in group]
         if self._ended and not ends:
             raise _EndedError
         return answers
 
     def _take(self, side: str, *, ends: bool) -> dict[str, Any]:
-        """Return the answer of a side, and note if the test has ended, too early with an _EndedError."""
+        """Return the answer of a side, and note if the test has ended; too early, unless it `ends`."""
         answer = self._processes.answer(side)
         if answer["answer"] == "apart":
             raise DiedError(side, answer["reason"])
@@ -223,15 +187,12 @@ class Turns:
         self.used[side] = answer.get("used", {})
         if (failure := answer["failure"]) and not (self._leaves and failure["skipped"]):
             kind: Kind = "skipped" if failure["skipped"] else "failed"
-            self._ended[side] = NotTimed(
-                "incomparable" if failure["text"] == RETURN else kind, failure["text"]
-            )
+            text = failure["text"]
+            self._ended[side] = NotTimed("incomparable" if text in (RETURN, SEVERAL) else kind, text)
         elif not answer["held"]:
             self._ended[side] = no_benchmark(answer["fixture"])
         else:
             self._ended[side] = None if ends else NotTimed("failed", "ended before it was timed")
-        if not ends:
-            raise _EndedError
         return answer
 
 
@@ -240,17 +201,17 @@ def no_benchmark(fixture: str) -> NotTimed:
     return NotTimed("no benchmark", f"no benchmark: {fixture or _NO_CALL}")
 
 
-def joined(found: Mapping[str, NotTimed]) -> NotTimed:
+def joined(reasons: Mapping[str, NotTimed]) -> NotTimed:
     """Return in one line why a benchmark was not timed, on one side or both."""
-    kinds = {one.kind for one in found.values()}
+    kinds = {reason.kind for reason in reasons.values()}
     if kinds == {"no benchmark"}:
-        return next(iter(found.values()))
-    texts = {side: found[side].text for side in SIDES if side in found}
+        return next(iter(reasons.values()))
+    texts = {side: reasons[side].text for side in SIDES if side in reasons}
     if len(set(texts.values())) == 1:
         texts = {" and ".join(texts): next(iter(texts.values()))}
     text = "; ".join(f"{sides}: {text}" for sides, text in texts.items())
-    kind: Kind = "skipped" if kinds == {"skipped"} and len(found) == len(SIDES) else "failed"
+    kind: Kind = "skipped" if kinds == {"skipped"} and len(reasons) == len(SIDES) else "failed"
     if "incomparable" in kinds:
         kind = "incomparable"
-    fails = [len(found) == 1 and side in found and found[side].kind == "failed" for side in SIDES]
-    return NotTimed(kind, text, tuple(side for side in SIDES if side in found), *reversed(fails))
+    fails = [len(reasons) == 1 and side in reasons and reasons[side].kind == "failed" for side in SIDES]
+    return NotTimed(kind, text, tuple(side for side in SIDES if side in reasons), *reversed(fails))

@@ -12,9 +12,9 @@ from .processes import BASE_AGAIN
 
 Values = Any
 """A NumPy array, a text, or None."""
-Fetch = Callable[[int, Sequence[tuple[int, str]]], list[Values]]
-"""Returns parts of calls, given the number of the process, and of each part the number of the call and the
-place; None: the call has no such part."""
+Fetch = Callable[[int, int, str], Values]
+"""Returns a part of a call, given the numbers of the process and the call, and the place. Returns None if the
+call has no such part."""
 
 _SHOWN = 3
 """So many places that were left out are named."""
@@ -30,7 +30,7 @@ class Unsteady(NamedTuple):
     steady: Collection[str] = ()
     """Places that both have with the same values."""
     failure: str = ""
-    """Why it is not known; empty: it is."""
+    """Why it is not known. Empty if it is."""
 
     def has(self, place: str) -> bool:
         """Tell whether a place is left out of a comparison."""
@@ -47,7 +47,7 @@ class Unsteady(NamedTuple):
 
     @property
     def note(self) -> str:
-        """What is left out; empty: nothing is."""
+        """What is left out. Empty if nothing is."""
         places = sorted({*self.places, *(f"{beginning}..." for beginning in self.beginnings)})
         return (
             f"left out, as two processes of the base differ there: {listed(places, _SHOWN)}" if places else ""
@@ -75,7 +75,7 @@ def unsteady_places(base: Mapping[str, Any], again: Mapping[str, Any], fetch: Fe
         for place in first.keys() & second.keys():
             kind, is_same = first[place][0], first[place] == second[place]
             if not is_same and first[place][:2] == second[place][:2] and kind != TEXT and digits(kind):
-                (value,), (other,) = (fetch(process, [(number, place)]) for process in range(2))
+                value, other = (fetch(process, number, place) for process in range(2))
                 is_same = compare(value, other, kind, inputs=base["elements"]).is_close
             (steady if is_same else places).add(place)
         only_first, only_second = sorted(first.keys() - second.keys()), sorted(second.keys() - first.keys())

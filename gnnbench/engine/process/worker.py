@@ -19,7 +19,6 @@ The answer is `done` whenever the test has ended: also if it was skipped, raised
 process notes what it uses (`unchanged/used.py`), this and the first answer, `collected`, have it.
 """
 
-import json
 import os
 import sys
 import tempfile
@@ -27,7 +26,6 @@ import traceback
 import zlib
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -40,7 +38,7 @@ from ..measure.layouts import Layouts, clock_for
 from ..measure.seam import Pedantic
 from . import slowdown
 from .forks import RETURN, Forks
-from .held import Held, Once, Repeated, Whole
+from .held import AllTimed, Held, Repeated
 from .unchanged.used import Used
 from .variants import forking, outcome
 from .variants.child_plugins import Overrides
@@ -95,8 +93,8 @@ class Worker(Overrides, Instrument):
         self._link, self._trees = link, trees
         self._used = Used(trees) if terms.get("recorded") else None
         self._codes: Sequence[Sequence[CodeType]] = ()
-        self._machine: FakeMachine | None = None
-        self._slowdown = 0.0
+        self._slowdown = slowdown.asked()
+        self._machine = _fake_machine(self._pair, self._side, self._slowdown, self._side)
         self._items: dict[str, pytest.Item] = {}
         self._item: pytest.Item | None = None
         self._current: Held | None = None
@@ -104,12 +102,10 @@ class Worker(Overrides, Instrument):
         self._reports: dict[str, pytest.TestReport] = {}
         self._held = False
         self._refused: dict[str, str] = {}
-        self._forks, self._splits = Forks(), False
+        self._forks, self._refusal = Forks(), ""
         self._seed = self._pair
         self._keeps = False
         """Whether outputs may be compared, for which the inputs are kept."""
-        self._number = 0
-        """Of the last command."""
         conditions.seed(self._pair)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -120,12 +116,10 @@ class Worker(Overrides, Instrument):
                 config.pluginmanager.unregister(name=name)
                 if name == "timeout":  # its marker stays valid
                     config.addinivalue_line("markers", "timeout: ignored while two variants are timed")
-        self._slowdown = slowdown.asked()
-        self._machine = _fake_machine(self._pair, self._side, self._slowdown)
         return (yield from super().pytest_cmdline_main(config))
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Note why a file cannot be collected."""
+        """Note why a file cannot be collected, or that it skips itself."""
         if report.failed:
             self._refused[report.nodeid] = outcome.line(report)
 
@@ -150,9 +144,7 @@ class Worker(Overrides, Instrument):
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run the tests that the coordinator names."""
         config = session.config
-        # Benchmarks that are default on the other side only run on both.
-        left_out = getattr(config.pluginmanager.get_plugin(_CHOICE), "left_out", {})
-        items = {**{item.nodeid: item for item in session.items}, **left_out}
+        items = {item.nodeid: item for item in session.items}
         declared = [name for name, item in items.items() if declares(item)]
         suite = config.pluginmanager.get_plugin(_SUITE)  # of this side's gnnbench
         if (self._is_parent or self._apart) and suite:  # each fork would import them again
@@ -165,7 +157,7 @@ class Worker(Overrides, Instrument):
             "why_no_forks": why_no_forks,
             "names": list(items),
             "declared": declared,
-            "left_out": list(left_out),
+            "has_others": bool(getattr(config.pluginmanager.get_plugin(_CHOICE), "left_out", None)),
             "notes": self.lines(),
             "excluded": self.excluded.lines([*items.values()]),
             "refused": self._refused,
@@ -201,8 +193,8 @@ class Worker(Overrides, Instrument):
             command = self._ask({"answer": "forked", "pid": pid})
         return command
 
-    def begin(self, pair: int, place: int | None, link: Link) -> None:
-        """Begin in a fork as a fresh process would; it is at a place of the pair, or has both sides."""
+    def begin(self, pair: int, place: int, link: Link) -> None:
+        """Begin in a fork as a fresh process would; it is at a place of the pair, 1 for the head."""
         config, self._link = self._session.config, link
         self._forks.stay()
         self._pair = self._seed = pair
@@ -212,28 +204,22 @@ class Worker(Overrides, Instrument):
         self._machine = _fake_machine(pair, self._side, self._slowdown, place)
 
     def _run(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Run the test that a command names, here or in a fork, and return how it ended."""
+        """Run the test that a command names, and return how it ended. Empty if a fork has answered that."""
         if not self._apart:
             return self._run_here(command)
-        with tempfile.TemporaryFile() as answer:
-            sys.stdout.flush()
-            child = os.fork()
-            if not child:
-                self._forks.stay()
-                try:
-                    ended = self._run_here(command)
-                    answer.write(json.dumps({**ended, "number": self._number}).encode())
-                    answer.flush()
-                finally:
-                    os._exit(0)
+        sys.stdout.flush()
+        status = 1
+        if child := os.fork():
             status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-            answer.seek(0)
-            text = answer.read()
-        if text:
-            return dict(json.loads(text))
-        failure = outcome.Failure(f"its process ended with exit status {status}", skipped=False)
-        # The fork has read the number of the last command.
-        return {"answer": "done", "number": None, "failure": failure._asdict(), "held": False, "fixture": ""}
+            failure = {"text": f"its process ended with exit status {status}", "skipped": False}
+            died = {"answer": "done", "failure": failure, "held": False, "fixture": ""}
+            return died if status else {}
+        self._forks.stay()
+        try:
+            self._send(self._run_here(command))
+            status = 0
+        finally:
+            os._exit(status)
 
     def _run_here(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Run a test, after what only earlier tests need was torn down."""
@@ -247,7 +233,7 @@ class Worker(Overrides, Instrument):
         self._seed = command["seed"]
         conditions.seed(self._seed)
         self._reports, self._held, self._item, self._codes = {}, False, item, ()
-        self._splits, self._forks.follows = False, True
+        self._refusal, self._forks.follows = "", True
         # With the parent as the next item, only the function-scoped fixtures are torn down: with None all
         # fixtures would be, with the test itself none.
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=item.parent)
@@ -257,10 +243,10 @@ class Worker(Overrides, Instrument):
         if theirs is not None:
             theirs.benchmarks.clear()  # the list would grow with each visit
         failure = outcome.failure(self._reports)
-        if self._forks.have_returned() or self._splits:
-            failure = outcome.Failure(RETURN, skipped=False)
-        found = {"failure": failure and failure._asdict(), "held": self._held}
-        return {"answer": "done", **found, "fixture": foreign_fixture(item), **self._taken(self._codes)}
+        if refusal := RETURN if self._forks.have_returned() else self._refusal:
+            failure = outcome.Failure(refusal, skipped=False)
+        ended = {"failure": failure and failure._asdict(), "held": self._held}
+        return {"answer": "done", **ended, "fixture": foreign_fixture(item), **self._taken(self._codes)}
 
     def _taken(self, codes: Sequence[Sequence[CodeType]] = ()) -> dict[str, Any]:
         """Return what was used since the last time, if it is noted."""
@@ -269,26 +255,31 @@ class Worker(Overrides, Instrument):
     def _ask(self, answer: Mapping[str, Any]) -> dict[str, Any]:
         """Send an answer, and return the next command; both carry the time of a simulated machine."""
         self._forks.leave()
-        if answer["answer"] != "done" and self._forks.have_returned():
-            self._splits = True
-            pytest.skip(RETURN)
-        self._send(answer)
+        kind = answer.get("answer", "done")
+        if kind != "done" and self._forks.have_returned():
+            self._refuse(RETURN)
+        if answer:
+            self._send(answer)
         try:
             command = self._receive()
         except ClosedError:
             end_group()
-        self._number = command.get("number", 0)
-        if command["command"] == "quit" and answer["answer"] not in _BETWEEN:
+        if command["command"] == "quit" and kind not in _BETWEEN:
             pytest.exit("the coordinator ended")
         if self._machine:
             self._machine.now_seconds = command.get("now") or 0.0
         return command
 
+    def _refuse(self, why: str) -> NoReturn:
+        """End the test, which cannot be compared."""
+        self._refusal = why
+        pytest.skip(why)
+
     def _send(self, answer: Mapping[str, Any]) -> None:
         now = self._machine.now_seconds if self._machine else None
         loaded = list(self._trees.loaded)
         try:
-            self._link.send({"number": self._number, **answer, "now": now, "loaded": loaded})
+            self._link.send({**answer, "now": now, "loaded": loaded})
         except ClosedError:
             end_group()
 
@@ -303,25 +294,20 @@ class Worker(Overrides, Instrument):
 
     def measure(self, fixture: Any, call: Call) -> Any:
         """Hold `benchmark(function, ...)`."""
-        layouts, clock, in_place = self._prepare(fixture, call)
-        reason = marked(self._item, WHOLE_CALL)
-        return self._hold(
-            Whole(fixture, layouts, clock, reason)
-            if reason
-            else Held(fixture, layouts, clock, stays=in_place)
-        )
+        if reason := marked(self._item, WHOLE_CALL):
+            whole = seam.why_unseen(reason)
+            return self._hold(AllTimed(*self._parts(fixture, call), Pedantic.of(call), whole=whole))
+        return self._hold(Held(*self._parts(fixture, call), stays=self._is_marked(IN_PLACE)))
 
     def measure_pedantic(self, fixture: Any, asked: Pedantic) -> Any:
         """Hold `benchmark.pedantic(...)`."""
-        layouts, clock, in_place = self._prepare(fixture, Call(asked.target, asked.args, asked.kwargs))
-        return self._hold(
-            Once(fixture, layouts, clock, asked)
-            if asked.rounds == 1
-            else Repeated(fixture, layouts, clock, asked, stays=in_place)
-        )
+        parts = self._parts(fixture, Call(asked.target, asked.args, asked.kwargs))
+        if asked.rounds == 1:
+            return self._hold(AllTimed(*parts, asked))
+        return self._hold(Repeated(*parts, asked, stays=self._is_marked(IN_PLACE)))
 
-    def _prepare(self, fixture: Any, call: Call) -> tuple[Layouts, Clock, bool]:
-        """Return the inputs, the clock, and whether the test is marked `in_place`."""
+    def _parts(self, fixture: Any, call: Call) -> tuple[Any, Layouts, Clock]:
+        """Return the fixture, the inputs and the clock."""
         layouts = Layouts(call)
         clock: Clock
         if self._machine:
@@ -330,26 +316,28 @@ class Worker(Overrides, Instrument):
             clock = clock_for(layouts.devices, fixture._timer, flush=True)  # noqa: SLF001
             if self._slowdown:
                 clock = slowdown.Slowed(clock, self._slowdown)
-        return layouts, clock, marked(self._item, IN_PLACE) is not None
+        return fixture, layouts, clock
+
+    def _is_marked(self, name: str) -> bool:
+        return marked(self._item, name) is not None
 
     def _hold(self, held: Held) -> Any:
-        # If a plugin runs the test again, the call before has been reported.
-        again, self._held = self._held and "call" not in self._reports, True
+        if self._held and "call" not in self._reports:  # else a plugin runs the test again
+            self._refuse(outcome.SEVERAL)
+        self._held = True
         scope = vars(getattr(self._item, "module", None) or object)
-        fixed = marked(self._item, FIXED_INPUTS) is not None
-        noting = self._used.resumed if self._used else nullcontext
+        fixed, noting = self._is_marked(FIXED_INPUTS), self._used.resumed if self._used else nullcontext
         if self._keeps:
             with seam.paused():
                 held.keep_inputs()
-        tested = self._trees.loaded
-        before, self._current = self._current, held
+        tested, self._current = self._trees.loaded, held
         try:
-            if held.serve(self._ask, again=again, scope=scope, fixed=fixed, tested=tested, noting=noting):
+            if held.serve(self._ask, scope=scope, fixed=fixed, tested=tested, noting=noting):
                 pytest.skip("it is only inspected")
             self._codes = held.codes
             return held.result()
         finally:
-            self._current = before
+            self._current = None
             self._forks.leave()
 
 
@@ -358,22 +346,10 @@ def main(terms: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:
     run(trees, Worker(terms, link, trees))
 
 
-def _fake_machine(pair: int, side: int, slower: float, number: int | None = None) -> "FakeMachine | None":
-    """Return the simulated machine if GNNBENCH_FAKE_CLOCK asks for one.
-
-    Both processes of a pair share the drift, but not the noise. True times are longer by the fraction
-    `slower`. The number of the process in its pair is that of its side, but in a control.
-    """
-    text = os.environ.get(_FAKE_CLOCK)
-    if not text:
+def _fake_machine(pair: int, side: int, slower: float, place: int) -> "FakeMachine | None":
+    """Return the simulated machine if GNNBENCH_FAKE_CLOCK asks for one."""
+    if not (text := os.environ.get(_FAKE_CLOCK)):
         return None
     from ..measure.simulated_clock import FakeMachine
 
-    seed, colon, file = text.partition(":")
-    machine = FakeMachine.parse(f"{int(seed) + pair}{colon}{file}")
-    machine.seed = 2 * machine.seed + (side if number is None else number)
-    truths = {**machine.truths, **machine.of_base} if side == 0 else machine.truths
-    machine.truths = {
-        name: replace(truth, seconds=truth.seconds * (1 + slower)) for name, truth in truths.items()
-    }
-    return machine
+    return FakeMachine.parse(text, pair, side, slower, place)

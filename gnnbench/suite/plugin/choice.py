@@ -23,7 +23,7 @@ class Choice:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self.left_out: dict[str, pytest.Item] = {}
-        """The benchmarks that are not default ones, by id; `gnnbench ab` may run one that is elsewhere."""
+        """The benchmarks that are not default ones, by id."""
         self._counts = 0, 0
         """How many benchmarks that can run here are default ones, and how many are not."""
         named = any((config.rootpath / place).is_file() for place in places(config))

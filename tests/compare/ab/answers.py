@@ -32,8 +32,7 @@ while command["command"] != "quit":
         found = found.pop(0) if len(found) > 1 else found[0]
     if isinstance(found, str):
         sys.exit(found)
-    answer = {"number": command.get("number", 0), "loaded": answers["loaded"], **found}
-    answer = {"now": command["now"] + answers["seconds"], **answer}
+    answer = {"now": command["now"] + answers["seconds"], "loaded": answers["loaded"], **found}
     if totals := found.get("totals"):
         answer["file"] = os.environ["GNNBENCH_CALLGRIND"] + "/out.1"
         with open(answer["file"], "w") as opened:
@@ -95,7 +94,7 @@ def answering(patch: pytest.MonkeyPatch, folder: Path, names: list[str], **sides
     the process ends. `loaded` is what the side imports from its trees, `seconds` how long a command takes.
     """
     nothing: dict[str, Any] = {
-        "left_out": [],
+        "has_others": False,
         "refused": {},
         "notes": [],
         "excluded": [],

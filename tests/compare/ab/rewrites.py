@@ -27,11 +27,9 @@ def compared(folder, base, head, level=ALL_NEW, *, calls_before=0):
         sides[-1].first_state = kept and kept.state
         sides[-1].make_first()
 
-    def fetch(side, wanted):
-        return [
-            one and (one.get("text") or np.load(folder / one["file"]))
-            for one in sides[side].save(wanted, folder)
-        ]
+    def fetch(side, number, place):
+        (saved,) = sides[side].save([(number, place)], folder)
+        return saved and (saved.get("text") or np.load(folder / saved["file"]))
 
     answers = (json.loads(json.dumps(one.as_json())) for one in sides)
     return agreement(*({"answer": "returned", **one} for one in answers), fetch)

@@ -24,11 +24,8 @@ def work(n=100):
 def test_sum(benchmark):
     benchmark(work)
 
-from pytest_benchmark.plugin import benchmark as other
-
-def test_more(benchmark, other):
+def test_more(benchmark):
     benchmark(work, 200)
-    other(work)
 
 @pytest.mark.parametrize("name", ["a::b", "π"])
 def test_odd(benchmark, name):
@@ -138,11 +135,9 @@ def test_verdicts_whatever_goes_wrong_and_each_step_is_told_before_it_begins(ab,
     assert not any(one.judgement.same_code for one in found.rows)
     assert found.contention_share is None
     assert rows["test_suite.py::test_skips_later"].counts.pairs == 1
-    several = "of several benchmarks in one test only the first counts; give each a test of its own: "
     assert found.notes == (
         "each side was timed in a process of its own: the sides differ in $FAULT",
         "1 benchmark skipped on both sides (not here)",
-        f"{several}test_suite.py::test_more",
     )
     crashed, cost = watcher.said
     assert "test_crashes: head: ended" in crashed, "inspected; alone it ends again, and is not timed"
@@ -315,3 +310,13 @@ def test_a_set_up_that_takes_longer_than_all_the_time_is_no_failure(sides, watch
     assert decisions["test_endless"].verdict == "undecided"
     assert "budget" in decisions["test_endless"].reason
     assert all(text.startswith("a pair takes at least") for text in watcher.said)
+
+
+def test_a_pair_that_starts_when_the_time_ends_is_not_restarted(sides, watcher, tmp_path):
+    """Its fork would answer later."""
+    late = "import os\nimport time\n\nos.register_at_fork(after_in_child=lambda: time.sleep(1000))\n"
+    write(tmp_path, f"{late}{TWO}")
+    found = judge(sides, watcher, 60.0, 6.0)
+    assert sum(text.startswith("starting the processes") for text, _ in watcher.steps) <= 1
+    assert watcher.said == []
+    assert not any("did not answer" in note for note in found.all_notes())

@@ -7,8 +7,8 @@ import torch
 from gnnbench.engine.ground.cpu import cores
 from gnnbench.engine.measure.clock import Block, Call, Clock, ClockError
 from gnnbench.engine.measure.layouts import Layouts
-from gnnbench.engine.measure.seam import Pedantic
-from gnnbench.engine.process.held import Held, Once, Repeated, Whole
+from gnnbench.engine.measure.seam import Pedantic, why_unseen
+from gnnbench.engine.process.held import AllTimed, Held, Repeated
 
 
 class CallClock(Clock):
@@ -64,7 +64,8 @@ def plain(call, clock, *, stays=False, disable_gc=False):
 
 
 def whole(call, clock, reason, *, disable_gc=False):
-    return Whole(Fixture(disable_gc=disable_gc), Layouts(call), clock, reason)
+    layouts, fixture = Layouts(call), Fixture(disable_gc=disable_gc)
+    return AllTimed(fixture, layouts, clock, Pedantic.of(call), whole=why_unseen(reason))
 
 
 CALIBRATE = {"command": "calibrate"}
@@ -88,7 +89,7 @@ def test_a_round_is_long_enough(call_seconds, iterations):
 def test_blocks():
     clock = CallClock()
     fixture, (ready, *answers) = serve(plain(NOTHING, clock), block(), block())
-    assert ready == {"answer": "ready", "once": False, "again": False, "inspects": True}
+    assert ready == {"answer": "ready", "once": False, "inspects": True}
     assert [(answer["ns"], answer["rounds"]) for answer in answers] == [(pytest.approx(1e5), 3)] * 2
     # One that is not timed before each.
     assert [one[1:3] for one in clock.blocks] == [(1, 2), (3, 2)] * 2
@@ -133,11 +134,11 @@ def test_whole_calls_are_neither_repeated_nor_preceded_nor_traced():
     unseen = "its calls are timed whole: it starts a process"
     assert answers[1].items() >= {"unseen": unseen, "fingerprint": None, "counts": {}}.items()
     assert answers[2]["iterations"] == 1
-    assert [made[1:3] for made in clock.blocks] == [(1, 1), (block()["rounds"], 1)]
+    assert [made[1:3] for made in clock.blocks] == [(1, 1)] * (1 + block()["rounds"])
     assert clock.renewals == 0
-    assert held.result() == len(calls) == 2, "that of the last"
+    assert held.result() == len(calls) == 4, "that of the last"
     alone = whole(call, clock, "why")
-    assert alone.result() == len(calls) == 3, "no command made a call"
+    assert alone.result() == len(calls) == 5, "no command made a call"
 
 
 def repeated(asked, clock, kind=Repeated):
@@ -180,13 +181,13 @@ def test_a_single_round_is_its_authors_calls_and_no_others():
     calls, clock = [], CallClock()
     set_up, call = (lambda: calls.append("set-up")), (lambda: calls.append("call") or len(calls))
     asked = Pedantic(call, (), {}, setup=set_up, warmup_rounds=1)
-    timed = repeated(asked, clock, Once)
+    timed = repeated(asked, clock, AllTimed)
     fixture, (ready, answer) = serve(timed, block(1, 1))
     assert (ready["once"], answer["rounds"], len(fixture.rounds)) == (True, 1, 1)
     assert calls == ["set-up", "call"] * 2, "warm-up, and the round"
     assert timed.result() == 4
     calls.clear()
-    unasked = repeated(asked, clock, Once)
+    unasked = repeated(asked, clock, AllTimed)
     fixture, _ = serve(unasked)
     assert (unasked.result(), len(fixture.rounds)) == (4, 1)
     assert calls == ["set-up", "call"] * 2

@@ -4,7 +4,7 @@ import pytest
 
 from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.visit import NotTimed, Visit
-from gnnbench.engine.process.pair import Pair
+from gnnbench.engine.process.pairs import Pair
 from gnnbench.engine.process.parents import PAIRS_OF_PARENTS
 from gnnbench.engine.process.processes import Terms
 from tests.compare.ab.workers import common, is_gone, lines, prepared, write

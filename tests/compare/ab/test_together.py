@@ -9,8 +9,7 @@ from gnnbench.engine.judge.schedule import PairPlan
 from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.judge.visit import NotTimed, Visit
-from gnnbench.engine.process.pair import Pair
-from gnnbench.engine.process.pairs import Pairs
+from gnnbench.engine.process.pairs import Pair, Pairs
 from gnnbench.engine.process.processes import Terms
 from tests.compare.ab.workers import Watcher, common, lines, machine, prepared, write
 from tests.sampling import nightly
@@ -169,7 +168,7 @@ def test_a_failure_in_one_process_is_tried_in_two(run, name):
         for _ in range(2):
             plan = PairPlan({f"test_suite.py::{name}": 0.05})
             trials = {f"test_suite.py::{name}": Trial(f"test_suite.py::{name}")}
-            results.append(pairs.measure(terms, trials, plan, lambda *_: False)[1])
+            results.append(pairs.measure(terms, trials, plan)[1])
         assert name in pairs.shared.why_apart
     first, second = results
     assert not first.visits

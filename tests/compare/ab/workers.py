@@ -9,7 +9,7 @@ from socket import socketpair
 
 from gnnbench.engine.interfaces import Listener
 from gnnbench.engine.judge.verdict import Thresholds
-from gnnbench.engine.process.pair import Pair
+from gnnbench.engine.process.pairs import Pair
 from gnnbench.engine.process.parents import Shared
 from gnnbench.engine.process.plan import Plan
 from gnnbench.engine.process.processes import Terms

@@ -234,7 +234,7 @@ class _Bisection:
         terms = Terms(self._ready(0), head, about=about, spared=("head",))
         for name in pair_plan.seconds:
             self._trials[name].inspections = None  # of another candidate
-        pair, times = pairs.measure(terms, self._trials, pair_plan, lambda *_: False)
+        pair, times = pairs.measure(terms, self._trials, pair_plan)
         for name, why in times.failures.items():
             if "base" in why.sides:
                 raise UsageError(f"{name} fails in the good end now ({why.text}); the same command continues")

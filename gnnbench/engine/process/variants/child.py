@@ -87,8 +87,6 @@ class Process(ABC):
     def __init__(self, side: str, log: Path, link: Link) -> None:
         self._side, self._log, self._link = side, log, link
         self._seen_bytes = 0
-        self._early: dict[int | None, dict[str, Any]] = {}
-        """Answers that came before they were asked for, by the number of the command."""
         self._doing = "starting"
         self._open = True
 
@@ -119,13 +117,8 @@ class Process(ABC):
             raise self._died() from None
         self._seen_bytes = printed_bytes
 
-    def answer(self, timeout_seconds: float, number: int | None = None) -> dict[str, Any]:
-        """Wait for an answer without using CPU. The first needs no command: it comes after collection.
-
-        `number`: that of the command; answers to others are kept until they are asked for. None: the next.
-        """
-        if number in self._early:
-            return self._early.pop(number)
+    def answer(self, timeout_seconds: float) -> dict[str, Any]:
+        """Wait for an answer without using CPU. The first needs no command: it comes after collection."""
         deadline = RealTime.seconds() + timeout_seconds
         while True:
             remaining = deadline - RealTime.seconds()
@@ -134,9 +127,7 @@ class Process(ABC):
             except ClosedError:
                 raise self._died() from None
             if answer is not None:
-                if number is None or answer.get("number") in (None, number):
-                    return answer
-                self._early[answer.get("number")] = answer
+                return answer
             if self.status(0.0) is not None:
                 raise self._died()
             if remaining <= 0:
@@ -255,8 +246,8 @@ class Child(Process):
         super().stop(wait_seconds)
         self._process.wait()
 
-    def fork(self, pair: int, place: int | None, timeout_seconds: float) -> "Forked":
-        """Return a new fork of it, at the place 0 or 1 of a pair, or for both; it first answers `forked`."""
+    def fork(self, pair: int, place: int, timeout_seconds: float) -> "Forked":
+        """Return a new fork of it, at the place 0 or 1 of a pair; it first answers `forked`."""
         theirs, link = _link()
         try:
             self.send({"command": "fork", "pair": pair, "place": place, "token": link.token}, [theirs])

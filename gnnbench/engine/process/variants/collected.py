@@ -15,8 +15,9 @@ SETTINGS = ("conftest.py", "pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini
 """Files beside tests, and above them, that decide how pytest runs them."""
 _NO_DEFAULT = "none of the selected benchmarks is a default one; give --gnn-all too, after --"
 NOTHING: Mapping[str, Any] = {
-    **dict.fromkeys(("names", "left_out", "declared", "notes", "excluded", "places"), ()),
+    **dict.fromkeys(("names", "declared", "notes", "excluded", "places"), ()),
     "refused": {},
+    "has_others": False,
     "rootdir": ".",
 }
 """What a process says of a suite in which there is nothing."""
@@ -55,13 +56,10 @@ class Suite:
 
     def __init__(self, older: Mapping[str, Any] = NOTHING, newer: Mapping[str, Any] = NOTHING) -> None:
         self._sides = dict(zip(SIDES, (older, newer), strict=True))
-        names = dict.fromkeys((*newer["names"], *older["names"]))
-        left_out = {*newer["left_out"], *({*older["left_out"]} - {*newer["names"]})}
-        self.names = tuple(name for name in names if name not in left_out)
+        self.names = tuple(dict.fromkeys((*newer["names"], *older["names"])))
         """The selected tests of either side; only running a test shows whether it is a benchmark."""
-        self.left_out = tuple(name for name in names if name in left_out)
-        """Benchmarks of gnnbench that are not selected, but can be visited: the newer side says that they are
-        not default ones."""
+        self._has_others: bool = older["has_others"] or newer["has_others"]
+        """Whether gnnbench has benchmarks that are not selected, as they are not default ones."""
         self.declared = frozenset(name for side in self._sides.values() for name in side["declared"])
         """The tests that request the fixture `benchmark` themselves; others may get it indirectly."""
         self.places: tuple[str, ...] = tuple(newer["places"])
@@ -78,7 +76,7 @@ class Suite:
         """Return the benchmarks."""
         if not self.benchmarks:
             why = "; ".join([*self._sides[SIDES[1]]["excluded"], *self._refusals()]) or "name them: -- PATH"
-            raise UsageError(_NO_DEFAULT if self.left_out else f"pytest finds no benchmarks here; {why}")
+            raise UsageError(_NO_DEFAULT if self._has_others else f"pytest finds no benchmarks here; {why}")
         return self.benchmarks
 
     def notes(self, *, all_named: bool = False) -> list[str]:
@@ -88,7 +86,7 @@ class Suite:
         """
         lines = [line for side in self._sides.values() for line in (*side["notes"], *side["excluded"])]
         more = "pytest's argument --gnn-all adds the others"
-        choice = [f"of gnnbench's benchmarks, only the default ones: {more}"] if self.left_out else []
+        choice = [f"of gnnbench's benchmarks, only the default ones: {more}"] if self._has_others else []
         return [*dict.fromkeys(lines), *self._refusals(), *([] if all_named else choice)]
 
     def missing(self, name: str) -> dict[str, str]:

@@ -17,6 +17,7 @@ _MOST_REASONS = 2
 _MOST_TESTS = 3
 _SKIPPED = re.compile(r"base and head: |\bskipped: ")
 BOTH_SKIP = "skipped on both sides"
+SEVERAL = "it calls several fixtures `benchmark`: give each call a test of its own"
 _NAMED = re.compile(r"\s*[\w.]*(Error|Exception|Exit|Interrupt)\b")
 _PLACES = {"setup": " in set-up", "teardown": " in tear-down"}
 
