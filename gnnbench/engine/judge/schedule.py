@@ -124,7 +124,7 @@ class Schedule:
             options.append(f"--budget {math.ceil(needed / count)}")
         if needed + self._settled > total:
             options.append(f"{self._total_option} {math.ceil(needed + self._settled)}")
-        return f"{' '.join(options)} gives time for about {1 + PAIRS_TO_AFFORD}" if options else ""
+        return f"{' '.join(options)} allows about {1 + PAIRS_TO_AFFORD}" if options else ""
 
     @property
     def needed_seconds(self) -> float:
@@ -140,7 +140,7 @@ class Schedule:
         if len(self._starts) != 1 or not now.undecided:
             return ""
         everything, seconds = units.count(len(now.undecided), "benchmark"), now.price(now.undecided)
-        takes = f"a pair takes at least {units.seconds(seconds)} ({everything}): the budget gives time for"
+        takes = f"a pair takes at least {units.seconds(seconds)} for {everything}: the budget allows"
         if (pairs := now.reachable()) >= FEWEST_PAIRS:
             return f"{takes} about {pairs} pairs; a verdict needs {FEWEST_PAIRS}"
         few = len(now.decidable) or "none"

@@ -142,7 +142,7 @@ def test_verdicts_whatever_goes_wrong_and_each_step_is_told_before_it_begins(ab,
     crashed, cost = watcher.said
     assert "test_crashes: head: ended" in crashed, "inspected; alone it ends again, and is not timed"
     assert cost.startswith("a pair takes at least ")
-    assert " (7 benchmarks): the budget gives time for about " in cost
+    assert " for 7 benchmarks: the budget allows about " in cost
 
     assert watcher.steps[0] == ("starting both sides, and collecting", 120.0)
     begin = watcher.steps.index(("starting the processes of pair 1, and collecting", 120.0))

@@ -190,10 +190,10 @@ def test_what_a_pair_costs_and_what_the_budget_will_decide_is_said_after_the_fir
         assert before == after == ""
         return line
 
-    takes = "a pair takes at least 7.60 s (9 benchmarks): the budget gives time for "
+    takes = "a pair takes at least 7.60 s for 9 benchmarks: the budget allows "
     assert said(300.0) == f"{takes}about 39 pairs; a verdict needs 4"
     assert (
-        said(30.0) == f"{takes}verdicts on 6 of them; --total-budget 57 gives time for about 7 pairs of each"
+        said(30.0) == f"{takes}verdicts on 6 of them; --total-budget 57 allows about 7 pairs of each"
     )
     one = schedule(NINE, total_seconds=57.0)
     bench = Limited(start=4.0, extra=0.3, sd=0.1)
@@ -272,7 +272,7 @@ def test_too_few_pairs_are_undecided_and_it_says_what_would_be_enough(options, w
     assert (found.verdict, found.judged) == ("undecided", False)
     assert found.ratio == pytest.approx(1, abs=0.05)
     said = re.fullmatch(
-        rf"(\d) pairs?, a verdict needs at least 4; {words} gives time for about 7, which decide .*",
+        rf"(\d) pairs?, a verdict needs at least 4; {words} allows about 7, which decide .*",
         found.reason,
     )
     assert int(said[1]) == found.head_processes
