@@ -33,16 +33,16 @@ class CodeTree:
     """
 
     def __init__(
-        self, given: Prepared, folder: Path, suite: Iterable[Path], sources: Iterable[str] = ()
+        self, side: Prepared, folder: Path, suite: Iterable[Path], sources: Iterable[str] = ()
     ) -> None:
         self._project = os.path.realpath(project(folder))
-        here = () if given.has_code else import_roots(Path(self._project))
+        last_roots = () if side.has_code else import_roots(Path(self._project))
         checkouts = {source: source for source in sources} | {
-            place.source: place.tree for place in given.places
+            place.source: place.tree for place in side.places
         }
         self._sources = {os.path.realpath(tree): source for source, tree in checkouts.items()}
-        self._trees = list(map(real_path, given.trees))
-        self._roots = [str(real_path(root)) for root in (*given.trees, *here, *map(Path, self._sources))]
+        self._trees = list(map(real_path, side.trees))
+        self._roots = [str(real_path(root)) for root in (*side.trees, *last_roots, *map(Path, self._sources))]
         self._tests = TestFiles([*checkouts, self._project])
         for place in suite:
             self._tests.add(os.path.realpath(place))
@@ -64,8 +64,8 @@ class CodeTree:
     def _callers(self, path: str, name: str) -> str:
         """Return the path of a file in the caller's tree, given its path and name in this one."""
         for tree, source in self._sources.items():
-            if inside := below(path, tree):
-                return os.path.join(source, inside)
+            if inner_name := below(path, tree):
+                return os.path.join(source, inner_name)
         return os.path.join(self._project, name)
 
     def is_inside(self, path: str) -> bool:

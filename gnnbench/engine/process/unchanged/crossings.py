@@ -82,10 +82,10 @@ class Crossings:
         for link in os.scandir(_OPENED):
             if os.path.islink(link):  # else it was that of the listing
                 self.note(os.readlink(link))
-        taken = {kind: sorted(paths) for kind, paths in self._files.items()}
+        crossed = {kind: sorted(paths) for kind, paths in self._files.items()}
         self._files["data"].clear()
         return {
-            **taken,
+            **crossed,
             "tests": sorted(self._files["shared"] & self._trees.tests.collected),
             "withheld": sorted(self._trees.withheld),
             "borrowed": sorted(self._trees.borrowed),
@@ -99,8 +99,8 @@ def why_incomparable(crossed: Mapping[str, Mapping[str, Any]], differing: Collec
         if paths := [path for path in files["foreign"] if path in differing]:
             return f"{side}: it uses {_named(paths)} of the caller's tree, which differs between the sides"
         if paths := [*files["withheld"], *files["built"]]:
-            how = "give --build CMD (pytest: --gnn-build), or path:DIR of a build"
-            advice = f"{build} does not make it" if build else how
+            remedy = "give --build CMD (pytest: --gnn-build), or path:DIR of a build"
+            advice = f"{build} does not make it" if build else remedy
             return f"{side}: {_named(paths)} is not known to be built from this side's files: {advice}"
         if files["unreached"]:
             return f"{side}: not compared: starts a process without its side's imports: {files['unreached']}"
@@ -108,8 +108,8 @@ def why_incomparable(crossed: Mapping[str, Mapping[str, Any]], differing: Collec
 
 
 def _named(paths: Sequence[str]) -> str:
-    shown = os.path.relpath(paths[0])
-    return f"{shown} and {len(paths) - 1} more" if len(paths) > 1 else shown
+    path = os.path.relpath(paths[0])
+    return f"{path} and {len(paths) - 1} more" if len(paths) > 1 else path
 
 
 def data_read(crossed: Iterable[Mapping[str, Any]], differing: Collection[str]) -> tuple[str, ...]:

@@ -71,19 +71,19 @@ class Unchanged:
                         break
         return collected, skipped
 
-    def keep(self, collected: Mapping[str, Mapping[str, Any]], noted: Mapping[str, Sequence[Noted]]) -> None:
+    def keep(self, collected: Mapping[str, Mapping[str, Any]], usage: Mapping[str, Sequence[Noted]]) -> None:
         """Save what both sides have collected and used, by side."""
         for number, side in enumerate(SIDES):
-            if self._store and side in noted:
+            if self._store and side in usage:
                 suite = {key: collected[side][key] for key in NOTHING}
                 tree = self._new_tree(number, suite["places"])
-                manifest = Manifest.of(suite, noted[side], tree, project(self._folder), self._file_time)
+                manifest = Manifest.of(suite, usage[side], tree, project(self._folder), self._file_time)
                 if manifest:
                     _save(self._store, manifest)
 
     def _new_tree(self, side: int, places: Sequence[str]) -> CodeTree:
         suite = (self._folder / place.partition("::")[0] for place in places)
-        sources = [place.source for given in self._sides for place in given.places]
+        sources = [place.source for prepared in self._sides for place in prepared.places]
         return CodeTree(self._sides[side], self._folder, suite, sources)
 
 
@@ -113,16 +113,16 @@ def _file_time() -> float:
         return os.fstat(file.fileno()).st_mtime
 
 
-def _variables(given: Prepared) -> list[tuple[str, str]]:
+def _variables(side: Prepared) -> list[tuple[str, str]]:
     """Return the environment variables of a side's processes on which code may depend."""
     return sorted(
         (name, value)
-        for name, value in {**os.environ, **given.environment}.items()
+        for name, value in {**os.environ, **side.environment}.items()
         if not _PASSING.fullmatch(name)
     )
 
 
-def digest(given: Prepared, arguments: Sequence[str], folder: Path) -> str:
+def digest(side: Prepared, arguments: Sequence[str], folder: Path) -> str:
     """Return a hash of all that is not code under test, and that a side's code may depend on.
 
     Of installed packages, the place, size and time of each file count; of Python, its executable's.
@@ -130,8 +130,8 @@ def digest(given: Prepared, arguments: Sequence[str], folder: Path) -> str:
     executable = Path(sys.executable).resolve()
     python = sys.version, sys.flags, str(executable), _state(executable.stat())
     machine = environment.name(environment.collect())
-    what = VERSION, METHOD, python, machine, list(arguments), str(folder), _variables(given)
-    hashed = hashlib.sha256(repr(what).encode("utf-8", "surrogateescape"))
+    inputs = VERSION, METHOD, python, machine, list(arguments), str(folder), _variables(side)
+    hashed = hashlib.sha256(repr(inputs).encode("utf-8", "surrogateescape"))
     for place in environment_folders():
         if Path(place).name in _INSTALLED:
             for line in _files(place):

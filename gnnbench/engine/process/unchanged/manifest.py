@@ -72,11 +72,11 @@ class Manifest:
         `start`: the time of a file that was written before its processes began.
         """
         name_of = cache(tree.name)
-        written = {path for *_, used in noted for path in used["written"]}
+        written_paths = {path for *_, used in noted for path in used["written"]}
 
         def parts(kind: str, *paths: Iterable[str]) -> list[str]:
             names = [(path, name_of(path)) for path in chain(*paths)]
-            return [f"{kind} {name or path}" for path, name in names if name or path not in written]
+            return [f"{kind} {name or path}" for path, name in names if name or path not in written_paths]
 
         def code(used: Mapping[str, Sequence[str]]) -> list[str]:
             return [_code(name_of(path) or path, name) for path in used for name in (_TOP, *used[path])]
@@ -84,18 +84,18 @@ class Manifest:
         steps, files, folders = list[UsedStep](), set[str](), dict[str, None]()
         is_unseen = bool(collected["refused"])
         for name, skipped, used in noted:
-            read = *used["read"], *used["native"]
-            places = *used["once"], *used["every"], *read, *used["listed"]
+            read_paths = *used["read"], *used["native"]
+            places = *used["once"], *used["every"], *read_paths, *used["listed"]
             of_side = any(name_of(path) is None and tree.is_inside(path) for path in places)
             is_unseen = is_unseen or used["unseen"] or of_side  # a part of the code that is not compared
-            files.update(parts("file", used["once"], used["every"], read))
-            inside = dict.fromkeys(filter(None, map(name_of, used["path"])))
-            inside.pop(".", None)
-            folders |= inside
+            files.update(parts("file", used["once"], used["every"], read_paths))
+            module_folders = dict.fromkeys(filter(None, map(name_of, used["path"])))
+            module_folders.pop(".", None)
+            folders |= module_folders
             later = [
                 *(() if steps else (_METADATA,)),
-                *(*parts("file", read), *parts("names", used["listed"])),
-                *(f"names {folder}" for folder in inside),
+                *(*parts("file", read_paths), *parts("names", used["listed"])),
+                *(f"names {folder}" for folder in module_folders),
                 *(f"package {package}" for package in used["packages"]),
                 *code(used["once"]),
             ]

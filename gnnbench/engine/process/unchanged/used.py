@@ -107,10 +107,10 @@ class Used:
         if not isinstance(path, _PATHS):
             return
         self._crossings.note(os.fsdecode(path))
-        name, how = os.path.abspath(os.fsdecode(path)), flags & os.O_ACCMODE
-        if how != os.O_RDONLY:
+        name, access = os.path.abspath(os.fsdecode(path)), flags & os.O_ACCMODE
+        if access != os.O_RDONLY:
             self._written.add(name)
-        if how != os.O_WRONLY and _CACHED not in name:
+        if access != os.O_WRONLY and _CACHED not in name:
             (self._imported if name.endswith(".py") and _is_loaded() else self._read).add(name)
 
     def _loaded(self, _event: str, arguments: tuple[Any, ...]) -> None:
@@ -170,10 +170,10 @@ class Used:
         every: dict[str, set[str]] = {}
         in_calls = set.intersection(*(set(map(id, codes)) for codes in calls)) if calls else set[int]()
         ran = [*self._codes, *self._executed.take(), *itertools.chain(*calls)]
-        for codes, known in ((self._shared, ()), (ran, in_calls)):
+        for codes, repeated in ((self._shared, ()), (ran, in_calls)):
             for code in codes:
                 if self._counts(code.co_filename) and not code.co_filename.startswith(_OWN):
-                    kind = every if id(code) in known else once
+                    kind = every if id(code) in repeated else once
                     kind.setdefault(os.path.abspath(code.co_filename), set()).add(code.co_qualname)
                 compiles = code.co_name.startswith("_compile") and code.co_filename.endswith(_COMPILER)
                 spawns = _SPAWNS in code.co_filename and code.co_name != "<module>"
@@ -183,7 +183,7 @@ class Used:
         unrun = self._imported - {*once, *every}  # as where an import fails
         packages = self._packages.union(name.partition(".")[0] for name in list(sys.modules)) - self._reported
         self._reported |= packages
-        taken = {
+        usage = {
             "once": {file: sorted(names) for file, names in once.items()},
             "every": {file: sorted(names) for file, names in every.items()},
             "packages": sorted(packages),
@@ -196,7 +196,7 @@ class Used:
             "unseen": self._unseen,
         }
         self._begin()
-        return taken
+        return usage
 
     def _import_folders(self) -> set[str]:
         folders = {os.path.abspath(self._trees.moved(folder) or folder) for folder in sys.path}

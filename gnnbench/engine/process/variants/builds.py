@@ -79,8 +79,8 @@ class Source:
         tree = git.tree(self.repository.root, self.commit)
         variables = sorted(item for item in os.environ.items() if _VARIABLES.match(item[0]))
         python = (sys.version, sys.prefix, *_installed())
-        what = (command, str(self.repository.prefix), tree, changed, python, variables, _compilers())
-        return hashlib.sha256(repr(what).encode("utf-8", "surrogateescape")).hexdigest()[:24]
+        inputs = (command, str(self.repository.prefix), tree, changed, python, variables, _compilers())
+        return hashlib.sha256(repr(inputs).encode("utf-8", "surrogateescape")).hexdigest()[:24]
 
 
 @contextmanager
@@ -138,10 +138,10 @@ def _make(source: Source, command: str, cache: Path, listener: Listener, folder:
     _add_history(repository, source.commit, tree)
     for name in source.changed:
         _copy(repository.top / name, tree / name)
-    where = tree / repository.prefix
-    if where.is_dir():  # else `prepare` says so
-        _run(command, where, source.name, _environment(folder / _ENVIRONMENT, repository.top))
-        _complete(where, folder / _ENVIRONMENT)
+    project_folder = tree / repository.prefix
+    if project_folder.is_dir():  # else `prepare` says so
+        _run(command, project_folder, source.name, _environment(folder / _ENVIRONMENT, repository.top))
+        _complete(project_folder, folder / _ENVIRONMENT)
     shutil.rmtree(tree / ".git")
 
 
@@ -170,21 +170,21 @@ def _environment(folder: Path, top: Path) -> dict[str, str]:
     """Make a virtual environment, and return the variables to run a command with it."""
     venv.EnvBuilder(symlinks=True).create(folder)
     # Plain lines, which pip can leave out where it isolates a build.
-    here = [place for place in sys.path if _is_installed(place) and not Path(place).is_relative_to(top)]
-    (_site(folder) / _PARENT).write_text("\n".join(here))
+    parents = [place for place in sys.path if _is_installed(place) and not Path(place).is_relative_to(top)]
+    (_site(folder) / _PARENT).write_text("\n".join(parents))
     pip = folder / "bin" / "pip"
     pip.write_text(f'#!/bin/sh\nexec {shlex.quote(str(folder))}/bin/python -m pip "$@"\n')
     pip.chmod(0o755)
     paths = [str(folder / "bin"), str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
-    given = {name: value for name, value in git.variables().items() if name not in _ELSEWHERE}
-    return {**_GIVEN, **given, "VIRTUAL_ENV": str(folder), "PATH": os.pathsep.join(paths)}
+    variables = {name: value for name, value in git.variables().items() if name not in _ELSEWHERE}
+    return {**_GIVEN, **variables, "VIRTUAL_ENV": str(folder), "PATH": os.pathsep.join(paths)}
 
 
 def _is_installed(place: str) -> bool:
     """Whether a folder of `sys.path` is there and has no part of Python's standard library."""
     library = sysconfig.get_path("stdlib")
-    inside = Path(place).is_relative_to(library) and not place.endswith("-packages")
-    return os.path.isdir(place) and not inside  # noqa: PTH112
+    is_standard = Path(place).is_relative_to(library) and not place.endswith("-packages")
+    return os.path.isdir(place) and not is_standard  # noqa: PTH112
 
 
 def _site(environment: Path) -> Path:
@@ -212,11 +212,11 @@ def _roots(environment: Path) -> tuple[Path, ...]:
     return (*(Path(line) for line in lines if line.startswith(os.sep) and Path(line).is_dir()), site)
 
 
-def _run(command: str, where: Path, name: str, environment: Mapping[str, str]) -> None:
-    answer = call(["sh", "-c", f"exec 2>&1\n{command}"], where, environment)
+def _run(command: str, folder: Path, name: str, environment: Mapping[str, str]) -> None:
+    answer = call(["sh", "-c", f"exec 2>&1\n{command}"], folder, environment)
     if answer.returncode:
-        if shutil.disk_usage(where).free < _FREE_BYTES:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(where))
+        if shutil.disk_usage(folder).free < _FREE_BYTES:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
         lines = [*filter(None, map(str.strip, answer.stdout.splitlines()))]
         telling = list(dict.fromkeys(filter(_ERROR.search, lines)))[:_LINES]
         reason = "; ".join(map(one_line, telling or lines[-_LINES:])) or f"exit status {answer.returncode}"
@@ -234,8 +234,8 @@ def _digest(file: Path) -> str:
 def _compilers() -> tuple[str, ...]:
     """Return the versions of the compilers that are here."""
     names = [shlex.split(os.environ.get(variable, usual)) for variable, usual in _COMPILERS.items()]
-    there = [words for words in names if words and shutil.which(words[0])]
-    return tuple(call([*words, "--version"], Path.cwd(), os.environ).stdout for words in there)
+    commands = [words for words in names if words and shutil.which(words[0])]
+    return tuple(call([*words, "--version"], Path.cwd(), os.environ).stdout for words in commands)
 
 
 def _installed() -> list[str]:

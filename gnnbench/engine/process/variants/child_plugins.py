@@ -72,18 +72,18 @@ class Overrides:
 
     def lines(self) -> list[str]:
         """Return a line on what was given and would change what is timed, and one on hidden packages."""
-        given = [f"overridden: pytest's {', '.join(self._given)}"] if self._given else []
+        lines = [f"overridden: pytest's {', '.join(self._given)}"] if self._given else []
         names = ", ".join(os.environ.get(HIDDEN, "").split())
-        return [*given, *([f"hidden, as compiled for the installed torch: {names}"] if names else [])]
+        return [*lines, *([f"hidden, as compiled for the installed torch: {names}"] if names else [])]
 
 
-def _replace(given: Namespace, options: Mapping[str, Any]) -> list[str]:
+def _replace(namespace: Namespace, options: Mapping[str, Any]) -> list[str]:
     """Replace options that plugins declare; return the flags of those that were given."""
-    declared = [name for name in options if hasattr(given, name)]
-    replaced = [name for name in declared if getattr(given, name) not in (options[name], None, False)]
-    for name in declared:
-        setattr(given, name, options[name])
-    return [_FLAGS.get(name, f"--{name.replace('_', '-')}") for name in replaced]
+    names = [name for name in options if hasattr(namespace, name)]
+    changed = [name for name in names if getattr(namespace, name) not in (options[name], None, False)]
+    for name in names:
+        setattr(namespace, name, options[name])
+    return [_FLAGS.get(name, f"--{name.replace('_', '-')}") for name in changed]
 
 
 class CallersTree:
@@ -95,9 +95,9 @@ class CallersTree:
     @pytest.hookimpl(tryfirst=True)
     def pytest_load_initial_conftests(self, early_config: pytest.Config) -> None:
         """Import the given paths, or else the configured `testpaths`, from the caller's tree."""
-        given = early_config.known_args_namespace.file_or_dir or early_config.getini("testpaths")
+        arguments = early_config.known_args_namespace.file_or_dir or early_config.getini("testpaths")
         folder = early_config.invocation_params.dir
-        paths = [real_path(folder / text.split("::")[0]) for text in given]
+        paths = [real_path(folder / text.split("::")[0]) for text in arguments]
         self._trees.leave(filter(Path.exists, paths), early_config.rootpath)
 
     @pytest.hookimpl(tryfirst=True)

@@ -83,25 +83,25 @@ def last_line(errors: str) -> str:
     return one_line(lines[-1]) if lines else ""
 
 
-def pip_install(options: Sequence[str], asked: Sequence[str], root: Path, named: str) -> str:
+def pip_install(options: Sequence[str], requirements: Sequence[str], root: Path, part: str) -> str:
     """Run `pip install` of this environment, and return what it prints."""
     # -P: import nothing from the caller's folder.
     python = (sys.executable, "-P", "-m", "pip", "install", *_PIP_OPTIONS)
-    answer = call([*python, *options, "--", *asked], root, os.environ)
+    answer = call([*python, *options, "--", *requirements], root, os.environ)
     if not answer.returncode:
         return answer.stdout
     if "No module named pip" in answer.stderr:
-        raise UsageError(f"{named} needs pip: install it with {sys.executable} -m ensurepip")
+        raise UsageError(f"{part} needs pip: install it with {sys.executable} -m ensurepip")
     # pip explains a conflict in the line before ResolutionImpossible.
     errors = re.findall(r"^ERROR: (?!ResolutionImpossible)(.+)", answer.stderr, re.MULTILINE)
     reason = last_line("\n".join(errors) or answer.stderr) or f"it ended with {answer.returncode}"
-    raise UsageError(f"{named}: pip cannot install it: {reason}")
+    raise UsageError(f"{part}: pip cannot install it: {reason}")
 
 
-def pip_report(source: str, root: Path, named: str, options: Sequence[str] = ()) -> list[Any]:
+def pip_report(source: str, root: Path, part: str, options: Sequence[str] = ()) -> list[Any]:
     """Return what pip would install, as the entries of its report."""
     options = ("--dry-run", "--ignore-installed", "--report=-", *options)
-    return list(json.loads(pip_install(options, [source], root, named))["install"])
+    return list(json.loads(pip_install(options, [source], root, part))["install"])
 
 
 def end(process: subprocess.Popen[Any]) -> None:

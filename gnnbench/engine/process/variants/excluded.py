@@ -90,9 +90,9 @@ class Excluded:
         self, file_path: Path, parent: pytest.Collector
     ) -> Generator[None, list[Any], list[Any]]:
         """Leave out what other plugins make of a file, such as doctests, and note files without tests."""
-        made = yield
+        nodes = yield
         modules = [
-            node for node in made if isinstance(node, pytest.Module) and not isinstance(node, DoctestModule)
+            node for node in nodes if isinstance(node, pytest.Module) and not isinstance(node, DoctestModule)
         ]
         if not modules and file_path.suffix == ".py":
             patterns = " ".join(parent.config.getini("python_files"))
@@ -125,8 +125,8 @@ class Excluded:
 def only_marked(items: Iterable[pytest.Item]) -> list[str]:
     """Return a line on the tests that are marked as benchmarks, and are none for gnnbench."""
     marked = [item for item in items if not declares(item) and any(map(item.get_closest_marker, _MARKERS))]
-    why = "marked as benchmarks, but without the fixture `benchmark`, and so not timed"
-    return [f"{why}: {units.count(len(marked), 'test')}"] if marked else []
+    reason = "marked as benchmarks, but without the fixture `benchmark`, and so not timed"
+    return [f"{reason}: {units.count(len(marked), 'test')}"] if marked else []
 
 
 def skipped_by_marker(items: Iterable[pytest.Item]) -> Iterator[str]:

@@ -41,8 +41,8 @@ def run(
     words = [*arguments, f"--benchmark-json={output}"]
     ending, last = _ended(words, output.parent, folder, number, listener, only=only, defaults=defaults)
     if not output.exists():
-        why = f": {'; '.join(ending.untimed)}" if ending.untimed else ""
-        raise UsageError(f"process {number} timed nothing{why}", *last)
+        reasons = f": {'; '.join(ending.untimed)}" if ending.untimed else ""
+        raise UsageError(f"process {number} timed nothing{reasons}", *last)
     return [*ending.notes, *ending.untimed]
 
 
@@ -70,9 +70,9 @@ def _ended(
 
     `number`: that of the process; 0: it only collects.
     """
-    file, asked = files / "ending.json", files / "message.json"
-    asked.write_text(as_text({"ending": str(file), **message}), encoding="utf-8")
-    plugin = ["-p", f"{__package__}.fresh_plugin", f"--gnn-message={asked}"]
+    file, message_file = files / "ending.json", files / "message.json"
+    message_file.write_text(as_text({"ending": str(file), **message}), encoding="utf-8")
+    plugin = ["-p", f"{__package__}.fresh_plugin", f"--gnn-message={message_file}"]
     command = [sys.executable, "-m", "pytest", *plugin, *arguments]
     last: deque[str] = deque(maxlen=_TAIL_LINES)
     environment = {**os.environ, **simulated_clock.reseeded(number)}

@@ -81,8 +81,8 @@ class _Writing(Overrides):
         self._reports.setdefault(report.nodeid, {})[report.when or ""] = report
 
     def _ending(self) -> outcome.Ending:
-        theirs = getattr(self._config, "_benchmarksession", None)
-        timed = {benchmark.fullname for benchmark in getattr(theirs, "benchmarks", ())}
+        session = getattr(self._config, "_benchmarksession", None)
+        timed = {benchmark.fullname for benchmark in getattr(session, "benchmarks", ())}
         return outcome.Ending(
             tuple(self._shown(item.nodeid) for item in (*self._benchmarks, *self.excluded.deselected)),
             self._refused,
@@ -102,8 +102,8 @@ class _Writing(Overrides):
     def _foreign(self, timed: Collection[str]) -> Iterator[str]:
         """Yield a line on each benchmark that another plugin's fixture has run."""
         for item in self._benchmarks if self._reports else ():
-            if item.nodeid not in timed and (why := foreign_fixture(item)):
-                yield f"{self._shown(item.nodeid)}: {why}"
+            if item.nodeid not in timed and (reason := foreign_fixture(item)):
+                yield f"{self._shown(item.nodeid)}: {reason}"
 
     def _shown(self, name: str) -> str:
         """Return an id as it begins in the working directory."""

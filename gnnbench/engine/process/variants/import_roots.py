@@ -43,8 +43,8 @@ def left(path: Path, root: Path) -> set[str]:
     top = path.with_suffix("")
     while (top.parent / "__init__.py").exists():
         top = top.parent
-    inside = path != root and path.is_relative_to(root)
-    return {top.name, path.relative_to(root).parts[0].partition(".")[0]} if inside else {top.name}
+    is_inside = path != root and path.is_relative_to(root)
+    return {top.name, path.relative_to(root).parts[0].partition(".")[0]} if is_inside else {top.name}
 
 
 def below(path: str, folder: str) -> str | None:
@@ -71,9 +71,9 @@ class TestFiles:
             self.collected.add(path)
         for top in self._tops:
             parts = (below(folder, top) or "").split(os.sep)
-            named = next((number for number, part in enumerate(parts, 1) if part in LEFT), 0)
-            if named:
-                self._folders.add(os.path.join(top, *parts[:named]))
+            depth = next((number for number, part in enumerate(parts, 1) if part in LEFT), 0)
+            if depth:
+                self._folders.add(os.path.join(top, *parts[:depth]))
                 return
         is_code = os.path.basename(folder) in _SOURCES or os.path.exists(os.path.join(folder, "__init__.py"))
         if not is_code and not any(below(top, folder) is not None for top in self._tops):
@@ -129,9 +129,9 @@ class Place:
     def built(self, path: str) -> bool | None:
         """Whether a file that a build has made serves this side; None: no build of these folders has."""
         is_module = path.endswith(SUFFIXES[:_COMPILED])
-        inside = below(path, self.tree)
-        if inside and self.tree != self.source:
-            return self._is_new(path, self.tree) if is_module and inside not in self.tracked else None
+        name_in_tree = below(path, self.tree)
+        if name_in_tree and self.tree != self.source:
+            return self._is_new(path, self.tree) if is_module and name_in_tree not in self.tracked else None
         name = below(path, self.source) or ""
         folders = (name[: end + 1] for end, letter in enumerate(name) if letter == os.sep)
         is_made = "site-packages" not in path and below(path, sys.prefix) is None
@@ -178,9 +178,9 @@ class Trees:
     def read(cls, file: str) -> Trees:
         """Return what `save` has written."""
         with open(file, "rb") as opened:
-            roots, places, left, tests = marshal.load(opened)  # noqa: S302 - our own file, just written
+            roots, places, names, tests = marshal.load(opened)  # noqa: S302 - our own file, just written
         trees = cls(roots, [Place(**place) for place in places])
-        trees._left, trees._file = left, file
+        trees._left, trees._file = names, file
         vars(trees.tests).update(tests)
         return trees
 
@@ -207,8 +207,8 @@ class Trees:
             return
         plain = (BuiltinImporter, FrozenImporter, *(() if self._places else (PathFinder,)))
         finders = (finder for finder in sys.meta_path if not isinstance(finder, Trees))
-        others = (finder.finder if isinstance(finder, _Mapped) else finder for finder in finders)
-        mapped = (finder if finder in plain else _Mapped(finder, self, self._whole) for finder in others)
+        originals = (finder.finder if isinstance(finder, _Mapped) else finder for finder in finders)
+        mapped = (finder if finder in plain else _Mapped(finder, self, self._whole) for finder in originals)
         sys.meta_path[:] = [self, *mapped]
 
     def install_in_pytest(self) -> None:
@@ -258,7 +258,7 @@ class Trees:
         """Return what Python's own search finds in some folders, or where the side has these."""
         last = name.rpartition(".")[2]
         located = filter(None, map(self._located, folders))
-        sources = [os.path.join(place.source, inside).rstrip(os.sep) for place, inside in located]
+        sources = [os.path.join(place.source, inner).rstrip(os.sep) for place, inner in located]
         for source in sources:
             if any(map(self.tests.has, (f"{source}{os.sep}{last}", f"{source}{os.sep}{last}.py"))):
                 spec = PathFinder.find_spec(name, [source])
@@ -278,9 +278,9 @@ class Trees:
         if spec is None:
             return None
         for place in (spec.origin, *(spec.submodule_search_locations or ())):
-            if place and (moved := self.moved(place)):
+            if place and (path_of_side := self.moved(place)):
                 is_package = place == spec.origin and os.path.basename(place).startswith("__init__.")
-                folder = os.path.dirname(os.path.dirname(moved) if is_package else moved)
+                folder = os.path.dirname(os.path.dirname(path_of_side) if is_package else path_of_side)
                 spec = PathFinder.find_spec(name, [folder])
                 if spec is not None and "." not in name:
                     self.loaded[name] = None
@@ -330,10 +330,10 @@ class Trees:
     def _borrow(self, name: str, folders: Iterable[str]) -> ModuleSpec | None:
         """Find a module that git ignores in the caller's tree, as builds make them."""
         last = name.rpartition(".")[2]
-        for place, inside in filter(None, map(self._located, folders)):
-            names = (os.path.join(inside, f"{last}{ending}") for ending in (*SUFFIXES, "/"))
-            if made := next(filter(place.ignored.__contains__, names), None):
-                path = os.path.join(place.source, made).rstrip(os.sep)
+        for place, folder in filter(None, map(self._located, folders)):
+            names = (os.path.join(folder, f"{last}{ending}") for ending in (*SUFFIXES, "/"))
+            if module := next(filter(place.ignored.__contains__, names), None):
+                path = os.path.join(place.source, module).rstrip(os.sep)
                 (self.borrowed if place.borrows else self.withheld)[path] = None
                 return PathFinder.find_spec(name, [os.path.dirname(path)]) if place.borrows else None
         return None
@@ -345,8 +345,8 @@ class Trees:
         context = context or importlib.metadata.DistributionFinder.Context()
         if "path" in vars(context):
             return ()
-        there = importlib.metadata.DistributionFinder.Context(name=context.name, path=self._roots)
-        return importlib.metadata.MetadataPathFinder.find_distributions(there)
+        query = importlib.metadata.DistributionFinder.Context(name=context.name, path=self._roots)
+        return importlib.metadata.MetadataPathFinder.find_distributions(query)
 
     def _find_anywhere(self, name: str, path: Sequence[str] | None = None) -> ModuleSpec | None:
         return self.find_spec(name, path) or self.search(name, sys.path if path is None else path)

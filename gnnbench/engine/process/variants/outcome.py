@@ -30,7 +30,7 @@ class Failure(NamedTuple):
 
 def failure(reports: "Mapping[str, pytest.TestReport]") -> Failure | None:
     """Say what went wrong first; None where nothing did."""
-    for when, report in reports.items():
+    for phase, report in reports.items():
         if report.passed:
             continue
         if hasattr(report, "wasxfail"):
@@ -39,12 +39,12 @@ def failure(reports: "Mapping[str, pytest.TestReport]") -> Failure | None:
         if report.skipped:
             return Failure(line(report), skipped=True)
         crash = getattr(report.longrepr, "reprcrash", None)
-        where = f", {Path(crash.path).name}:{crash.lineno}" if crash else ""
-        return Failure(f"raised{_PLACES.get(when, '')}: {line(report)}{where}", skipped=False)
+        position = f", {Path(crash.path).name}:{crash.lineno}" if crash else ""
+        return Failure(f"raised{_PLACES.get(phase, '')}: {line(report)}{position}", skipped=False)
     return None
 
 
-def skips(reasons: Iterable[str], how: str = "skipped") -> list[str]:
+def skips(reasons: Iterable[str], verb: str = "skipped") -> list[str]:
     """Return a line on benchmarks that are skipped, with the most frequent reasons."""
     numbers = Counter(_SKIPPED.sub("", text) for text in reasons)
     if not numbers:
@@ -52,14 +52,14 @@ def skips(reasons: Iterable[str], how: str = "skipped") -> list[str]:
     more = len(numbers) - _MOST_REASONS
     texts = [text for text, _ in numbers.most_common(_MOST_REASONS)]
     texts += [f"and {units.count(more, 'other reason')}"] if more > 0 else []
-    return [f"{units.count(numbers.total(), 'benchmark')} {how} ({'; '.join(texts)})"]
+    return [f"{units.count(numbers.total(), 'benchmark')} {verb} ({'; '.join(texts)})"]
 
 
 def several_calls(names: Iterable[str]) -> list[str]:
     """Return a line on tests that time several calls under their one name, if there are any."""
     tests = list(dict.fromkeys(names))
-    what = "of several benchmarks in one test only the first counts; give each a test of its own"
-    return [f"{what}: {units.listed(tests, _MOST_TESTS)}"] if tests else []
+    advice = "of several benchmarks in one test only the first counts; give each a test of its own"
+    return [f"{advice}: {units.listed(tests, _MOST_TESTS)}"] if tests else []
 
 
 def line(report: "pytest.TestReport | pytest.CollectReport") -> str:
@@ -71,9 +71,9 @@ def line(report: "pytest.TestReport | pytest.CollectReport") -> str:
         text = crash.message.strip().partition("\n")[0]
     else:
         lines = [line for line in str(reason).splitlines() if line.strip()]
-        marked = [line.removeprefix("E") for line in lines if line.startswith("E  ")]
-        named = [line for line in marked if _NAMED.match(line)]  # where a syntax error's place comes first
-        text = (named or marked or lines[-1:] or [""])[0]
+        errors = [line.removeprefix("E") for line in lines if line.startswith("E  ")]
+        causes = [line for line in errors if _NAMED.match(line)]  # where a syntax error's place comes first
+        text = (causes or errors or lines[-1:] or [""])[0]
     return " ".join(text.split())[:_LONGEST]
 
 

@@ -93,8 +93,8 @@ def _submodules(top: Path, commit: str) -> frozenset[str]:
 def _changed(source: Path, tree: Path, names: Iterable[str]) -> Iterator[str]:
     for name in names:
         files = source / name, tree / name
-        there = [os.path.isfile(file) for file in files]
-        is_same = filecmp.cmp(*files, shallow=False) if all(there) else not any(there)
+        exist = [os.path.isfile(file) for file in files]
+        is_same = filecmp.cmp(*files, shallow=False) if all(exist) else not any(exist)
         if not is_same:
             yield name
 
@@ -135,8 +135,8 @@ def in_use(home: Path) -> frozenset[str]:
     modules = {str(real_path(file)) for file in natives if file.name.partition(".")[0] in words}
     for name in set(_NAME.findall(text)):
         with suppress(importlib.metadata.PackageNotFoundError, ValueError):
-            listed = importlib.metadata.files(name) or ()
-            installed = (Path(str(file.locate())) for file in listed if NATIVE.search(file.name))
+            package_files = importlib.metadata.files(name) or ()
+            installed = (Path(str(file.locate())) for file in package_files if NATIVE.search(file.name))
             modules |= {str(real_path(file)) for file in installed}
     return frozenset(modules)
 
@@ -150,5 +150,5 @@ def note(home: Path, place: Place) -> str:
     changed = sorted(filter(_is_compiled, place.changed))
     if not changed and any(NATIVE.search(name) for name in (*place.ignored, *place.foreign)):
         return ""
-    why = f"has another {changed[0]}" if changed else "the working tree has no compiled modules"
-    return f"is not built, and {why}: add --build 'pip install{isolated} .' (pytest: --gnn-build)"
+    problem = f"has another {changed[0]}" if changed else "the working tree has no compiled modules"
+    return f"is not built, and {problem}: add --build 'pip install{isolated} .' (pytest: --gnn-build)"

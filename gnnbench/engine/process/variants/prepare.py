@@ -57,14 +57,14 @@ def prepared(
             stack.enter_context(_checked_out(commit, side, root, listener, cache, build, is_changed))
         for text in variant.requirements:
             with writing(cache):
-                made = overlay(text, root, listener, cache, dependencies=dependencies)
-                folder = stack.enter_context(made)
+                installation = overlay(text, root, listener, cache, dependencies=dependencies)
+                folder = stack.enter_context(installation)
             side.trees += (folder,)
             side.versions = versions(folder) | side.versions
         if not side.has_code:
             side.commit, side.dirty = git.state(root)
-        first = {place.source: place for place in reversed(side.places)}
-        side.places = tuple(reversed(first.values()))
+        by_source = {place.source: place for place in reversed(side.places)}
+        side.places = tuple(reversed(by_source.values()))
         if hidden:
             side.environment = {**side.environment, HIDDEN: " ".join(hidden)}
         yield side
@@ -86,8 +86,8 @@ def _checked_out(
     """Add a commit's code while the context lasts; `is_changed`: with what the working tree changes."""
     repository = part.repository(root)
     home, commit = repository.root, repository.commit(part.ref)
-    typed = repository.part
-    name = commit[:10] if commit.startswith(part.ref) else f"{typed[4:]} ({commit[:10]})"
+    text = repository.part
+    name = commit[:10] if commit.startswith(part.ref) else f"{text[4:]} ({commit[:10]})"
     roots: tuple[Path, ...] = ()
     with ExitStack() as stack:
         with writing(cache):
@@ -102,20 +102,20 @@ def _checked_out(
         place = places.of_commit(home, commit, tree, is_built=bool(build))
         side.places += (place,)
         if not build and (problem := places.note(home, place)):
-            listener.say(f"{typed} {problem}")
+            listener.say(f"{text} {problem}")
         folder = tree / repository.prefix
         if not folder.is_dir():
             raise UsageError(
-                f"{typed} has no folder {repository.prefix}: start in, or give, a folder that it has"
+                f"{text} has no folder {repository.prefix}: start in, or give, a folder that it has"
             )
         trees = import_roots(folder)
         if part.folder is None:
             side.has_code, side.commit = True, commit
             side.dirty = is_changed and git.state(home)[1]
-            below = root.relative_to(home)
+            subfolder = root.relative_to(home)
             # A package, and a folder of tests or benchmarks, is no import root.
-            if LEFT.isdisjoint(below.parts) and not (root / "__init__.py").exists():
-                trees = tuple(dict.fromkeys((*trees, *import_roots(folder / below))))
+            if LEFT.isdisjoint(subfolder.parts) and not (root / "__init__.py").exists():
+                trees = tuple(dict.fromkeys((*trees, *import_roots(folder / subfolder))))
         else:
             side.checkouts[part.folder] = commit
         side.trees += (*trees, *roots)
@@ -137,7 +137,7 @@ def both(
     prepare = partial(prepared, root=root, listener=listener, cache=cache_folder(), dependencies=dependencies)
     hidden = not_usable([base.requirements, head.requirements])
     prepare = partial(prepare, build=build, is_built=is_built, hidden=hidden)
-    with prepare(base) as first, prepare(head) as second:
-        if note := other_builds(first.versions, second.versions):
+    with prepare(base) as base_side, prepare(head) as head_side:
+        if note := other_builds(base_side.versions, head_side.versions):
             listener.say(note)
-        yield first, second
+        yield base_side, head_side

@@ -57,13 +57,13 @@ def _empty(folder: Path) -> None:
 
 def _clear(store: Path, most_bytes: int, listener: Listener) -> None:
     """Remove unfinished folders and those that were used longest ago; the caller holds the lock."""
-    known = []
+    entries = []
     for folder in store.glob("[!.]*/"):
-        known.append((-1.0, 0, folder))
+        entries.append((-1.0, 0, folder))
         with suppress(OSError, ValueError):
             size = folder / _BYTES
-            known[-1] = (size.stat().st_mtime, int(size.read_text()), folder)
-    for used_at, size_bytes, folder in sorted(known, reverse=True):
+            entries[-1] = (size.stat().st_mtime, int(size.read_text()), folder)
+    for used_at, size_bytes, folder in sorted(entries, reverse=True):
         most_bytes -= size_bytes
         if most_bytes < 0 or used_at < 0:
             with suppress(BlockingIOError), locked(folder, fcntl.LOCK_EX | fcntl.LOCK_NB):

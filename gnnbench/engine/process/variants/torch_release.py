@@ -26,20 +26,20 @@ def is_torch(requirement: str) -> bool:
     return _name(requirement) == _TORCH
 
 
-def needed(torch: str, root: Path, named: str) -> list[str]:
+def needed(torch: str, root: Path, part: str) -> list[str]:
     """Return what a release of torch needs, each as a requirement that allows one release.
 
     What is pure Python and installed here stays as it is if the release accepts its version: the sides then
     differ in torch alone.
     """
-    packages = {canonicalize_name(each["metadata"]["name"]): each for each in pip_report(torch, root, named)}
-    asked = [
+    packages = {canonicalize_name(each["metadata"]["name"]): each for each in pip_report(torch, root, part)}
+    needs = [
         Requirement(text)
         for package in packages.values()
         for text in package["metadata"].get("requires_dist", ())
     ]
     del packages[canonicalize_name(_TORCH)]
-    return sorted(_pin(package) for name, package in packages.items() if not _is_here(name, package, asked))
+    return sorted(_pin(package) for name, package in packages.items() if not _is_here(name, package, needs))
 
 
 def not_usable(sides: Sequence[Sequence[str]]) -> tuple[str, ...]:
@@ -92,16 +92,16 @@ def _pin(package: dict[str, Any]) -> str:
     return f"{package['metadata']['name']}=={package['metadata']['version']}"
 
 
-def _is_here(name: str, package: dict[str, Any], asked: Iterable[Requirement]) -> bool:
+def _is_here(name: str, package: dict[str, Any], needs: Iterable[Requirement]) -> bool:
     """Whether a package is pure Python, and here in a version that all that ask for it accept."""
     if not package["download_info"]["url"].partition("#")[0].endswith("-any.whl"):
         return False
     try:
-        here = importlib.metadata.version(name)
+        current = importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         return False
     return all(
-        need.specifier.contains(here, prereleases=True)
-        for need in asked
+        need.specifier.contains(current, prereleases=True)
+        for need in needs
         if canonicalize_name(need.name) == name and (not need.marker or need.marker.evaluate({"extra": ""}))
     )

@@ -54,11 +54,11 @@ class Repository:
         """Return the repository that contains a folder."""
         answer = _git(root, "rev-parse", "--show-prefix", "--git-common-dir")
         if answer.returncode:
-            why = git.reason(answer.stderr)
-            if "not a git repository" not in why:
-                raise UsageError(f"{part}: git refuses the repository at {root}: {why}")
+            reason = git.reason(answer.stderr)
+            if "not a git repository" not in reason:
+                raise UsageError(f"{part}: git refuses the repository at {root}: {reason}")
             raise UsageError(
-                f"{part} needs a git repository at {root}: {why}; for a folder without git, give path:DIR"
+                f"{part} needs a git repository at {root}: {reason}; for a folder without git, give path:DIR"
             )
         prefix, shared = answer.stdout.split("\n")[:2]
         return cls(root, Path(prefix), (root / shared).resolve(), part)
@@ -95,7 +95,7 @@ def worktree(repository: Repository, commit: str, cache: Path, listener: Listene
         yield tree
 
 
-def _check_out(place: Path, commit: str, tree: Path, what: str) -> list[str]:
+def _check_out(place: Path, commit: str, tree: Path, part: str) -> list[str]:
     """Write the files of a commit of a repository; return the names of those that Git LFS keeps."""
     tree.mkdir(parents=True, exist_ok=True)
     options = (*git.QUIET, *git.WITHOUT_LFS, "-c", f"checkout.workers={_WRITERS}", "-c", _WHOLE)
@@ -104,9 +104,9 @@ def _check_out(place: Path, commit: str, tree: Path, what: str) -> list[str]:
         variables = {**git.variables(), "GIT_INDEX_FILE": f"{index}/index"}
         answer = call([*command, "read-tree", "--reset", "-u", commit], tree, variables)
         if answer.returncode:
-            raise UsageError(f"{what} cannot be checked out: {git.reason(answer.stderr)}")
-        listed = call([*command, "ls-files", "-z", ":(attr:filter=lfs)"], tree, variables)
-        return listed.stdout.split("\0")[:-1]
+            raise UsageError(f"{part} cannot be checked out: {git.reason(answer.stderr)}")
+        listing = call([*command, "ls-files", "-z", ":(attr:filter=lfs)"], tree, variables)
+        return listing.stdout.split("\0")[:-1]
 
 
 def _write_lfs(repository: Repository, tree: Path, names: Iterable[str], listener: Listener) -> None:
@@ -123,8 +123,8 @@ def _write_lfs(repository: Repository, tree: Path, names: Iterable[str], listene
             else:
                 missing.append(name)
     if missing:
-        what = f"{repository.part} has files of Git LFS whose content is not here: {units.listed(missing, 1)}"
-        listener.say(f"{what}; git lfs fetch --all gets it")
+        note = f"{repository.part} has files of Git LFS whose content is not here: {units.listed(missing, 1)}"
+        listener.say(f"{note}; git lfs fetch --all gets it")
 
 
 def _git(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
