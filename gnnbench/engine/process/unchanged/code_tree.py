@@ -16,20 +16,20 @@ from ..variants.variant import Prepared
 from ..variants.worktree import WORKTREES
 
 ABSENT = ""
-"""In place of a hash: there is no such file."""
+"""Stands in place of a hash for a file that does not exist."""
 _METADATA = (".dist-info", ".egg-info", ".pth")
 _MADE = "__pycache__"
 _LARGE = 1 << 26
-"""Of larger files outside of the tree, size and time count instead of the content."""
+"""Larger files outside of the tree are compared by size and time instead of content."""
 
 
 class CodeTree:
     """The folders from which a side imports the code that is compared.
 
-    Names of files are relative to the first of these folders that has them; other files have whole paths.
+    Names of files are relative to the first of these folders that has them; other files have absolute paths.
     The project of `folder`, pytest's working directory, is the last root of a side without code of its own.
-    The `suite` is not part of the code that is compared. Of `sources`, folders of the caller, one of the
-    sides has a checkout.
+    The `suite` is not part of the code that is compared. `sources` are the folders of the caller that one of
+    the sides has in a checkout.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class CodeTree:
     def package(self, name: str, folders: Sequence[str] = ()) -> str:
         """Return a hash of the names of a top-level package's modules and of its native libraries, or ABSENT.
 
-        `folders`: names of those in which packages are looked for, besides the roots.
+        `folders`: names of the folders in which packages are looked for, in addition to the roots.
         """
         places = [os.path.join(root, folder) for folder in ("", *folders) for root in self._roots]
         spec = None if name in LEFT else PathFinder.find_spec(name, places)
@@ -119,7 +119,7 @@ class CodeTree:
         return short(*texts)
 
     def modules_in(self, folder: str) -> set[str]:
-        """Return the names of packages and modules in a folder, and of all else there."""
+        """Return the names of packages and modules in a folder, and of everything else in it."""
         with suppress(OSError):
             return {name.partition(".")[0] for name in os.listdir(folder)}
         return set()

@@ -1,4 +1,4 @@
-"""Finds benchmarks that run the same code on both sides, from what earlier runs used, and keeps that."""
+"""Finds benchmarks that run the same code on both sides, by the manifests that earlier runs saved."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ from .used import environment_folders
 
 _FOLDER = "used"
 _MOST = 24
-"""Manifests that are kept of one suite in one environment; the last used ones."""
+"""Number of manifests kept for one suite in one environment: the last used ones."""
 _PASSING = re.compile(
     r"_|OLDPWD|SHLVL|TERM(_PROGRAM)?|COLUMNS|LINES|DISPLAY|WINDOWID|TMUX|STY|INVOCATION_ID|JOURNAL_STREAM"
     r"|XDG_(RUNTIME_DIR|SEAT|VTNR|SESSION_.*)|PYTEST_(CURRENT_TEST|VERSION)"
@@ -45,16 +45,16 @@ class Unchanged:
         self._sides, self._folder = (base, head), folder
         self._file_time = _file_time()
         self._store: Path | None = None
-        # With another torch nothing that uses it is the same, and to find that out takes long.
+        # With another torch, all code that uses it differs, and comparing it takes long.
         torch = {side.versions.get("torch") for side in self._sides}
         if cache is not None and len(torch) == 1 and _variables(base) == _variables(head):
             self._store = cache / _FOLDER / digest(base, arguments, folder)
         self._tree = cache_calls(self._new_tree)
 
     def known(self) -> tuple[Mapping[str, Any], Mapping[str, str]]:
-        """Return what a process said of the suite, and the benchmarks that run the same code on both sides.
+        """Return what a process collected, and the benchmarks that run the same code on both sides.
 
-        Of each, why both sides skip it; empty: they do not. Both are empty if nothing is known.
+        A benchmark's value is why both sides skip it; empty if they do not. Both are empty if none is known.
         """
         collected: Mapping[str, Any] = {}
         skipped: dict[str, str] = {}
@@ -88,7 +88,7 @@ class Unchanged:
 
 
 def _read(store: Path) -> Iterator[tuple[Path, Manifest]]:
-    """Yield the manifests in a folder, the last used ones first; what cannot be read is left out."""
+    """Yield the manifests in a folder, the last used ones first, and skip unreadable files."""
     for file in _newest_first(store):
         with suppress(OSError, ValueError):
             yield file, codec.decode(json.loads(file.read_bytes()), Manifest)
@@ -108,7 +108,7 @@ def _newest_first(store: Path) -> list[Path]:
 
 
 def _file_time() -> float:
-    """Return the time that a file gets that is written now, also where a suite has stopped the clocks."""
+    """Return the modification time of a new file, which is right even if a suite has stopped the clocks."""
     with tempfile.TemporaryFile() as file:
         return os.fstat(file.fileno()).st_mtime
 
@@ -123,9 +123,9 @@ def _variables(side: Prepared) -> list[tuple[str, str]]:
 
 
 def digest(side: Prepared, arguments: Sequence[str], folder: Path) -> str:
-    """Return a hash of all that is not code under test, and that a side's code may depend on.
+    """Return a hash of everything but the code under test on which a side's code may depend.
 
-    Of installed packages, the place, size and time of each file count; of Python, its executable's.
+    Installed packages count by the path, size and time of each file, and Python by its executable's.
     """
     executable = Path(sys.executable).resolve()
     python = sys.version, sys.flags, str(executable), _state(executable.stat())

@@ -22,7 +22,7 @@ _START_SECONDS = 5.0
 END_SECONDS = 5.0
 """Time for a process to end after SIGTERM."""
 PATHS = (".", "/", "~")
-"""How a path begins; no name of a commit and no requirement begins like that."""
+"""Beginnings of paths; no name of a commit and no requirement begins with one of them."""
 _ARCHIVES = (".whl", ".zip", ".tar.gz", ".tar.bz2", ".tgz")
 _PIP_OPTIONS = ("--no-input", "--disable-pip-version-check", "--no-user", "--quiet")
 
@@ -57,7 +57,7 @@ def running(
             started.set_result(process)
 
     try:
-        # Ctrl-C interrupts only the main thread. In another thread, no process can start and then be lost.
+        # Ctrl-C interrupts only the main thread: no process that another thread starts can be lost.
         threading.Thread(target=start, daemon=True).start()
         yield started.result()
     finally:
@@ -84,7 +84,7 @@ def last_line(errors: str) -> str:
 
 
 def pip_install(options: Sequence[str], requirements: Sequence[str], root: Path, part: str) -> str:
-    """Run `pip install` of this environment, and return what it prints."""
+    """Run `pip install` of this environment, and return its output."""
     # -P: import nothing from the caller's folder.
     python = (sys.executable, "-P", "-m", "pip", "install", *_PIP_OPTIONS)
     answer = call([*python, *options, "--", *requirements], root, os.environ)
@@ -116,7 +116,7 @@ def end(process: subprocess.Popen[Any]) -> None:
 
 
 def wait(process: subprocess.Popen[Any], seconds: float) -> None:
-    """Wait for a process to end by itself, for so long."""
+    """Wait up to `seconds` for a process to end by itself."""
     with suppress(subprocess.TimeoutExpired):
         process.wait(seconds)
 

@@ -12,11 +12,11 @@ from .pipe import Link
 _TICK_SECONDS = 0.005
 _TASKS, _MAPS, _FILES = Path("/proc/self/task"), Path("/proc/self/maps"), Path("/proc/self/fd")
 _GPU = "/dev/nvidia-uvm"
-"""Open where CUDA was initialised, and not where the driver was only asked for its GPUs."""
+"""A file that is open after CUDA was initialised, but not after a mere query for GPUs."""
 _BLAS = ("libopenblas", "libscipy_openblas")
-"""Beginnings of names of libraries with a thread for each further core, which they start again in a fork."""
-THREAD = "importing the tests starts a thread that stays, as torch does if it computes at the top of a file"
-"""Why a process cannot be forked: that can be changed."""
+"""Beginnings of names of libraries whose threads, one per further core, start again in a fork."""
+THREAD = "importing the tests left a thread running (for example, a torch computation at module level)"
+"""The reason against forks that the author of a suite can remove."""
 _WAITING = ("pytest_rerunfailures",)
 """Modules whose threads only wait for connections, and hold no lock meanwhile."""
 
@@ -67,7 +67,7 @@ def fork(descriptor: int, token: str) -> tuple[int, Link | None]:
 
 
 def reap(pid: int, seconds: float) -> int | None:
-    """Return the exit status of a fork; None if it does not end within so many seconds."""
+    """Return the exit status of a fork. Returns None if the fork does not end within `seconds`."""
     end = RealTime.seconds() + seconds
     while True:
         ended, status = os.waitpid(pid, os.WNOHANG)

@@ -20,7 +20,7 @@ from .outcome import Ending
 
 _TAIL_LINES = 20
 _NO_TESTS = 5
-"""pytest's exit status where nothing is collected."""
+"""pytest's exit status if nothing is collected."""
 
 
 def run(
@@ -32,11 +32,11 @@ def run(
     only: Collection[str] | None = None,
     defaults: Mapping[str, Any] | None = None,
 ) -> list[str]:
-    """Time a suite in a new process, all of its tests or those with some ids.
+    """Time a suite in a new process: all of its tests, or the tests whose ids are in `only`.
 
-    The number of the process, from 1, seeds the simulated clock. `defaults` are those of gnnbench's options,
-    as they would be typed, by key; None for the settings'. Returns lines on what was done otherwise than the
-    suite says.
+    The number of the process, from 1, seeds the simulated clock. `defaults`: default values of gnnbench's
+    options by key, as a user types them; None for those in the settings. Returns lines on what the suite says
+    and was overridden.
     """
     words = [*arguments, f"--benchmark-json={output}"]
     ending, last = _ended(words, output.parent, folder, number, listener, only=only, defaults=defaults)
@@ -47,9 +47,9 @@ def run(
 
 
 def collect(arguments: Sequence[str], folder: Path, modules: Collection[Path] | None = None) -> Ending:
-    """Let pytest collect in a new process, and return what it found.
+    """Let pytest collect in a new process, and return how the session ended.
 
-    `modules`: of the files in folders that are named, these alone are read.
+    `modules`: the only files that pytest reads; None for all.
     """
     names = None if modules is None else list(map(str, modules))
     with scratch() as files:
@@ -68,7 +68,7 @@ def _ended(
 ) -> tuple[Ending, Sequence[str]]:
     """Run pytest in a new process, with its plugin; return how it ended, and its last lines.
 
-    `number`: that of the process; 0: it only collects.
+    `number`: the number of the process; 0 if it only collects.
     """
     file, message_file = files / "ending.json", files / "message.json"
     message_file.write_text(as_text({"ending": str(file), **message}), encoding="utf-8")

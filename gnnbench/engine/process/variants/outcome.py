@@ -29,7 +29,7 @@ class Failure(NamedTuple):
 
 
 def failure(reports: "Mapping[str, pytest.TestReport]") -> Failure | None:
-    """Say what went wrong first; None where nothing did."""
+    """Return why a test did not pass at first. Returns None if it passed."""
     for phase, report in reports.items():
         if report.passed:
             continue
@@ -63,7 +63,7 @@ def several_calls(names: Iterable[str]) -> list[str]:
 
 
 def line(report: "pytest.TestReport | pytest.CollectReport") -> str:
-    """Return what a report says that did not pass."""
+    """Return the reason in the report of a failure or skip, in one line."""
     reason = report.longrepr
     if isinstance(reason, tuple):
         text = reason[2].replace("Skipped: ", "skipped: ", 1)
@@ -84,10 +84,10 @@ class Ending:
     benchmarks: tuple[str, ...] = ()
     """Ids of the tests that request `benchmark`, also of those that options or plugins deselect."""
     refused: Mapping[str, str] = field(default_factory=dict)
-    """By file that cannot be collected, the reason."""
+    """Reasons why files cannot be collected, by file."""
     untimed: tuple[str, ...] = ()
     """Lines on tests that look like benchmarks, and that were not timed."""
     notes: tuple[str, ...] = ()
-    """Lines on what was done otherwise than the suite says."""
+    """Lines on what the suite says and was overridden."""
     overriding: tuple[str, ...] = ()
-    """Arguments of pytest that select these too."""
+    """Arguments of pytest that also select deselected benchmarks."""

@@ -18,7 +18,7 @@ from .variant import local_path
 
 FOLDER = "overlays"
 MOST_BYTES = 20 * 2**30
-"""Size of all overlays, at most; those that are in use are never removed."""
+"""Largest size of all overlays together; overlays in use are never removed."""
 _PACKAGES = "packages"
 """The folder in which pip installs."""
 
@@ -27,7 +27,7 @@ _PACKAGES = "packages"
 def overlay(
     requirement: str, root: Path, listener: Listener, cache: Path, *, dependencies: bool
 ) -> Iterator[Path]:
-    """Return a folder with an installed requirement; torch always comes with its dependencies."""
+    """Yield a folder with an installed requirement; torch always comes with its dependencies."""
     is_torch, part = torch_release.is_torch(requirement), one_line(f"pip:{requirement}")
     path = local_path(requirement, root) if is_local(requirement) else None
     if path and not path.is_file():
@@ -66,8 +66,8 @@ def versions(folder: Path) -> dict[str, str]:
 
 
 def _key(*inputs: object) -> str:
-    """Return a hash of what decides what pip installs, such as what it has chosen."""
-    # They may choose another index, or allow pre-releases.
+    """Return a hash of everything that determines what pip installs, such as the releases it resolved."""
+    # Pip's variables may choose another index, or allow pre-releases.
     settings = sorted(item for item in os.environ.items() if item[0].startswith("PIP_"))
     python = (sys.version, sysconfig.get_platform(), sys.prefix)
     return hashlib.sha256(repr((inputs, settings, python)).encode()).hexdigest()[:24]

@@ -1,4 +1,4 @@
-"""Prepares a variant: what is checked out, built or installed, from where a process then imports."""
+"""Prepares a variant: checks out, builds or installs the code that a process then imports."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -34,14 +34,14 @@ def prepared(
 ) -> Iterator[Prepared]:
     """Prepare a variant's code and settings, and clean up when the context ends.
 
-    What lies in the caller's tree, and is tracked by git, comes from the same place of a commit or folder,
-    see `import_roots.Trees`. The import roots are that folder's `src`, if it exists, and the folder itself.
-    In a commit, it is the folder that the project of `root`, or DIR, is in the repository; after it comes
-    `root` itself. What pip installs comes last.
+    Files that git tracks in the caller's tree come from the same path in a commit or folder, see
+    `import_roots.Trees`. The import roots are the folder's `src`, if it exists, and the folder itself. In a
+    commit, the folder is that of DIR or of the project that contains `root`; then come the roots of `root`
+    itself. Packages that pip installs come last.
 
-    `dependencies`: whether pip installs those of requirements, too. `build`: the command that builds
-    checkouts. `is_built`: whether the caller's tree is built, too, if the variant has it. `hidden`: installed
-    packages that cannot be imported, see `not_usable`.
+    `dependencies`: whether pip installs the dependencies of requirements, too. `build`: the command that
+    builds checkouts. `is_built`: whether the caller's tree is built, too, if the variant uses it. `hidden`:
+    installed packages that cannot be imported, see `not_usable`.
     """
     root, cache = root.resolve(), real_path(cache)
     side = Prepared(variant.text, environment={part.name: part.value for part in variant.of(Variable)})
@@ -49,7 +49,7 @@ def prepared(
         for part in variant.of(Folder):
             _use(part, side, root)
             if build:
-                listener.say(f"{one_line(f'path:{part.path}')} is used as it is: --build builds commits")
+                listener.say(f"{one_line(f'path:{part.path}')} is used as it is: --build only builds commits")
         commits = sorted(variant.of(Commit), key=lambda commit: commit.folder is not None)
         is_working_tree = is_built and not any((variant.of(Folder), *(not each.folder for each in commits)))
         for commit in [Commit("HEAD")] * is_working_tree + commits:
@@ -71,7 +71,7 @@ def prepared(
 
 
 def _use(part: Folder, side: Prepared, root: Path) -> None:
-    """Add a folder that is there."""
+    """Add an existing folder."""
     folder = part.existing(root)
     side.trees += import_roots(folder)
     side.places += (places.of_folder(project(root), real_path(folder)),)
@@ -83,7 +83,7 @@ def _use(part: Folder, side: Prepared, root: Path) -> None:
 def _checked_out(
     part: Commit, side: Prepared, root: Path, listener: Listener, cache: Path, build: str, is_changed: bool
 ) -> Iterator[None]:
-    """Add a commit's code while the context lasts; `is_changed`: with what the working tree changes."""
+    """Add a commit's code while the context lasts; `is_changed`: with the working tree's changes."""
     repository = part.repository(root)
     home, commit = repository.root, repository.commit(part.ref)
     text = repository.part
@@ -106,7 +106,7 @@ def _checked_out(
         folder = tree / repository.prefix
         if not folder.is_dir():
             raise UsageError(
-                f"{text} has no folder {repository.prefix}: start in, or give, a folder that it has"
+                f"{text} has no folder {repository.prefix}: start in, or give, a folder of that commit"
             )
         trees = import_roots(folder)
         if part.folder is None:
@@ -132,7 +132,7 @@ def both(
     dependencies: bool = False,
     build: str = "",
 ) -> Iterator[tuple[Prepared, Prepared]]:
-    """Prepare two sides, see `prepared`; what can be kept is in gnnbench's cache folder."""
+    """Prepare both sides, see `prepared`; builds and installations stay in gnnbench's cache folder."""
     is_built = bool(build) and any(part.folder is None for side in (base, head) for part in side.of(Commit))
     prepare = partial(prepared, root=root, listener=listener, cache=cache_folder(), dependencies=dependencies)
     hidden = not_usable([base.requirements, head.requirements])

@@ -17,10 +17,10 @@ _WHAT = "the saved code cannot be built again"
 
 
 def variant(saved: Sources, current: Sources, *, is_built: bool = False) -> str:
-    """Return the variant that builds the saved code beside today's, as text for `variant.parse`.
+    """Return the variant that builds the saved code again, next to today's, as text for `variant.parse`.
 
-    Its paths are relative to the rootdir. It is `.` if today's code is the saved code. Compiled parts need a
-    command that builds them.
+    Its paths are relative to the rootdir. The text is `.` if today's code is the saved code. Compiled parts
+    need a build command.
     """
     if saved.python != current.python:
         raise UsageError(f"{_WHAT}: it ran on Python {saved.python}, and this is Python {current.python}")
@@ -30,8 +30,8 @@ def variant(saved: Sources, current: Sources, *, is_built: bool = False) -> str:
 def differences(saved: Sources, current: Sources) -> list[str]:
     """Return what differs, such as `torch_geometric 2.7.0 → 2.8.1`.
 
-    environment.LIBRARIES come first, then trees, Python and other packages, of which a number stands for
-    those beyond six differences.
+    environment.LIBRARIES come first, then trees, Python and other packages. After six differences, only the
+    number of the others follows.
     """
     saved_states, current_states = _described(saved), _described(current)
     libraries = [name for name in LIBRARIES if name in {*saved.packages, *current.packages}]
@@ -95,7 +95,7 @@ def _packages(saved: Sources, current: Sources) -> Iterator[str]:
 
 
 def _today(name: str, current: Sources) -> Package | None:
-    """Return a package of today, which may be installed although today's run did not import it."""
+    """Return today's version of a package, which today's run need not have imported."""
     in_tree = any(name in tree.packages for tree in current.trees)
     return current.packages.get(name) or (None if in_tree else installed(name))
 

@@ -13,16 +13,16 @@ from ...ground.files import hold, locked
 from ...interfaces import Listener
 
 _BYTES = "bytes"
-"""File with the size of a folder that is filled; its time is that of the last use."""
+"""File with the size of a filled folder; its modification time is the time of the last use."""
 
 
 @contextmanager
 def stored(
     folder: Path, most_bytes: int, fill: Callable[[], None], listener: Listener, done: str
 ) -> Iterator[None]:
-    """Keep a folder while the context lasts; if it is not there, let `fill` make the folders in it.
+    """Keep a folder while the context lasts; if it is not filled yet, `fill` makes the folders in it.
 
-    Where those beside it are larger than a size of all, the ones that were used longest ago are removed.
+    If all folders of the store together exceed `most_bytes`, the least recently used ones are removed.
 
     Raises:
         OSError: the cache is full.
@@ -43,7 +43,7 @@ def stored(
                     raise
                 size.write_text(str(sum(file.lstat().st_size for file in folder.rglob("*"))))
                 took = units.duration(RealTime.seconds() - start)
-                listener.say(f"{done} in {took}, which counts towards no budget")
+                listener.say(f"{done} in {took}, which is not part of the time budget")
         os.utime(size)
         with hold(store / ".lock", store.parent):
             _clear(store, most_bytes, listener)
@@ -56,7 +56,7 @@ def _empty(folder: Path) -> None:
 
 
 def _clear(store: Path, most_bytes: int, listener: Listener) -> None:
-    """Remove unfinished folders and those that were used longest ago; the caller holds the lock."""
+    """Remove unfinished and least recently used folders; the caller holds the lock."""
     entries = []
     for folder in store.glob("[!.]*/"):
         entries.append((-1.0, 0, folder))

@@ -1,4 +1,4 @@
-"""Another torch beside the installed one: what it needs, how large that is, what does not go with it."""
+"""Another torch in addition to the installed one: its dependencies, and packages that it cannot use."""
 
 import importlib.metadata
 import mmap
@@ -16,7 +16,7 @@ from .command import is_local, pip_report
 
 _TORCH = "torch"
 _LINKED = b"libc10."
-"""In each native library that links to torch's."""
+"""Text in each native library that links to torch's libraries."""
 BROUGHT = ("cuda-", "nvidia-", "triton")
 """Beginnings of names of large packages that torch brings."""
 
@@ -27,10 +27,10 @@ def is_torch(requirement: str) -> bool:
 
 
 def needed(torch: str, root: Path, part: str) -> list[str]:
-    """Return what a release of torch needs, each as a requirement that allows one release.
+    """Return the dependencies of a release of torch, as requirements that allow one release each.
 
-    What is pure Python and installed here stays as it is if the release accepts its version: the sides then
-    differ in torch alone.
+    Pure Python packages that are installed stay as they are if the release accepts their versions: the sides
+    then differ in torch alone.
     """
     packages = {canonicalize_name(each["metadata"]["name"]): each for each in pip_report(torch, root, part)}
     needs = [
@@ -54,14 +54,14 @@ def not_usable(sides: Sequence[Sequence[str]]) -> tuple[str, ...]:
 
 
 def other_builds(base: Mapping[str, str], head: Mapping[str, str]) -> str:
-    """Return a line if a side has a build of torch with a name and the other one without; or nothing."""
+    """Return a line if the sides have builds of torch with different names, such as +cpu. Empty if not."""
     builds = [side.get(_TORCH) or version(_TORCH) or "" for side in (base, head)]
     if _TORCH not in {*base, *head} or len({build.partition("+")[2] for build in builds}) == 1:
         return ""
     exact = next(build for build in builds if "+" in build).partition("+")[0]
     return (
-        f"two builds of torch, {' and '.join(builds)}: they may differ in speed where the release does not; "
-        f"pip:torch==={exact} is the build without a name"
+        f"two builds of torch, {' and '.join(builds)}: builds of one release may differ in speed, too; "
+        f"pip:torch==={exact} is the build without a suffix"
     )
 
 
@@ -93,7 +93,7 @@ def _pin(package: dict[str, Any]) -> str:
 
 
 def _is_here(name: str, package: dict[str, Any], needs: Iterable[Requirement]) -> bool:
-    """Whether a package is pure Python, and here in a version that all that ask for it accept."""
+    """Whether a package is pure Python, and installed in a version that all requirements accept."""
     if not package["download_info"]["url"].partition("#")[0].endswith("-any.whl"):
         return False
     try:

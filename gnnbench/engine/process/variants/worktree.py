@@ -1,4 +1,4 @@
-"""Git: a commit checked out beside the user's working tree."""
+"""Checks out a commit of a git repository next to the user's working tree."""
 
 import difflib
 import re
@@ -28,7 +28,7 @@ _WHOLE = "core.sparseCheckout=false"
 """Option with which git writes all files of a commit."""
 _ALL = "--tags origin '+refs/heads/*:refs/remotes/origin/*'"
 _WRITERS = 4
-"""Processes that write the files: a disk often takes several at once."""
+"""Processes that write the files: most disks are faster with several."""
 
 
 @dataclass(frozen=True)
@@ -88,15 +88,15 @@ def worktree(repository: Repository, commit: str, cache: Path, listener: Listene
         for path, (place, at) in git.submodules(repository.root, commit).items():
             if git.full_hash(place, at) is None:
                 raise UsageError(
-                    f"{repository.part} has commit {at[:10]} of the submodule {path}, which is not here: "
-                    f"git submodule update --init {path}, or git -C {path} fetch origin {at[:10]}"
+                    f"{repository.part} has commit {at[:10]} of the submodule {path}, which is missing: "
+                    f"run git submodule update --init {path}, or git -C {path} fetch origin {at[:10]}"
                 )
             _check_out(place, at, tree / path, f"{path} of {repository.part}")
         yield tree
 
 
 def _check_out(place: Path, commit: str, tree: Path, part: str) -> list[str]:
-    """Write the files of a commit of a repository; return the names of those that Git LFS keeps."""
+    """Write the files of a repository's commit; return the names of the files that Git LFS stores."""
     tree.mkdir(parents=True, exist_ok=True)
     options = (*git.QUIET, *git.WITHOUT_LFS, "-c", f"checkout.workers={_WRITERS}", "-c", _WHOLE)
     command = ("git", *options, f"--git-dir={place}", f"--work-tree={tree}")
@@ -110,7 +110,7 @@ def _check_out(place: Path, commit: str, tree: Path, part: str) -> list[str]:
 
 
 def _write_lfs(repository: Repository, tree: Path, names: Iterable[str], listener: Listener) -> None:
-    """Write the files of Git LFS whose content is on this machine; the others stay pointers to it."""
+    """Write the files of Git LFS whose content is on this machine; the others stay pointer files."""
     missing = []
     for name in filter(lambda name: (tree / name).is_file(), names):
         with (tree / name).open("rb") as file:
@@ -123,7 +123,7 @@ def _write_lfs(repository: Repository, tree: Path, names: Iterable[str], listene
             else:
                 missing.append(name)
     if missing:
-        note = f"{repository.part} has files of Git LFS whose content is not here: {units.listed(missing, 1)}"
+        note = f"{repository.part} has files of Git LFS whose content is missing: {units.listed(missing, 1)}"
         listener.say(f"{note}; git lfs fetch --all gets it")
 
 
