@@ -103,7 +103,7 @@ def why_incomparable(crossed: Mapping[str, Mapping[str, Any]], differing: Collec
             advice = f"{build} does not make it" if build else remedy
             return f"{side}: {_named(paths)} is not known to be built from this side's files: {advice}"
         if files["unreached"]:
-            return f"{side}: not compared: a process may import other code: {files['unreached']}"
+            return f"{side}: not compared: the benchmark starts Python with other code: {files['unreached']}"
     return ""
 
 
@@ -123,10 +123,10 @@ def notes_on(
 ) -> Iterator[str]:
     """Yield a note on each file of the suite, or of a build, that both sides use although it may differ."""
     file = os.sep + test.partition("::")[0]
-    shared = {path for files in crossed.values() for path in files["shared"]}
-    tests = {path for files in crossed.values() for path in files["tests"]}
-    for path in sorted(shared.intersection(differing)):
-        if path.endswith(file) or path not in tests:
+    shared_paths = {path for files in crossed.values() for path in files["shared"]}
+    test_paths = {path for files in crossed.values() for path in files["tests"]}
+    for path in sorted(shared_paths.intersection(differing)):
+        if path.endswith(file) or path not in test_paths:
             yield f"both sides run today's {os.path.relpath(path)}"
     for side, files in crossed.items():
         for path in files["borrowed"]:

@@ -61,13 +61,13 @@ class Unchanged:
         with suppress(OSError):
             for file, manifest in _read(self._store) if self._store else ():
                 places = tuple(manifest.collected["places"])
-                for this, other in permutations(self._tree(side, places) for side in range(len(SIDES))):
-                    if collected in ({}, manifest.collected) and manifest.fits(this):
-                        mapped = manifest.of_other(other, manifest.difference(this, other))
-                        collected, skipped = manifest.collected, {**mapped.known, **skipped}
+                for tree, other in permutations(self._tree(side, places) for side in range(len(SIDES))):
+                    if collected in ({}, manifest.collected) and manifest.fits(tree):
+                        translated = manifest.of_other(other, manifest.difference(tree, other))
+                        collected, skipped = manifest.collected, {**translated.known, **skipped}
                         os.utime(file)
-                        if mapped.known and mapped != manifest:
-                            _save(file.parent, mapped)
+                        if translated.known and translated != manifest:
+                            _save(file.parent, translated)
                         break
         return collected, skipped
 

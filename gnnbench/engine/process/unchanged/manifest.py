@@ -104,14 +104,14 @@ class Manifest:
         if not any(step.name for step in steps) or any(tree.time(path) >= start for path in paths):
             return None
         tests = {os.path.dirname(path) for path in paths if os.path.isabs(path) and path.endswith(".py")}
-        above = {folder for test in map(Path, tests) for folder in (test, *test.parents)}
-        above = {folder for folder in above if folder.is_relative_to(project)}
+        parent_folders = {folder for test in map(Path, tests) for folder in (test, *test.parents)}
+        parent_folders = {folder for folder in parent_folders if folder.is_relative_to(project)}
         names = {
             *files,
             *(part for step in steps for part in step.later if not part.startswith(_CODE)),
             *(f"search {folder}" for folder in noted[0][2]["path"]),
             *(f"names {folder}" for folder in tests),
-            *(f"file {folder / name}" for folder in above for name in SETTINGS),
+            *(f"file {folder / name}" for folder in parent_folders for name in SETTINGS),
         }
         unstated = cls(collected, [*folders], steps, dict.fromkeys(sorted(names), ""))
         return replace(unstated, parts={part: unstated.state(tree, part) for part in unstated.parts})

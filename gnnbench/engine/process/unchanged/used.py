@@ -143,8 +143,8 @@ class Used:
     @contextmanager
     def shared(self) -> Iterator[None]:
         """Note that the context sets up something that several benchmarks share."""
-        before = self._shared if self._setting_up else self._codes
-        before += self._executed.take()
+        codes = self._shared if self._setting_up else self._codes
+        codes += self._executed.take()
         self._setting_up += 1
         try:
             yield
@@ -180,7 +180,7 @@ class Used:
                 self._unseen |= compiles or spawns
         self._unseen |= self._executed.unseen or "numba" in sys.modules  # it compiles bytecode
         native = map(str, libraries.loaded.__wrapped__(0))  # which may be loaded without an import
-        unrun = self._imported - {*once, *every}  # for example, if an import failed
+        not_run = self._imported - {*once, *every}  # for example, if an import failed
         packages = self._packages.union(name.partition(".")[0] for name in list(sys.modules)) - self._reported
         self._reported |= packages
         usage = {
@@ -188,7 +188,7 @@ class Used:
             "every": {file: sorted(names) for file, names in every.items()},
             "packages": sorted(packages),
             "written": sorted(filter(self._counts, list(self._written))),
-            "read": sorted(filter(self._counts, {*self._read, *unrun})),
+            "read": sorted(filter(self._counts, {*self._read, *not_run})),
             "listed": sorted(filter(self._counts, list(self._listed))),
             "native": sorted(filter(self._counts, native)),
             "path": sorted(filter(self._counts, self._import_folders())),
@@ -216,13 +216,13 @@ class Used:
 def _is_loaded() -> bool:
     """Whether a file is opened to be imported, and not only for its text."""
     frame = sys._getframe(3)  # noqa: SLF001
-    before = frame.f_back
+    caller = frame.f_back
     is_import = frame.f_code.co_filename.startswith(_IMPORTS)
-    return is_import and before is not None and before.f_code.co_name == "get_code"
+    return is_import and caller is not None and caller.f_code.co_name == "get_code"
 
 
 def _is_internal() -> bool:
     """Whether Python's import or this package, which looks for libraries, caused an audit event."""
-    near = itertools.islice(traceback.walk_stack(sys._getframe(3)), _NEAR)  # noqa: SLF001
-    files = [frame.f_code.co_filename for frame, _ in near]
+    frames = itertools.islice(traceback.walk_stack(sys._getframe(3)), _NEAR)  # noqa: SLF001
+    files = [frame.f_code.co_filename for frame, _ in frames]
     return files[0].startswith(_IMPORTS) or any(file.startswith(_OWN) for file in files)

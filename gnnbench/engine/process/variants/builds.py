@@ -147,9 +147,9 @@ def _make(source: Source, command: str, cache: Path, listener: Listener, folder:
 
 def _add_history(repository: Repository, commit: str, tree: Path) -> None:
     """Let git answer in a checkout as in a clone: builds ask it for the version."""
-    bare = tree / ".git"
+    clone = tree / ".git"
     for words in (
-        ("clone", "--quiet", "--shared", "--bare", "--template=", "--", str(repository.shared), str(bare)),
+        ("clone", "--quiet", "--shared", "--bare", "--template=", "--", str(repository.shared), str(clone)),
         ("config", "core.bare", "false"),
         ("reset", "--quiet", commit),
     ):
@@ -170,8 +170,8 @@ def _environment(folder: Path, top: Path) -> dict[str, str]:
     """Make a virtual environment, and return the variables to run a command with it."""
     venv.EnvBuilder(symlinks=True).create(folder)
     # Plain paths, which pip can ignore where it isolates a build.
-    parents = [place for place in sys.path if _is_installed(place) and not Path(place).is_relative_to(top)]
-    (_site(folder) / _PARENT).write_text("\n".join(parents))
+    folders = [place for place in sys.path if _is_installed(place) and not Path(place).is_relative_to(top)]
+    (_site(folder) / _PARENT).write_text("\n".join(folders))
     pip = folder / "bin" / "pip"
     pip.write_text(f'#!/bin/sh\nexec {shlex.quote(str(folder))}/bin/python -m pip "$@"\n')
     pip.chmod(0o755)
@@ -218,8 +218,8 @@ def _run(command: str, folder: Path, name: str, environment: Mapping[str, str]) 
         if shutil.disk_usage(folder).free < _FREE_BYTES:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
         lines = [*filter(None, map(str.strip, answer.stdout.splitlines()))]
-        telling = list(dict.fromkeys(filter(_ERROR.search, lines)))[:_LINES]
-        reason = "; ".join(map(one_line, telling or lines[-_LINES:])) or f"exit status {answer.returncode}"
+        errors = list(dict.fromkeys(filter(_ERROR.search, lines)))[:_LINES]
+        reason = "; ".join(map(one_line, errors or lines[-_LINES:])) or f"exit status {answer.returncode}"
         raise UsageError(f"{name} cannot be built: {shlex.quote(command)}: {reason}")
 
 
@@ -233,7 +233,7 @@ def _digest(file: Path) -> str:
 @cache
 def _compilers() -> tuple[str, ...]:
     """Return the versions of the installed compilers."""
-    names = [shlex.split(os.environ.get(variable, usual)) for variable, usual in _COMPILERS.items()]
+    names = [shlex.split(os.environ.get(variable, default)) for variable, default in _COMPILERS.items()]
     commands = [words for words in names if words and shutil.which(words[0])]
     return tuple(call([*words, "--version"], Path.cwd(), os.environ).stdout for words in commands)
 

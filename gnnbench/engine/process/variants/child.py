@@ -128,9 +128,9 @@ class Process(ABC):
             return self._early.pop(number)
         deadline = RealTime.seconds() + timeout_seconds
         while True:
-            remaining = deadline - RealTime.seconds()
+            remaining_seconds = deadline - RealTime.seconds()
             try:
-                answer = self._link.receive(min(_TICK_SECONDS, max(0.0, remaining)))
+                answer = self._link.receive(min(_TICK_SECONDS, max(0.0, remaining_seconds)))
             except ClosedError:
                 raise self._died() from None
             if answer is not None:
@@ -139,7 +139,7 @@ class Process(ABC):
                 self._early[answer.get("number")] = answer
             if self.status(0.0) is not None:
                 raise self._died()
-            if remaining <= 0:
+            if remaining_seconds <= 0:
                 limit = f"for {timeout_seconds:.3g} s" if timeout_seconds > 0 else "in the time of the run"
                 raise DiedError(self._side, f"did not answer {limit} while {self._doing}")
 

@@ -78,7 +78,7 @@ def call(
 
 
 def last_line(errors: str) -> str:
-    """Return the last line of a command's standard error, printable."""
+    """Return the last line of a command's standard error, without control characters."""
     lines = [line for line in errors.splitlines() if line.strip()]
     return one_line(lines[-1]) if lines else ""
 
@@ -141,7 +141,7 @@ def is_pinned(requirement: str) -> bool:
 
 
 def pinned(text: str) -> tuple[str, str]:
-    """Read `NAME==VERSION`."""
+    """Return the name and the version of a requirement `NAME==VERSION`."""
     try:
         requirement = Requirement(text)
         (pin,) = requirement.specifier

@@ -34,7 +34,7 @@ _USE = re.compile(rb"def \w+\([^)]*\bbenchmark\b")
 
 
 class _Empty(pytest.File):
-    """Stands for a named file without tests of Python, such as one with doctests."""
+    """Stands for a file that the command line names and that has no Python tests, such as doctests."""
 
     def collect(self) -> list[pytest.Item]:
         return []
@@ -54,7 +54,7 @@ class Excluded:
         """Why files and folders are ignored, or skip themselves."""
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Note who deselects benchmarks: the function that calls this hook."""
+        """Note which function deselects benchmarks: the one that calls this hook."""
         frame = sys._getframe(1)  # noqa: SLF001
         while _package(frame) == "pluggy" and frame.f_back:
             frame = frame.f_back

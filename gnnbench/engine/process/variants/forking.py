@@ -31,11 +31,11 @@ def why_not() -> str:
         return "forks need Linux"
     if _GPU in map(os.path.realpath, _FILES.iterdir()):
         return "a GPU is used while the tests are imported"
-    others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
-    waiting = [thread for thread in others if _module(thread) in _WAITING]
-    if len(waiting) < len(others):
+    other_threads = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
+    waiting_threads = [thread for thread in other_threads if _module(thread) in _WAITING]
+    if len(waiting_threads) < len(other_threads):
         return THREAD
-    threads = len(list(_TASKS.iterdir())) - len(waiting)
+    threads = len(list(_TASKS.iterdir())) - len(waiting_threads)
     libraries = {line.split()[-1] for line in _MAPS.read_text().splitlines()}
     blas = sum(Path(library).name.startswith(_BLAS) for library in libraries)
     cores = len(os.sched_getaffinity(0))
@@ -68,11 +68,11 @@ def fork(descriptor: int, token: str) -> tuple[int, Link | None]:
 
 def reap(pid: int, seconds: float) -> int | None:
     """Return the exit status of a fork. Returns None if the fork does not end within `seconds`."""
-    end = RealTime.seconds() + seconds
+    deadline = RealTime.seconds() + seconds
     while True:
-        ended, status = os.waitpid(pid, os.WNOHANG)
-        if ended:
+        child, status = os.waitpid(pid, os.WNOHANG)
+        if child:
             return os.waitstatus_to_exitcode(status)
-        if RealTime.seconds() >= end:
+        if RealTime.seconds() >= deadline:
             return None
         RealTime.sleep(_TICK_SECONDS)

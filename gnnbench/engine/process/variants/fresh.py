@@ -35,14 +35,14 @@ def run(
     """Time a suite in a new process: all of its tests, or the tests whose ids are in `only`.
 
     The number of the process, from 1, seeds the simulated clock. `defaults`: default values of gnnbench's
-    options by key, as a user types them; None for those in the settings. Returns lines on what the suite says
-    and was overridden.
+    options by key, as a user types them; None for those in the settings. Returns lines on options of the
+    suite that were overridden.
     """
     words = [*arguments, f"--benchmark-json={output}"]
-    ending, last = _ended(words, output.parent, folder, number, listener, only=only, defaults=defaults)
+    ending, last_lines = _ended(words, output.parent, folder, number, listener, only=only, defaults=defaults)
     if not output.exists():
         reasons = f": {'; '.join(ending.untimed)}" if ending.untimed else ""
-        raise UsageError(f"process {number} timed nothing{reasons}", *last)
+        raise UsageError(f"process {number} timed nothing{reasons}", *last_lines)
     return [*ending.notes, *ending.untimed]
 
 
@@ -74,17 +74,17 @@ def _ended(
     message_file.write_text(as_text({"ending": str(file), **message}), encoding="utf-8")
     plugin = ["-p", f"{__package__}.fresh_plugin", f"--gnn-message={message_file}"]
     command = [sys.executable, "-m", "pytest", *plugin, *arguments]
-    last: deque[str] = deque(maxlen=_TAIL_LINES)
+    last_lines: deque[str] = deque(maxlen=_TAIL_LINES)
     environment = {**os.environ, **simulated_clock.reseeded(number)}
     if (home := project(folder)) != folder.resolve():  # Python has only `folder` in its path
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(home), os.environ.get("PYTHONPATH")]))
     with running(command, folder, environment, subprocess.STDOUT) as process:
         assert process.stdout
         for line in process.stdout:
-            last.append(one_line(line.rstrip()))
-            listener.detail(last[-1])
+            last_lines.append(one_line(line.rstrip()))
+            listener.detail(last_lines[-1])
         process.wait()
     if not file.exists() or (number and process.returncode not in (0, _NO_TESTS)):
         title = f"process {number}" if number else "collecting"
-        raise UsageError(f"{title} failed: pytest ended with {process.returncode}", *last)
-    return Ending(**json.loads(file.read_text(encoding="utf-8"))), last
+        raise UsageError(f"{title} failed: pytest ended with {process.returncode}", *last_lines)
+    return Ending(**json.loads(file.read_text(encoding="utf-8"))), last_lines

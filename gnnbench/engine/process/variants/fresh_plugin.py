@@ -58,8 +58,8 @@ class _Writing(Overrides):
     def pytest_ignore_collect(self, collection_path: Path, config: pytest.Config) -> bool | None:
         """Leave out files that the message does not list, and folders without a listed file."""
         modules = config.option.gnn_message.get("modules")
-        is_asked = modules is None or any(Path(file).is_relative_to(collection_path) for file in modules)
-        return None if is_asked else True
+        is_selected = modules is None or any(Path(file).is_relative_to(collection_path) for file in modules)
+        return None if is_selected else True
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:

@@ -82,8 +82,8 @@ class TestFiles:
     def has(self, path: str) -> bool:
         """Whether both sides run a file, or the files of a folder."""
         is_conftest = os.path.basename(path) in ("conftest", "conftest.py")
-        is_below = any(below(path, folder) is not None for folder in self._folders)
-        return is_conftest or path in self.collected or is_below
+        is_in_folder = any(below(path, folder) is not None for folder in self._folders)
+        return is_conftest or path in self.collected or is_in_folder
 
 
 class Place:
@@ -127,7 +127,7 @@ class Place:
         return name if name in self.tracked else None
 
     def built(self, path: str) -> bool | None:
-        """Whether this side may use a file made by a build. Returns None if no build of these folders did."""
+        """Whether this side may use a file made by a build. Returns None if no build made the file."""
         is_module = path.endswith(SUFFIXES[:_COMPILED])
         name_in_tree = below(path, self.tree)
         if name_in_tree and self.tree != self.source:
@@ -177,8 +177,8 @@ class Trees:
     @classmethod
     def read(cls, file: str) -> Trees:
         """Return the trees that `save` has written."""
-        with open(file, "rb") as opened:
-            roots, places, names, tests = marshal.load(opened)  # noqa: S302 - our own file, just written
+        with open(file, "rb") as stream:
+            roots, places, names, tests = marshal.load(stream)  # noqa: S302 - our own file, just written
         trees = cls(roots, [Place(**place) for place in places])
         trees._left, trees._file = names, file
         vars(trees.tests).update(tests)
@@ -187,8 +187,8 @@ class Trees:
     def save(self, file: str) -> None:
         """Write what another process needs to import the same modules."""
         temporary, places = f"{file}.{os.getpid()}", list(map(vars, self._places))
-        with open(temporary, "wb") as opened:
-            marshal.dump((self._roots, places, self._left, vars(self.tests)), opened)
+        with open(temporary, "wb") as stream:
+            marshal.dump((self._roots, places, self._left, vars(self.tests)), stream)
         os.replace(temporary, file)
 
     def inherited(self) -> dict[str, str]:
@@ -234,8 +234,8 @@ class Trees:
     ) -> ModuleSpec | None:
         """Find a module in the side's folders."""
         if path is not None:
-            is_here = any(self._is_in_tree(folder) or self.moved(folder) for folder in path)
-            return (self.search(name, path) or self._borrow(name, path)) if is_here else None
+            is_in_trees = any(self._is_in_tree(folder) or self.moved(folder) for folder in path)
+            return (self.search(name, path) or self._borrow(name, path)) if is_in_trees else None
         if name in self._left or name in sys.stdlib_module_names:
             return None
         folders = list(filter(None, map(self.moved, sys.path)))
@@ -265,9 +265,9 @@ class Trees:
                 if spec is not None:
                     return spec
         spec = PathFinder.find_spec(name, self._searched(folders))
-        if spec is None:  # a module beside tests that is new in the caller's tree
-            tested = {os.path.dirname(file) for file in self.tests.collected}
-            spec = PathFinder.find_spec(name, [source for source in sources if source in tested])
+        if spec is None:  # a module next to tests that is new in the caller's tree
+            test_folders = {os.path.dirname(file) for file in self.tests.collected}
+            spec = PathFinder.find_spec(name, [source for source in sources if source in test_folders])
         return spec
 
     def _searched(self, folders: Iterable[str]) -> list[str]:
@@ -288,7 +288,7 @@ class Trees:
         return spec
 
     def moved(self, path: str) -> str | None:
-        """Return the side's path of a file or folder of the caller. Returns None if it has the caller's."""
+        """Return the side's path of the caller's file or folder. Returns None if both sides share it."""
         real = self._real(path)
         names = [(place, name) for place in self._places if (name := place.name(real)) is not None]
         if not names or self.tests.has(real):

@@ -29,7 +29,7 @@ class Failure(NamedTuple):
 
 
 def failure(reports: "Mapping[str, pytest.TestReport]") -> Failure | None:
-    """Return why a test did not pass at first. Returns None if it passed."""
+    """Return the first reason why a test did not pass. Returns None if it passed."""
     for phase, report in reports.items():
         if report.passed:
             continue
@@ -49,9 +49,9 @@ def skips(reasons: Iterable[str], verb: str = "skipped") -> list[str]:
     numbers = Counter(_SKIPPED.sub("", text) for text in reasons)
     if not numbers:
         return []
-    more = len(numbers) - _MOST_REASONS
+    excess = len(numbers) - _MOST_REASONS
     texts = [text for text, _ in numbers.most_common(_MOST_REASONS)]
-    texts += [f"and {units.count(more, 'other reason')}"] if more > 0 else []
+    texts += [f"and {units.count(excess, 'other reason')}"] if excess > 0 else []
     return [f"{units.count(numbers.total(), 'benchmark')} {verb} ({'; '.join(texts)})"]
 
 
@@ -88,6 +88,6 @@ class Ending:
     untimed: tuple[str, ...] = ()
     """Lines on tests that look like benchmarks, and that were not timed."""
     notes: tuple[str, ...] = ()
-    """Lines on what the suite says and was overridden."""
+    """Lines on options of the suite that were overridden."""
     overriding: tuple[str, ...] = ()
     """Arguments of pytest that also select deselected benchmarks."""

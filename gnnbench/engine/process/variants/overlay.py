@@ -39,7 +39,7 @@ def overlay(
     is_open = not options or not (path or is_pinned(requirement))
     entries = pip_report(source, root, part, options) if is_open else []
     state = path and (path.stat().st_size, path.stat().st_mtime_ns)
-    folder = cache / FOLDER / _key(source, state, [each["download_info"] for each in entries])
+    folder = cache / FOLDER / _key(source, state, [entry["download_info"] for entry in entries])
     packages, text = folder / _PACKAGES, one_line(requirement)
 
     def fill() -> None:

@@ -85,8 +85,8 @@ def differing(base: Iterable[Place], head: Iterable[Place]) -> frozenset[str]:
 
 def _submodules(top: Path, commit: str) -> frozenset[str]:
     names: set[str] = set()
-    for path, (repository, at) in git.submodules(top, commit).items():
-        names |= {f"{path}/{name}" for name in git.files_of(repository, at)}
+    for path, (repository, oid) in git.submodules(top, commit).items():
+        names |= {f"{path}/{name}" for name in git.files_of(repository, oid)}
     return frozenset(names)
 
 

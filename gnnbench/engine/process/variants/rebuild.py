@@ -42,8 +42,8 @@ def differences(saved: Sources, current: Sources) -> list[str]:
             current_states[name] = _text(package)  # today's run did not import it
         if (before := saved_states.get(name, "none")) != (after := current_states.get(name, "none")):
             lines.append(f"{name} {before} → {after}")
-    more = len(lines) - _MOST_DIFFERENCES
-    return lines if more < 2 else [*lines[:_MOST_DIFFERENCES], f"and {more} others"]  # noqa: PLR2004
+    excess = len(lines) - _MOST_DIFFERENCES
+    return lines if excess < 2 else [*lines[:_MOST_DIFFERENCES], f"and {excess} others"]  # noqa: PLR2004
 
 
 def _described(sources: Sources) -> dict[str, str]:
@@ -63,10 +63,10 @@ def _text(package: Package) -> str:
 
 
 def _trees(saved: Sources, current: Sources, is_built: bool) -> Iterator[str]:
-    today = {tree.path: tree for tree in current.trees}
+    trees_by_path = {tree.path: tree for tree in current.trees}
     for tree in filter(lambda tree: tree.packages, saved.trees):
-        now = today.get(tree.path)
-        if now and now.commit == tree.commit is not None and not now.dirty:
+        current_tree = trees_by_path.get(tree.path)
+        if current_tree and current_tree.commit == tree.commit is not None and not current_tree.dirty:
             continue
         if tree.commit is None:
             raise UsageError(f"{_WHAT}: {tree.name} was not in git, so its commit is unknown")
@@ -79,8 +79,8 @@ def _trees(saved: Sources, current: Sources, is_built: bool) -> Iterator[str]:
 
 
 def _packages(saved: Sources, current: Sources) -> Iterator[str]:
-    before, torch = saved.packages.get("torch"), _today("torch", current)
-    with_torch = before is not None and (torch is None or torch.version != before.version)
+    saved_torch, torch = saved.packages.get("torch"), _today("torch", current)
+    with_torch = saved_torch is not None and (torch is None or torch.version != saved_torch.version)
     for name, package in saved.packages.items():
         if package == _today(name, current) or (name == "torch" and not with_torch):
             continue

@@ -1,4 +1,4 @@
-"""What a child process runs first and last: links to its coordinator, and runs pytest; see `child.Child`."""
+"""What a child process runs: a link to its coordinator, then pytest with the trees; see `child.Child`."""
 
 import atexit
 import ctypes

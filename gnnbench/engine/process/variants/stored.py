@@ -42,8 +42,8 @@ def stored(
                     _empty(folder)
                     raise
                 size.write_text(str(sum(file.lstat().st_size for file in folder.rglob("*"))))
-                took = units.duration(RealTime.seconds() - start)
-                listener.say(f"{done} in {took}, which is not part of the time budget")
+                duration = units.duration(RealTime.seconds() - start)
+                listener.say(f"{done} in {duration}, which is not part of the time budget")
         os.utime(size)
         with hold(store / ".lock", store.parent):
             _clear(store, most_bytes, listener)

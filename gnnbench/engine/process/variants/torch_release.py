@@ -32,7 +32,7 @@ def needed(torch: str, root: Path, part: str) -> list[str]:
     Pure Python packages that are installed stay as they are if the release accepts their versions: the sides
     then differ in torch alone.
     """
-    packages = {canonicalize_name(each["metadata"]["name"]): each for each in pip_report(torch, root, part)}
+    packages = {canonicalize_name(item["metadata"]["name"]): item for item in pip_report(torch, root, part)}
     needs = [
         Requirement(text)
         for package in packages.values()
@@ -49,8 +49,8 @@ def not_usable(sides: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """
     if not any(is_torch(text) for side in sides for text in side):
         return ()
-    brought = set.intersection(*({_name(text) for text in side} for side in sides))
-    return tuple(sorted(set(_compiled(brought | {_TORCH}))))
+    common = set.intersection(*({_name(text) for text in side} for side in sides))
+    return tuple(sorted(set(_compiled(common | {_TORCH}))))
 
 
 def other_builds(base: Mapping[str, str], head: Mapping[str, str]) -> str:
@@ -58,10 +58,10 @@ def other_builds(base: Mapping[str, str], head: Mapping[str, str]) -> str:
     builds = [side.get(_TORCH) or version(_TORCH) or "" for side in (base, head)]
     if _TORCH not in {*base, *head} or len({build.partition("+")[2] for build in builds}) == 1:
         return ""
-    exact = next(build for build in builds if "+" in build).partition("+")[0]
+    release = next(build for build in builds if "+" in build).partition("+")[0]
     return (
         f"two builds of torch, {' and '.join(builds)}: builds of one release may differ in speed, too; "
-        f"pip:torch==={exact} is the build without a suffix"
+        f"pip:torch==={release} is the build without a suffix"
     )
 
 
@@ -97,11 +97,11 @@ def _is_here(name: str, package: dict[str, Any], needs: Iterable[Requirement]) -
     if not package["download_info"]["url"].partition("#")[0].endswith("-any.whl"):
         return False
     try:
-        current = importlib.metadata.version(name)
+        version_here = importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         return False
     return all(
-        need.specifier.contains(current, prereleases=True)
+        need.specifier.contains(version_here, prereleases=True)
         for need in needs
         if canonicalize_name(need.name) == name and (not need.marker or need.marker.evaluate({"extra": ""}))
     )

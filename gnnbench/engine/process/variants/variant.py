@@ -155,9 +155,9 @@ def words(text: str) -> list[str]:
 def _part(word: str) -> Part:
     kind, colon, value = word.partition(":")
     if not colon:
-        likely = "pip" if re.search(r"[=<>~!]=|[<>]", word) else "env" if "=" in word else "git"
-        also = f" or {f'path:{word}'!r}" if likely == "git" else ""
-        raise UsageError(f"{word!r} is not part of a variant: did you mean {f'{likely}:{word}'!r}{also}?")
+        guess = "pip" if re.search(r"[=<>~!]=|[<>]", word) else "env" if "=" in word else "git"
+        hint = f" or {f'path:{word}'!r}" if guess == "git" else ""
+        raise UsageError(f"{word!r} is not part of a variant: did you mean {f'{guess}:{word}'!r}{hint}?")
     if kind not in _KINDS:
         # Escaped, so that the message stays on one line.
         raise unknown_name("part of a variant", ascii(kind)[1:-1], _KINDS)

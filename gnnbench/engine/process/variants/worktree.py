@@ -70,10 +70,10 @@ class Repository:
         if answer.returncode == 0 and re.fullmatch(r"[0-9a-f]{40,64}", commit):
             return commit
         names = _git(self.root, "for-each-ref", "--format=%(refname:short)").stdout.split("\n")[:-1]
-        near = [name for name in names if name.endswith(f"/{ref}")] or difflib.get_close_matches(ref, names)
-        hint = f"did you mean {' or '.join(near)}?" if near else "git branch --all and git tag list names"
-        fetched, shallow = _git(self.root, "config", "remote.origin.fetch").stdout, git.is_shallow(self.root)
-        if shallow or (fetched and "*" not in fetched):
+        hits = [name for name in names if name.endswith(f"/{ref}")] or difflib.get_close_matches(ref, names)
+        hint = f"did you mean {' or '.join(hits)}?" if hits else "git branch --all and git tag list names"
+        refspec, shallow = _git(self.root, "config", "remote.origin.fetch").stdout, git.is_shallow(self.root)
+        if shallow or (refspec and "*" not in refspec):
             hint += f"; this clone lacks commits: git fetch {'--unshallow ' * shallow}{_ALL} gets them"
         raise UsageError(f"{self.part} names no commit of the repository at {self.root}: {hint}")
 
@@ -85,13 +85,13 @@ def worktree(repository: Repository, commit: str, cache: Path, listener: Listene
     worktrees.mkdir(parents=True, exist_ok=True)
     with temporary_folder(worktrees, _PREFIX) as tree:
         _write_lfs(repository, tree, _check_out(repository.shared, commit, tree, repository.part), listener)
-        for path, (place, at) in git.submodules(repository.root, commit).items():
-            if git.full_hash(place, at) is None:
+        for path, (place, oid) in git.submodules(repository.root, commit).items():
+            if git.full_hash(place, oid) is None:
                 raise UsageError(
-                    f"{repository.part} has commit {at[:10]} of the submodule {path}, which is missing: "
-                    f"run git submodule update --init {path}, or git -C {path} fetch origin {at[:10]}"
+                    f"{repository.part} has commit {oid[:10]} of the submodule {path}, which is missing: "
+                    f"run git submodule update --init {path}, or git -C {path} fetch origin {oid[:10]}"
                 )
-            _check_out(place, at, tree / path, f"{path} of {repository.part}")
+            _check_out(place, oid, tree / path, f"{path} of {repository.part}")
         yield tree
 
 
