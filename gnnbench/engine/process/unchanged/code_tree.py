@@ -18,7 +18,7 @@ from ..variants.worktree import WORKTREES
 ABSENT = ""
 """Stands in place of a hash for a file that does not exist."""
 _METADATA = (".dist-info", ".egg-info", ".pth")
-_MADE = "__pycache__"
+_CACHE = "__pycache__"
 _LARGE = 1 << 26
 """Larger files outside of the tree are compared by size and time instead of content."""
 
@@ -95,7 +95,7 @@ class CodeTree:
     def names_in(self, name: str) -> str:
         """Return a hash of the names in a folder, without hidden ones, or ABSENT."""
         try:
-            names = sorted({*os.listdir(self.path(name) or name)} - {_MADE})
+            names = sorted({*os.listdir(self.path(name) or name)} - {_CACHE})
         except OSError:
             return ABSENT
         return short(*(name for name in names if not name.startswith(".")))
@@ -112,7 +112,7 @@ class CodeTree:
         texts = [os.path.basename(spec.origin or "")]
         for place in spec.submodule_search_locations or ():
             for parent, inner, names in os.walk(place):
-                inner[:] = sorted(filter(str.isidentifier, {*inner} - {*LEFT, _MADE}))
+                inner[:] = sorted(filter(str.isidentifier, {*inner} - {*LEFT, _CACHE}))
                 for file in (Path(parent, name) for name in sorted(names) if name.endswith(SUFFIXES)):
                     content = identity(file) if NATIVE.search(file.name) else ""
                     texts += [os.path.relpath(file, place), content]

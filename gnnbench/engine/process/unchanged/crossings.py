@@ -15,7 +15,7 @@ from ..variants.import_roots import SIDE, SITE, Trees
 
 _MAPPED, _OPENED = "/proc/self/maps", "/proc/self/fd"
 _PYTHON = "python"
-_ALONE = re.compile(r"-\w*[IE]")
+_ISOLATED = re.compile(r"-\w*[IE]")
 """Options with which Python ignores the variables that give it its side's imports."""
 
 
@@ -60,7 +60,7 @@ class Crossings:
         if not os.path.basename(name).startswith(_PYTHON):
             return
         is_other = os.path.realpath(shutil.which(name) or name) != os.path.realpath(sys.executable)
-        is_alone = any(map(_ALONE.match, takewhile(lambda word: word.startswith("-"), words[1:])))
+        is_alone = any(map(_ISOLATED.match, takewhile(lambda word: word.startswith("-"), words[1:])))
         inherited = os.environ if variables is None else variables
         lacks = inherited.get(SIDE) is None or not str(inherited.get("PYTHONPATH", "")).startswith(SITE)
         if is_other or lacks or is_alone:

@@ -33,7 +33,7 @@ _PASSING = re.compile(
 )
 """Variables of the terminal, the login and the job, which differ between runs of the same code."""
 _INSTALLED = ("site-packages", "dist-packages")
-_MADE = "__pycache__"
+_CACHE = "__pycache__"
 
 
 class Unchanged:
@@ -142,7 +142,7 @@ def digest(side: Prepared, arguments: Sequence[str], folder: Path) -> str:
 def _files(folder: str) -> Iterator[str]:
     """Yield a line for each file in a folder, and in those below it, and for links to folders."""
     for parent, folders, files in os.walk(folder):
-        folders[:] = sorted({*folders} - {_MADE})
+        folders[:] = sorted({*folders} - {_CACHE})
         paths = [os.path.join(parent, name) for name in sorted(files)]
         for path in (*paths, *filter(os.path.islink, (os.path.join(parent, name) for name in folders))):
             with suppress(FileNotFoundError):  # a link to nothing

@@ -23,7 +23,7 @@ from .crossings import Crossings
 from .executed import Executed
 
 _IMPORTS = ("<frozen importlib", importlib.metadata.__file__)
-_OWN = __file__.removesuffix(os.path.join("engine", "process", "unchanged", "used.py"))
+_PACKAGE = __file__.removesuffix(os.path.join("engine", "process", "unchanged", "used.py"))
 """This package's folder as its own functions name it, unlike those of the side: see `child._BOOT`."""
 _PAUSING = (os.path.join("pytest_benchmark", "fixture.py"), os.path.join(os.sep, "threading.py"))
 """Files that may set a profile function: to pause profilers, and to set that of a new thread."""
@@ -56,7 +56,7 @@ class Used:
     """Notes what this process runs and reads from now on; there is one in a process."""
 
     def __init__(self, trees: Trees) -> None:
-        self._trees, self._crossings = trees, Crossings(trees, _OWN)
+        self._trees, self._crossings = trees, Crossings(trees, _PACKAGE)
         self._outside = (*environment_folders(), *_SYSTEM, f"{libraries.kept_hashes()}{os.sep}")
         self._reported = {*sys.stdlib_module_names}
         """Packages that `take` does not return again."""
@@ -137,7 +137,7 @@ class Used:
     def _traced(self, _event: str, _arguments: tuple[Any, ...]) -> None:
         """Note that a trace or profile function is set: functions that run meanwhile may not be seen."""
         file = sys._getframe(2).f_code.co_filename  # noqa: SLF001
-        if not (file.startswith(_OWN) or file.endswith(_PAUSING)):
+        if not (file.startswith(_PACKAGE) or file.endswith(_PAUSING)):
             self._unseen = True
 
     @contextmanager
@@ -172,7 +172,7 @@ class Used:
         ran = [*self._codes, *self._executed.take(), *itertools.chain(*calls)]
         for codes, repeated in ((self._shared, ()), (ran, in_calls)):
             for code in codes:
-                if self._counts(code.co_filename) and not code.co_filename.startswith(_OWN):
+                if self._counts(code.co_filename) and not code.co_filename.startswith(_PACKAGE):
                     kind = every if id(code) in repeated else once
                     kind.setdefault(os.path.abspath(code.co_filename), set()).add(code.co_qualname)
                 compiles = code.co_name.startswith("_compile") and code.co_filename.endswith(_COMPILER)
@@ -225,4 +225,4 @@ def _is_internal() -> bool:
     """Whether Python's import or this package, which looks for libraries, caused an audit event."""
     frames = itertools.islice(traceback.walk_stack(sys._getframe(3)), _NEAR)  # noqa: SLF001
     files = [frame.f_code.co_filename for frame, _ in frames]
-    return files[0].startswith(_IMPORTS) or any(file.startswith(_OWN) for file in files)
+    return files[0].startswith(_IMPORTS) or any(file.startswith(_PACKAGE) for file in files)

@@ -49,7 +49,7 @@ _VARIABLES = re.compile(
 """Environment variables that builds read."""
 _ELSEWHERE = ("PYTHONPATH", "PYTHONHOME", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_PYTHON")
 """Environment variables that make a command install into another folder, or import from it."""
-_GIVEN = {
+_DEFAULTS = {
     "SOURCE_DATE_EPOCH": "315532800",  # the earliest date that archives can have
     "SKBUILD_INSTALL_STRIP": "false",
     "CARGO_PROFILE_RELEASE_STRIP": "none",
@@ -177,7 +177,7 @@ def _environment(folder: Path, top: Path) -> dict[str, str]:
     pip.chmod(0o755)
     paths = [str(folder / "bin"), str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
     variables = {name: value for name, value in git.variables().items() if name not in _ELSEWHERE}
-    return {**_GIVEN, **variables, "VIRTUAL_ENV": str(folder), "PATH": os.pathsep.join(paths)}
+    return {**_DEFAULTS, **variables, "VIRTUAL_ENV": str(folder), "PATH": os.pathsep.join(paths)}
 
 
 def _is_installed(place: str) -> bool:

@@ -28,7 +28,7 @@ _GNNBENCH = (__name__.partition(".")[0], "gnnbench")
 """Both names of this package, whose plugins report themselves what they deselect."""
 _MOST_FILES = 1000
 """Files of an ignored folder that are searched for benchmarks."""
-_NAMED = 3
+_MOST_PATHS = 3
 _IGNORED = "left out by --ignore, --ignore-glob, norecursedirs or a conftest.py"
 _USE = re.compile(rb"def \w+\([^)]*\bbenchmark\b")
 
@@ -118,7 +118,7 @@ class Excluded:
         for path, reason in self._left_out.items():
             if (reason.startswith("skipped") or not has_benchmarks) and _may_have(path):
                 reasons.setdefault(reason, []).append(os.path.relpath(path))
-        lines += [f"{reason}: {units.listed(paths, _NAMED)}" for reason, paths in reasons.items()]
+        lines += [f"{reason}: {units.listed(paths, _MOST_PATHS)}" for reason, paths in reasons.items()]
         return [*lines, *only_marked(items)]
 
 

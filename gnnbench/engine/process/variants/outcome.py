@@ -17,7 +17,7 @@ _MOST_REASONS = 2
 _MOST_TESTS = 3
 _SKIPPED = re.compile(r"base and head: |\bskipped: ")
 BOTH_SKIP = "skipped on both sides"
-_NAMED = re.compile(r"\s*[\w.]*(Error|Exception|Exit|Interrupt)\b")
+_ERROR = re.compile(r"\s*[\w.]*(Error|Exception|Exit|Interrupt)\b")
 _PLACES = {"setup": " in set-up", "teardown": " in tear-down"}
 
 
@@ -72,7 +72,7 @@ def line(report: "pytest.TestReport | pytest.CollectReport") -> str:
     else:
         lines = [line for line in str(reason).splitlines() if line.strip()]
         errors = [line.removeprefix("E") for line in lines if line.startswith("E  ")]
-        causes = [line for line in errors if _NAMED.match(line)]  # where a syntax error's place comes first
+        causes = [line for line in errors if _ERROR.match(line)]  # where a syntax error's place comes first
         text = (causes or errors or lines[-1:] or [""])[0]
     return " ".join(text.split())[:_LONGEST]
 

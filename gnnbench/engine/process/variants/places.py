@@ -24,7 +24,7 @@ _BUILD = (
     *("Makefile", "MANIFEST.in", "Cargo.toml", "Cargo.lock", "build.py", "hatch_build.py", "pdm_build.py"),
 )
 """Files that configure a build."""
-_SAYS = ("pyproject.toml", "setup.py", "setup.cfg", "CMakeLists.txt", "meson.build")
+_SETTINGS_FILES = ("pyproject.toml", "setup.py", "setup.cfg", "CMakeLists.txt", "meson.build")
 _COMPILES = re.compile(
     r"ext[_-]modules|Extension\(|cythonize|cffi_modules|rust_?extensions|setuptools.rust|maturin|mesonpy"
     r"|scikit.build|skbuild|mypycify|pybind11|nanobind|cpp_extension"
@@ -119,7 +119,7 @@ def _files(folder: Path) -> Iterator[str]:
 
 def _settings(home: Path) -> str:
     text = ""
-    for name in _SAYS:
+    for name in _SETTINGS_FILES:
         with suppress(OSError):
             text += (home / name).read_text(encoding="utf-8", errors="replace")
     return text
