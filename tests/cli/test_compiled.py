@@ -88,7 +88,7 @@ def test_the_extension_of_another_commit_is_not_timed(folder, how):
     arguments = ("affected", "git:HEAD", ".")
     (folder / "fastk" / "k.c").write_text(f"{compiled.SOURCE}\n")
     result = gnnbench(*arguments, cwd=folder, GNNBENCH_CACHE=str(folder / ".cache"), **variables)
-    assert "is not built, and has another fastk/k.c" in result.stderr
+    assert "is not built, and its fastk/k.c differs" in result.stderr
     assert "add --build 'pip install .' (pytest: --gnn-build)" in result.stderr
     assert result.stdout.count("not compared: base: ") == 2, result.stdout
     message = "is not known to be built from this side's files: give --build CMD (pytest: --gnn-build)"

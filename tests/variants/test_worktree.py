@@ -125,7 +125,7 @@ def test_files_of_lfs_are_those_of_this_machine_and_nothing_is_downloaded(reposi
         assert (tree / "a.bin").read_bytes() == b"here"
         assert (tree / "b.bin").read_text() == pointers[1]
     assert prepare.said[-1] == (
-        "git:HEAD has files of Git LFS whose content is not here: b.bin; git lfs fetch --all gets it"
+        "git:HEAD has files of Git LFS whose content is missing: b.bin; git lfs fetch --all gets it"
     )
 
 

@@ -203,7 +203,7 @@ class _Run:
             why.text for trial in self.trials.values() if (why := trial.not_timed) and why.kind == "skipped"
         ]
         is_slow = self._pairs.shared.why_no_forks == THREAD
-        starts = [f"each pair was started anew: {THREAD}"] if is_slow else []
+        starts = [f"each pair ran in new processes, because {THREAD}"] if is_slow else []
         return [*self._notes, *starts, *outcome.skips(skipped, outcome.BOTH_SKIP)]
 
     def _chosen(self, suite: Suite) -> Sequence[str]:

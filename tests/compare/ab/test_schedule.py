@@ -192,9 +192,7 @@ def test_what_a_pair_costs_and_what_the_budget_will_decide_is_said_after_the_fir
 
     takes = "a pair takes at least 7.60 s for 9 benchmarks: the budget allows "
     assert said(300.0) == f"{takes}about 39 pairs; a verdict needs 4"
-    assert (
-        said(30.0) == f"{takes}verdicts on 6 of them; --total-budget 57 allows about 7 pairs of each"
-    )
+    assert said(30.0) == f"{takes}verdicts on 6 of them; --total-budget 57 allows about 7 pairs of each"
     one = schedule(NINE, total_seconds=57.0)
     bench = Limited(start=4.0, extra=0.3, sd=0.1)
     run(one, bench)

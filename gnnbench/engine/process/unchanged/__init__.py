@@ -1,1 +1,1 @@
-"""Benchmarks that run the same code on both sides, as is known from files, without a process."""
+"""Finds benchmarks that run the same code on both sides, by files that earlier processes used."""

@@ -16,33 +16,33 @@ from ..variants.variant import Prepared
 from ..variants.worktree import WORKTREES
 
 ABSENT = ""
-"""In place of a hash: there is no such file."""
+"""Stands in place of a hash for a file that does not exist."""
 _METADATA = (".dist-info", ".egg-info", ".pth")
-_MADE = "__pycache__"
+_CACHE = "__pycache__"
 _LARGE = 1 << 26
-"""Of larger files outside of the tree, size and time count instead of the content."""
+"""Larger files outside of the tree are compared by size and time instead of content."""
 
 
 class CodeTree:
     """The folders from which a side imports the code that is compared.
 
-    Names of files are relative to the first of these folders that has them; other files have whole paths.
+    Names of files are relative to the first of these folders that has them; other files have absolute paths.
     The project of `folder`, pytest's working directory, is the last root of a side without code of its own.
-    The `suite` is not part of the code that is compared. Of `sources`, folders of the caller, one of the
-    sides has a checkout.
+    The `suite` is not part of the code that is compared. `sources` are the folders of the caller that one of
+    the sides has in a checkout.
     """
 
     def __init__(
-        self, given: Prepared, folder: Path, suite: Iterable[Path], sources: Iterable[str] = ()
+        self, side: Prepared, folder: Path, suite: Iterable[Path], sources: Iterable[str] = ()
     ) -> None:
         self._project = os.path.realpath(project(folder))
-        here = () if given.has_code else import_roots(Path(self._project))
+        last_roots = () if side.has_code else import_roots(Path(self._project))
         checkouts = {source: source for source in sources} | {
-            place.source: place.tree for place in given.places
+            place.source: place.tree for place in side.places
         }
         self._sources = {os.path.realpath(tree): source for source, tree in checkouts.items()}
-        self._trees = list(map(real_path, given.trees))
-        self._roots = [str(real_path(root)) for root in (*given.trees, *here, *map(Path, self._sources))]
+        self._trees = list(map(real_path, side.trees))
+        self._roots = [str(real_path(root)) for root in (*side.trees, *last_roots, *map(Path, self._sources))]
         self._tests = TestFiles([*checkouts, self._project])
         for place in suite:
             self._tests.add(os.path.realpath(place))
@@ -64,8 +64,8 @@ class CodeTree:
     def _callers(self, path: str, name: str) -> str:
         """Return the path of a file in the caller's tree, given its path and name in this one."""
         for tree, source in self._sources.items():
-            if inside := below(path, tree):
-                return os.path.join(source, inside)
+            if inner_name := below(path, tree):
+                return os.path.join(source, inner_name)
         return os.path.join(self._project, name)
 
     def is_inside(self, path: str) -> bool:
@@ -95,7 +95,7 @@ class CodeTree:
     def names_in(self, name: str) -> str:
         """Return a hash of the names in a folder, without hidden ones, or ABSENT."""
         try:
-            names = sorted({*os.listdir(self.path(name) or name)} - {_MADE})
+            names = sorted({*os.listdir(self.path(name) or name)} - {_CACHE})
         except OSError:
             return ABSENT
         return short(*(name for name in names if not name.startswith(".")))
@@ -103,7 +103,7 @@ class CodeTree:
     def package(self, name: str, folders: Sequence[str] = ()) -> str:
         """Return a hash of the names of a top-level package's modules and of its native libraries, or ABSENT.
 
-        `folders`: names of those in which packages are looked for, besides the roots.
+        `folders`: names of the folders in which packages are looked for, in addition to the roots.
         """
         places = [os.path.join(root, folder) for folder in ("", *folders) for root in self._roots]
         spec = None if name in LEFT else PathFinder.find_spec(name, places)
@@ -112,14 +112,14 @@ class CodeTree:
         texts = [os.path.basename(spec.origin or "")]
         for place in spec.submodule_search_locations or ():
             for parent, inner, names in os.walk(place):
-                inner[:] = sorted(filter(str.isidentifier, {*inner} - {*LEFT, _MADE}))
+                inner[:] = sorted(filter(str.isidentifier, {*inner} - {*LEFT, _CACHE}))
                 for file in (Path(parent, name) for name in sorted(names) if name.endswith(SUFFIXES)):
                     content = identity(file) if NATIVE.search(file.name) else ""
                     texts += [os.path.relpath(file, place), content]
         return short(*texts)
 
     def modules_in(self, folder: str) -> set[str]:
-        """Return the names of packages and modules in a folder, and of all else there."""
+        """Return the names of packages and modules in a folder, and of everything else in it."""
         with suppress(OSError):
             return {name.partition(".")[0] for name in os.listdir(folder)}
         return set()

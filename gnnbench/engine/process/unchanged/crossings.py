@@ -15,12 +15,12 @@ from ..variants.import_roots import SIDE, SITE, Trees
 
 _MAPPED, _OPENED = "/proc/self/maps", "/proc/self/fd"
 _PYTHON = "python"
-_ALONE = re.compile(r"-\w*[IE]")
+_ISOLATED = re.compile(r"-\w*[IE]")
 """Options with which Python ignores the variables that give it its side's imports."""
 
 
 class Crossings:
-    """Notes such files; there is one in a process."""
+    """Notes the files of the caller's tree that this process uses; a process has one instance."""
 
     def __init__(self, trees: Trees, package: str) -> None:
         self._trees, self._package = trees, package
@@ -36,7 +36,7 @@ class Crossings:
         if path.endswith(".pyc"):
             try:
                 path = importlib.util.source_from_cache(path)
-            except ValueError:  # it lies beside its source
+            except ValueError:  # the file is next to its source
                 path = path.removesuffix("c")
         file, is_foreign = self._trees.callers(path) or ("", False)
         if not file or os.path.basename(file) in {*SETTINGS[1:], *FILES}:
@@ -60,7 +60,7 @@ class Crossings:
         if not os.path.basename(name).startswith(_PYTHON):
             return
         is_other = os.path.realpath(shutil.which(name) or name) != os.path.realpath(sys.executable)
-        is_alone = any(map(_ALONE.match, takewhile(lambda word: word.startswith("-"), words[1:])))
+        is_alone = any(map(_ISOLATED.match, takewhile(lambda word: word.startswith("-"), words[1:])))
         inherited = os.environ if variables is None else variables
         lacks = inherited.get(SIDE) is None or not str(inherited.get("PYTHONPATH", "")).startswith(SITE)
         if is_other or lacks or is_alone:
@@ -69,7 +69,7 @@ class Crossings:
     def take(self) -> dict[str, Any]:
         """Return what was noted so far, with the files that are imported, mapped or open now, as JSON.
 
-        Of data, what was noted since the last time.
+        Data files are those noted since the last call.
         """
         files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
         with open(_MAPPED, encoding="utf-8", errors="surrogateescape") as lines:  # libraries
@@ -80,12 +80,12 @@ class Crossings:
             if not path.startswith(self._package) and (file := self._trees.built(path)):
                 self._files["built"].add(file)
         for link in os.scandir(_OPENED):
-            if os.path.islink(link):  # else it was that of the listing
+            if os.path.islink(link):  # else it was the descriptor of the listing itself
                 self.note(os.readlink(link))
-        taken = {kind: sorted(paths) for kind, paths in self._files.items()}
+        crossed = {kind: sorted(paths) for kind, paths in self._files.items()}
         self._files["data"].clear()
         return {
-            **taken,
+            **crossed,
             "tests": sorted(self._files["shared"] & self._trees.tests.collected),
             "withheld": sorted(self._trees.withheld),
             "borrowed": sorted(self._trees.borrowed),
@@ -99,21 +99,21 @@ def why_incomparable(crossed: Mapping[str, Mapping[str, Any]], differing: Collec
         if paths := [path for path in files["foreign"] if path in differing]:
             return f"{side}: it uses {_named(paths)} of the caller's tree, which differs between the sides"
         if paths := [*files["withheld"], *files["built"]]:
-            how = "give --build CMD (pytest: --gnn-build), or path:DIR of a build"
-            advice = f"{build} does not make it" if build else how
+            remedy = "give --build CMD (pytest: --gnn-build), or path:DIR of a build"
+            advice = f"{build} does not make it" if build else remedy
             return f"{side}: {_named(paths)} is not known to be built from this side's files: {advice}"
         if files["unreached"]:
-            return f"{side}: not compared: starts a process without its side's imports: {files['unreached']}"
+            return f"{side}: not compared: the benchmark starts Python with other code: {files['unreached']}"
     return ""
 
 
 def _named(paths: Sequence[str]) -> str:
-    shown = os.path.relpath(paths[0])
-    return f"{shown} and {len(paths) - 1} more" if len(paths) > 1 else shown
+    path = os.path.relpath(paths[0])
+    return f"{path} and {len(paths) - 1} more" if len(paths) > 1 else path
 
 
 def data_read(crossed: Iterable[Mapping[str, Any]], differing: Collection[str]) -> tuple[str, ...]:
-    """Return the names of the files that differ between the sides, and are read and no Python code."""
+    """Return the names of the files that were read, differ between the sides, and are no Python code."""
     paths = {path for files in crossed for path in files["data"]}
     return tuple(f"file {os.path.relpath(path)}" for path in sorted(paths.intersection(differing)))
 
@@ -121,12 +121,12 @@ def data_read(crossed: Iterable[Mapping[str, Any]], differing: Collection[str]) 
 def notes_on(
     crossed: Mapping[str, Mapping[str, Any]], differing: Collection[str], test: str
 ) -> Iterator[str]:
-    """Yield a note on each file that both sides use although it differs, or may: of the suite, or built."""
+    """Yield a note on each file of the suite, or of a build, that both sides use although it may differ."""
     file = os.sep + test.partition("::")[0]
-    shared = {path for files in crossed.values() for path in files["shared"]}
-    tests = {path for files in crossed.values() for path in files["tests"]}
-    for path in sorted(shared.intersection(differing)):
-        if path.endswith(file) or path not in tests:
+    shared_paths = {path for files in crossed.values() for path in files["shared"]}
+    test_paths = {path for files in crossed.values() for path in files["tests"]}
+    for path in sorted(shared_paths.intersection(differing)):
+        if path.endswith(file) or path not in test_paths:
             yield f"both sides run today's {os.path.relpath(path)}"
     for side, files in crossed.items():
         for path in files["borrowed"]:

@@ -15,7 +15,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 if sys.version_info >= (3, 12):
-    _TOOL = 4  # neither that of a debugger, of coverage, of a profiler nor of an optimizer
+    _TOOL = 4  # an id that PEP 669 reserves for no kind of tool
 
     class Executed:
         """The code of the functions that run from now on, in all threads; there is one in a process."""
@@ -25,7 +25,7 @@ if sys.version_info >= (3, 12):
         unseen = False
         """Whether something may be missed."""
         resumed = staticmethod(nullcontext)
-        """Goes on where pytest-benchmark pauses profilers."""
+        """Continues while pytest-benchmark pauses profilers."""
 
         def __init__(self) -> None:
             self._codes: list[CodeType] = []
@@ -40,7 +40,7 @@ if sys.version_info >= (3, 12):
             return sys.monitoring.DISABLE
 
         def take(self) -> list[CodeType]:
-            """Return the code of what ran since the last time."""
+            """Return the code of the functions that ran since the last call."""
             codes, self._codes = self._codes, []
             sys.monitoring.restart_events()
             return codes
@@ -56,17 +56,17 @@ else:
         def __init__(self) -> None:
             super().__init__(subcalls=False, builtins=False)
             self._codes: list[CodeType] = []
-            """Of what ran and is not profiled."""
+            """Code of functions that ran and are not profiled."""
             self._has_threads = False
             threading.setprofile(self._began)
             self.enable()
             atexit.register(self.disable)
 
         def __call__(self, frame: FrameType, _event: str, _argument: Any) -> None:
-            """Go on where a program has given `sys.setprofile` what `sys.getprofile` returned before."""
+            """Continue after a program has restored this profile function with `sys.setprofile`."""
             self._codes.append(frame.f_code)
-            if sys.getprofile() is self:  # and not called by another profile function
-                self.disable()  # counts what has not ended: other ends would be taken for its end
+            if sys.getprofile() is self:  # not if another profile function calls this one
+                self.disable()  # counts functions that have not ended, whose ends would be confused
                 self.enable()
 
         def _began(self, _frame: FrameType, _event: str, _argument: Any) -> None:
@@ -76,12 +76,12 @@ else:
 
         @property
         def unseen(self) -> bool:
-            """Whether something may be missed: functions of a thread, or of greenlets."""
+            """Whether functions of a thread or of greenlets may be missed."""
             has_threads = self._has_threads or threading.getprofile() != self._began
             return has_threads or "greenlet" in sys.modules
 
         def take(self) -> list[CodeType]:
-            """Return the code of what ran since the last time."""
+            """Return the code of the functions that ran since the last call."""
             self.disable()  # counts what has not ended
             codes = [
                 *self._codes,
@@ -95,7 +95,7 @@ else:
 
         @contextmanager
         def resumed(self) -> Iterator[None]:
-            """Go on where pytest-benchmark pauses profilers."""
+            """Continue while pytest-benchmark pauses profilers."""
             before = sys.getprofile()
             sys.setprofile(self)
             try:

@@ -1,4 +1,4 @@
-"""Finds benchmarks that run the same code on both sides, from what earlier runs used, and keeps that."""
+"""Finds benchmarks that run the same code on both sides, by the manifests that earlier runs saved."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ from .used import environment_folders
 
 _FOLDER = "used"
 _MOST = 24
-"""Manifests that are kept of one suite in one environment; the last used ones."""
+"""Number of manifests kept for one suite in one environment: the last used ones."""
 _PASSING = re.compile(
     r"_|OLDPWD|SHLVL|TERM(_PROGRAM)?|COLUMNS|LINES|DISPLAY|WINDOWID|TMUX|STY|INVOCATION_ID|JOURNAL_STREAM"
     r"|XDG_(RUNTIME_DIR|SEAT|VTNR|SESSION_.*)|PYTEST_(CURRENT_TEST|VERSION)"
@@ -33,7 +33,7 @@ _PASSING = re.compile(
 )
 """Variables of the terminal, the login and the job, which differ between runs of the same code."""
 _INSTALLED = ("site-packages", "dist-packages")
-_MADE = "__pycache__"
+_CACHE = "__pycache__"
 
 
 class Unchanged:
@@ -45,50 +45,50 @@ class Unchanged:
         self._sides, self._folder = (base, head), folder
         self._file_time = _file_time()
         self._store: Path | None = None
-        # With another torch nothing that uses it is the same, and to find that out takes long.
+        # With another torch, all code that uses it differs, and comparing it takes long.
         torch = {side.versions.get("torch") for side in self._sides}
         if cache is not None and len(torch) == 1 and _variables(base) == _variables(head):
             self._store = cache / _FOLDER / digest(base, arguments, folder)
         self._tree = cache_calls(self._new_tree)
 
     def known(self) -> tuple[Mapping[str, Any], Mapping[str, str]]:
-        """Return what a process said of the suite, and the benchmarks that run the same code on both sides.
+        """Return what a process collected, and the benchmarks that run the same code on both sides.
 
-        Of each, why both sides skip it; empty: they do not. Both are empty if nothing is known.
+        A benchmark's value is why both sides skip it; empty if they do not. Both are empty if none is known.
         """
         collected: Mapping[str, Any] = {}
         skipped: dict[str, str] = {}
         with suppress(OSError):
             for file, manifest in _read(self._store) if self._store else ():
                 places = tuple(manifest.collected["places"])
-                for this, other in permutations(self._tree(side, places) for side in range(len(SIDES))):
-                    if collected in ({}, manifest.collected) and manifest.fits(this):
-                        mapped = manifest.of_other(other, manifest.difference(this, other))
-                        collected, skipped = manifest.collected, {**mapped.known, **skipped}
+                for tree, other in permutations(self._tree(side, places) for side in range(len(SIDES))):
+                    if collected in ({}, manifest.collected) and manifest.fits(tree):
+                        translated = manifest.of_other(other, manifest.difference(tree, other))
+                        collected, skipped = manifest.collected, {**translated.known, **skipped}
                         os.utime(file)
-                        if mapped.known and mapped != manifest:
-                            _save(file.parent, mapped)
+                        if translated.known and translated != manifest:
+                            _save(file.parent, translated)
                         break
         return collected, skipped
 
-    def keep(self, collected: Mapping[str, Mapping[str, Any]], noted: Mapping[str, Sequence[Noted]]) -> None:
+    def keep(self, collected: Mapping[str, Mapping[str, Any]], usage: Mapping[str, Sequence[Noted]]) -> None:
         """Save what both sides have collected and used, by side."""
         for number, side in enumerate(SIDES):
-            if self._store and side in noted:
+            if self._store and side in usage:
                 suite = {key: collected[side][key] for key in NOTHING}
                 tree = self._new_tree(number, suite["places"])
-                manifest = Manifest.of(suite, noted[side], tree, project(self._folder), self._file_time)
+                manifest = Manifest.of(suite, usage[side], tree, project(self._folder), self._file_time)
                 if manifest:
                     _save(self._store, manifest)
 
     def _new_tree(self, side: int, places: Sequence[str]) -> CodeTree:
         suite = (self._folder / place.partition("::")[0] for place in places)
-        sources = [place.source for given in self._sides for place in given.places]
+        sources = [place.source for prepared in self._sides for place in prepared.places]
         return CodeTree(self._sides[side], self._folder, suite, sources)
 
 
 def _read(store: Path) -> Iterator[tuple[Path, Manifest]]:
-    """Yield the manifests in a folder, the last used ones first; what cannot be read is left out."""
+    """Yield the manifests in a folder, the last used ones first, and skip unreadable files."""
     for file in _newest_first(store):
         with suppress(OSError, ValueError):
             yield file, codec.decode(json.loads(file.read_bytes()), Manifest)
@@ -108,30 +108,30 @@ def _newest_first(store: Path) -> list[Path]:
 
 
 def _file_time() -> float:
-    """Return the time that a file gets that is written now, also where a suite has stopped the clocks."""
+    """Return the modification time of a new file, which is right even if a suite has stopped the clocks."""
     with tempfile.TemporaryFile() as file:
         return os.fstat(file.fileno()).st_mtime
 
 
-def _variables(given: Prepared) -> list[tuple[str, str]]:
+def _variables(side: Prepared) -> list[tuple[str, str]]:
     """Return the environment variables of a side's processes on which code may depend."""
     return sorted(
         (name, value)
-        for name, value in {**os.environ, **given.environment}.items()
+        for name, value in {**os.environ, **side.environment}.items()
         if not _PASSING.fullmatch(name)
     )
 
 
-def digest(given: Prepared, arguments: Sequence[str], folder: Path) -> str:
-    """Return a hash of all that is not code under test, and that a side's code may depend on.
+def digest(side: Prepared, arguments: Sequence[str], folder: Path) -> str:
+    """Return a hash of everything but the code under test on which a side's code may depend.
 
-    Of installed packages, the place, size and time of each file count; of Python, its executable's.
+    Installed packages count by the path, size and time of each file, and Python by its executable's.
     """
     executable = Path(sys.executable).resolve()
     python = sys.version, sys.flags, str(executable), _state(executable.stat())
     machine = environment.name(environment.collect())
-    what = VERSION, METHOD, python, machine, list(arguments), str(folder), _variables(given)
-    hashed = hashlib.sha256(repr(what).encode("utf-8", "surrogateescape"))
+    inputs = VERSION, METHOD, python, machine, list(arguments), str(folder), _variables(side)
+    hashed = hashlib.sha256(repr(inputs).encode("utf-8", "surrogateescape"))
     for place in environment_folders():
         if Path(place).name in _INSTALLED:
             for line in _files(place):
@@ -142,7 +142,7 @@ def digest(given: Prepared, arguments: Sequence[str], folder: Path) -> str:
 def _files(folder: str) -> Iterator[str]:
     """Yield a line for each file in a folder, and in those below it, and for links to folders."""
     for parent, folders, files in os.walk(folder):
-        folders[:] = sorted({*folders} - {_MADE})
+        folders[:] = sorted({*folders} - {_CACHE})
         paths = [os.path.join(parent, name) for name in sorted(files)]
         for path in (*paths, *filter(os.path.islink, (os.path.join(parent, name) for name in folders))):
             with suppress(FileNotFoundError):  # a link to nothing

@@ -21,42 +21,42 @@ _METADATA = "metadata"
 _CODE = "code "
 """Beginning of the parts that are functions."""
 _TOP = ""
-"""In place of a function's name: what an import of the file runs."""
+"""Stands in place of a function's name for the code that an import of the file runs."""
 
 
 Noted = tuple[str, str, Mapping[str, Any]]
-"""The id of a benchmark, empty if it is of none or cannot be known without a process, why it is skipped, and
-what it used, see `Used.take`."""
+"""A benchmark's id, why it is skipped, and what it used, see `Used.take`. The id is empty if there is no
+benchmark, or if a benchmark cannot be known without a process."""
 
 
 @dataclass(frozen=True)
 class UsedStep:
-    """What was used from one benchmark's end to the next one's; the first is of no benchmark."""
+    """What was used from one benchmark's end to the next one's; the first step has no benchmark."""
 
     name: str
-    """The benchmark's id; empty: it is of none, or of one whose code is not known."""
+    """The benchmark's id; empty if there is no benchmark, or if its code is not known."""
     skipped: str
-    """Why it is skipped; empty: it is inspected."""
+    """Why the benchmark is skipped; empty if it is inspected."""
     later: Sequence[str]
-    """Parts on which later benchmarks depend, too. Functions that did not run in every call are among them:
-    what they made may be kept."""
+    """Parts on which later benchmarks depend, too. They include the functions that did not run in every call,
+    because later calls may use what these functions returned."""
     own: Sequence[str]
     """Functions that ran in every call of the benchmark."""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What one side used, and what that was. Names are those of `CodeTree`, or whole paths of the suite."""
+    """What one side used, and its state. Names are those of `CodeTree`, or absolute paths of the suite."""
 
     collected: Mapping[str, Any]
-    """What its process said of the suite."""
+    """What the side's process collected."""
     path: Sequence[str] = ()
     """Folders of the side's code in which top-level modules are looked for."""
     steps: Sequence[UsedStep] = ()
     parts: Mapping[str, str] = field(default_factory=dict)
-    """What `state` returned for each part: `file NAME`, `names NAME` of a folder, `package NAME`, whether it
-    is there or not, `search NAME` of a folder in which Python looks for packages, `metadata`. Of code, steps
-    have the functions, too: `code FILE FUNCTION`."""
+    """What `state` returned for each part: `file NAME`, `names NAME` of a folder, `package NAME`, which
+    may be absent, `search NAME` of a folder in which Python looks for packages, `metadata`. Parts in steps
+    may also be functions: `code FILE FUNCTION`."""
 
     @classmethod
     def of(
@@ -69,14 +69,14 @@ class Manifest:
     ) -> Self | None:
         """Return the manifest of a side. Returns None if no benchmark is known, or a file may be new.
 
-        `start`: the time of a file that was written before its processes began.
+        `start`: the time of a file that was written before the side's processes began.
         """
         name_of = cache(tree.name)
-        written = {path for *_, used in noted for path in used["written"]}
+        written_paths = {path for *_, used in noted for path in used["written"]}
 
         def parts(kind: str, *paths: Iterable[str]) -> list[str]:
             names = [(path, name_of(path)) for path in chain(*paths)]
-            return [f"{kind} {name or path}" for path, name in names if name or path not in written]
+            return [f"{kind} {name or path}" for path, name in names if name or path not in written_paths]
 
         def code(used: Mapping[str, Sequence[str]]) -> list[str]:
             return [_code(name_of(path) or path, name) for path in used for name in (_TOP, *used[path])]
@@ -84,18 +84,18 @@ class Manifest:
         steps, files, folders = list[UsedStep](), set[str](), dict[str, None]()
         is_unseen = bool(collected["refused"])
         for name, skipped, used in noted:
-            read = *used["read"], *used["native"]
-            places = *used["once"], *used["every"], *read, *used["listed"]
+            read_paths = *used["read"], *used["native"]
+            places = *used["once"], *used["every"], *read_paths, *used["listed"]
             of_side = any(name_of(path) is None and tree.is_inside(path) for path in places)
             is_unseen = is_unseen or used["unseen"] or of_side  # a part of the code that is not compared
-            files.update(parts("file", used["once"], used["every"], read))
-            inside = dict.fromkeys(filter(None, map(name_of, used["path"])))
-            inside.pop(".", None)
-            folders |= inside
+            files.update(parts("file", used["once"], used["every"], read_paths))
+            module_folders = dict.fromkeys(filter(None, map(name_of, used["path"])))
+            module_folders.pop(".", None)
+            folders |= module_folders
             later = [
                 *(() if steps else (_METADATA,)),
-                *(*parts("file", read), *parts("names", used["listed"])),
-                *(f"names {folder}" for folder in inside),
+                *(*parts("file", read_paths), *parts("names", used["listed"])),
+                *(f"names {folder}" for folder in module_folders),
                 *(f"package {package}" for package in used["packages"]),
                 *code(used["once"]),
             ]
@@ -104,20 +104,20 @@ class Manifest:
         if not any(step.name for step in steps) or any(tree.time(path) >= start for path in paths):
             return None
         tests = {os.path.dirname(path) for path in paths if os.path.isabs(path) and path.endswith(".py")}
-        above = {folder for test in map(Path, tests) for folder in (test, *test.parents)}
-        above = {folder for folder in above if folder.is_relative_to(project)}
+        parent_folders = {folder for test in map(Path, tests) for folder in (test, *test.parents)}
+        parent_folders = {folder for folder in parent_folders if folder.is_relative_to(project)}
         names = {
             *files,
             *(part for step in steps for part in step.later if not part.startswith(_CODE)),
             *(f"search {folder}" for folder in noted[0][2]["path"]),
             *(f"names {folder}" for folder in tests),
-            *(f"file {folder / name}" for folder in above for name in SETTINGS),
+            *(f"file {folder / name}" for folder in parent_folders for name in SETTINGS),
         }
         unstated = cls(collected, [*folders], steps, dict.fromkeys(sorted(names), ""))
         return replace(unstated, parts={part: unstated.state(tree, part) for part in unstated.parts})
 
     def state(self, tree: CodeTree, part: str) -> str:
-        """Return what a part is on a side: mostly a hash."""
+        """Return the state of a part on a side: mostly a hash."""
         kind, _, name = part.partition(" ")
         match kind:
             case "file":
@@ -132,11 +132,11 @@ class Manifest:
         return tree.metadata
 
     def fits(self, tree: CodeTree) -> bool:
-        """Whether all is on a side as on the one that was recorded."""
+        """Whether all parts of a side are as recorded."""
         return all(self.state(tree, part) == state for part, state in self.parts.items())
 
     def difference(self, tree: CodeTree, other: CodeTree) -> set[str]:
-        """Return the parts and functions that another side has otherwise than one that this manifest fits."""
+        """Return the parts and functions that differ between a side that this manifest fits and another."""
         parts = {part for part, state in self.parts.items() if self.state(other, part) != state}
         for file in [part.removeprefix("file ") for part in parts if part.startswith("file ")]:
             before, after = (functions(file, side.content(file)) for side in (tree, other))
@@ -155,7 +155,7 @@ class Manifest:
 
     @property
     def known(self) -> dict[str, str]:
-        """The benchmarks that are known: why each is skipped; empty: it is not."""
+        """Why each known benchmark is skipped, by id; empty if it is not skipped."""
         return {step.name: step.skipped for step in self.steps if step.name}
 
 
@@ -164,10 +164,10 @@ def _code(file: str, function: str) -> str:
 
 
 def functions(file: str, content: bytes | None) -> Mapping[str, Sequence[str]]:
-    """Return hashes of a file's functions by qualified name, which several may have, and of the rest.
+    """Return hashes of a file's functions by qualified name, which several may share, and of the rest.
 
-    The rest, under an empty name, is what an import runs, the bodies of classes included, without docstrings.
-    What is not Python, or has a wrong syntax, has no functions.
+    The rest, under an empty name, is the code that an import runs, with class bodies and without docstrings.
+    A file that is not Python, or has a syntax error, has no functions.
     """
     undivided = {_TOP: [hashlib.sha256(content or b"").hexdigest()]}
     if content is None or not file.endswith(".py"):
@@ -186,7 +186,7 @@ def functions(file: str, content: bytes | None) -> Mapping[str, Sequence[str]]:
 
 
 def _remove_docstrings(tree: ast.Module) -> None:
-    """Remove the docstrings of a module and its classes; bytecode has none of functions."""
+    """Remove the docstrings of a module and its classes; those of functions are not in the bytecode."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef) and ast.get_docstring(node, clean=False) is not None:
             # Nothing in its place: an import from __future__ must come first.

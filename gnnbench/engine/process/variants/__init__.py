@@ -1,1 +1,1 @@
-"""Runs other versions of the code, or of its settings, in child processes, and shards on a cluster."""
+"""Runs other versions of the code, or other settings, in child processes."""

@@ -1,7 +1,7 @@
 """Checkouts that a command has built, kept in the cache by their content.
 
-Each build has a virtual environment of its own, which comes first in the command's PATH: what the command
-installs lands there, and it finds what is installed here.
+Each build has a virtual environment of its own, which comes first in the command's PATH: the command installs
+into this environment, and also finds the packages of the current one.
 """
 
 import errno
@@ -34,29 +34,29 @@ from .variant import Prepared
 from .worktree import Repository, worktree
 
 MOST_BYTES = 10 * 2**30
-"""Size of all builds, at most; those that are in use are never removed."""
+"""Largest size of all builds together; builds in use are never removed."""
 _TREE, _ENVIRONMENT = "tree", "environment"
 _FREE_BYTES = 2**26
 """A build that fails with less free space than this is not blamed on the commit."""
 _PARENT = "_gnnbench.pth"
-"""File by which a build finds what is installed here."""
+"""File by which a build finds the packages of the current environment."""
 _COMPILERS = {"CC": "cc", "CXX": "c++", "CUDACXX": "nvcc", "RUSTC": "rustc", "FC": "gfortran"}
-"""Compilers, by the variables that name others."""
+"""Default compilers, by the environment variables that choose others."""
 _VARIABLES = re.compile(
     r"(CC|CXX|LD|AR|.*FLAGS|C(PLUS_INCLUDE|_INCLUDE)?_?PATH|LIBRARY_PATH|MACOSX_\w+)$"
     r"|(PIP|CMAKE|SKBUILD|MESON|CARGO|RUST|CUDA|TORCH|SETUPTOOLS|FORCE|WITH|WITHOUT|USE|BUILD)_"
 )
 """Environment variables that builds read."""
 _ELSEWHERE = ("PYTHONPATH", "PYTHONHOME", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_PYTHON")
-"""Those by which a command would install into another folder, or import from it."""
-_GIVEN = {
-    "SOURCE_DATE_EPOCH": "315532800",  # the first that archives can have
+"""Environment variables that make a command install into another folder, or import from it."""
+_DEFAULTS = {
+    "SOURCE_DATE_EPOCH": "315532800",  # the earliest date that archives can have
     "SKBUILD_INSTALL_STRIP": "false",
     "CARGO_PROFILE_RELEASE_STRIP": "none",
     "WITH_SYMBOLS": "1",  # of PyG's libraries
     "NVCC_PREPEND_FLAGS": "--no-compress",
 }
-"""Variables of builds, unless the user sets them: one date for all, and libraries with names of functions."""
+"""Variables of builds, unless the user sets them: one date for all files, and libraries with symbols."""
 _LINES = 3
 """Lines of a failed command's output in the message."""
 _ERROR = re.compile(r"\b(fatal |\w*)error\b(?!s?\.[ch])", re.IGNORECASE)
@@ -71,25 +71,25 @@ class Source:
     name: str
     """For messages."""
     changed: Collection[str] = ()
-    """Paths from the repository's top, new and removed files included."""
+    """Paths relative to the repository's top, including new and removed files."""
 
     def key(self, command: str) -> str:
-        """Return the name of a build: a hash of all that decides what is built."""
+        """Return the name of a build: a hash of everything that determines its content."""
         changed = [(name, _digest(self.repository.top / name)) for name in sorted(self.changed)]
         tree = git.tree(self.repository.root, self.commit)
         variables = sorted(item for item in os.environ.items() if _VARIABLES.match(item[0]))
         python = (sys.version, sys.prefix, *_installed())
-        what = (command, str(self.repository.prefix), tree, changed, python, variables, _compilers())
-        return hashlib.sha256(repr(what).encode("utf-8", "surrogateescape")).hexdigest()[:24]
+        inputs = (command, str(self.repository.prefix), tree, changed, python, variables, _compilers())
+        return hashlib.sha256(repr(inputs).encode("utf-8", "surrogateescape")).hexdigest()[:24]
 
 
 @contextmanager
 def built(
     source: Source, command: str, cache: Path, listener: Listener
 ) -> Iterator[tuple[Path, tuple[Path, ...]]]:
-    """Return a checkout with its submodules that a shell command has built, in the package's folder.
+    """Yield a checkout with its submodules, built by a shell command that runs in the package's folder.
 
-    After it come further folders from which what was built is imported. Git's own files are not there.
+    The second value has further folders from which built packages are imported. The checkout has no `.git`.
 
     Raises:
         UsageError: the commit cannot be checked out, or the command fails.
@@ -103,9 +103,9 @@ def built(
 
 @contextmanager
 def trapped(side: Prepared, functions: Mapping[str, Collection[str]]) -> Iterator[Prepared]:
-    """Return a side with copies of its builds, whose process ends when it executes one of some functions.
+    """Yield a side with copies of its builds, whose process ends when it executes one of `functions`.
 
-    `functions`: names by library's file name, see `disassembly`.
+    `functions`: names of functions, by the library's file name, see `disassembly`.
     """
     builds = [build for place in side.places if (build := Path(place.tree).parent).parent.name == BUILDS]
     with ExitStack() as stack:
@@ -130,7 +130,7 @@ def trapped(side: Prepared, functions: Mapping[str, Collection[str]]) -> Iterato
 
 
 def _make(source: Source, command: str, cache: Path, listener: Listener, folder: Path) -> None:
-    """Check a commit out, copy what differs from it, and run the command."""
+    """Check out a commit, copy the files that differ from it, and run the command."""
     listener.step(f"building {source.name}: {command}")
     repository, tree = source.repository, folder / _TREE
     with worktree(repository, source.commit, cache, listener) as checkout:
@@ -138,18 +138,18 @@ def _make(source: Source, command: str, cache: Path, listener: Listener, folder:
     _add_history(repository, source.commit, tree)
     for name in source.changed:
         _copy(repository.top / name, tree / name)
-    where = tree / repository.prefix
-    if where.is_dir():  # else `prepare` says so
-        _run(command, where, source.name, _environment(folder / _ENVIRONMENT, repository.top))
-        _complete(where, folder / _ENVIRONMENT)
+    project_folder = tree / repository.prefix
+    if project_folder.is_dir():  # otherwise `prepare` raises an error
+        _run(command, project_folder, source.name, _environment(folder / _ENVIRONMENT, repository.top))
+        _complete(project_folder, folder / _ENVIRONMENT)
     shutil.rmtree(tree / ".git")
 
 
 def _add_history(repository: Repository, commit: str, tree: Path) -> None:
     """Let git answer in a checkout as in a clone: builds ask it for the version."""
-    bare = tree / ".git"
+    clone = tree / ".git"
     for words in (
-        ("clone", "--quiet", "--shared", "--bare", "--template=", "--", str(repository.shared), str(bare)),
+        ("clone", "--quiet", "--shared", "--bare", "--template=", "--", str(repository.shared), str(clone)),
         ("config", "core.bare", "false"),
         ("reset", "--quiet", commit),
     ):
@@ -159,7 +159,7 @@ def _add_history(repository: Repository, commit: str, tree: Path) -> None:
 
 
 def _copy(file: Path, copy: Path) -> None:
-    """Copy a file; remove the copy of one that is gone."""
+    """Copy a file, or remove the copy if the file no longer exists."""
     copy.unlink(missing_ok=True)
     if os.path.lexists(file):
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -169,22 +169,22 @@ def _copy(file: Path, copy: Path) -> None:
 def _environment(folder: Path, top: Path) -> dict[str, str]:
     """Make a virtual environment, and return the variables to run a command with it."""
     venv.EnvBuilder(symlinks=True).create(folder)
-    # Plain lines, which pip can leave out where it isolates a build.
-    here = [place for place in sys.path if _is_installed(place) and not Path(place).is_relative_to(top)]
-    (_site(folder) / _PARENT).write_text("\n".join(here))
+    # Plain paths, which pip can ignore where it isolates a build.
+    folders = [place for place in sys.path if _is_installed(place) and not Path(place).is_relative_to(top)]
+    (_site(folder) / _PARENT).write_text("\n".join(folders))
     pip = folder / "bin" / "pip"
     pip.write_text(f'#!/bin/sh\nexec {shlex.quote(str(folder))}/bin/python -m pip "$@"\n')
     pip.chmod(0o755)
     paths = [str(folder / "bin"), str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
-    given = {name: value for name, value in git.variables().items() if name not in _ELSEWHERE}
-    return {**_GIVEN, **given, "VIRTUAL_ENV": str(folder), "PATH": os.pathsep.join(paths)}
+    variables = {name: value for name, value in git.variables().items() if name not in _ELSEWHERE}
+    return {**_DEFAULTS, **variables, "VIRTUAL_ENV": str(folder), "PATH": os.pathsep.join(paths)}
 
 
 def _is_installed(place: str) -> bool:
-    """Whether a folder of `sys.path` is there and has no part of Python's standard library."""
+    """Whether a folder of `sys.path` exists and is no part of Python's standard library."""
     library = sysconfig.get_path("stdlib")
-    inside = Path(place).is_relative_to(library) and not place.endswith("-packages")
-    return os.path.isdir(place) and not inside  # noqa: PTH112
+    is_standard = Path(place).is_relative_to(library) and not place.endswith("-packages")
+    return os.path.isdir(place) and not is_standard  # noqa: PTH112
 
 
 def _site(environment: Path) -> Path:
@@ -193,7 +193,7 @@ def _site(environment: Path) -> Path:
 
 
 def _complete(folder: Path, environment: Path) -> None:
-    """Link the files that were installed, as compiled modules are, into their packages in the checkout."""
+    """Link installed files, such as compiled modules, into their packages in the checkout."""
     for distribution in importlib.metadata.distributions(path=[str(_site(environment))]):
         for file in distribution.files or ():
             for root in import_roots(folder):
@@ -204,7 +204,7 @@ def _complete(folder: Path, environment: Path) -> None:
 
 
 def _roots(environment: Path) -> tuple[Path, ...]:
-    """Return the folders that were installed as editable, and that of packages."""
+    """Return the folders of editable installations, and the folder of installed packages."""
     site = _site(environment)
     lines = [
         line for file in site.glob("*.pth") if file.name != _PARENT for line in file.read_text().split("\n")
@@ -212,19 +212,19 @@ def _roots(environment: Path) -> tuple[Path, ...]:
     return (*(Path(line) for line in lines if line.startswith(os.sep) and Path(line).is_dir()), site)
 
 
-def _run(command: str, where: Path, name: str, environment: Mapping[str, str]) -> None:
-    answer = call(["sh", "-c", f"exec 2>&1\n{command}"], where, environment)
+def _run(command: str, folder: Path, name: str, environment: Mapping[str, str]) -> None:
+    answer = call(["sh", "-c", f"exec 2>&1\n{command}"], folder, environment)
     if answer.returncode:
-        if shutil.disk_usage(where).free < _FREE_BYTES:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(where))
+        if shutil.disk_usage(folder).free < _FREE_BYTES:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
         lines = [*filter(None, map(str.strip, answer.stdout.splitlines()))]
-        telling = list(dict.fromkeys(filter(_ERROR.search, lines)))[:_LINES]
-        reason = "; ".join(map(one_line, telling or lines[-_LINES:])) or f"exit status {answer.returncode}"
+        errors = list(dict.fromkeys(filter(_ERROR.search, lines)))[:_LINES]
+        reason = "; ".join(map(one_line, errors or lines[-_LINES:])) or f"exit status {answer.returncode}"
         raise UsageError(f"{name} cannot be built: {shlex.quote(command)}: {reason}")
 
 
 def _digest(file: Path) -> str:
-    """Return a hash of a file's content, or where a link leads."""
+    """Return a hash of a file's content, or the target of a link."""
     if file.is_symlink():
         return str(file.readlink())
     return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
@@ -232,13 +232,13 @@ def _digest(file: Path) -> str:
 
 @cache
 def _compilers() -> tuple[str, ...]:
-    """Return the versions of the compilers that are here."""
-    names = [shlex.split(os.environ.get(variable, usual)) for variable, usual in _COMPILERS.items()]
-    there = [words for words in names if words and shutil.which(words[0])]
-    return tuple(call([*words, "--version"], Path.cwd(), os.environ).stdout for words in there)
+    """Return the versions of the installed compilers."""
+    names = [shlex.split(os.environ.get(variable, default)) for variable, default in _COMPILERS.items()]
+    commands = [words for words in names if words and shutil.which(words[0])]
+    return tuple(call([*words, "--version"], Path.cwd(), os.environ).stdout for words in commands)
 
 
 def _installed() -> list[str]:
-    """Return the names and versions of all that is installed here."""
+    """Return the names and versions of all installed packages."""
     places = (Path(place).glob("*-info") for place in sys.path if _is_installed(place))
     return sorted(info.name for infos in places for info in infos)

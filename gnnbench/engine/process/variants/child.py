@@ -73,8 +73,8 @@ has a "." in it, which tells its functions from those of a side that has the sam
 class DiedError(Exception):
     """A side cannot be used any more; the message is one line, which names it."""
 
-    def __init__(self, side: str, why: str) -> None:
-        super().__init__(f"{side}: {why}" if side else why)
+    def __init__(self, side: str, reason: str) -> None:
+        super().__init__(f"{side}: {reason}" if side else reason)
         self.side = side
 
 
@@ -121,16 +121,16 @@ class Process(ABC):
         """Wait for an answer without using CPU. The first needs no command: it comes after collection."""
         deadline = RealTime.seconds() + timeout_seconds
         while True:
-            remaining = deadline - RealTime.seconds()
+            remaining_seconds = deadline - RealTime.seconds()
             try:
-                answer = self._link.receive(min(_TICK_SECONDS, max(0.0, remaining)))
+                answer = self._link.receive(min(_TICK_SECONDS, max(0.0, remaining_seconds)))
             except ClosedError:
                 raise self._died() from None
             if answer is not None:
                 return answer
             if self.status(0.0) is not None:
                 raise self._died()
-            if remaining <= 0:
+            if remaining_seconds <= 0:
                 limit = f"for {timeout_seconds:.3g} s" if timeout_seconds > 0 else "in the time of the run"
                 raise DiedError(self._side, f"did not answer {limit} while {self._doing}")
 
@@ -153,14 +153,14 @@ class Process(ABC):
         if status is None:
             return DiedError(self._side, f"closed its end of the pipe while {self._doing}")
         if status < 0:
-            names = (known.name for known in signal.Signals if known == -status)  # not all have one
-            how = f"was killed by {next(names, f'signal {-status}')}"
+            names = (member.name for member in signal.Signals if member == -status)  # not all have one
+            event = f"was killed by {next(names, f'signal {-status}')}"
             if -status == signal.SIGKILL:
-                how += " (as the system does when memory runs out)"
+                event += " (as the system does when memory runs out)"
         else:
-            how = f"ended with exit status {status}"
+            event = f"ended with exit status {status}"
         line = self._last_line()
-        return DiedError(self._side, f"{how} while {self._doing}{': ' if line else ''}{line}")
+        return DiedError(self._side, f"{event} while {self._doing}{': ' if line else ''}{line}")
 
     def _last_line(self) -> str:
         """Return the last line of its output since the last command, pytest's progress left out."""
@@ -201,7 +201,7 @@ class Child(Process):
         for number, part in enumerate([part for _, part in sessions] or [trees]):
             files.append(str(log.with_suffix(f".trees{number or ''}")))
             part.save(files[-1])
-        theirs, link = _link()
+        child_end, link = _link()
         super().__init__(side, log, link)
         python = [
             *under,
@@ -210,8 +210,8 @@ class Child(Process):
             _BOOT.replace("MODULE", _TOGETHER if sessions else module),
             os.path.join(_PACKAGE.parent, ".", _PACKAGE.name, "__init__.py"),  # noqa: PTH118 - which keeps "."
         ]
-        given = {
-            "link": theirs,
+        message = {
+            "link": child_end,
             "token": link.token,
             "coordinator": os.getpid(),
             "trees": files[0],
@@ -223,17 +223,17 @@ class Child(Process):
         try:
             with log.open("wb") as output:
                 self._process = subprocess.Popen(  # noqa: S603
-                    [*python, json.dumps(given), *arguments],
+                    [*python, json.dumps(message), *arguments],
                     cwd=folder,
                     env=_environment(environment),
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,
-                    pass_fds=(theirs,),
+                    pass_fds=(child_end,),
                     start_new_session=True,
                 )
         finally:
-            os.close(theirs)
+            os.close(child_end)
         self.pid = self._process.pid
 
     def status(self, wait_seconds: float = END_SECONDS) -> int | None:
@@ -248,15 +248,15 @@ class Child(Process):
 
     def fork(self, pair: int, place: int, timeout_seconds: float) -> "Forked":
         """Return a new fork of it, at the place 0 or 1 of a pair; it first answers `forked`."""
-        theirs, link = _link()
+        fork_end, link = _link()
         try:
-            self.send({"command": "fork", "pair": pair, "place": place, "token": link.token}, [theirs])
+            self.send({"command": "fork", "pair": pair, "place": place, "token": link.token}, [fork_end])
             return Forked(self, self.answer(timeout_seconds)["pid"], self._side, self._log, link)
         except BaseException:
             link.close()
             raise
         finally:
-            os.close(theirs)
+            os.close(fork_end)
 
 
 class Forked(Process):
@@ -280,8 +280,8 @@ class Forked(Process):
 
 def _link() -> tuple[int, Link]:
     """Return the file descriptor of a process's end of a link, and this process's end."""
-    theirs, ours = socketpair()
-    return theirs.detach(), Link(ours.detach(), secrets.token_hex(8) + " ")
+    child_end, own_end = socketpair()
+    return child_end.detach(), Link(own_end.detach(), secrets.token_hex(8) + " ")
 
 
 def _environment(changes: Mapping[str, str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Plugins of pytest for the processes that gnnbench starts: other options, the caller's own files."""
+"""Pytest plugins of the processes that gnnbench starts: overridden options, the caller's test files."""
 
 import os
 from argparse import Namespace
@@ -45,45 +45,45 @@ _FLAGS = {
 
 
 class Overrides:
-    """A pytest plugin that replaces what the suite and the user gave, for the plugins that are installed."""
+    """A pytest plugin that overrides options of the suite and the user for the installed plugins."""
 
     def __init__(
         self, further: Mapping[str, Any] | None = None, defaults: Mapping[str, Any] | None = None
     ) -> None:
-        """Replace further ones; `defaults` are those of gnnbench's options, instead of the settings'."""
+        """Override `further` options, too; `defaults` are used for gnnbench's options instead of settings."""
         self._further, self._defaults = further or {}, defaults
         self._given: list[str] = []
         self.excluded = Excluded()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_load_initial_conftests(self, early_config: pytest.Config) -> Iterator[None]:
-        """Override them before plugins that begin early, as pytest-cov does."""
+        """Override options before plugins that start early, such as pytest-cov, read them."""
         _replace(early_config.known_args_namespace, _ALONE)
         early_config.pluginmanager.register(self.excluded)
         return (yield)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, object, object]:
-        """Override them before other plugins look at them."""
+        """Override options before other plugins read them."""
         self._given = _replace(config.option, _ALONE)
         _replace(config.option, {**_SILENT, **self._further})
         config.option.gnn_defaults = self._defaults
         return (yield)
 
     def lines(self) -> list[str]:
-        """Return a line on what was given and would change what is timed, and one on hidden packages."""
-        given = [f"overridden: pytest's {', '.join(self._given)}"] if self._given else []
+        """Return a line on the options that were overridden, and one on hidden packages."""
+        lines = [f"overridden: pytest's {', '.join(self._given)}"] if self._given else []
         names = ", ".join(os.environ.get(HIDDEN, "").split())
-        return [*given, *([f"hidden, as compiled for the installed torch: {names}"] if names else [])]
+        return [*lines, *([f"hidden, as compiled for the installed torch: {names}"] if names else [])]
 
 
-def _replace(given: Namespace, options: Mapping[str, Any]) -> list[str]:
-    """Replace options that plugins declare; return the flags of those that were given."""
-    declared = [name for name in options if hasattr(given, name)]
-    replaced = [name for name in declared if getattr(given, name) not in (options[name], None, False)]
-    for name in declared:
-        setattr(given, name, options[name])
-    return [_FLAGS.get(name, f"--{name.replace('_', '-')}") for name in replaced]
+def _replace(namespace: Namespace, options: Mapping[str, Any]) -> list[str]:
+    """Replace options that plugins declare; return the flags of the options that a user had set."""
+    names = [name for name in options if hasattr(namespace, name)]
+    changed = [name for name in names if getattr(namespace, name) not in (options[name], None, False)]
+    for name in names:
+        setattr(namespace, name, options[name])
+    return [_FLAGS.get(name, f"--{name.replace('_', '-')}") for name in changed]
 
 
 class CallersTree:
@@ -95,9 +95,9 @@ class CallersTree:
     @pytest.hookimpl(tryfirst=True)
     def pytest_load_initial_conftests(self, early_config: pytest.Config) -> None:
         """Import the given paths, or else the configured `testpaths`, from the caller's tree."""
-        given = early_config.known_args_namespace.file_or_dir or early_config.getini("testpaths")
+        arguments = early_config.known_args_namespace.file_or_dir or early_config.getini("testpaths")
         folder = early_config.invocation_params.dir
-        paths = [real_path(folder / text.split("::")[0]) for text in given]
+        paths = [real_path(folder / text.split("::")[0]) for text in arguments]
         self._trees.leave(filter(Path.exists, paths), early_config.rootpath)
 
     @pytest.hookimpl(tryfirst=True)

@@ -38,8 +38,8 @@ def marked(item: Any, name: str) -> str | None:
 
 def foreign_fixture(item: Any) -> str:
     """Return whose fixture `benchmark` a test has, with what leaves it out; empty if pytest-benchmark's."""
-    known = getattr(item, "_fixtureinfo", None)
-    for fixture in reversed(known.name2fixturedefs.get("benchmark", ()) if known else ()):
+    info = getattr(item, "_fixtureinfo", None)
+    for fixture in reversed(info.name2fixturedefs.get("benchmark", ()) if info else ()):
         module, file = fixture.func.__module__, os.path.relpath(fixture.func.__code__.co_filename)
         if module.partition(".")[0] == "pytest_benchmark":
             return ""
@@ -75,8 +75,8 @@ class Suite:
     def chosen(self) -> list[str]:
         """Return the benchmarks."""
         if not self.benchmarks:
-            why = "; ".join([*self._sides[SIDES[1]]["excluded"], *self._refusals()]) or "name them: -- PATH"
-            raise UsageError(_NO_DEFAULT if self._has_others else f"pytest finds no benchmarks here; {why}")
+            cause = "; ".join([*self._sides[SIDES[1]]["excluded"], *self._refusals()]) or "name them: -- PATH"
+            raise UsageError(_NO_DEFAULT if self._has_others else f"pytest finds no benchmarks here; {cause}")
         return self.benchmarks
 
     def notes(self, *, all_named: bool = False) -> list[str]:
@@ -91,18 +91,18 @@ class Suite:
 
     def missing(self, name: str) -> dict[str, str]:
         """Return the sides that have no test of a name, each with why its file cannot be collected, if so."""
-        missing = {}
-        for side, given in self._sides.items():
-            if name not in given["names"]:
+        sides = {}
+        for side, collection in self._sides.items():
+            if name not in collection["names"]:
                 reasons = (
                     f": {file} cannot be collected: {reason}"
-                    for file, reason in given["refused"].items()
+                    for file, reason in collection["refused"].items()
                     if name.startswith(file)
                 )
-                missing[side] = next(reasons, "")
-        return missing
+                sides[side] = next(reasons, "")
+        return sides
 
     def _refusals(self) -> Iterable[str]:
-        for side, given in self._sides.items():
-            for file, reason in given["refused"].items():
+        for side, collection in self._sides.items():
+            for file, reason in collection["refused"].items():
                 yield f"{side}: {file} cannot be collected: {reason}"

@@ -22,7 +22,7 @@ _START_SECONDS = 5.0
 END_SECONDS = 5.0
 """Time for a process to end after SIGTERM."""
 PATHS = (".", "/", "~")
-"""How a path begins; no name of a commit and no requirement begins like that."""
+"""Beginnings of paths; no name of a commit and no requirement begins with one of them."""
 _ARCHIVES = (".whl", ".zip", ".tar.gz", ".tar.bz2", ".tgz")
 _PIP_OPTIONS = ("--no-input", "--disable-pip-version-check", "--no-user", "--quiet")
 
@@ -57,7 +57,7 @@ def running(
             started.set_result(process)
 
     try:
-        # Ctrl-C interrupts only the main thread. In another thread, no process can start and then be lost.
+        # Ctrl-C interrupts only the main thread: no process that another thread starts can be lost.
         threading.Thread(target=start, daemon=True).start()
         yield started.result()
     finally:
@@ -78,30 +78,30 @@ def call(
 
 
 def last_line(errors: str) -> str:
-    """Return the last line of a command's standard error, printable."""
+    """Return the last line of a command's standard error, without control characters."""
     lines = [line for line in errors.splitlines() if line.strip()]
     return one_line(lines[-1]) if lines else ""
 
 
-def pip_install(options: Sequence[str], asked: Sequence[str], root: Path, named: str) -> str:
-    """Run `pip install` of this environment, and return what it prints."""
+def pip_install(options: Sequence[str], requirements: Sequence[str], root: Path, part: str) -> str:
+    """Run `pip install` of this environment, and return its output."""
     # -P: import nothing from the caller's folder.
     python = (sys.executable, "-P", "-m", "pip", "install", *_PIP_OPTIONS)
-    answer = call([*python, *options, "--", *asked], root, os.environ)
+    answer = call([*python, *options, "--", *requirements], root, os.environ)
     if not answer.returncode:
         return answer.stdout
     if "No module named pip" in answer.stderr:
-        raise UsageError(f"{named} needs pip: install it with {sys.executable} -m ensurepip")
+        raise UsageError(f"{part} needs pip: install it with {sys.executable} -m ensurepip")
     # pip explains a conflict in the line before ResolutionImpossible.
     errors = re.findall(r"^ERROR: (?!ResolutionImpossible)(.+)", answer.stderr, re.MULTILINE)
     reason = last_line("\n".join(errors) or answer.stderr) or f"it ended with {answer.returncode}"
-    raise UsageError(f"{named}: pip cannot install it: {reason}")
+    raise UsageError(f"{part}: pip cannot install it: {reason}")
 
 
-def pip_report(source: str, root: Path, named: str, options: Sequence[str] = ()) -> list[Any]:
+def pip_report(source: str, root: Path, part: str, options: Sequence[str] = ()) -> list[Any]:
     """Return what pip would install, as the entries of its report."""
     options = ("--dry-run", "--ignore-installed", "--report=-", *options)
-    return list(json.loads(pip_install(options, [source], root, named))["install"])
+    return list(json.loads(pip_install(options, [source], root, part))["install"])
 
 
 def end(process: subprocess.Popen[Any]) -> None:
@@ -116,7 +116,7 @@ def end(process: subprocess.Popen[Any]) -> None:
 
 
 def wait(process: subprocess.Popen[Any], seconds: float) -> None:
-    """Wait for a process to end by itself, for so long."""
+    """Wait up to `seconds` for a process to end by itself."""
     with suppress(subprocess.TimeoutExpired):
         process.wait(seconds)
 
@@ -141,7 +141,7 @@ def is_pinned(requirement: str) -> bool:
 
 
 def pinned(text: str) -> tuple[str, str]:
-    """Read `NAME==VERSION`."""
+    """Return the name and the version of a requirement `NAME==VERSION`."""
     try:
         requirement = Requirement(text)
         (pin,) = requirement.specifier

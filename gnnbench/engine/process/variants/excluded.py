@@ -1,4 +1,4 @@
-"""The benchmarks that pytest leaves out of a session, and why; it runs in pytest's process."""
+"""Notes which benchmarks pytest leaves out of a session, and why; runs in pytest's process."""
 
 import os
 import re
@@ -21,20 +21,20 @@ from . import outcome
 from .collected import declares
 
 _MARKERS = ("benchmark", "codspeed_benchmark")
-"""With which pytest-codspeed times a whole test."""
+"""Markers with which pytest-codspeed times a whole test."""
 _SELECTING = {"deselect_by_mark": ("-m", "markexpr"), "deselect_by_keyword": ("-k", "keyword")}
-"""By function of pytest: the option that it obeys, and its name in a configuration."""
+"""By function of pytest: the option that it applies, and the option's name in a configuration."""
 _GNNBENCH = (__name__.partition(".")[0], "gnnbench")
-"""The package under both of its names; its plugins say themselves what they deselect."""
+"""Both names of this package, whose plugins report themselves what they deselect."""
 _MOST_FILES = 1000
 """Files of an ignored folder that are searched for benchmarks."""
-_NAMED = 3
+_MOST_PATHS = 3
 _IGNORED = "left out by --ignore, --ignore-glob, norecursedirs or a conftest.py"
 _USE = re.compile(rb"def \w+\([^)]*\bbenchmark\b")
 
 
 class _Empty(pytest.File):
-    """Stands for a named file without tests of Python, such as one with doctests."""
+    """Stands for a file that the command line names and that has no Python tests, such as doctests."""
 
     def collect(self) -> list[pytest.Item]:
         return []
@@ -47,14 +47,14 @@ class Excluded:
         self.deselected: list[pytest.Item] = []
         """The benchmarks that an option or another plugin deselects."""
         self.overriding: list[str] = []
-        """Words of the command line that undo what settings deselect."""
+        """Command-line arguments that undo what settings deselect."""
         self._numbers: Counter[str] = Counter()
         self._typed: set[str] = set()
         self._left_out: dict[Path, str] = {}
         """Why files and folders are ignored, or skip themselves."""
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Note who deselects benchmarks: the function that calls this hook."""
+        """Note which function deselects benchmarks: the one that calls this hook."""
         frame = sys._getframe(1)  # noqa: SLF001
         while _package(frame) == "pluggy" and frame.f_back:
             frame = frame.f_back
@@ -64,7 +64,7 @@ class Excluded:
             self._numbers[self._selection(frame, benchmarks[0].config)] += len(benchmarks)
 
     def _selection(self, frame: FrameType, config: pytest.Config) -> str:
-        """Return what deselects, with what undoes it."""
+        """Return the option or function that deselects benchmarks, and how to override it."""
         function, file = frame.f_code.co_name, frame.f_code.co_filename
         if _package(frame) != "_pytest":
             return f"{function} of {os.path.relpath(file)}"
@@ -89,10 +89,10 @@ class Excluded:
     def pytest_collect_file(
         self, file_path: Path, parent: pytest.Collector
     ) -> Generator[None, list[Any], list[Any]]:
-        """Leave out what other plugins make of a file, such as doctests, and note files without tests."""
-        made = yield
+        """Leave out what other plugins collect, such as doctests, and note files without tests."""
+        nodes = yield
         modules = [
-            node for node in made if isinstance(node, pytest.Module) and not isinstance(node, DoctestModule)
+            node for node in nodes if isinstance(node, pytest.Module) and not isinstance(node, DoctestModule)
         ]
         if not modules and file_path.suffix == ".py":
             patterns = " ".join(parent.config.getini("python_files"))
@@ -107,7 +107,7 @@ class Excluded:
             self._left_out[Path(report.longrepr[0])] = outcome.line(report)
 
     def lines(self, items: Sequence[pytest.Item]) -> list[str]:
-        """Return a line on each reason; where there are benchmarks, not on what the command line excludes."""
+        """Return a line on each reason; if there are benchmarks, omit what the command line excludes."""
         has_benchmarks = any(map(declares, items))
         lines = [
             f"deselected by {reason}: {units.count(number, 'benchmark')}"
@@ -118,15 +118,15 @@ class Excluded:
         for path, reason in self._left_out.items():
             if (reason.startswith("skipped") or not has_benchmarks) and _may_have(path):
                 reasons.setdefault(reason, []).append(os.path.relpath(path))
-        lines += [f"{reason}: {units.listed(paths, _NAMED)}" for reason, paths in reasons.items()]
+        lines += [f"{reason}: {units.listed(paths, _MOST_PATHS)}" for reason, paths in reasons.items()]
         return [*lines, *only_marked(items)]
 
 
 def only_marked(items: Iterable[pytest.Item]) -> list[str]:
-    """Return a line on the tests that are marked as benchmarks, and are none for gnnbench."""
+    """Return a line on the tests that are marked as benchmarks but lack the fixture `benchmark`."""
     marked = [item for item in items if not declares(item) and any(map(item.get_closest_marker, _MARKERS))]
-    why = "marked as benchmarks, but without the fixture `benchmark`, and so not timed"
-    return [f"{why}: {units.count(len(marked), 'test')}"] if marked else []
+    reason = "marked as benchmarks, but without the fixture `benchmark`, and so not timed"
+    return [f"{reason}: {units.count(len(marked), 'test')}"] if marked else []
 
 
 def skipped_by_marker(items: Iterable[pytest.Item]) -> Iterator[str]:
@@ -142,7 +142,7 @@ def _package(frame: FrameType) -> str:
 
 
 def _may_have(path: Path) -> bool:
-    """Tell whether a file, or one of a folder, may have benchmarks; not those of installed packages."""
+    """Whether a file, or one in a folder, may have benchmarks; installed packages never have."""
     if path.name.startswith((".", "__pycache__", "conftest")) or (path / "pyvenv.cfg").exists():
         return False
     files = islice(path.rglob("*.py"), _MOST_FILES) if path.is_dir() else [path]

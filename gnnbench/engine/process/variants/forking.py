@@ -12,11 +12,11 @@ from .pipe import Link
 _TICK_SECONDS = 0.005
 _TASKS, _MAPS, _FILES = Path("/proc/self/task"), Path("/proc/self/maps"), Path("/proc/self/fd")
 _GPU = "/dev/nvidia-uvm"
-"""Open where CUDA was initialised, and not where the driver was only asked for its GPUs."""
+"""A file that is open after CUDA was initialised, but not after a mere query for GPUs."""
 _BLAS = ("libopenblas", "libscipy_openblas")
-"""Beginnings of names of libraries with a thread for each further core, which they start again in a fork."""
-THREAD = "importing the tests starts a thread that stays, as torch does if it computes at the top of a file"
-"""Why a process cannot be forked: that can be changed."""
+"""Beginnings of names of libraries whose threads, one per further core, start again in a fork."""
+THREAD = "importing the tests left a thread running (for example, a torch computation at module level)"
+"""The reason against forks that the author of a suite can remove."""
 _WAITING = ("pytest_rerunfailures",)
 """Modules whose threads only wait for connections, and hold no lock meanwhile."""
 
@@ -31,11 +31,11 @@ def why_not() -> str:
         return "forks need Linux"
     if _GPU in map(os.path.realpath, _FILES.iterdir()):
         return "a GPU is used while the tests are imported"
-    others = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
-    waiting = [thread for thread in others if _module(thread) in _WAITING]
-    if len(waiting) < len(others):
+    other_threads = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
+    waiting_threads = [thread for thread in other_threads if _module(thread) in _WAITING]
+    if len(waiting_threads) < len(other_threads):
         return THREAD
-    threads = len(list(_TASKS.iterdir())) - len(waiting)
+    threads = len(list(_TASKS.iterdir())) - len(waiting_threads)
     libraries = {line.split()[-1] for line in _MAPS.read_text().splitlines()}
     blas = sum(Path(library).name.startswith(_BLAS) for library in libraries)
     cores = len(os.sched_getaffinity(0))
@@ -67,12 +67,12 @@ def fork(descriptor: int, token: str) -> tuple[int, Link | None]:
 
 
 def reap(pid: int, seconds: float) -> int | None:
-    """Return the exit status of a fork; None if it does not end within so many seconds."""
-    end = RealTime.seconds() + seconds
+    """Return the exit status of a fork. Returns None if the fork does not end within `seconds`."""
+    deadline = RealTime.seconds() + seconds
     while True:
-        ended, status = os.waitpid(pid, os.WNOHANG)
-        if ended:
+        child, status = os.waitpid(pid, os.WNOHANG)
+        if child:
             return os.waitstatus_to_exitcode(status)
-        if RealTime.seconds() >= end:
+        if RealTime.seconds() >= deadline:
             return None
         RealTime.sleep(_TICK_SECONDS)

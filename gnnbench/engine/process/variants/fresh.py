@@ -20,7 +20,7 @@ from .outcome import Ending
 
 _TAIL_LINES = 20
 _NO_TESTS = 5
-"""pytest's exit status where nothing is collected."""
+"""pytest's exit status if nothing is collected."""
 
 
 def run(
@@ -32,24 +32,24 @@ def run(
     only: Collection[str] | None = None,
     defaults: Mapping[str, Any] | None = None,
 ) -> list[str]:
-    """Time a suite in a new process, all of its tests or those with some ids.
+    """Time a suite in a new process: all of its tests, or the tests whose ids are in `only`.
 
-    The number of the process, from 1, seeds the simulated clock. `defaults` are those of gnnbench's options,
-    as they would be typed, by key; None for the settings'. Returns lines on what was done otherwise than the
-    suite says.
+    The number of the process, from 1, seeds the simulated clock. `defaults`: default values of gnnbench's
+    options by key, as a user types them; None for those in the settings. Returns lines on options of the
+    suite that were overridden.
     """
     words = [*arguments, f"--benchmark-json={output}"]
-    ending, last = _ended(words, output.parent, folder, number, listener, only=only, defaults=defaults)
+    ending, last_lines = _ended(words, output.parent, folder, number, listener, only=only, defaults=defaults)
     if not output.exists():
-        why = f": {'; '.join(ending.untimed)}" if ending.untimed else ""
-        raise UsageError(f"process {number} timed nothing{why}", *last)
+        reasons = f": {'; '.join(ending.untimed)}" if ending.untimed else ""
+        raise UsageError(f"process {number} timed nothing{reasons}", *last_lines)
     return [*ending.notes, *ending.untimed]
 
 
 def collect(arguments: Sequence[str], folder: Path, modules: Collection[Path] | None = None) -> Ending:
-    """Let pytest collect in a new process, and return what it found.
+    """Let pytest collect in a new process, and return how the session ended.
 
-    `modules`: of the files in folders that are named, these alone are read.
+    `modules`: the only files that pytest reads; None for all.
     """
     names = None if modules is None else list(map(str, modules))
     with scratch() as files:
@@ -68,23 +68,23 @@ def _ended(
 ) -> tuple[Ending, Sequence[str]]:
     """Run pytest in a new process, with its plugin; return how it ended, and its last lines.
 
-    `number`: that of the process; 0: it only collects.
+    `number`: the number of the process; 0 if it only collects.
     """
-    file, asked = files / "ending.json", files / "message.json"
-    asked.write_text(as_text({"ending": str(file), **message}), encoding="utf-8")
-    plugin = ["-p", f"{__package__}.fresh_plugin", f"--gnn-message={asked}"]
+    file, message_file = files / "ending.json", files / "message.json"
+    message_file.write_text(as_text({"ending": str(file), **message}), encoding="utf-8")
+    plugin = ["-p", f"{__package__}.fresh_plugin", f"--gnn-message={message_file}"]
     command = [sys.executable, "-m", "pytest", *plugin, *arguments]
-    last: deque[str] = deque(maxlen=_TAIL_LINES)
+    last_lines: deque[str] = deque(maxlen=_TAIL_LINES)
     environment = {**os.environ, **simulated_clock.reseeded(number)}
     if (home := project(folder)) != folder.resolve():  # Python has only `folder` in its path
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(home), os.environ.get("PYTHONPATH")]))
     with running(command, folder, environment, subprocess.STDOUT) as process:
         assert process.stdout
         for line in process.stdout:
-            last.append(one_line(line.rstrip()))
-            listener.detail(last[-1])
+            last_lines.append(one_line(line.rstrip()))
+            listener.detail(last_lines[-1])
         process.wait()
     if not file.exists() or (number and process.returncode not in (0, _NO_TESTS)):
         title = f"process {number}" if number else "collecting"
-        raise UsageError(f"{title} failed: pytest ended with {process.returncode}", *last)
-    return Ending(**json.loads(file.read_text(encoding="utf-8"))), last
+        raise UsageError(f"{title} failed: pytest ended with {process.returncode}", *last_lines)
+    return Ending(**json.loads(file.read_text(encoding="utf-8"))), last_lines

@@ -20,7 +20,7 @@ _OPTION = "--gnn-message"
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    """Declare the hidden option that names the message, and register the hooks."""
+    """Declare the hidden option with the file of the message, and register the hooks."""
     parser.addoption(_OPTION, dest="gnn_message", type=_message, help=argparse.SUPPRESS)
     pluginmanager.register(_Writing(), "gnnbench-ending")
 
@@ -39,7 +39,7 @@ class _Writing(Overrides):
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_load_initial_conftests(self, early_config: pytest.Config) -> Iterator[None]:
-        """Where pytest only collects, go on: it names a folder whose conftest.py it cannot import."""
+        """Continue if pytest only collects: it then reports the folder whose conftest.py it cannot import."""
         try:
             return (yield from super().pytest_load_initial_conftests(early_config))
         except ConftestImportFailure:
@@ -56,10 +56,10 @@ class _Writing(Overrides):
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_ignore_collect(self, collection_path: Path, config: pytest.Config) -> bool | None:
-        """Leave out the files that are not to be read, and folders that have no others."""
+        """Leave out files that the message does not list, and folders without a listed file."""
         modules = config.option.gnn_message.get("modules")
-        is_asked = modules is None or any(Path(file).is_relative_to(collection_path) for file in modules)
-        return None if is_asked else True
+        is_selected = modules is None or any(Path(file).is_relative_to(collection_path) for file in modules)
+        return None if is_selected else True
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
@@ -67,7 +67,7 @@ class _Writing(Overrides):
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None]:
-        """Leave the tests that the message names, after -k and others."""
+        """Keep only the tests that the message lists, after -k and other filters."""
         yield
         if (only := self._config.option.gnn_message.get("only")) is not None:
             items[:] = [item for item in items if item.nodeid in only]
@@ -81,8 +81,8 @@ class _Writing(Overrides):
         self._reports.setdefault(report.nodeid, {})[report.when or ""] = report
 
     def _ending(self) -> outcome.Ending:
-        theirs = getattr(self._config, "_benchmarksession", None)
-        timed = {benchmark.fullname for benchmark in getattr(theirs, "benchmarks", ())}
+        session = getattr(self._config, "_benchmarksession", None)
+        timed = {benchmark.fullname for benchmark in getattr(session, "benchmarks", ())}
         return outcome.Ending(
             tuple(self._shown(item.nodeid) for item in (*self._benchmarks, *self.excluded.deselected)),
             self._refused,
@@ -102,11 +102,11 @@ class _Writing(Overrides):
     def _foreign(self, timed: Collection[str]) -> Iterator[str]:
         """Yield a line on each benchmark that another plugin's fixture has run."""
         for item in self._benchmarks if self._reports else ():
-            if item.nodeid not in timed and (why := foreign_fixture(item)):
-                yield f"{self._shown(item.nodeid)}: {why}"
+            if item.nodeid not in timed and (reason := foreign_fixture(item)):
+                yield f"{self._shown(item.nodeid)}: {reason}"
 
     def _shown(self, name: str) -> str:
-        """Return an id as it begins in the working directory."""
+        """Return an id with its path relative to the working directory."""
         # pytest's `cwd_relative_nodeid` takes no text from pytest 9.2 on.
         file, colons, test = name.partition("::")
         path = os.path.relpath(self._config.rootpath / file, self._config.invocation_params.dir)

@@ -18,7 +18,7 @@ _MOST_TESTS = 3
 _SKIPPED = re.compile(r"base and head: |\bskipped: ")
 BOTH_SKIP = "skipped on both sides"
 SEVERAL = "it calls several fixtures `benchmark`: give each call a test of its own"
-_NAMED = re.compile(r"\s*[\w.]*(Error|Exception|Exit|Interrupt)\b")
+_ERROR = re.compile(r"\s*[\w.]*(Error|Exception|Exit|Interrupt)\b")
 _PLACES = {"setup": " in set-up", "teardown": " in tear-down"}
 
 
@@ -30,8 +30,8 @@ class Failure(NamedTuple):
 
 
 def failure(reports: "Mapping[str, pytest.TestReport]") -> Failure | None:
-    """Say what went wrong first; None where nothing did."""
-    for when, report in reports.items():
+    """Return the first reason why a test did not pass. Returns None if it passed."""
+    for phase, report in reports.items():
         if report.passed:
             continue
         if hasattr(report, "wasxfail"):
@@ -40,31 +40,31 @@ def failure(reports: "Mapping[str, pytest.TestReport]") -> Failure | None:
         if report.skipped:
             return Failure(line(report), skipped=True)
         crash = getattr(report.longrepr, "reprcrash", None)
-        where = f", {Path(crash.path).name}:{crash.lineno}" if crash else ""
-        return Failure(f"raised{_PLACES.get(when, '')}: {line(report)}{where}", skipped=False)
+        position = f", {Path(crash.path).name}:{crash.lineno}" if crash else ""
+        return Failure(f"raised{_PLACES.get(phase, '')}: {line(report)}{position}", skipped=False)
     return None
 
 
-def skips(reasons: Iterable[str], how: str = "skipped") -> list[str]:
+def skips(reasons: Iterable[str], verb: str = "skipped") -> list[str]:
     """Return a line on benchmarks that are skipped, with the most frequent reasons."""
     numbers = Counter(_SKIPPED.sub("", text) for text in reasons)
     if not numbers:
         return []
-    more = len(numbers) - _MOST_REASONS
+    excess = len(numbers) - _MOST_REASONS
     texts = [text for text, _ in numbers.most_common(_MOST_REASONS)]
-    texts += [f"and {units.count(more, 'other reason')}"] if more > 0 else []
-    return [f"{units.count(numbers.total(), 'benchmark')} {how} ({'; '.join(texts)})"]
+    texts += [f"and {units.count(excess, 'other reason')}"] if excess > 0 else []
+    return [f"{units.count(numbers.total(), 'benchmark')} {verb} ({'; '.join(texts)})"]
 
 
 def several_calls(names: Iterable[str]) -> list[str]:
     """Return a line on tests that time several calls under their one name, if there are any."""
     tests = list(dict.fromkeys(names))
-    what = "of several benchmarks in one test only the first counts; give each a test of its own"
-    return [f"{what}: {units.listed(tests, _MOST_TESTS)}"] if tests else []
+    advice = "of several benchmarks in one test only the first counts; give each a test of its own"
+    return [f"{advice}: {units.listed(tests, _MOST_TESTS)}"] if tests else []
 
 
 def line(report: "pytest.TestReport | pytest.CollectReport") -> str:
-    """Return what a report says that did not pass."""
+    """Return the reason in the report of a failure or skip, in one line."""
     reason = report.longrepr
     if isinstance(reason, tuple):
         text = reason[2].replace("Skipped: ", "skipped: ", 1)
@@ -72,9 +72,9 @@ def line(report: "pytest.TestReport | pytest.CollectReport") -> str:
         text = crash.message.strip().partition("\n")[0]
     else:
         lines = [line for line in str(reason).splitlines() if line.strip()]
-        marked = [line.removeprefix("E") for line in lines if line.startswith("E  ")]
-        named = [line for line in marked if _NAMED.match(line)]  # where a syntax error's place comes first
-        text = (named or marked or lines[-1:] or [""])[0]
+        errors = [line.removeprefix("E") for line in lines if line.startswith("E  ")]
+        causes = [line for line in errors if _ERROR.match(line)]  # where a syntax error's place comes first
+        text = (causes or errors or lines[-1:] or [""])[0]
     return " ".join(text.split())[:_LONGEST]
 
 
@@ -85,10 +85,10 @@ class Ending:
     benchmarks: tuple[str, ...] = ()
     """Ids of the tests that request `benchmark`, also of those that options or plugins deselect."""
     refused: Mapping[str, str] = field(default_factory=dict)
-    """By file that cannot be collected, the reason."""
+    """Reasons why files cannot be collected, by file."""
     untimed: tuple[str, ...] = ()
     """Lines on tests that look like benchmarks, and that were not timed."""
     notes: tuple[str, ...] = ()
-    """Lines on what was done otherwise than the suite says."""
+    """Lines on options of the suite that were overridden."""
     overriding: tuple[str, ...] = ()
-    """Arguments of pytest that select these too."""
+    """Arguments of pytest that also select deselected benchmarks."""

@@ -1,4 +1,4 @@
-"""Where a side has the files of the caller's tree, which of these differ, and what is compiled of them."""
+"""Where a side has the files of the caller's tree, which files differ, and which ones are compiled."""
 
 import filecmp
 import importlib.metadata
@@ -23,24 +23,24 @@ _BUILD = (
     *("pyproject.toml", "setup.py", "setup.cfg", "CMakeLists.txt", "meson.build", "meson_options.txt"),
     *("Makefile", "MANIFEST.in", "Cargo.toml", "Cargo.lock", "build.py", "hatch_build.py", "pdm_build.py"),
 )
-"""Files that say how."""
-_SAYS = ("pyproject.toml", "setup.py", "setup.cfg", "CMakeLists.txt", "meson.build")
+"""Files that configure a build."""
+_SETTINGS_FILES = ("pyproject.toml", "setup.py", "setup.cfg", "CMakeLists.txt", "meson.build")
 _COMPILES = re.compile(
     r"ext[_-]modules|Extension\(|cythonize|cffi_modules|rust_?extensions|setuptools.rust|maturin|mesonpy"
     r"|scikit.build|skbuild|mypycify|pybind11|nanobind|cpp_extension"
 )
-"""How these files say that something is compiled."""
+"""Words in these files which show that a build compiles something."""
 _NAME = re.compile(r"\bname\s*=\s*[\"']?([\w.-]+)")
-"""What may be the name of the project in them."""
+"""The name of the project, as these files may give it."""
 _NOT_ISOLATED = re.compile(r"cpp_extension|import (torch|numpy)")
 _SKIPPED = re.compile(r"(^|/)(\..*|build|dist|node_modules|__pycache__)/")
 
 
 def of_commit(home: Path, commit: str, tree: Path, *, is_built: bool) -> Place:
-    """Return the place of a repository of which `tree` has a commit; if it is built, it borrows nothing."""
+    """Return the place of a repository whose commit is in `tree`; a built commit borrows no file."""
     top = real_path(git.top(home))
     tracked = git.tracked_files(top) | git.files_of(top, commit) | _submodules(top, commit)
-    if is_built:  # what is ignored is not looked for, and none of the caller's if it is found
+    if is_built:  # ignored files are not looked for, and the caller's are refused
         foreign = (*in_use(home), *(str(top / name) for name in git.ignored(top) if name.endswith(SUFFIXES)))
         return Place(str(top), str(tree), tracked, (), foreign, changed=_changed(top, tree, tracked))
     return _unbuilt(top, tree, tracked, home)
@@ -53,7 +53,7 @@ def import_roots(folder: Path) -> tuple[Path, ...]:
 
 
 def of_folder(home: Path, tree: Path) -> Place:
-    """Return the place of a project for which another folder is used, whose files all count."""
+    """Return the place of a project that another folder replaces."""
     return _unbuilt(real_path(home), tree, git.tracked_files(tree) or frozenset(_files(tree)), home)
 
 
@@ -66,7 +66,7 @@ def _unbuilt(source: Path, tree: Path, tracked: frozenset[str], home: Path) -> P
 
 
 def of_working_tree(place: Place) -> Place:
-    """Return one of the caller's folder itself: with it, imports take as long as those of the other side."""
+    """Return a place for the caller's own folder, so that imports take as long as on the other side."""
     return Place(**{**vars(place), "tree": place.source, "changed": (), "borrows": True})
 
 
@@ -85,16 +85,16 @@ def differing(base: Iterable[Place], head: Iterable[Place]) -> frozenset[str]:
 
 def _submodules(top: Path, commit: str) -> frozenset[str]:
     names: set[str] = set()
-    for path, (repository, at) in git.submodules(top, commit).items():
-        names |= {f"{path}/{name}" for name in git.files_of(repository, at)}
+    for path, (repository, oid) in git.submodules(top, commit).items():
+        names |= {f"{path}/{name}" for name in git.files_of(repository, oid)}
     return frozenset(names)
 
 
 def _changed(source: Path, tree: Path, names: Iterable[str]) -> Iterator[str]:
     for name in names:
         files = source / name, tree / name
-        there = [os.path.isfile(file) for file in files]
-        is_same = filecmp.cmp(*files, shallow=False) if all(there) else not any(there)
+        exist = [os.path.isfile(file) for file in files]
+        is_same = filecmp.cmp(*files, shallow=False) if all(exist) else not any(exist)
         if not is_same:
             yield name
 
@@ -109,7 +109,7 @@ def _is_compiled(name: str) -> bool:
 
 
 def _files(folder: Path) -> Iterator[str]:
-    """Yield the names of the files in a folder without git, excluding environments and what builds leave."""
+    """Yield the names of the files in a folder without git, excluding environments and build outputs."""
     environments = {file.parent for file in folder.rglob("pyvenv.cfg")}
     for file in folder.rglob("*"):
         name = file.relative_to(folder).as_posix()
@@ -119,7 +119,7 @@ def _files(folder: Path) -> Iterator[str]:
 
 def _settings(home: Path) -> str:
     text = ""
-    for name in _SAYS:
+    for name in _SETTINGS_FILES:
         with suppress(OSError):
             text += (home / name).read_text(encoding="utf-8", errors="replace")
     return text
@@ -135,14 +135,14 @@ def in_use(home: Path) -> frozenset[str]:
     modules = {str(real_path(file)) for file in natives if file.name.partition(".")[0] in words}
     for name in set(_NAME.findall(text)):
         with suppress(importlib.metadata.PackageNotFoundError, ValueError):
-            listed = importlib.metadata.files(name) or ()
-            installed = (Path(str(file.locate())) for file in listed if NATIVE.search(file.name))
+            package_files = importlib.metadata.files(name) or ()
+            installed = (Path(str(file.locate())) for file in package_files if NATIVE.search(file.name))
             modules |= {str(real_path(file)) for file in installed}
     return frozenset(modules)
 
 
 def note(home: Path, place: Place) -> str:
-    """Return what a commit that is not built lacks, and what to type; empty if it lacks nothing."""
+    """Return what a commit without a build lacks, and what to type. Empty if nothing is missing."""
     text = _settings(home)
     if not _COMPILES.search(text):
         return ""
@@ -150,5 +150,5 @@ def note(home: Path, place: Place) -> str:
     changed = sorted(filter(_is_compiled, place.changed))
     if not changed and any(NATIVE.search(name) for name in (*place.ignored, *place.foreign)):
         return ""
-    why = f"has another {changed[0]}" if changed else "the working tree has no compiled modules"
-    return f"is not built, and {why}: add --build 'pip install{isolated} .' (pytest: --gnn-build)"
+    problem = f"its {changed[0]} differs" if changed else "the working tree has no compiled modules"
+    return f"is not built, and {problem}: add --build 'pip install{isolated} .' (pytest: --gnn-build)"

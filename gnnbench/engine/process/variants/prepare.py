@@ -1,4 +1,4 @@
-"""Prepares a variant: what is checked out, built or installed, from where a process then imports."""
+"""Prepares a variant: checks out, builds or installs the code that a process then imports."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -34,14 +34,14 @@ def prepared(
 ) -> Iterator[Prepared]:
     """Prepare a variant's code and settings, and clean up when the context ends.
 
-    What lies in the caller's tree, and is tracked by git, comes from the same place of a commit or folder,
-    see `import_roots.Trees`. The import roots are that folder's `src`, if it exists, and the folder itself.
-    In a commit, it is the folder that the project of `root`, or DIR, is in the repository; after it comes
-    `root` itself. What pip installs comes last.
+    Files that git tracks in the caller's tree come from the same path in a commit or folder, see
+    `import_roots.Trees`. The import roots are the folder's `src`, if it exists, and the folder itself. In a
+    commit, the folder is that of DIR or of the project that contains `root`; then come the roots of `root`
+    itself. Packages that pip installs come last.
 
-    `dependencies`: whether pip installs those of requirements, too. `build`: the command that builds
-    checkouts. `is_built`: whether the caller's tree is built, too, if the variant has it. `hidden`: installed
-    packages that cannot be imported, see `not_usable`.
+    `dependencies`: whether pip installs the dependencies of requirements, too. `build`: the command that
+    builds checkouts. `is_built`: whether the caller's tree is built, too, if the variant uses it. `hidden`:
+    installed packages that cannot be imported, see `not_usable`.
     """
     root, cache = root.resolve(), real_path(cache)
     side = Prepared(variant.text, environment={part.name: part.value for part in variant.of(Variable)})
@@ -49,7 +49,7 @@ def prepared(
         for part in variant.of(Folder):
             _use(part, side, root)
             if build:
-                listener.say(f"{one_line(f'path:{part.path}')} is used as it is: --build builds commits")
+                listener.say(f"{one_line(f'path:{part.path}')} is used as it is: --build only builds commits")
         commits = sorted(variant.of(Commit), key=lambda commit: commit.folder is not None)
         is_working_tree = is_built and not any((variant.of(Folder), *(not each.folder for each in commits)))
         for commit in [Commit("HEAD")] * is_working_tree + commits:
@@ -57,21 +57,21 @@ def prepared(
             stack.enter_context(_checked_out(commit, side, root, listener, cache, build, is_changed))
         for text in variant.requirements:
             with writing(cache):
-                made = overlay(text, root, listener, cache, dependencies=dependencies)
-                folder = stack.enter_context(made)
+                installation = overlay(text, root, listener, cache, dependencies=dependencies)
+                folder = stack.enter_context(installation)
             side.trees += (folder,)
             side.versions = versions(folder) | side.versions
         if not side.has_code:
             side.commit, side.dirty = git.state(root)
-        first = {place.source: place for place in reversed(side.places)}
-        side.places = tuple(reversed(first.values()))
+        by_source = {place.source: place for place in reversed(side.places)}
+        side.places = tuple(reversed(by_source.values()))
         if hidden:
             side.environment = {**side.environment, HIDDEN: " ".join(hidden)}
         yield side
 
 
 def _use(part: Folder, side: Prepared, root: Path) -> None:
-    """Add a folder that is there."""
+    """Add an existing folder."""
     folder = part.existing(root)
     side.trees += import_roots(folder)
     side.places += (places.of_folder(project(root), real_path(folder)),)
@@ -83,11 +83,11 @@ def _use(part: Folder, side: Prepared, root: Path) -> None:
 def _checked_out(
     part: Commit, side: Prepared, root: Path, listener: Listener, cache: Path, build: str, is_changed: bool
 ) -> Iterator[None]:
-    """Add a commit's code while the context lasts; `is_changed`: with what the working tree changes."""
+    """Add a commit's code while the context lasts; `is_changed`: with the working tree's changes."""
     repository = part.repository(root)
     home, commit = repository.root, repository.commit(part.ref)
-    typed = repository.part
-    name = commit[:10] if commit.startswith(part.ref) else f"{typed[4:]} ({commit[:10]})"
+    text = repository.part
+    name = commit[:10] if commit.startswith(part.ref) else f"{text[4:]} ({commit[:10]})"
     roots: tuple[Path, ...] = ()
     with ExitStack() as stack:
         with writing(cache):
@@ -102,20 +102,20 @@ def _checked_out(
         place = places.of_commit(home, commit, tree, is_built=bool(build))
         side.places += (place,)
         if not build and (problem := places.note(home, place)):
-            listener.say(f"{typed} {problem}")
+            listener.say(f"{text} {problem}")
         folder = tree / repository.prefix
         if not folder.is_dir():
             raise UsageError(
-                f"{typed} has no folder {repository.prefix}: start in, or give, a folder that it has"
+                f"{text} has no folder {repository.prefix}: start in, or give, a folder of that commit"
             )
         trees = import_roots(folder)
         if part.folder is None:
             side.has_code, side.commit = True, commit
             side.dirty = is_changed and git.state(home)[1]
-            below = root.relative_to(home)
+            subfolder = root.relative_to(home)
             # A package, and a folder of tests or benchmarks, is no import root.
-            if LEFT.isdisjoint(below.parts) and not (root / "__init__.py").exists():
-                trees = tuple(dict.fromkeys((*trees, *import_roots(folder / below))))
+            if LEFT.isdisjoint(subfolder.parts) and not (root / "__init__.py").exists():
+                trees = tuple(dict.fromkeys((*trees, *import_roots(folder / subfolder))))
         else:
             side.checkouts[part.folder] = commit
         side.trees += (*trees, *roots)
@@ -132,12 +132,12 @@ def both(
     dependencies: bool = False,
     build: str = "",
 ) -> Iterator[tuple[Prepared, Prepared]]:
-    """Prepare two sides, see `prepared`; what can be kept is in gnnbench's cache folder."""
+    """Prepare both sides, see `prepared`; builds and installations stay in gnnbench's cache folder."""
     is_built = bool(build) and any(part.folder is None for side in (base, head) for part in side.of(Commit))
     prepare = partial(prepared, root=root, listener=listener, cache=cache_folder(), dependencies=dependencies)
     hidden = not_usable([base.requirements, head.requirements])
     prepare = partial(prepare, build=build, is_built=is_built, hidden=hidden)
-    with prepare(base) as first, prepare(head) as second:
-        if note := other_builds(first.versions, second.versions):
+    with prepare(base) as base_side, prepare(head) as head_side:
+        if note := other_builds(base_side.versions, head_side.versions):
             listener.say(note)
-        yield first, second
+        yield base_side, head_side

@@ -16,34 +16,34 @@ _SHORT_COMMIT = 7
 _WHAT = "the saved code cannot be built again"
 
 
-def variant(saved: Sources, here: Sources, *, is_built: bool = False) -> str:
-    """Return the variant that builds the saved code beside today's, as text for `variant.parse`.
+def variant(saved: Sources, current: Sources, *, is_built: bool = False) -> str:
+    """Return the variant that builds the saved code again, next to today's, as text for `variant.parse`.
 
-    Its paths are relative to the rootdir. It is `.` if today's code is the saved code. Compiled parts need a
-    command that builds them.
+    Its paths are relative to the rootdir. The text is `.` if today's code is the saved code. Compiled parts
+    need a build command.
     """
-    if saved.python != here.python:
-        raise UsageError(f"{_WHAT}: it ran on Python {saved.python}, and this is Python {here.python}")
-    return shlex.join([*_trees(saved, here, is_built), *_packages(saved, here)]) or CALLERS_TREE
+    if saved.python != current.python:
+        raise UsageError(f"{_WHAT}: it ran on Python {saved.python}, and this is Python {current.python}")
+    return shlex.join([*_trees(saved, current, is_built), *_packages(saved, current)]) or CALLERS_TREE
 
 
-def differences(saved: Sources, here: Sources) -> list[str]:
+def differences(saved: Sources, current: Sources) -> list[str]:
     """Return what differs, such as `torch_geometric 2.7.0 → 2.8.1`.
 
-    environment.LIBRARIES come first, then trees, Python and other packages, of which a number stands for
-    those beyond six differences.
+    environment.LIBRARIES come first, then trees, Python and other packages. After six differences, only the
+    number of the others follows.
     """
-    then, now = _described(saved), _described(here)
-    first = [name for name in LIBRARIES if name in {*saved.packages, *here.packages}]
-    others = sorted(saved.packages.keys() - {*first})
+    saved_states, current_states = _described(saved), _described(current)
+    libraries = [name for name in LIBRARIES if name in {*saved.packages, *current.packages}]
+    others = sorted(saved.packages.keys() - {*libraries})
     lines = []
-    for name in [*first, *(tree.name for tree in saved.trees), "Python", *others]:
-        if name in saved.packages and name not in now and (package := installed(name)):
-            now[name] = _text(package)  # today's run did not import it
-        if (before := then.get(name, "none")) != (after := now.get(name, "none")):
+    for name in [*libraries, *(tree.name for tree in saved.trees), "Python", *others]:
+        if name in saved.packages and name not in current_states and (package := installed(name)):
+            current_states[name] = _text(package)  # today's run did not import it
+        if (before := saved_states.get(name, "none")) != (after := current_states.get(name, "none")):
             lines.append(f"{name} {before} → {after}")
-    more = len(lines) - _MOST_DIFFERENCES
-    return lines if more < 2 else [*lines[:_MOST_DIFFERENCES], f"and {more} others"]  # noqa: PLR2004
+    excess = len(lines) - _MOST_DIFFERENCES
+    return lines if excess < 2 else [*lines[:_MOST_DIFFERENCES], f"and {excess} others"]  # noqa: PLR2004
 
 
 def _described(sources: Sources) -> dict[str, str]:
@@ -62,11 +62,11 @@ def _text(package: Package) -> str:
     return f"{package.version} from {package.origin}" if package.origin else package.version
 
 
-def _trees(saved: Sources, here: Sources, is_built: bool) -> Iterator[str]:
-    today = {tree.path: tree for tree in here.trees}
+def _trees(saved: Sources, current: Sources, is_built: bool) -> Iterator[str]:
+    trees_by_path = {tree.path: tree for tree in current.trees}
     for tree in filter(lambda tree: tree.packages, saved.trees):
-        now = today.get(tree.path)
-        if now and now.commit == tree.commit is not None and not now.dirty:
+        current_tree = trees_by_path.get(tree.path)
+        if current_tree and current_tree.commit == tree.commit is not None and not current_tree.dirty:
             continue
         if tree.commit is None:
             raise UsageError(f"{_WHAT}: {tree.name} was not in git, so its commit is unknown")
@@ -78,11 +78,11 @@ def _trees(saved: Sources, here: Sources, is_built: bool) -> Iterator[str]:
         yield f"git:{tree.commit}" if tree.path == CALLERS_TREE else f"git:{folder}@{tree.commit}"
 
 
-def _packages(saved: Sources, here: Sources) -> Iterator[str]:
-    before, torch = saved.packages.get("torch"), _today("torch", here)
-    with_torch = before is not None and (torch is None or torch.version != before.version)
+def _packages(saved: Sources, current: Sources) -> Iterator[str]:
+    saved_torch, torch = saved.packages.get("torch"), _today("torch", current)
+    with_torch = saved_torch is not None and (torch is None or torch.version != saved_torch.version)
     for name, package in saved.packages.items():
-        if package == _today(name, here) or (name == "torch" and not with_torch):
+        if package == _today(name, current) or (name == "torch" and not with_torch):
             continue
         if with_torch and canonicalize_name(name).startswith(BROUGHT):
             continue
@@ -94,10 +94,10 @@ def _packages(saved: Sources, here: Sources) -> Iterator[str]:
             yield f"pip:{name} @ {package.origin}"
 
 
-def _today(name: str, here: Sources) -> Package | None:
-    """Return a package of today, which may be installed although today's run did not import it."""
-    in_tree = any(name in tree.packages for tree in here.trees)
-    return here.packages.get(name) or (None if in_tree else installed(name))
+def _today(name: str, current: Sources) -> Package | None:
+    """Return today's version of a package, which today's run need not have imported."""
+    in_tree = any(name in tree.packages for tree in current.trees)
+    return current.packages.get(name) or (None if in_tree else installed(name))
 
 
 def _short(tree: Tree) -> str:

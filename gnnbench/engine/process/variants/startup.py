@@ -1,4 +1,4 @@
-"""What a child process runs first and last: links to its coordinator, and runs pytest; see `child.Child`."""
+"""What a child process runs: a link to its coordinator, then pytest with the trees; see `child.Child`."""
 
 import atexit
 import ctypes
@@ -17,12 +17,12 @@ _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
 
 
 def begin() -> tuple[dict[str, Any], Link, Trees]:
-    """Return what `Child` was given: the terms, the link to that process, and the trees, installed."""
+    """Return the terms from `Child`, the link to the coordinator, and the trees, which are installed."""
     terms = json.loads(sys.argv.pop(1))
     die_with(terms["coordinator"])
     link = Link(terms["link"], terms["token"])
     if sys.path and not sys.path[0]:
-        # As `python -m pytest` does where the project is.
+        # As `python -m pytest` does in the project's folder.
         sys.path[:1] = dict.fromkeys([os.getcwd(), str(project(Path()))])  # noqa: PTH109
     trees = Trees.read(terms["trees"])
     trees.install()
@@ -69,4 +69,4 @@ def die_with(parent: int) -> None:
 
     signal.signal(end, ended)
     ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, int(end))
-    ended(end, None)  # it may have ended already
+    ended(end, None)  # the parent may have ended already

@@ -13,16 +13,16 @@ from ...ground.files import hold, locked
 from ...interfaces import Listener
 
 _BYTES = "bytes"
-"""File with the size of a folder that is filled; its time is that of the last use."""
+"""File with the size of a filled folder; its modification time is the time of the last use."""
 
 
 @contextmanager
 def stored(
     folder: Path, most_bytes: int, fill: Callable[[], None], listener: Listener, done: str
 ) -> Iterator[None]:
-    """Keep a folder while the context lasts; if it is not there, let `fill` make the folders in it.
+    """Keep a folder while the context lasts; if it is not filled yet, `fill` makes the folders in it.
 
-    Where those beside it are larger than a size of all, the ones that were used longest ago are removed.
+    If all folders of the store together exceed `most_bytes`, the least recently used ones are removed.
 
     Raises:
         OSError: the cache is full.
@@ -42,8 +42,8 @@ def stored(
                     _empty(folder)
                     raise
                 size.write_text(str(sum(file.lstat().st_size for file in folder.rglob("*"))))
-                took = units.duration(RealTime.seconds() - start)
-                listener.say(f"{done} in {took}, which counts towards no budget")
+                duration = units.duration(RealTime.seconds() - start)
+                listener.say(f"{done} in {duration}, which is not part of the time budget")
         os.utime(size)
         with hold(store / ".lock", store.parent):
             _clear(store, most_bytes, listener)
@@ -56,14 +56,14 @@ def _empty(folder: Path) -> None:
 
 
 def _clear(store: Path, most_bytes: int, listener: Listener) -> None:
-    """Remove unfinished folders and those that were used longest ago; the caller holds the lock."""
-    known = []
+    """Remove unfinished and least recently used folders; the caller holds the lock."""
+    entries = []
     for folder in store.glob("[!.]*/"):
-        known.append((-1.0, 0, folder))
+        entries.append((-1.0, 0, folder))
         with suppress(OSError, ValueError):
             size = folder / _BYTES
-            known[-1] = (size.stat().st_mtime, int(size.read_text()), folder)
-    for used_at, size_bytes, folder in sorted(known, reverse=True):
+            entries[-1] = (size.stat().st_mtime, int(size.read_text()), folder)
+    for used_at, size_bytes, folder in sorted(entries, reverse=True):
         most_bytes -= size_bytes
         if most_bytes < 0 or used_at < 0:
             with suppress(BlockingIOError), locked(folder, fcntl.LOCK_EX | fcntl.LOCK_NB):

@@ -1,4 +1,4 @@
-"""Another torch beside the installed one: what it needs, how large that is, what does not go with it."""
+"""Another torch in addition to the installed one: its dependencies, and packages that it cannot use."""
 
 import importlib.metadata
 import mmap
@@ -16,7 +16,7 @@ from .command import is_local, pip_report
 
 _TORCH = "torch"
 _LINKED = b"libc10."
-"""In each native library that links to torch's."""
+"""Text in each native library that links to torch's libraries."""
 BROUGHT = ("cuda-", "nvidia-", "triton")
 """Beginnings of names of large packages that torch brings."""
 
@@ -26,20 +26,20 @@ def is_torch(requirement: str) -> bool:
     return _name(requirement) == _TORCH
 
 
-def needed(torch: str, root: Path, named: str) -> list[str]:
-    """Return what a release of torch needs, each as a requirement that allows one release.
+def needed(torch: str, root: Path, part: str) -> list[str]:
+    """Return the dependencies of a release of torch, as requirements that allow one release each.
 
-    What is pure Python and installed here stays as it is if the release accepts its version: the sides then
-    differ in torch alone.
+    Pure Python packages that are installed stay as they are if the release accepts their versions: the sides
+    then differ in torch alone.
     """
-    packages = {canonicalize_name(each["metadata"]["name"]): each for each in pip_report(torch, root, named)}
-    asked = [
+    packages = {canonicalize_name(item["metadata"]["name"]): item for item in pip_report(torch, root, part)}
+    needs = [
         Requirement(text)
         for package in packages.values()
         for text in package["metadata"].get("requires_dist", ())
     ]
     del packages[canonicalize_name(_TORCH)]
-    return sorted(_pin(package) for name, package in packages.items() if not _is_here(name, package, asked))
+    return sorted(_pin(package) for name, package in packages.items() if not _is_here(name, package, needs))
 
 
 def not_usable(sides: Sequence[Sequence[str]]) -> tuple[str, ...]:
@@ -49,19 +49,19 @@ def not_usable(sides: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """
     if not any(is_torch(text) for side in sides for text in side):
         return ()
-    brought = set.intersection(*({_name(text) for text in side} for side in sides))
-    return tuple(sorted(set(_compiled(brought | {_TORCH}))))
+    common = set.intersection(*({_name(text) for text in side} for side in sides))
+    return tuple(sorted(set(_compiled(common | {_TORCH}))))
 
 
 def other_builds(base: Mapping[str, str], head: Mapping[str, str]) -> str:
-    """Return a line if a side has a build of torch with a name and the other one without; or nothing."""
+    """Return a line if the sides have builds of torch with different names, such as +cpu. Empty if not."""
     builds = [side.get(_TORCH) or version(_TORCH) or "" for side in (base, head)]
     if _TORCH not in {*base, *head} or len({build.partition("+")[2] for build in builds}) == 1:
         return ""
-    exact = next(build for build in builds if "+" in build).partition("+")[0]
+    release = next(build for build in builds if "+" in build).partition("+")[0]
     return (
-        f"two builds of torch, {' and '.join(builds)}: they may differ in speed where the release does not; "
-        f"pip:torch==={exact} is the build without a name"
+        f"two builds of torch, {' and '.join(builds)}: builds of one release may differ in speed, too; "
+        f"pip:torch==={release} is the build without a suffix"
     )
 
 
@@ -92,16 +92,16 @@ def _pin(package: dict[str, Any]) -> str:
     return f"{package['metadata']['name']}=={package['metadata']['version']}"
 
 
-def _is_here(name: str, package: dict[str, Any], asked: Iterable[Requirement]) -> bool:
-    """Whether a package is pure Python, and here in a version that all that ask for it accept."""
+def _is_here(name: str, package: dict[str, Any], needs: Iterable[Requirement]) -> bool:
+    """Whether a package is pure Python, and installed in a version that all requirements accept."""
     if not package["download_info"]["url"].partition("#")[0].endswith("-any.whl"):
         return False
     try:
-        here = importlib.metadata.version(name)
+        version_here = importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         return False
     return all(
-        need.specifier.contains(here, prereleases=True)
-        for need in asked
+        need.specifier.contains(version_here, prereleases=True)
+        for need in needs
         if canonicalize_name(need.name) == name and (not need.marker or need.marker.evaluate({"extra": ""}))
     )

@@ -26,7 +26,7 @@ class Folder:
     path: str
 
     def existing(self, root: Path) -> Path:
-        """Return its absolute path, which must exist."""
+        """Return the absolute path of the folder, which must exist."""
         return _existing(self.path, root, one_line(f"path:{self.path}"))
 
 
@@ -34,21 +34,21 @@ class Folder:
 class Commit:
     """`git:REF` or `git:DIR@REF`: a commit of the caller's repository, or of another one.
 
-    Its code replaces the tree. No hook runs, and the repository does not change. Submodules are checked out
-    from what is on this machine. Without a command that builds, nothing is built.
+    Its code replaces the caller's tree. No hook runs, and the repository does not change. Submodules are
+    checked out from the repositories on this machine. Nothing is built without a build command.
     """
 
     ref: str
     """Any name of a commit."""
     folder: str | None = None
-    """A folder of another repository, absolute or relative to the caller's. None: the caller's repository."""
+    """A folder of another repository, absolute or relative to the caller's; None: the caller's repository."""
 
     def __str__(self) -> str:
-        """Return it as it is typed."""
+        """Return the commit as a user types it."""
         return f"git:{self.ref}" if self.folder is None else f"git:{self.folder}@{self.ref}"
 
     def repository(self, root: Path) -> Repository:
-        """Return its repository, as seen from its folder or from the caller's project."""
+        """Return the repository that contains the folder or, without one, the caller's project."""
         name = one_line(str(self))
         if self.folder is None:
             return Repository.at(project(root), name)
@@ -76,19 +76,19 @@ _Part = TypeVar("_Part", bound=Part)
 
 @dataclass(frozen=True)
 class Variant:
-    """The code and settings of one side; without a part that is a tree, the working tree's code."""
+    """The code and settings of one side; if no part names code, the working tree's is used."""
 
     text: str
     """As the user typed it."""
     parts: tuple[Part, ...] = ()
 
     def of(self, kind: type[_Part]) -> list[_Part]:
-        """Return its parts of a kind."""
+        """Return the parts of one kind."""
         return [part for part in self.parts if isinstance(part, kind)]
 
     @property
     def requirements(self) -> list[str]:
-        """What pip installs."""
+        """The requirements that pip installs."""
         return [part.text for part in self.of(Requirement)]
 
     def check(self, root: Path) -> None:
@@ -117,7 +117,7 @@ class Prepared:
     checkouts: dict[str, str] = field(default_factory=dict)
     """Folders of other repositories, as the user typed them, and their commits."""
     has_code: bool = False
-    """Whether it names code in place of the caller's tree."""
+    """Whether the variant names code that replaces the caller's tree."""
     places: tuple[Place, ...] = ()
     """Folders of the caller whose files this side has elsewhere."""
 
@@ -155,9 +155,9 @@ def words(text: str) -> list[str]:
 def _part(word: str) -> Part:
     kind, colon, value = word.partition(":")
     if not colon:
-        likely = "pip" if re.search(r"[=<>~!]=|[<>]", word) else "env" if "=" in word else "git"
-        also = f" or {f'path:{word}'!r}" if likely == "git" else ""
-        raise UsageError(f"{word!r} is not part of a variant: did you mean {f'{likely}:{word}'!r}{also}?")
+        guess = "pip" if re.search(r"[=<>~!]=|[<>]", word) else "env" if "=" in word else "git"
+        hint = f" or {f'path:{word}'!r}" if guess == "git" else ""
+        raise UsageError(f"{word!r} is not part of a variant: did you mean {f'{guess}:{word}'!r}{hint}?")
     if kind not in _KINDS:
         # Escaped, so that the message stays on one line.
         raise unknown_name("part of a variant", ascii(kind)[1:-1], _KINDS)
@@ -171,7 +171,7 @@ def _commit(value: str) -> Commit:
     """Read what follows `git:`; a path begins with a dot, a slash or `~`."""
     if not value.startswith(PATHS):
         return Commit(value)
-    # The last `@` separates them; `@{` does not: it is part of a name such as main@{1}.
+    # The last `@` ends the folder, except for `@{`, which is part of a name such as main@{1}.
     match = re.fullmatch(r"(.+)@(?!\{)(.+)", value, re.DOTALL)
     if not match:
         raise UsageError(f"{'git:' + value!r} names a folder but no commit: add @REF, or give path:DIR")
@@ -179,7 +179,7 @@ def _commit(value: str) -> Commit:
 
 
 def _requirement(value: str) -> Requirement:
-    """Check that it is a requirement or a path, and no option of pip."""
+    """Check that a value is a requirement or a path, and no option of pip."""
     if is_local(value):
         return Requirement(value)
     try:
@@ -221,5 +221,5 @@ def _existing(text: str, root: Path, name: str) -> Path:
 
 
 def local_path(text: str, root: Path) -> Path:
-    """Return the absolute path of what a user typed in folder `root`."""
+    """Return the absolute path of a path that a user typed in folder `root`."""
     return (root / user_path(text)).resolve()

@@ -1,4 +1,4 @@
-"""Git: a commit checked out beside the user's working tree."""
+"""Checks out a commit of a git repository next to the user's working tree."""
 
 import difflib
 import re
@@ -28,7 +28,7 @@ _WHOLE = "core.sparseCheckout=false"
 """Option with which git writes all files of a commit."""
 _ALL = "--tags origin '+refs/heads/*:refs/remotes/origin/*'"
 _WRITERS = 4
-"""Processes that write the files: a disk often takes several at once."""
+"""Processes that write the files: most disks are faster with several."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,11 @@ class Repository:
         """Return the repository that contains a folder."""
         answer = _git(root, "rev-parse", "--show-prefix", "--git-common-dir")
         if answer.returncode:
-            why = git.reason(answer.stderr)
-            if "not a git repository" not in why:
-                raise UsageError(f"{part}: git refuses the repository at {root}: {why}")
+            reason = git.reason(answer.stderr)
+            if "not a git repository" not in reason:
+                raise UsageError(f"{part}: git refuses the repository at {root}: {reason}")
             raise UsageError(
-                f"{part} needs a git repository at {root}: {why}; for a folder without git, give path:DIR"
+                f"{part} needs a git repository at {root}: {reason}; for a folder without git, give path:DIR"
             )
         prefix, shared = answer.stdout.split("\n")[:2]
         return cls(root, Path(prefix), (root / shared).resolve(), part)
@@ -70,10 +70,10 @@ class Repository:
         if answer.returncode == 0 and re.fullmatch(r"[0-9a-f]{40,64}", commit):
             return commit
         names = _git(self.root, "for-each-ref", "--format=%(refname:short)").stdout.split("\n")[:-1]
-        near = [name for name in names if name.endswith(f"/{ref}")] or difflib.get_close_matches(ref, names)
-        hint = f"did you mean {' or '.join(near)}?" if near else "git branch --all and git tag list names"
-        fetched, shallow = _git(self.root, "config", "remote.origin.fetch").stdout, git.is_shallow(self.root)
-        if shallow or (fetched and "*" not in fetched):
+        hits = [name for name in names if name.endswith(f"/{ref}")] or difflib.get_close_matches(ref, names)
+        hint = f"did you mean {' or '.join(hits)}?" if hits else "git branch --all and git tag list names"
+        refspec, shallow = _git(self.root, "config", "remote.origin.fetch").stdout, git.is_shallow(self.root)
+        if shallow or (refspec and "*" not in refspec):
             hint += f"; this clone lacks commits: git fetch {'--unshallow ' * shallow}{_ALL} gets them"
         raise UsageError(f"{self.part} names no commit of the repository at {self.root}: {hint}")
 
@@ -85,18 +85,18 @@ def worktree(repository: Repository, commit: str, cache: Path, listener: Listene
     worktrees.mkdir(parents=True, exist_ok=True)
     with temporary_folder(worktrees, _PREFIX) as tree:
         _write_lfs(repository, tree, _check_out(repository.shared, commit, tree, repository.part), listener)
-        for path, (place, at) in git.submodules(repository.root, commit).items():
-            if git.full_hash(place, at) is None:
+        for path, (place, oid) in git.submodules(repository.root, commit).items():
+            if git.full_hash(place, oid) is None:
                 raise UsageError(
-                    f"{repository.part} has commit {at[:10]} of the submodule {path}, which is not here: "
-                    f"git submodule update --init {path}, or git -C {path} fetch origin {at[:10]}"
+                    f"{repository.part} has commit {oid[:10]} of the submodule {path}, which is missing: "
+                    f"run git submodule update --init {path}, or git -C {path} fetch origin {oid[:10]}"
                 )
-            _check_out(place, at, tree / path, f"{path} of {repository.part}")
+            _check_out(place, oid, tree / path, f"{path} of {repository.part}")
         yield tree
 
 
-def _check_out(place: Path, commit: str, tree: Path, what: str) -> list[str]:
-    """Write the files of a commit of a repository; return the names of those that Git LFS keeps."""
+def _check_out(place: Path, commit: str, tree: Path, part: str) -> list[str]:
+    """Write the files of a repository's commit; return the names of the files that Git LFS stores."""
     tree.mkdir(parents=True, exist_ok=True)
     options = (*git.QUIET, *git.WITHOUT_LFS, "-c", f"checkout.workers={_WRITERS}", "-c", _WHOLE)
     command = ("git", *options, f"--git-dir={place}", f"--work-tree={tree}")
@@ -104,13 +104,13 @@ def _check_out(place: Path, commit: str, tree: Path, what: str) -> list[str]:
         variables = {**git.variables(), "GIT_INDEX_FILE": f"{index}/index"}
         answer = call([*command, "read-tree", "--reset", "-u", commit], tree, variables)
         if answer.returncode:
-            raise UsageError(f"{what} cannot be checked out: {git.reason(answer.stderr)}")
-        listed = call([*command, "ls-files", "-z", ":(attr:filter=lfs)"], tree, variables)
-        return listed.stdout.split("\0")[:-1]
+            raise UsageError(f"{part} cannot be checked out: {git.reason(answer.stderr)}")
+        listing = call([*command, "ls-files", "-z", ":(attr:filter=lfs)"], tree, variables)
+        return listing.stdout.split("\0")[:-1]
 
 
 def _write_lfs(repository: Repository, tree: Path, names: Iterable[str], listener: Listener) -> None:
-    """Write the files of Git LFS whose content is on this machine; the others stay pointers to it."""
+    """Write the files of Git LFS whose content is on this machine; the others stay pointer files."""
     missing = []
     for name in filter(lambda name: (tree / name).is_file(), names):
         with (tree / name).open("rb") as file:
@@ -123,8 +123,8 @@ def _write_lfs(repository: Repository, tree: Path, names: Iterable[str], listene
             else:
                 missing.append(name)
     if missing:
-        what = f"{repository.part} has files of Git LFS whose content is not here: {units.listed(missing, 1)}"
-        listener.say(f"{what}; git lfs fetch --all gets it")
+        note = f"{repository.part} has files of Git LFS whose content is missing: {units.listed(missing, 1)}"
+        listener.say(f"{note}; git lfs fetch --all gets it")
 
 
 def _git(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":

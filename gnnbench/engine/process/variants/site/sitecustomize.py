@@ -1,4 +1,4 @@
-"""Gives a Python process that a benchmark starts its side's imports; then what this module hides runs."""
+"""Gives processes that a benchmark starts their side's imports, then runs the hidden `sitecustomize`."""
 
 from __future__ import annotations
 
