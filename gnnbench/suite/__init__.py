@@ -64,7 +64,7 @@ class GraphKernels(Suite):
 
     def remarks(self, labels: Iterable[Labels]) -> list[str]:
         """Name the synthetic graphs."""
-        graphs = dict.fromkeys(known.inputs["dataset"] for known in labels)
+        graphs = dict.fromkeys(label.inputs["dataset"] for label in labels)
         synthetic = [graph for graph in graphs if ":synthetic" in graph]
         return [f"synthetic data: {', '.join(synthetic)}"] if synthetic else []
 

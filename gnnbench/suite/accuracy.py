@@ -43,8 +43,8 @@ def tolerance(case: Case) -> float:
     Adding n numbers one after the other rounds by up to n units (Higham, Accuracy and Stability of Numerical
     Algorithms, 4.2). With 15,683 neighbours, torch_scatter's softmax was off by 2e-4 in float32.
     """
-    usual = TOLERANCE[case.spec.dtype]
-    return max(usual, min(_UNIT_ROUNDOFF[case.spec.dtype] * case.graph.max_degree, _MOST_ROUNDING))
+    base = TOLERANCE[case.spec.dtype]
+    return max(base, min(_UNIT_ROUNDOFF[case.spec.dtype] * case.graph.max_degree, _MOST_ROUNDING))
 
 
 def check_type(case: Case, values: Tensor, expected: Tensor) -> None:
@@ -52,16 +52,16 @@ def check_type(case: Case, values: Tensor, expected: Tensor) -> None:
     if values.device.type != case.spec.device:
         raise MismatchError(f"the output is on {values.device}, not on {case.spec.device}")
     # Which operators autocast converts is PyTorch's to decide.
-    right = [case.dtype, *([torch.bfloat16] if case.spec.dtype == AUTOCAST else [])]
+    dtypes = [case.dtype, *([torch.bfloat16] if case.spec.dtype == AUTOCAST else [])]
     if expected.is_complex():
-        right = [dtype.to_complex() for dtype in right]
-    if (expected.is_floating_point() or expected.is_complex()) and values.dtype not in right:
-        raise MismatchError(f"the output is {values.dtype}, not {right[0]}")
+        dtypes = [dtype.to_complex() for dtype in dtypes]
+    if (expected.is_floating_point() or expected.is_complex()) and values.dtype not in dtypes:
+        raise MismatchError(f"the output is {values.dtype}, not {dtypes[0]}")
 
 
-def agree(case: Case, value: Any, right: Any) -> bool:
+def agree(case: Case, value: Any, reference: Any) -> bool:
     """Compare NumPy arrays and plain values: floating-point numbers within TOLERANCE, all others exactly."""
-    computed, expected = np.asarray(value), np.asarray(right)
+    computed, expected = np.asarray(value), np.asarray(reference)
     if computed.shape != expected.shape or computed.dtype.kind != expected.dtype.kind:
         return False
     if computed.dtype.kind in "fc":
@@ -82,13 +82,13 @@ def compare(
     `ties` tells which entries of a gradient several values are right for; see `tied`.
     """
     computed, expected = computed.detach().cpu(), expected.detach()
-    sparse = [tensor.layout != torch.strided for tensor in (computed, expected)]
-    if sparse[0] != sparse[1]:
+    is_sparse = [tensor.layout != torch.strided for tensor in (computed, expected)]
+    if is_sparse[0] != is_sparse[1]:
         layouts = [str(tensor.layout).removeprefix("torch.") for tensor in (computed, expected)]
         raise MismatchError(
             f"{what} is {layouts[0]}, and the reference is {layouts[1]}: return the same layout from it"
         )
-    if sparse[1] and computed.shape == expected.shape:
+    if is_sparse[1] and computed.shape == expected.shape:
         computed, expected = computed.to_sparse_coo().coalesce(), expected.to_sparse_coo().coalesce()
         if not torch.equal(computed.indices(), expected.indices()):
             raise MismatchError(
@@ -129,29 +129,29 @@ def compare(
 
 def _compare_exactly(what: str, computed: Tensor, expected: Tensor) -> None:
     inexact = computed.is_floating_point() or computed.is_complex()
-    different = (precise(computed) != expected if inexact else computed.long() != expected.long()).nonzero()
-    if len(different):
-        place = tuple(different[0].tolist())
+    differences = (precise(computed) != expected if inexact else computed.long() != expected.long()).nonzero()
+    if len(differences):
+        place = tuple(differences[0].tolist())
         raise MismatchError(
             f"{what} is wrong at {place}, where it is {computed[place]} and the reference is "
-            f"{expected[place]}; {len(different)} of {expected.numel()} values differ"
+            f"{expected[place]}; {len(differences)} of {expected.numel()} values differ"
         )
 
 
-def compare_network(case: Case, gradients: Sequence[Tensor], right: Sequence[Tensor]) -> None:
+def compare_network(case: Case, gradients: Sequence[Tensor], references: Sequence[Tensor]) -> None:
     """Compare by norm; biases relative to the largest one, and attention vectors to the largest of a shape.
 
     The terms of some gradients cancel: those of the last layer's bias nearly, and those of the attention of
     target nodes wherever LeakyReLU is linear, because a softmax ignores what all of its entries share.
     """
     norms: dict[object, float] = {}
-    for index, gradient in enumerate(right):
+    for index, gradient in enumerate(references):
         kind = _kind(index, gradient)
         norms[kind] = max(norms.get(kind, 0.0), gradient.where(gradient.isfinite(), 0).norm().item())
-    for index, (gradient, expected) in enumerate(zip(gradients, right, strict=True)):
+    for index, (gradient, expected) in enumerate(zip(gradients, references, strict=True)):
         error = _error(gradient.detach().cpu(), expected).norm().item()
-        least = _rounding(case) * max(norms.values())  # where all terms of a kind cancel
-        allowed = max(KINK_TOLERANCE[case.spec.dtype] * norms[_kind(index, expected)], least)
+        floor = _rounding(case) * max(norms.values())  # where all terms of a kind cancel
+        allowed = max(KINK_TOLERANCE[case.spec.dtype] * norms[_kind(index, expected)], floor)
         if not error <= allowed:  # written so that NaN fails
             raise MismatchError(
                 f"the gradient of input tensor {index} is wrong: its error has norm {error:.3g}; "
@@ -167,8 +167,8 @@ def _kind(index: int, parameter: Tensor) -> object:
 def _error(computed: Tensor, expected: Tensor) -> Tensor:
     """Return the absolute errors; 0 where both are the same infinity or both are NaN."""
     computed = computed.to(expected.dtype)
-    same = (computed == expected) | (computed.isnan() & expected.isnan())
-    return (computed - expected).abs().where(~same, 0)
+    equal = (computed == expected) | (computed.isnan() & expected.isnan())
+    return (computed - expected).abs().where(~equal, 0)
 
 
 def _rounding(case: Case) -> float:

@@ -120,7 +120,7 @@ _MOST_ROUNDS = 32
 
 def tied(
     start: Tensor,
-    again: Callable[[], Tensor],
+    recompute: Callable[[], Tensor],
     wrong: Tensor,
     computed: Tensor,
     expected: Tensor,
@@ -129,24 +129,24 @@ def tied(
     """Return which entries of a gradient jump if the entries where it is wrong are moved a little.
 
     Moving an entry up or down decides every tie that it is part of, so that both ways of choosing are seen.
-    The reference's argument, `start`, is moved in place, and back; `again` computes its gradient.
+    The reference's argument, `start`, is moved in place, and back; `recompute` computes its gradient.
     """
     jumps = torch.zeros_like(wrong)
-    before = start.detach().clone()
-    size = _STEP * before.abs().clamp(min=before.abs().square().mean().sqrt().item())
+    original = start.detach().clone()
+    size = _STEP * original.abs().clamp(min=original.abs().square().mean().sqrt().item())
     size *= 1 + torch.rand(size.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    side = (computed.abs() - expected.abs()).sign()
+    signs = (computed.abs() - expected.abs()).sign()
     try:
         for _ in range(_MOST_ROUNDS):
-            way = torch.where(wrong & ~jumps & computed.isfinite(), side * size, 0.0)
-            seen = jumps.clone()
-            for step in (way, -way):
+            shift = torch.where(wrong & ~jumps & computed.isfinite(), signs * size, 0.0)
+            previous = jumps.clone()
+            for step in (shift, -shift):
                 with torch.no_grad():
-                    start.copy_(before + step)
-                jumps |= (again() - expected).abs() > allowed
-            if torch.equal(seen, jumps) or not bool((wrong & ~jumps).any()):
+                    start.copy_(original + step)
+                jumps |= (recompute() - expected).abs() > allowed
+            if torch.equal(previous, jumps) or not bool((wrong & ~jumps).any()):
                 break
     finally:
         with torch.no_grad():
-            start.copy_(before)
+            start.copy_(original)
     return jumps & computed.isfinite()

@@ -40,12 +40,12 @@ def declared(
     for name in names:
         if name in OPERATIONS and (platforms or directions or core):
             raise UsageError(f"operation '{name}' is gnnbench's own: give yours another name")
-        for kind, given, allowed in (
+        for kind, words, choices in (
             ("platform", platforms, PLATFORMS),
             ("direction", directions, DIRECTIONS),
         ):
-            for word in [word for word in given or () if word not in allowed]:
-                choice = ", ".join(allowed)
+            for word in [word for word in words or () if word not in choices]:
+                choice = ", ".join(choices)
                 raise UsageError(f"operation '{name}': unknown {kind} '{word}', choose from {choice}")
     calls, directions = platforms or ("torch",), tuple(directions or (FORWARD,))
     return [
@@ -102,8 +102,8 @@ def cells(
 ) -> Iterator[Cell]:
     """Yield every parametrisation, including those that cannot run here."""
     for operation in operations:
-        known = [name for name in platforms if name in operation.calls or name in operation.absent]
-        combinations = product(operation.directions, known, dtypes, index_dtypes)
+        names = [name for name in platforms if name in operation.calls or name in operation.absent]
+        combinations = product(operation.directions, names, dtypes, index_dtypes)
         for direction, platform, dtype, index_dtype in combinations:
             skip = operation.absent.get(platform) or not_installed(operation, platform, device)
             if not skip and (limit := operation.limit(platform, direction, dtype, index_dtype, device)):

@@ -27,8 +27,8 @@ def examine(data_root: Path | None) -> Iterator[Diagnosis]:
 
 
 def _package(package: str) -> Diagnosis:
-    installed = version(package)
-    if installed is None or not is_installed(package):
+    number = version(package)
+    if number is None or not is_installed(package):
         return Diagnosis(package, "note", "not installed", install_command(package))
     if package == "dgl":
         with suppress(Exception):
@@ -36,13 +36,13 @@ def _package(package: str) -> Diagnosis:
     with hidden("outdated"):  # with which ogb looks for newer versions on the network, in threads
         reason = unusable(package)
     if reason:
-        return Diagnosis(package, "missing", f"{installed}: {reason}", install_command(package))
+        return Diagnosis(package, "missing", f"{number}: {reason}", install_command(package))
     if package == "dgl" and uses_stand_in():
         detail = (
-            f"{installed}; message passing works; graphbolt (data loading) does not, as it has no binary for "
+            f"{number}; message passing works; graphbolt (data loading) does not, as it has no binary for "
         )
         return Diagnosis(package, "note", f"{detail}torch {version('torch')}")
-    return Diagnosis(package, "ok", installed)
+    return Diagnosis(package, "ok", number)
 
 
 def _built_without_cuda() -> Iterator[Diagnosis]:
@@ -53,5 +53,5 @@ def _built_without_cuda() -> Iterator[Diagnosis]:
         except Exception:  # noqa: BLE001, S112 - a missing or broken package has a finding already
             continue
         if reason:
-            what, _, remedy = reason.partition(": ")
-            yield Diagnosis(f"{platform.name} on CUDA", "note", what, remedy)
+            detail, _, remedy = reason.partition(": ")
+            yield Diagnosis(f"{platform.name} on CUDA", "note", detail, remedy)

@@ -44,18 +44,18 @@ class Expected:
         places = list(upstream or [""])
         if not self.outputs.keys() >= {*places}:
             places = differentiable(self.outputs)[: len(places)]
-        given: list[Tensor | None] = [*upstream.values()] or [None]
-        starts, ends = [], []
-        for place, gradient in zip(places, given, strict=False):
+        upstreams: list[Tensor | None] = [*upstream.values()] or [None]
+        outputs, grad_outputs = [], []
+        for place, gradient in zip(places, upstreams, strict=False):
             entries, values = stored(self.outputs[place])
-            starts.append(values)
+            outputs.append(values)
             if gradient is None or entries is not None:
                 gradient = gradient_for(values, entries)  # noqa: PLW2901
-            ends.append(gradient)
-        if len(starts) < len(given) or not all(tensor.requires_grad for tensor in starts):
+            grad_outputs.append(gradient)
+        if len(outputs) < len(upstreams) or not all(tensor.requires_grad for tensor in outputs):
             raise UncomparableError("the output needs no gradient, and that of the kernel does")
-        wanted = [tensor for tensor in numbers(self.request.arguments) if tensor.requires_grad]
-        gradients = torch.autograd.grad(starts, wanted, ends, materialize_grads=True)
+        leaves = [tensor for tensor in numbers(self.request.arguments) if tensor.requires_grad]
+        gradients = torch.autograd.grad(outputs, leaves, grad_outputs, materialize_grads=True)
         # Without what the backward pass kept.
         detached = {place: part.detach() for place, part in self.outputs.items() if isinstance(part, Tensor)}
         self.outputs |= detached
@@ -63,10 +63,10 @@ class Expected:
 
     def serves(self, request: Request, *, differentiate: bool) -> bool:
         """Return whether these are the results that are asked for; `upstream` matters to gradients only."""
-        mine = self.request
-        same = mine.reference is request.reference and mine.view is request.view
-        same = same and self._has_gradients >= differentiate and _equal(mine.arguments, request.arguments)
-        return same and (not differentiate or _equal(mine.upstream, request.upstream))
+        current = self.request
+        same = current.reference is request.reference and current.view is request.view
+        same = same and self._has_gradients >= differentiate and _equal(current.arguments, request.arguments)
+        return same and (not differentiate or _equal(current.upstream, request.upstream))
 
 
 class KeptReference:
@@ -82,9 +82,9 @@ class KeptReference:
 
     def view(self, graph: Graph, width: int, operation: Operation | None) -> View:
         """Return how an operation is checked on a graph; the same view as before where it is the same."""
-        how = graph, width, operation and (operation.linear, operation.reach, operation.end)
-        if self._view is None or how != self._view[0]:
-            self._view = how, view_of(graph, width, operation)
+        key = graph, width, operation and (operation.linear, operation.reach, operation.end)
+        if self._view is None or key != self._view[0]:
+            self._view = key, view_of(graph, width, operation)
         return self._view[1]
 
     def of(self, request: Request, *, differentiate: bool) -> Expected:
@@ -127,9 +127,9 @@ def stored(tensor: Tensor) -> tuple[Tensor | None, Tensor]:
     return tensor.detach().to_sparse_coo()._indices(), tensor.values()  # noqa: SLF001 - CSC is not coalesced
 
 
-def _equal(some: Any, others: Any) -> bool:
-    (some, form), (others, other_form) = tree_flatten(some), tree_flatten(others)
-    return form == other_form and all(map(_same, some, others))
+def _equal(values: Any, other_values: Any) -> bool:
+    (values, structure), (other_values, other_structure) = tree_flatten(values), tree_flatten(other_values)
+    return structure == other_structure and all(map(_same, values, other_values))
 
 
 def _same(value: Any, other: Any) -> bool:

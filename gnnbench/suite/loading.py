@@ -8,11 +8,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-def quietly(make: "Callable[..., Any]", *given: Any, **options: Any) -> Any:
+def quietly(make: "Callable[..., Any]", *arguments: Any, **options: Any) -> Any:
     """Make a sampler, a loader or its iterator without warnings: that pyg-lib is faster, or of cores."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return make(*given, **options)
+        return make(*arguments, **options)
 
 
 class Loading:

@@ -26,25 +26,25 @@ def _cgroup_rooms(root: Path) -> Iterator[int]:
     for part in (group, *group.parents):
         folder = root / "sys/fs/cgroup" / str(part).lstrip("/")
         try:
-            limit, used, lines = (
+            limit, usage, lines = (
                 (folder / f"memory.{name}").read_text() for name in ("max", "current", "stat")
             )
         except OSError:  # the root group has no limit; a container has only part of the tree
             continue
         if limit.strip() != "max":
             sizes = dict(line.split() for line in lines.splitlines())
-            cached = sum(int(sizes.get(name, 0)) for name in _RECLAIMED)
-            yield max(0, int(limit) - int(used) + cached)
+            cache = sum(int(sizes.get(name, 0)) for name in _RECLAIMED)
+            yield max(0, int(limit) - int(usage) + cache)
 
 
 @contextmanager
 def bounded() -> Iterator[None]:
     """Let an allocation without room fail: otherwise the process would end when it writes there."""
-    before = resource.getrlimit(resource.RLIMIT_DATA)
+    limits = resource.getrlimit(resource.RLIMIT_DATA)
     room = psutil.Process().memory_info().data + free_bytes()
-    bounds = [room, *(limit for limit in before if limit != resource.RLIM_INFINITY)]
-    resource.setrlimit(resource.RLIMIT_DATA, (min(bounds), before[1]))
+    bounds = [room, *(limit for limit in limits if limit != resource.RLIM_INFINITY)]
+    resource.setrlimit(resource.RLIMIT_DATA, (min(bounds), limits[1]))
     try:
         yield
     finally:
-        resource.setrlimit(resource.RLIMIT_DATA, before)
+        resource.setrlimit(resource.RLIMIT_DATA, limits)

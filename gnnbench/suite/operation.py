@@ -118,13 +118,13 @@ class Operation:
         self, platform: str, direction: str, dtype: str, index_dtype: str, device: str, degree: int = 0
     ) -> Limit | None:
         """Return why a platform cannot run it with these types on a graph of this degree; None if it can."""
-        given = {direction, dtype, index_dtype, device, *([HALF] if dtype in ("bfloat16", "float16") else [])}
+        types = {direction, dtype, index_dtype, device, *([HALF] if dtype in ("bfloat16", "float16") else [])}
         limits = self.calls[platform].limits
         if self.group != _OTHER:
             has_product = self.group in _MULTIPLYING and direction != BACKWARD
             limits = (HALF_TRAINING, *limits, *OF_PLATFORM.get(platform, ()))
             limits = limits if has_product else (NO_PRODUCT, *limits)
-        return next((limit for limit in limits if limit.where <= given and limit.degree <= degree), None)
+        return next((limit for limit in limits if limit.where <= types and limit.degree <= degree), None)
 
 
 def operation(name: str, **row: Any) -> Operation:

@@ -47,19 +47,19 @@ def least(case: Case, run: Callable[..., Any], inputs: Sequence[Any]) -> Work:
     """
     with _Products() as products:  # type: ignore[no-untyped-call]
         output = run(*inputs)
-    read = list(tensors(tuple(inputs)))
-    indices = [tensor for tensor in read if not tensor.is_floating_point()]
-    values = [tensor for tensor in read if tensor.is_floating_point()]
+    operands = list(tensors(tuple(inputs)))
+    indices = [tensor for tensor in operands if not tensor.is_floating_point()]
+    values = [tensor for tensor in operands if tensor.is_floating_point()]
     gradients = [tensor.grad for tensor in values if tensor.is_leaf and tensor.grad is not None]
     entries, nodes = case.graph.num_edges, case.graph.num_nodes
     matrix = case.index_dtype.itemsize * (min(nodes + 1, entries) + entries)
-    moved = (*values, *tensors(output), *tensors(gradients))
-    return Work(min(_bytes(indices), matrix) + _bytes(moved), products.flops)
+    traffic = (*values, *tensors(output), *tensors(gradients))
+    return Work(min(_bytes(indices), matrix) + _bytes(traffic), products.flops)
 
 
-def _bytes(moved: Iterable[Tensor]) -> int:
+def _bytes(traffic: Iterable[Tensor]) -> int:
     """Return the bytes of tensors, some of which share their memory."""
-    storages = (tensor.untyped_storage() for tensor in moved)
+    storages = (tensor.untyped_storage() for tensor in traffic)
     return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
 
 
@@ -82,12 +82,12 @@ def rates(device: str, dtype: str, environment_key: str, cache: Path) -> Rates:
     """Return an environment's saved rates, or measure and save them; a damaged file is replaced."""
     path = cache / "rates" / f"{environment_key}-{device}.json"
     with hold(path.with_suffix(".lock"), cache):  # two processes at once would each get half the rates
-        saved = _read(path)
-        if dtype not in saved:
-            saved[dtype] = measure(device, dtype)
-            content = {"version": FORMAT_VERSION, "rates": codec.encode(saved)}
+        cached = _read(path)
+        if dtype not in cached:
+            cached[dtype] = measure(device, dtype)
+            content = {"version": FORMAT_VERSION, "rates": codec.encode(cached)}
             write_whole(path, codec.as_text(content))
-    return saved[dtype]
+    return cached[dtype]
 
 
 def measure(device: str, dtype: str) -> Rates:
@@ -111,15 +111,15 @@ def _copy_rate(device: str, dtype: torch.dtype, room: int) -> float:
 def _matrix_rate(device: str, dtype: torch.dtype, room: int) -> float:
     # A separate generator leaves the process's random state alone.
     generator = torch.Generator(device).manual_seed(0)
-    best, side, seconds, left = 0.0, _FIRST_SIDE, 0.0, _SECONDS
+    best, side, seconds, remaining = 0.0, _FIRST_SIDE, 0.0, _SECONDS
     # Twice the side takes eight times as long. The fastest round counts, because the first one also loads the
     # library's kernels, which on a GPU takes longer than all products.
-    while 2 * dtype.itemsize * side**2 <= room and _ROUNDS * 8 * seconds <= left:
+    while 2 * dtype.itemsize * side**2 <= room and _ROUNDS * 8 * seconds <= remaining:
         factor = torch.rand(side, side, dtype=dtype, device=device, generator=generator)
         product = torch.empty_like(factor)
         seconds = _fastest(lambda: torch.mm(factor, factor, out=product), device)  # noqa: B023
         best = max(best, 2 * side**3 / seconds)
-        side, left = 2 * side, left - _ROUNDS * seconds
+        side, remaining = 2 * side, remaining - _ROUNDS * seconds
     return best
 
 
@@ -138,15 +138,15 @@ def _fastest(run: Callable[[], object], device: str, at_least_seconds: float = 0
 def _read(path: Path) -> dict[str, Rates]:
     """Return the rates by dtype; none if the file is missing or damaged."""
     try:
-        saved = json_io.read(path, "remove it")
-        if saved["version"] != FORMAT_VERSION:
+        content = json_io.read(path, "remove it")
+        if content["version"] != FORMAT_VERSION:
             return {}
-        return codec.decode(saved["rates"], dict[str, Rates])
+        return codec.decode(content["rates"], dict[str, Rates])
     except (UsageError, ValueError, KeyError, TypeError, AttributeError):
         return {}
 
 
-def limit(work: Work, measured: Rates, seconds: float) -> Limit:
+def limit(work: Work, rates: Rates, seconds: float) -> Limit:
     """Divide the roofline bound, max(bytes / copy rate, flops / flop rate), by the measured `seconds`."""
-    bound = max(work.bytes / measured.copy_bytes_per_second, work.flops / measured.flops_per_second)
-    return Limit(work, measured, bound / seconds, _ABOVE if bound > seconds else "")
+    bound = max(work.bytes / rates.copy_bytes_per_second, work.flops / rates.flops_per_second)
+    return Limit(work, rates, bound / seconds, _ABOVE if bound > seconds else "")

@@ -38,27 +38,27 @@ def require_hop(graph: Graph, hop: Hop, fan_out: int, *, replace: bool = False) 
     Each edge must be one of the graph. Of each node `fan_out` neighbours are drawn, or all if it has fewer,
     and none twice; with `replace` each is drawn from all, so that a node with any has `fan_out` edges.
     """
-    inside = (hop.entry >= 0) & (hop.entry < graph.num_edges)
-    require(bool(inside.all()), "an edge is none of the graph's entries")
+    is_entry = (hop.entry >= 0) & (hop.entry < graph.num_edges)
+    require(bool(is_entry.all()), "an edge is none of the graph's entries")
     source, target = graph.edge_index[:, hop.entry]
     require(
         torch.equal(hop.source, source) and torch.equal(hop.target, target),
         "an edge does not have the ends of its entry: nodes or entries are numbered wrongly",
     )
-    once = len(hop.entry.unique()) == len(hop.entry)
-    require(once or replace, "an edge was drawn twice, without replacement")
-    drawn = hop.target.bincount(minlength=graph.num_nodes)
-    expected = torch.zeros_like(drawn)
+    is_distinct = len(hop.entry.unique()) == len(hop.entry)
+    require(is_distinct or replace, "an edge was drawn twice, without replacement")
+    counts = hop.target.bincount(minlength=graph.num_nodes)
+    expected = torch.zeros_like(counts)
     degree = degrees(graph)[hop.expanded]
     expected[hop.expanded] = fan_out * degree.clamp(max=1) if replace else degree.clamp(max=fan_out)
-    wrong = (drawn != expected).nonzero().squeeze(1).tolist()
-    if wrong:
-        node = wrong[0]
+    nodes = (counts != expected).nonzero().squeeze(1).tolist()
+    if nodes:
+        node = nodes[0]
         raise MismatchError(
-            f"wrong draw: {drawn[node]} neighbours of node {node} instead of {expected[node]}; "
-            f"so are those of {len(wrong)} nodes"
+            f"wrong draw: {counts[node]} neighbours of node {node} instead of {expected[node]}; "
+            f"so are those of {len(nodes)} nodes"
         )
-    return drawn
+    return counts
 
 
 def require_rows(rows: Tensor, whole: Tensor, nodes: Tensor, what: str) -> None:
@@ -66,22 +66,22 @@ def require_rows(rows: Tensor, whole: Tensor, nodes: Tensor, what: str) -> None:
     require(rows.cpu().equal(whole[nodes].to(rows.dtype)), f"the {what} are those of other nodes")
 
 
-def renumbered(count: int, *drawn: Tensor) -> list[Hop]:
+def renumbered(count: int, *tensors: Tensor) -> list[Hop]:
     """Return each `Hop` of PyG and torch_sparse, which list both together and number the nodes anew.
 
-    They draw neighbours of each node once: at the second hop of those that the first one reached. `drawn` are
-    the nodes by their new numbers [n]; sources, targets and entries [m].
+    They draw neighbours of each node once: at the second hop, of the nodes that the first hop reached.
+    `tensors` are the nodes by their new numbers [n]; sources, targets and entries [m].
     """
-    nodes, source, target, entry = map(whole, drawn)
+    nodes, source, target, entry = map(whole, tensors)
     require(len(nodes.unique()) == len(nodes), "a node has two numbers")
-    first, seeds = target < count, nodes[:count]
+    is_first, seeds = target < count, nodes[:count]
     source, target = nodes[source], nodes[target]
-    reached = len(without(source, seeds))
-    require(len(nodes) == count + reached, "a node is neither a seed nor a neighbour")
-    expanded = seeds, without(source[first], seeds)
+    neighbours = len(without(source, seeds))
+    require(len(nodes) == count + neighbours, "a node is neither a seed nor a neighbour")
+    expanded = seeds, without(source[is_first], seeds)
     return [
         Hop(source[part], target[part], entry[part], nodes)
-        for part, nodes in zip((first, ~first), expanded, strict=True)
+        for part, nodes in zip((is_first, ~is_first), expanded, strict=True)
     ]
 
 

@@ -77,10 +77,10 @@ def _notes(part: BenchmarkPart) -> Iterator[str]:
     compilation = part.compilation or (part.counters and part.counters.counts.get("compilation"))
     if not compilation:
         return
-    graphs, again = (units.count(compilation[name], name[:-1]) for name in ("graphs", "recompilations"))
+    graphs, repeats = (units.count(compilation[name], name[:-1]) for name in ("graphs", "recompilations"))
     breaks = sum(number for name, number in compilation.items() if name.startswith("graph break"))
-    broken = f" and {units.count(breaks, 'graph break')}" if breaks else ""
-    yield f"torch.compile made {graphs}, with {again}{broken}"
+    suffix = f" and {units.count(breaks, 'graph break')}" if breaks else ""
+    yield f"torch.compile made {graphs}, with {repeats}{suffix}"
 
 
 def document(rows: Iterable[TableRow]) -> list[Table]:
@@ -91,7 +91,7 @@ def document(rows: Iterable[TableRow]) -> list[Table]:
         key = (labels.operation, labels.direction)
         groups.setdefault(labels.heading, {}).setdefault(key, []).append(row)
     return [
-        Table(title, _COLUMNS, [cells for key, ones in rows_by_key.items() for cells in _cells(key, ones)])
+        Table(title, _COLUMNS, [cells for key, group in rows_by_key.items() for cells in _cells(key, group)])
         for title, rows_by_key in groups.items()
     ]
 
@@ -109,8 +109,8 @@ def _cells(names: tuple[str, str], rows: Sequence[TableRow]) -> Iterator[tuple[o
 
 def reading(rows: Sequence[TableRow], arguments: Sequence[str] = ()) -> list[Note]:
     """Return how to read rows of several platforms, and how to confirm them."""
-    work = [replace(row.spec, platform="") for row in rows]
-    if len(set(work)) == len(work):
+    specs = [replace(row.spec, platform="") for row in rows]
+    if len(set(specs)) == len(specs):
         return []
     confirm = (
         f"for i in 1 2 3 4 5; do {shlex.join(['pytest', *arguments])} "
@@ -121,5 +121,5 @@ def reading(rows: Sequence[TableRow], arguments: Sequence[str] = ()) -> list[Not
 
 def notes(rows: Sequence[TableRow], verbosity: int = 0) -> list[str]:
     """Return the notes on rows."""
-    named = ((f"{row.spec.labels.subject} {row.spec.platform}", row.notes) for row in rows)
-    return measured.notes(named, len(rows), verbosity)
+    pairs = ((f"{row.spec.labels.subject} {row.spec.platform}", row.notes) for row in rows)
+    return measured.notes(pairs, len(rows), verbosity)

@@ -49,16 +49,16 @@ def verify(
     operands = list(inputs)
     if case.spec.direction == FORWARD_BACKWARD:
         # The first input is the output's gradient, which is no argument of the reference.
-        first = tree_map(view.upstream, inputs[0])
-        inputs = [first, *inputs[1:]]
-        upstream = tuple(precise(view.inside(tensor)) for tensor in tree_leaves(first))
+        gradients = tree_map(view.upstream, inputs[0])
+        inputs = [gradients, *inputs[1:]]
+        upstream = tuple(precise(view.inside(tensor)) for tensor in tree_leaves(gradients))
         operands = operands[1:]
     given = _given(case, operands, reference)
     arguments = [_argument(item, transposed, view) for item, transposed in given]
-    random = _random_states(case)
+    states = _random_states(case)
     output = run(*inputs)
-    is_same = all(map(torch.equal, random, _random_states(case)))
-    hint = "" if is_same else "; the call draws random numbers: seed them in it, and in the reference"
+    is_seeded = all(map(torch.equal, states, _random_states(case)))
+    hint = "" if is_seeded else "; the call draws random numbers: seed them in it, and in the reference"
     by_place = dict(zip(differentiated(module, output), upstream, strict=False)) if upstream else None
     differentiate = case.spec.direction not in (FORWARD, STEP, *([TRAIN] if result else []))
     try:
@@ -102,8 +102,8 @@ def _compare_outputs(case: Case, computed: Mapping[str, Any], expected: Expected
     view, largest = expected.request.view, largest_of(numbers(expected.request.arguments))
     if different := sorted(computed.keys() ^ expected.outputs.keys()):
         where = "the reference" if different[0] in computed else "the output"
-        there = ", ".join(f"output{place}" for place in computed)
-        raise MismatchError(f"{where} lacks output{different[0]}; the output has {there}")
+        places = ", ".join(f"output{place}" for place in computed)
+        raise MismatchError(f"{where} lacks output{different[0]}; the output has {places}")
     for place, right in expected.outputs.items():
         what, values = f"output{place}", computed[place]
         if isinstance(values, Tensor) and isinstance(right, Tensor):
@@ -128,23 +128,23 @@ def _compare_gradients(
     """Compare the gradients in `.grad`, and after a whole epoch the parameters."""
     view = expected.request.view
     before = [tensor for tensor in numbers(expected.request.arguments) if tensor.requires_grad]
-    right = list(map(_dense, expected.gradients, before))
-    computed = list(_gradients(given, right, before))
+    references = list(map(_dense, expected.gradients, before))
+    computed = list(_gradients(given, references, before))
     if case.spec.direction != FORWARD_BACKWARD:
-        compare_network(case, [gradient for gradient, _ in computed], right)
+        compare_network(case, [gradient for gradient, _ in computed], references)
     else:
         for index, ((gradient, _), start) in enumerate(zip(computed, before, strict=True)):
             what = f"the gradient of input tensor {index}"
             if not view.is_zero_outside(gradient):
                 raise MismatchError(f"{what} is not zero where the output does not depend on it")
 
-            def again(index: int = index) -> Tensor:
+            def recompute(index: int = index) -> Tensor:
                 return Expected(expected.request, differentiate=True).gradients[index]
 
             dense = not start.is_nested and start.layout in _DENSE
-            ties = partial(tied, start, again) if dense else None
+            ties = partial(tied, start, recompute) if dense else None
             largest = _gradient_terms(start, expected.outputs, upstream)
-            compare(case, what, view.inside(gradient), right[index], largest, ties)
+            compare(case, what, view.inside(gradient), references[index], largest, ties)
     if case.spec.direction == TRAIN:
         for index, ((gradient, parameter), start) in enumerate(zip(computed, before, strict=True)):
             after = adam_step(start.detach(), gradient.detach().cpu().double())
@@ -157,20 +157,20 @@ def _given(case: Case, inputs: Sequence[Any], reference: Reference) -> list[tupl
     Dense tensors and parameters; also sparse tensors and containers where it has a place for them: the
     references of gnnbench's operations, which serve all platforms, have none for a platform's structure.
     """
-    why = ""
+    reason = ""
     for wide in (False, True):
         given = list(_arguments(inputs, wide=wide))
         try:
             signature(reference).bind(case.graph, *given)
         except TypeError as error:
-            why = why or str(error)
+            reason = reason or str(error)
         except ValueError:  # a function of C may have no signature
             return given
         else:
             return given
     raise MismatchError(
         f"the reference must take the graph and the {len(given)} inputs that have "
-        f"floating-point or complex numbers: {why}"
+        f"floating-point or complex numbers: {reason}"
     )
 
 
@@ -189,13 +189,13 @@ def _arguments(inputs: Sequence[Any], *, wide: bool) -> Iterator[tuple[Any, bool
 def _argument(item: Any, transposed: bool, view: View) -> Any:
     """Return a copy of an input, also of a container, with floating-point numbers in float64."""
 
-    def copied(value: Any) -> Any:
+    def copy(value: Any) -> Any:
         if not isinstance(value, Tensor):
             return value
         values = value.t() if transposed else value
         return precise(view.inside(values)).requires_grad_(value.requires_grad)
 
-    return tree_map(copied, item)
+    return tree_map(copy, item)
 
 
 def _gradients(
@@ -203,8 +203,8 @@ def _gradients(
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """Yield dense gradients, or zeros where one may be missing, and tensors, as the reference takes them."""
     pairs = ((tensor, transposed) for item, transposed in given for tensor in numbers(item))
-    wanted = [(tensor, transposed) for tensor, transposed in pairs if tensor.requires_grad]
-    for index, ((tensor, transposed), expected, start) in enumerate(zip(wanted, right, before, strict=True)):
+    leaves = [(tensor, transposed) for tensor, transposed in pairs if tensor.requires_grad]
+    for index, ((tensor, transposed), expected, start) in enumerate(zip(leaves, right, before, strict=True)):
         gradient = tensor.grad
         if gradient is None:
             if expected.any():
@@ -242,12 +242,12 @@ def _gradient_terms(argument: Tensor, outputs: Mapping[str, Any], upstream: Sequ
     output that it is part of: on average, as many as there are outputs for one entry. The argument's size is
     its spread, as some functions, such as a softmax, ignore its mean.
     """
-    values_of = list(map(flat, numbers(dict(outputs))))
+    parts = list(map(flat, numbers(dict(outputs))))
     values = flat(argument.detach())
     if not values.numel():
         return 0.0
     size = (values - values.mean()).abs().square().mean().sqrt().item() or values.abs().max().item()
     if not size:
         return 0.0
-    share = max(1.0, sum(part.numel() for part in values_of) / values.numel())
-    return largest_of(upstream) * largest_of(values_of) * share / size
+    share = max(1.0, sum(part.numel() for part in parts) / values.numel())
+    return largest_of(upstream) * largest_of(parts) * share / size

@@ -75,21 +75,21 @@ class Rows(View):
 
     def __init__(self, graph: Graph, reach: int, width: int, end: int = 1) -> None:
         """Draw SAMPLED_ROWS, fewer if they reach too many entries; for `reach` and `end` see `Operation`."""
-        ends, others = graph.edge_index[end], graph.edge_index[1 - end]
+        ends, far_ends = graph.edge_index[end], graph.edge_index[1 - end]
         degree = ends.bincount(minlength=graph.num_nodes)
-        always = [graph.num_nodes - 1, int(degree.argmin()), *([int(degree.argmax())] if reach == 1 else [])]
+        fixed = [graph.num_nodes - 1, int(degree.argmin()), *([int(degree.argmax())] if reach == 1 else [])]
         order = torch.randperm(graph.num_nodes, generator=torch.Generator().manual_seed(0))
         count = SAMPLED_ROWS
         self._total = graph.num_nodes, graph.num_edges
         while True:
-            chosen = torch.zeros(graph.num_nodes, dtype=torch.bool)
-            chosen[order[:count]] = chosen[always] = True
-            self._chosen, nodes = chosen, chosen
-            self._entries = entries = chosen[ends]
+            sample = torch.zeros(graph.num_nodes, dtype=torch.bool)
+            sample[order[:count]] = sample[fixed] = True
+            self._chosen, nodes = sample, sample
+            self._entries = entries = sample[ends]
             for hop in range(reach):
                 entries = entries if hop == 0 else nodes[ends]
                 nodes = nodes.clone()
-                nodes[others[entries]] = True
+                nodes[far_ends[entries]] = True
             if count == 1 or int(entries.sum()) * width <= _SAMPLED_VALUES:
                 break
             count //= 2
@@ -98,27 +98,27 @@ class Rows(View):
 
     def upstream(self, gradient: Tensor) -> Tensor:
         """Return the gradient, zero outside the sample."""
-        chosen = self._chosen if len(gradient) == self._total[0] else self._entries
-        return gradient * chosen.to(gradient).view(-1, *(1,) * (gradient.dim() - 1))
+        sample = self._chosen if len(gradient) == self._total[0] else self._entries
+        return gradient * sample.to(gradient).view(-1, *(1,) * (gradient.dim() - 1))
 
     def inside(self, tensor: Tensor) -> Tensor:
         """Return the rows of nodes or entries that the sample reaches; other tensors whole."""
-        where = self._where(tensor)
-        return tensor if where is None else tensor.detach()[where.to(tensor.device)]
+        index = self._where(tensor)
+        return tensor if index is None else tensor.detach()[index.to(tensor.device)]
 
     def is_zero_outside(self, gradient: Tensor) -> bool:
         """Whether the gradient is zero at nodes or entries that the sample does not reach."""
-        where = self._where(gradient)
-        if where is None:
+        index = self._where(gradient)
+        if index is None:
             return True
         outside = torch.ones(len(gradient), dtype=torch.bool)
-        outside[where] = False
+        outside[index] = False
         return not bool(gradient.detach()[outside.to(gradient.device)].any())
 
     def output(self, output: Tensor) -> Tensor:
         """Return the sampled rows, or the entries that end at sampled nodes."""
-        chosen = self._chosen if len(output) == self._total[0] else self._entries
-        return output[chosen.to(output.device)]
+        sample = self._chosen if len(output) == self._total[0] else self._entries
+        return output[sample.to(output.device)]
 
     def expected(self, output: Tensor) -> Tensor:
         """Return the same rows or entries of the part's output."""

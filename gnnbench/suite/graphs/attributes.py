@@ -22,9 +22,9 @@ def labels(random: RandomState, nodes: int, classes: int) -> Ints:
 
 def tasks(random: RandomState, community: Ints, count: int) -> Floats:
     """Return 0 or 1 for each node and task, mostly equal within a community: float32 [N, count]."""
-    typical = random.random_sample((int(community.max()) + 1, count)) < 1 / 2
-    flipped = random.random_sample((len(community), count)) < _FLIPPED
-    return (typical[community] ^ flipped).astype(np.float32)
+    majority = random.random_sample((int(community.max()) + 1, count)) < 1 / 2
+    flips = random.random_sample((len(community), count)) < _FLIPPED
+    return (majority[community] ^ flips).astype(np.float32)
 
 
 def features(random: RandomState, label: Ints, classes: int, width: int) -> Floats:
@@ -43,8 +43,8 @@ def features(random: RandomState, label: Ints, classes: int, width: int) -> Floa
 
 def _bells(random: RandomState, rows: int, width: int) -> Floats:
     """Return approximately normal numbers around 0: float32 [rows, width]."""
-    drawn = np.frombuffer(random.bytes(4 * rows * width), dtype=np.uint8).reshape(4, rows, width)
-    return drawn.sum(axis=0, dtype=np.float32) - np.float32(510)
+    octets = np.frombuffer(random.bytes(4 * rows * width), dtype=np.uint8).reshape(4, rows, width)
+    return octets.sum(axis=0, dtype=np.float32) - np.float32(510)
 
 
 def split(random: RandomState, nodes: int, sizes: tuple[int, int, int]) -> list[Ints]:

@@ -101,26 +101,26 @@ class DatasetName:
 
     @classmethod
     def _parse_random(cls, text: str, family: str, variant: str) -> "DatasetName":
-        usual = FAMILIES[family]
+        row = FAMILIES[family]
         number, at, edges = (variant, "", "") if family == "molecules" else variant.partition("@")
-        if not (number.isascii() and number.isdecimal() and int(number) in usual.scales):
+        if not (number.isascii() and number.isdecimal() and int(number) in row.scales):
             raise UsageError(
-                f"dataset '{text}': the scale must be a whole number from {usual.scales[0]} to "
-                f"{usual.scales[-1]}, such as {family}:14 for 2**14 {usual.unit}"
+                f"dataset '{text}': the scale must be a whole number from {row.scales[0]} to "
+                f"{row.scales[-1]}, such as {family}:14 for 2**14 {row.unit}"
             )
         scale = int(number)
         what = f"the edges of a node, above 0 and at most {MOST_EDGES}, such as rmat:14@4"
-        each = _number(text, edges, MOST_EDGES, what) if at else usual.edges
-        suffix = f"@{each:g}" if each != usual.edges else ""
+        per_node = _number(text, edges, MOST_EDGES, what) if at else row.edges
+        suffix = f"@{per_node:g}" if per_node != row.edges else ""
         name = f"{family}:{scale}{suffix}"
-        numbers = round(usual.nodes * 2**scale), round(each * 2**scale), usual.features, usual.classes
+        numbers = round(row.nodes * 2**scale), round(per_node * 2**scale), row.features, row.classes
         graphs = 2**scale if family == "molecules" else 0
         part = graphs // 12  # as in ZINC
         counts = Dataset(name, family, *numbers, split=(graphs - 2 * part, part, part), graphs=graphs)
-        made = cls(name, counts, synthetic=True, scale=scale, edges=each)
-        if family == "hub" and made.is_crowded:
-            raise UsageError(f"dataset '{text}': {made.nodes} nodes are too few for {made.pairs} edges")
-        return made
+        graph = cls(name, counts, synthetic=True, scale=scale, edges=per_node)
+        if family == "hub" and graph.is_crowded:
+            raise UsageError(f"dataset '{text}': {graph.nodes} nodes are too few for {graph.pairs} edges")
+        return graph
 
     @property
     def nodes(self) -> int:
@@ -147,8 +147,8 @@ class DatasetName:
     def blocks(self) -> dict[tuple[str, str], dict[int, int]]:
         """Numbers of undirected edges, by the types of their two nodes, then by position in `relations`."""
         blocks: dict[tuple[str, str], dict[int, int]] = {}
-        listed = self.dataset.relations or ((Relation(NODE, "", NODE), self.dataset.pairs),)
-        for position, (relation, edges) in enumerate(listed):
+        relations = self.dataset.relations or ((Relation(NODE, "", NODE), self.dataset.pairs),)
+        for position, (relation, edges) in enumerate(relations):
             if not relation.is_reverse:
                 block = blocks.setdefault((relation.source, relation.target), {})
                 block[position] = round(edges * self.fraction)

@@ -82,9 +82,9 @@ class Graph:
         """
         num_nodes = len(x)
         bounds = (end for ids in (source, target) if len(ids) for end in (ids.min(), ids.max()))
-        if outside := [end for end in bounds if not 0 <= end < num_nodes]:
+        if strays := [end for end in bounds if not 0 <= end < num_nodes]:
             raise UsageError(
-                f"{name}: an edge has node {outside[0]}, outside 0..{num_nodes - 1}; "
+                f"{name}: an edge has node {strays[0]}, outside 0..{num_nodes - 1}; "
                 "check how the file numbers its nodes"
             )
         entries, types = _entries(source, target, num_nodes, edge_type, reverses(relations))

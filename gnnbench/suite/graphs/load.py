@@ -39,19 +39,19 @@ def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
         raise
     except Exception as error:  # of any parser
         if is_out_of_memory(error):
-            why = f"does not fit into memory ({_reason(error)}); use a smaller graph"
+            reason = f"does not fit into memory ({_reason(error)}); use a smaller graph"
         elif folder:
             remedy = f"replace them, or use {name.id}:synthetic"
-            why = f"the files in {folder} cannot be read ({_reason(error)}); {remedy}"
+            reason = f"the files in {folder} cannot be read ({_reason(error)}); {remedy}"
         else:
             raise
-        raise UsageError(f"{name.id}: {why}") from error
+        raise UsageError(f"{name.id}: {reason}") from error
 
 
 def _made(name: DatasetName) -> Graph:
     families = (synthetic.rmat, synthetic.uniform, synthetic.hub, synthetic.molecules)
-    made = {family.__name__: family for family in families}
-    return made.get(name.dataset.family, synthetic.twin)(name)
+    makers = {family.__name__: family for family in families}
+    return makers.get(name.dataset.family, synthetic.twin)(name)
 
 
 def _read(dataset: Dataset, folder: Path, cache: Path) -> Graph:
@@ -63,9 +63,9 @@ def _read(dataset: Dataset, folder: Path, cache: Path) -> Graph:
         if file.exists():
             return Graph(**torch.load(file, weights_only=True))
         graph = readers.ogb(dataset, folder)
-        unfinished = file.with_suffix(".unfinished")
-        torch.save(vars(graph), unfinished)
-        unfinished.replace(file)
+        partial = file.with_suffix(".unfinished")
+        torch.save(vars(graph), partial)
+        partial.replace(file)
         return graph
 
 

@@ -12,9 +12,9 @@ DATA_VARIABLE = "GNNBENCH_DATA"
 _PLANETOID_PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
 
 
-def data_folder(given: str | None = None) -> Path | None:
+def data_folder(path: str | None = None) -> Path | None:
     """Return the folder of real data sets: the given one, else `GNNBENCH_DATA`, else None."""
-    text = given or os.environ.get(DATA_VARIABLE)
+    text = path or os.environ.get(DATA_VARIABLE)
     if not text:
         return None
     folder = user_path(text)
@@ -53,16 +53,16 @@ def resolve(
     """
     resolved: dict[str, DatasetName] = {}
     notices = []
-    for asked in names:
-        name = asked
-        if not (asked.synthetic or asked.path or raw_folder(asked.dataset, data_root)):
-            twin, absent = f"{asked.id}:synthetic", f"{asked.id} is not in the data folder"
+    for request in names:
+        name = request
+        if not (request.synthetic or request.path or raw_folder(request.dataset, data_root)):
+            twin, reason = f"{request.id}:synthetic", f"{request.id} is not in the data folder"
             if real_only:
                 raise UsageError(
-                    f"{absent}; put its files there (--gnn-data), or omit --gnn-real to use {twin}"
+                    f"{reason}; put its files there (--gnn-data), or omit --gnn-real to use {twin}"
                 )
             name = DatasetName.parse(twin)
-            notices.append(f"{absent}: using its synthetic stand-in {twin} (--gnn-real to fail instead)")
+            notices.append(f"{reason}: using its synthetic stand-in {twin} (--gnn-real to fail instead)")
         other = resolved.setdefault(name.id, name)
         if other.path != name.path:
             raise UsageError(f"{other.path} and {name.path} have the same name: rename one of the files")

@@ -101,7 +101,7 @@ def _aifb(relations: int, edges: int) -> Dataset:
         split=(140, 0, 36),
         hidden=16,
         relations=tuple(
-            each for rank, size in enumerate(sizes) for each in _both(NODE, f"r{rank}", NODE, size)
+            pair for rank, size in enumerate(sizes) for pair in _both(NODE, f"r{rank}", NODE, size)
         ),
     )
 

@@ -24,8 +24,8 @@ def twin(name: DatasetName) -> Graph:
     have class 0 and features without a class. Relations between the same types of nodes share out the edges
     at random, so that two nodes have one relation.
     """
-    published, random = name.dataset, RandomState(SEED)
-    classes, sizes = published.classes, name.type_sizes
+    dataset, random = name.dataset, RandomState(SEED)
+    classes, sizes = dataset.classes, name.type_sizes
     bounds = pairwise(accumulate(sizes.values(), initial=0))
     nodes = {kind: range(*ends) for kind, ends in zip(sizes, bounds, strict=True)}
     labelled = next(iter(sizes.values()))
@@ -34,15 +34,15 @@ def twin(name: DatasetName) -> Graph:
     edges, types = [], []
     for (start, end), block in name.blocks.items():
         edges.append(_edges(random, sum(block.values()), nodes[start], nodes[end]))
-        if published.relations:
+        if dataset.relations:
             types.append(random.permutation(np.repeat(list(block), list(block.values()))))
     source, target = edges[0] if len(edges) == 1 else np.concatenate(edges, axis=1)  # a copy may be large
     return Graph.build(
         name.id,
         source,
         target,
-        attributes.features(random, label, classes, published.features),
-        attributes.tasks(random, label, classes) if published.multi_label else label,
+        attributes.features(random, label, classes, dataset.features),
+        attributes.tasks(random, label, classes) if dataset.multi_label else label,
         classes,
         *attributes.split(random, labelled, name.split),
         synthetic=True,
@@ -77,9 +77,9 @@ def rmat(name: DatasetName) -> Graph:
     random = RandomState(SEED)
     ends = np.zeros((2, name.pairs), dtype=np.int64)
     for _ in range(name.scale):
-        drawn = random.random_sample(name.pairs)
-        lower = drawn >= 0.76  # noqa: PLR2004
-        ends = 2 * ends + (lower, drawn >= np.where(lower, 0.95, 0.57))
+        draws = random.random_sample(name.pairs)
+        lower = draws >= 0.76  # noqa: PLR2004
+        ends = 2 * ends + (lower, draws >= np.where(lower, 0.95, 0.57))
     return _drawn(name, *random.permutation(name.nodes)[ends])
 
 

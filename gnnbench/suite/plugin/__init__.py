@@ -60,7 +60,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     try:
         operations = selection.declared(marker.args, **marker.kwargs)
-        own_graphs = selection.graphs(operations)
+        graph_names = selection.graphs(operations)
     except (UsageError, TypeError) as error:
         name = metafunc.function.__name__
         raise pytest.Collector.CollectError(f"gnnbench: {name}: {error}") from None
@@ -69,11 +69,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     let_idle_threads_sleep()  # for repositories whose conftest.py does not call it
     try:
         run = run_of(metafunc.config)
-        names = run.graphs(own_graphs)
+        names = run.graphs(graph_names)
     except UsageError as error:
         stop(error, metafunc.config)
-    chosen = run.options
-    cells = selection.cells(operations, chosen.platforms, chosen.dtypes, chosen.index_dtypes, run.device)
+    options = run.options
+    cells = selection.cells(operations, options.platforms, options.dtypes, options.index_dtypes, run.device)
     fields = ("operation", "direction", "platform", "dtype", "index_dtype")
     metafunc.parametrize(
         fields,
@@ -82,7 +82,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             for cell in cells
         ],
     )
-    graphs = [(name.id, hidden) for name in names for hidden in chosen.hidden or (name.dataset.hidden,)]
+    graphs = [(name.id, hidden) for name in names for hidden in options.hidden or (name.dataset.hidden,)]
     ids = [f"{name}-{hidden}" for name, hidden in graphs]
     metafunc.parametrize(("graph", "hidden"), graphs, ids=ids, indirect=["graph"], scope="session")
     metafunc.parametrize("device", [run.device], scope="session")
@@ -90,11 +90,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def load_used_libraries(items: Iterable[pytest.Item]) -> None:
     """Import the libraries and modules that these benchmarks of the suite import when they run."""
-    used = {item.callspec.params["platform"] for item in items if owns(item) and hasattr(item, "callspec")}
-    for name in sorted(used):
+    names = {item.callspec.params["platform"] for item in items if owns(item) and hasattr(item, "callspec")}
+    for name in sorted(names):
         with suppress(Exception):  # it is not installed, or does not work; the test says so
             platforms.load(name)
-    for name in _WHEN_RUN if used else ():
+    for name in _WHEN_RUN if names else ():
         import_module(name, __package__)
 
 
@@ -123,9 +123,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Show the progress."""
     config = session.config
     reporter = config.pluginmanager.get_plugin("terminalreporter")
-    owned = [item for item in session.items if owns(item)]
-    if owned and reporter and reporter.verbosity == 0 and not config.option.collectonly:
-        config.pluginmanager.register(progress.SessionProgress(reporter, owned), PROGRESS)
+    benchmarks = [item for item in session.items if owns(item)]
+    if benchmarks and reporter and reporter.verbosity == 0 and not config.option.collectonly:
+        config.pluginmanager.register(progress.SessionProgress(reporter, benchmarks), PROGRESS)
 
 
 def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> list[str]:

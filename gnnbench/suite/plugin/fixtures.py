@@ -123,27 +123,27 @@ def _count(request: pytest.FixtureRequest, spec: Spec, call: "Call") -> None:
     from ...engine.measure.counters import count
     from ...engine.measure.seam import why_unseen
 
-    if whole := marked(request.node, WHOLE_CALL):
-        pytest.skip(f"no counters: {why_unseen(whole)}")
+    if reason := marked(request.node, WHOLE_CALL):
+        pytest.skip(f"no counters: {why_unseen(reason)}")
     counters, root = count(call.__call__, spec.device), request.config.rootpath
-    changed = counter_baseline.changes(root, spec, counters)
-    request.node.stash[COUNTED] = counted = {
+    differences = counter_baseline.changes(root, spec, counters)
+    request.node.stash[COUNTED] = entry = {
         "counts": counters.counts,
         "unsteady": counters.unsteady,
         "operators": counters.operators,
         "host_reads": counters.host_reads,
-        "changed": changed,
+        "changed": differences,
         "ignored": None,
     }
     if run_of(request.config).options.counters == "update":
         return
-    if changed is None and options_of(request.config).strict:
-        changed = [counter_baseline.missing(root, spec.platform)]
+    if differences is None and options_of(request.config).strict:
+        differences = [counter_baseline.missing(root, spec.platform)]
     settings = settings_of(request.config)
-    if changed and (rule := settings.rule("ignore", request.node.nodeid)):
-        counted["ignored"] = f"{settings.reason(rule)}: {', '.join(changed)}"
-    elif changed:
-        pytest.fail(f"{spec.id}: {', '.join(changed)}", pytrace=False)
+    if differences and (rule := settings.rule("ignore", request.node.nodeid)):
+        entry["ignored"] = f"{settings.reason(rule)}: {', '.join(differences)}"
+    elif differences:
+        pytest.fail(f"{spec.id}: {', '.join(differences)}", pytrace=False)
 
 
 def _identity(case: "Case") -> dict[str, Any]:
@@ -199,17 +199,17 @@ def measure(
         row = None if reference else operations.OPERATIONS.get(spec.operation)
         expected = row.reference if row else reference
         if "gnnbench" in benchmark.extra_info:
-            why = "measure was called before in this test: write a test for each kernel"
-            pytest.fail(f"{spec.id}: {why}", pytrace=False)
+            reason = "measure was called before in this test: write a test for each kernel"
+            pytest.fail(f"{spec.id}: {reason}", pytrace=False)
         if expected is None:
-            why = "has no reference: call measure(..., reference=function)"
-            pytest.fail(f"operation '{spec.operation}' {why}", pytrace=False)
+            reason = "has no reference: call measure(..., reference=function)"
+            pytest.fail(f"operation '{spec.operation}' {reason}", pytrace=False)
         folders = (request.path.parent, Path(operations.__file__).parent, Path(platforms.__file__).parent)
         definition = definition_hash((request.function, expected), folders)
-        ours = benchmark.extra_info["gnnbench"] = _identity(case) | {"definition_hash": definition}
+        part = benchmark.extra_info["gnnbench"] = _identity(case) | {"definition_hash": definition}
         benchmark.group = f"{spec.operation} {spec.direction} {spec.dataset}"
         run = case.call(run)
-        checked = not (options.counters or getattr(request.config.option, CHECKED, False))
+        is_checked = not (options.counters or getattr(request.config.option, CHECKED, False))
 
         def check() -> None:
             view = kept_reference.view(case.graph, spec.hidden, row)
@@ -220,21 +220,21 @@ def measure(
             with _failing(spec):
                 if spec.direction == FORWARD_BACKWARD:
                     run, inputs = with_backward(library, run, inputs)
-                if checked:
+                if is_checked:
                     check()
             if options.counters:
                 return _count(request, spec, Call(run, inputs, {}))
             output = benchmark(run, *inputs)
             # A step of training depends on the steps before.
-            if checked and benchmark.stats and spec.direction in (FORWARD, FORWARD_BACKWARD):
+            if is_checked and benchmark.stats and spec.direction in (FORWARD, FORWARD_BACKWARD):
                 benchmark.has_error = True  # so that the times are not saved
                 with _failing(spec, "a call after the timing: "):
                     check()
                 benchmark.has_error = False
             # Which values have two bytes is for autocast to decide.
-            if "measurement" in ours and row and row.reads_all and spec.dtype != AUTOCAST:
-                work, seconds = roofline.least(case, run, inputs), ours["measurement"]["location_ns"] / 1e9
-                ours["limit"] = codec.encode(roofline.limit(work, rates(spec.dtype), seconds))
+            if "measurement" in part and row and row.reads_all and spec.dtype != AUTOCAST:
+                work, seconds = roofline.least(case, run, inputs), part["measurement"]["location_ns"] / 1e9
+                part["limit"] = codec.encode(roofline.limit(work, rates(spec.dtype), seconds))
         return output
 
     return measure

@@ -58,9 +58,9 @@ class SessionProgress:
         if spec is None or report.nodeid in self._shown or (report.passed and report.when != "call"):
             return
         self._shown.add(report.nodeid)
-        measured = getattr(report, REPORT, None)
-        if measured and report.passed:
-            result = measured["result"]
+        record = getattr(report, REPORT, None)
+        if record and report.passed:
+            result = record["result"]
         elif hasattr(report, "wasxfail"):
             result = "XPASS" if report.passed else "XFAIL"
         else:

@@ -32,8 +32,8 @@ class Run:
         """Return the graphs of an operation, or stand-ins."""
         key = tuple(of_operation)
         if key not in self._resolved:
-            asked, chosen = self.options.graphs(self.device, of_operation), self.options
-            names, notices = resolve(asked, chosen.data_root, real_only=chosen.real_only)
+            requests, options = self.options.graphs(self.device, of_operation), self.options
+            names, notices = resolve(requests, options.data_root, real_only=options.real_only)
             self._resolved[key] = names
             self.datasets.update({name.id: name for name in names})
             self.notices.extend(notice for notice in notices if notice not in self.notices)
@@ -54,9 +54,9 @@ def run_of(config: pytest.Config) -> Run:
     """Return what this session measures, found out on the first call."""
     if cached := config.stash.get(_RUN, None):
         return cached
-    chosen = SuiteOptions.parse(**given(config))
-    run = Run(options_of(config).device, chosen)
-    if chosen.datasets:
+    options = SuiteOptions.parse(**given(config))
+    run = Run(options_of(config).device, options)
+    if options.datasets:
         run.graphs()  # a wrong name is reported before collection
     return config.stash.setdefault(_RUN, run)
 
