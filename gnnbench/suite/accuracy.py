@@ -1,4 +1,4 @@
-"""Compares a kernel's numbers with those of the float64 reference."""
+"""Compares a kernel's output and gradients with the float64 reference."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,11 +18,11 @@ bfloat16 rounds by up to 0.4 % at each addition, and libraries that scatter accu
 """
 
 _MOST_ROUNDING = 0.1
-"""A larger tolerance would let wrong results pass."""
+"""The largest tolerance: a larger one would let wrong results pass."""
 _UNIT_ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 _UNIT_ROUNDOFF[AUTOCAST] = _UNIT_ROUNDOFF["bfloat16"]
 _ROUNDINGS = 4
-"""Where the terms of a sum cancel, so many roundings of its largest term are allowed."""
+"""Number of roundings of the largest term that are allowed where the terms of a sum cancel."""
 
 KINK_TOLERANCE = {"float64": 1e-10, "float32": 2e-3, "float16": 0.02, "bfloat16": 0.1, AUTOCAST: 0.1}
 """Largest norm of the error in a gradient of a network with ReLU, relative to the gradient's norm.
@@ -34,11 +34,11 @@ entries are not comparable. On Cora and the stand-ins of PubMed and ogbn-arxiv t
 
 
 class MismatchError(AssertionError):
-    """A kernel's result differs from the reference."""
+    """A kernel's output differs from the reference."""
 
 
 def tolerance(case: Case) -> float:
-    """Return TOLERANCE, or the rounding of the graph's largest sum if that is more.
+    """Return TOLERANCE, or the rounding error of the graph's largest sum if that is larger.
 
     Adding n numbers one after the other rounds by up to n units (Higham, Accuracy and Stability of Numerical
     Algorithms, 4.2). With 15,683 neighbours, torch_scatter's softmax was off by 2e-4 in float32.
@@ -51,7 +51,7 @@ def check_type(case: Case, values: Tensor, expected: Tensor) -> None:
     """Raise MismatchError if an output has another device or dtype than the case asks for."""
     if values.device.type != case.spec.device:
         raise MismatchError(f"the output is on {values.device}, not on {case.spec.device}")
-    # Which operators autocast converts is PyTorch's to decide.
+    # PyTorch decides which operators autocast converts.
     dtypes = [case.dtype, *([torch.bfloat16] if case.spec.dtype == AUTOCAST else [])]
     if expected.is_complex():
         dtypes = [dtype.to_complex() for dtype in dtypes]
@@ -77,9 +77,9 @@ def compare(
     largest: float,
     ties: Callable[..., Tensor] | None = None,
 ) -> None:
-    """Compare entry by entry; `largest` is the size of the terms whose sums the entries are.
+    """Compare entry by entry; each entry is a sum, whose terms are at most `largest`.
 
-    `ties` tells which entries of a gradient several values are right for; see `tied`.
+    `ties` returns the entries of a gradient for which several values are right; see `tied`.
     """
     computed, expected = computed.detach().cpu(), expected.detach()
     is_sparse = [tensor.layout != torch.strided for tensor in (computed, expected)]
@@ -139,10 +139,10 @@ def _compare_exactly(what: str, computed: Tensor, expected: Tensor) -> None:
 
 
 def compare_network(case: Case, gradients: Sequence[Tensor], references: Sequence[Tensor]) -> None:
-    """Compare by norm; biases relative to the largest one, and attention vectors to the largest of a shape.
+    """Compare by norm: of a bias relative to the largest bias, of an attention vector to the largest alike.
 
-    The terms of some gradients cancel: those of the last layer's bias nearly, and those of the attention of
-    target nodes wherever LeakyReLU is linear, because a softmax ignores what all of its entries share.
+    The terms of some gradients cancel: nearly so for the last layer's bias, and for the attention of target
+    nodes wherever LeakyReLU is linear, because a softmax does not change if all its entries are shifted.
     """
     norms: dict[object, float] = {}
     for index, gradient in enumerate(references):
@@ -160,7 +160,7 @@ def compare_network(case: Case, gradients: Sequence[Tensor], references: Sequenc
 
 
 def _kind(index: int, parameter: Tensor) -> object:
-    """Return what parameters that are compared with the largest of them have in common."""
+    """Return the kind of a parameter: its error is relative to the largest gradient of the same kind."""
     return {1: "bias", 2: index}.get(parameter.dim(), parameter.shape)
 
 
@@ -176,13 +176,13 @@ def _rounding(case: Case) -> float:
 
 
 def largest_of(tensors: Sequence[Tensor]) -> float:
-    """Return the largest finite absolute value; 0 if there is none."""
+    """Return the largest finite absolute value, or 0 if there is none."""
     sizes = (flat(tensor.detach()).abs() for tensor in tensors if tensor.numel())
     return max((tensor.where(tensor.isfinite(), 0).max().item() for tensor in sizes), default=0.0)
 
 
 def flat(tensor: Tensor) -> Tensor:
-    """Return a tensor, the values of a sparse one, or all values of a nested one."""
+    """Return the tensor itself, the values of a sparse tensor, or all values of a nested tensor."""
     if tensor.is_nested:
         return torch.cat([row.flatten() for row in tensor.detach().unbind()])
     return stored(tensor)[1]

@@ -29,9 +29,9 @@ class CounterFile:
 
     version: int
     versions: Mapping[str, str]
-    """Of Python and of the packages that the counts depend on."""
+    """Versions of Python and of the packages that the counts depend on."""
     counters: dict[str, dict[str, dict[str, Count]]]
-    """By benchmark, kind and name."""
+    """Counts by benchmark, kind and name."""
 
 
 def versions(platform: str) -> dict[str, str]:
@@ -59,7 +59,7 @@ def read(path: Path) -> dict[str, dict[str, dict[str, int]]]:
 
 
 def changes(root: Path, spec: Spec, counters: Counters) -> list[str] | None:
-    """Return every count that differs from the baseline, as in `+4 aten::sort`; None if none is recorded."""
+    """Return each count that differs from the baseline, as in `+4 aten::sort`; None without a baseline."""
     baseline = read(path_of(root, spec.platform)).get(spec.id)
     return None if baseline is None else list(map(str, changed(baseline, counters.counts, counters.unsteady)))
 
@@ -70,7 +70,7 @@ def missing(root: Path, platform: str) -> str:
 
 
 def fault(root: Path, part: BenchmarkPart, *, strict: bool) -> str | None:
-    """Return a message if counters differ from the baseline; with `strict` also if they are not in it."""
+    """Return a message if counters differ from the baseline; with `strict`, also if there is none."""
     if part.spec is None:
         return None
     if part.counters is None:
@@ -84,12 +84,12 @@ def fault(root: Path, part: BenchmarkPart, *, strict: bool) -> str | None:
         return None
     return (
         f"counters differ from {path_of(root, spec.platform).relative_to(root)}: {', '.join(differences)}; "
-        "if this is meant, record them: run it with --gnn-counters=update"
+        "if the change is intended, record it with --gnn-counters=update"
     )
 
 
 def write(path: Path, platform: str, counters: Mapping[str, Any]) -> None:
-    """Add counters to a platform's baseline, atomically; those of the same benchmarks are replaced."""
+    """Add counters to a platform's baseline atomically, in place of any of the same benchmarks."""
     content = {
         "version": FORMAT_VERSION,
         "versions": versions(platform),

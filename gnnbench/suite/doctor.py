@@ -14,13 +14,13 @@ _PACKAGES = ("torch", "torch_geometric", "ogb", "pyg_lib", "torch_scatter", "tor
 
 
 def examine(data_root: Path | None) -> Iterator[Diagnosis]:
-    """Yield the packages, which are imported, those that lack CUDA, and the folder of data sets."""
+    """Yield diagnoses of the packages, of platforms built without CUDA, and of the data folder."""
     yield from map(_package, _PACKAGES)
     if not devices.why_no_cuda():
         yield from _built_without_cuda()
     if data_root is None:
-        detail = "no folder of real data sets"
-        remedy = "set GNNBENCH_DATA to one; otherwise synthetic stand-ins are used"
+        detail = "no folder of real data sets is set"
+        remedy = "set GNNBENCH_DATA to the folder; without it, synthetic stand-ins are used"
         yield Diagnosis("data", "note", detail, remedy)
     else:
         yield Diagnosis("data", "ok", str(data_root))
@@ -33,7 +33,7 @@ def _package(package: str) -> Diagnosis:
     if package == "dgl":
         with suppress(Exception):
             import_dgl()
-    with hidden("outdated"):  # with which ogb looks for newer versions on the network, in threads
+    with hidden("outdated"):  # ogb would use it to look for newer versions on the network, in threads
         reason = unusable(package)
     if reason:
         return Diagnosis(package, "missing", f"{number}: {reason}", install_command(package))
@@ -50,7 +50,7 @@ def _built_without_cuda() -> Iterator[Diagnosis]:
     for platform in PLATFORMS.values():
         try:
             reason = why_not_on(platform.name, "cuda")
-        except Exception:  # noqa: BLE001, S112 - a missing or broken package has a finding already
+        except Exception:  # noqa: BLE001, S112 - a missing or broken package has a diagnosis already
             continue
         if reason:
             detail, _, remedy = reason.partition(": ")

@@ -1,4 +1,4 @@
-"""Keeps the results of the last reference, for all platforms and directions of an operation."""
+"""Keeps the last reference's outputs and gradients, for all platforms and directions of an operation."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -20,17 +20,17 @@ Upstream = Mapping[str, Tensor]
 
 
 class Request(NamedTuple):
-    """What a reference is computed of."""
+    """The inputs of a reference."""
 
     reference: Reference
     view: View
     arguments: Sequence[Any]
     upstream: Upstream | None = None
-    """None for `gradient_for` the first output."""
+    """None stands for the first output's `gradient_for`."""
 
 
 class Expected:
-    """A reference's outputs, by place as `outputs.parts` names it, and the gradients of its arguments."""
+    """A reference's outputs, by place as in `outputs.parts`, and the gradients of its arguments."""
 
     def __init__(self, request: Request, *, differentiate: bool) -> None:
         self.request, self._has_gradients = request, differentiate
@@ -39,7 +39,7 @@ class Expected:
 
     @cached_property
     def gradients(self) -> tuple[Tensor, ...]:
-        """Of the arguments that need one: made when they are asked for, after the outputs were compared."""
+        """Gradients of the arguments that need one, computed on first use: after outputs were compared."""
         upstream = self.request.upstream or {}
         places = list(upstream or [""])
         if not self.outputs.keys() >= {*places}:
@@ -56,13 +56,13 @@ class Expected:
             raise UncomparableError("the output needs no gradient, and that of the kernel does")
         leaves = [tensor for tensor in numbers(self.request.arguments) if tensor.requires_grad]
         gradients = torch.autograd.grad(outputs, leaves, grad_outputs, materialize_grads=True)
-        # Without what the backward pass kept.
+        # Detached outputs free the memory that the backward pass needed.
         detached = {place: part.detach() for place, part in self.outputs.items() if isinstance(part, Tensor)}
         self.outputs |= detached
         return gradients
 
     def serves(self, request: Request, *, differentiate: bool) -> bool:
-        """Return whether these are the results that are asked for; `upstream` matters to gradients only."""
+        """Return whether a request has this output; `upstream` matters to gradients only."""
         current = self.request
         same = current.reference is request.reference and current.view is request.view
         same = same and self._has_gradients >= differentiate and _equal(current.arguments, request.arguments)
@@ -72,8 +72,8 @@ class Expected:
 class KeptReference:
     """The last reference that was computed.
 
-    Platforms get equal inputs, so that one reference serves all. Only the last one is kept: a large graph's
-    takes hundreds of megabytes.
+    Platforms get equal inputs, so one reference serves all of them. Only the last reference is kept: on a
+    large graph it takes hundreds of megabytes.
     """
 
     def __init__(self) -> None:
@@ -81,22 +81,22 @@ class KeptReference:
         self._last: Expected | None = None
 
     def view(self, graph: Graph, width: int, operation: Operation | None) -> View:
-        """Return how an operation is checked on a graph; the same view as before where it is the same."""
+        """Return how an operation is checked on a graph: the last view if it was for the same arguments."""
         key = graph, width, operation and (operation.linear, operation.reach, operation.end)
         if self._view is None or key != self._view[0]:
             self._view = key, view_of(graph, width, operation)
         return self._view[1]
 
     def of(self, request: Request, *, differentiate: bool) -> Expected:
-        """Return the results, computed now if they are others than before."""
+        """Return the outputs for a request, computed unless the last ones serve it."""
         if self._last is None or not self._last.serves(request, differentiate=differentiate):
-            self._last = None  # frees it before the next is made
+            self._last = None  # frees the memory before the next is computed
             self._last = Expected(request, differentiate=differentiate)
         return self._last
 
 
 def opened(outputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an output's parts by place, with each nested tensor's rows in its place."""
+    """Return an output's parts by place; each row of a nested tensor is a part."""
     rows: dict[str, Any] = {}
     for place, value in outputs.items():
         if isinstance(value, Tensor) and value.is_nested:
@@ -118,7 +118,7 @@ def numbers(inputs: Any) -> list[Tensor]:
 
 
 def stored(tensor: Tensor) -> tuple[Tensor | None, Tensor]:
-    """Return the entries of a sparse tensor, and its values; of another one None, and itself."""
+    """Return the entries and values of a sparse tensor; of a dense tensor, None and the tensor."""
     if tensor.layout in (torch.strided, torch.jagged):
         return None, tensor
     if tensor.layout == torch.sparse_coo:

@@ -55,7 +55,7 @@ def document(data_root: Path | None) -> Document:
 
 
 def operation(name: str) -> Iterator[str]:
-    """Yield the lines about the operations with a name, or whose names begin with it: `spmm`."""
+    """Yield lines about the operation of this name, or about all whose names begin with it: `spmm`."""
     exact = OPERATIONS.get(name)
     rows = [exact] if exact else [row for row in OPERATIONS.values() if row.name.startswith(f"{name}_")]
     if not rows:
@@ -95,7 +95,7 @@ def _operations() -> Iterator[tuple[object, ...]]:
     for heading, rows in groupby(sorted(OPERATIONS.values(), key=group), group):
         yield Shown(heading, style="heading"), *[None] * len(COMPARED)
         for row in rows:
-            # No operation is on both of these; `pyg_lib` stands beside `pyg`.
+            # No operation has both `compiled` and `sparse`; `pyg_lib` is shown as `pyg`.
             columns = {name.replace("compiled", "sparse"): name for name in row.calls}
             yield f"  {row.name}", *map(columns.get, COMPARED)
 
@@ -113,7 +113,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what is there, and return the exit code."""
+    """Print the lists, or the named operations, and return the exit code."""
     if options.operations:
         for line in [line for name in options.operations for line in operation(name)]:
             streams.say(line, indent=" " * 9)

@@ -2,7 +2,7 @@
 
 Both rates, of a copy and of a matrix product, are measured once per environment. The bytes are compulsory
 traffic (Hill and Smith, IEEE Trans. Computers 1989): each input is read once and each output is written once.
-The arithmetic is that of products of dense matrices; sums over neighbours take less time than their bytes.
+Only products of dense matrices count as arithmetic: sums over neighbours take less time than their bytes.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -27,12 +27,12 @@ from .memory import free_bytes
 FORMAT_VERSION = 1
 
 _SECONDS = 0.5
-"""Spent on each rate, so that a short burst of other programs does not last through all rounds."""
+"""Time for each rate: longer than a short burst of other programs."""
 _ARRAY_BYTES = {"cpu": 2**30, "cuda": 2 * 2**30}
-"""Of the array to copy: at least four times a cache (McCalpin's rule for STREAM); on a GPU the launch would
-dominate the copy of a smaller one."""
+"""Size of the array to copy: at least four times a cache (McCalpin's rule for STREAM); on a GPU, the launch
+would dominate the copy of a smaller array."""
 _MEMORY_PART = 8
-"""At most 1/8 of the free memory is used."""
+"""Rates are measured with at most 1/8 of the free memory."""
 _ROUNDS = 3
 """Fewest rounds of each copy and product."""
 _FIRST_SIDE = 128
@@ -41,9 +41,9 @@ _ABOVE = "the data stays in a cache, or the saved rates are too low: delete rate
 
 
 def least(case: Case, run: Callable[..., Any], inputs: Sequence[Any]) -> Work:
-    """Call a function once more, and return the least work: bytes of inputs, output and gradients; products.
+    """Call a function once more, and return its least work: bytes of inputs, output and gradients; products.
 
-    The indices of the inputs count as those of a CSR matrix at most: libraries keep a graph in several forms.
+    Indices count at most as many bytes as in a CSR matrix, because libraries keep a graph in several forms.
     """
     with _Products() as products:  # type: ignore[no-untyped-call]
         output = run(*inputs)
@@ -58,7 +58,7 @@ def least(case: Case, run: Callable[..., Any], inputs: Sequence[Any]) -> Work:
 
 
 def _bytes(traffic: Iterable[Tensor]) -> int:
-    """Return the bytes of tensors, some of which share their memory."""
+    """Return the bytes of tensors; memory that several share counts once."""
     storages = (tensor.untyped_storage() for tensor in traffic)
     return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
 
@@ -91,10 +91,10 @@ def rates(device: str, dtype: str, environment_key: str, cache: Path) -> Rates:
 
 
 def measure(device: str, dtype: str) -> Rates:
-    """Measure both rates in about a second: of STREAM's copy (McCalpin, 1995), and of products.
+    """Measure both rates in about a second: of STREAM's copy (McCalpin, 1995), and of matrix products.
 
-    A copy's bytes are read and written. Matrices grow until the time is spent, so an emulated dtype takes no
-    longer.
+    Each byte of a copy counts twice, read and written. Matrices grow until the time is spent, so an emulated
+    dtype takes no longer.
     """
     free = free_bytes() if device == "cpu" else cuda_free_bytes()
     room = free // _MEMORY_PART
@@ -124,7 +124,7 @@ def _matrix_rate(device: str, dtype: torch.dtype, room: int) -> float:
 
 
 def _fastest(run: Callable[[], object], device: str, at_least_seconds: float = 0.0) -> float:
-    """Return the seconds of the fastest round, of at least _ROUNDS and `at_least_seconds`."""
+    """Return the seconds of the fastest of at least _ROUNDS rounds, which last `at_least_seconds` or more."""
     times: list[float] = []
     while len(times) < _ROUNDS or sum(times) < at_least_seconds:
         start = RealTime.seconds()
@@ -136,7 +136,7 @@ def _fastest(run: Callable[[], object], device: str, at_least_seconds: float = 0
 
 
 def _read(path: Path) -> dict[str, Rates]:
-    """Return the rates by dtype; none if the file is missing or damaged."""
+    """Return the rates by dtype; empty if the file is missing or damaged."""
     try:
         content = json_io.read(path, "remove it")
         if content["version"] != FORMAT_VERSION:

@@ -32,7 +32,7 @@ _READING = (
 class TableRow:
     """A row of the table: the time and its interval, in seconds, roofline bound / time, and counts.
 
-    None if there are too few blocks, no model for the operation, or if counts are nondeterministic.
+    A field is None if there are too few blocks, if the operation has no model, or if counts vary.
     """
 
     spec: Spec
@@ -47,7 +47,7 @@ class TableRow:
 
     @classmethod
     def of(cls, spec: Spec, part: BenchmarkPart) -> "TableRow":
-        """Make a row from gnnbench's part of a benchmark that was measured."""
+        """Make a row from gnnbench's part of a measured benchmark."""
         assert part.measurement
         counters = part.counters
         return cls(
@@ -62,11 +62,11 @@ class TableRow:
 
     @property
     def interval(self) -> Shown:
-        """The half-width, as in `1.2%`; `?`: too few blocks for both bounds."""
+        """The half-width, as in `1.2%`; `?` if there are too few blocks for both bounds."""
         return half_width(self.seconds, self.low, self.high)
 
     def ratio(self, fastest: "TableRow") -> str:
-        """Write the ratio of its time to another's; `~`: the intervals overlap, or one is not known."""
+        """Write the ratio of the row's time to another's; `~` if intervals overlap or one is unknown."""
         is_above = self.low is not None and fastest.high is not None and self.low > fastest.high
         return f"{'' if is_above else '~'}{units.ratio(self.seconds / fastest.seconds)}"
 
@@ -108,7 +108,7 @@ def _cells(names: tuple[str, str], rows: Sequence[TableRow]) -> Iterator[tuple[o
 
 
 def reading(rows: Sequence[TableRow], arguments: Sequence[str] = ()) -> list[Note]:
-    """Return how to read rows of several platforms, and how to confirm them."""
+    """Return how to read rows of several platforms, and how to confirm their ratios."""
     specs = [replace(row.spec, platform="") for row in rows]
     if len(set(specs)) == len(specs):
         return []

@@ -36,25 +36,25 @@ def verify(
 ) -> None:
     """Run once; compare the output, and gradients if the direction has any, with the reference.
 
-    The reference gets the graph and float64 copies of the tensors and modules among the inputs, in order; of
-    a module its matrices as [in, out], then its vectors. Sparse tensors and containers of tensors it gets
-    where it has a place for them. Integers and booleans must be equal, floating-point numbers within
-    TOLERANCE; otherwise, and with a wrong shape, dtype or device, MismatchError is raised.
+    The reference gets the graph and float64 copies of the tensors and modules among the inputs, in order. A
+    module is passed as its matrices [in, out], then its vectors. Sparse tensors and containers of tensors are
+    passed if the reference has parameters for them. Integers and booleans must be equal, floating-point
+    numbers within TOLERANCE. Raises MismatchError if a value, shape, dtype or device is wrong.
 
-    An epoch with a `result`, as in `Kernel`, is compared by it alone: after several steps there is no
+    Of an epoch with a `result`, as in `Kernel`, only that result is compared: after several steps there is no
     gradient of the initial parameters. Without a `view` every entry is compared.
     """
     view, kept = view or View(case.graph), kept or KeptReference()
     upstream: tuple[Tensor, ...] = ()
     operands = list(inputs)
     if case.spec.direction == FORWARD_BACKWARD:
-        # The first input is the output's gradient, which is no argument of the reference.
+        # The first input is the output's gradient, which the reference does not take.
         gradients = tree_map(view.upstream, inputs[0])
         inputs = [gradients, *inputs[1:]]
         upstream = tuple(precise(view.inside(tensor)) for tensor in tree_leaves(gradients))
         operands = operands[1:]
-    given = _given(case, operands, reference)
-    arguments = [_argument(item, transposed, view) for item, transposed in given]
+    pairs = _reference_inputs(case, operands, reference)
+    arguments = [_argument(item, transposed, view) for item, transposed in pairs]
     states = _random_states(case)
     output = run(*inputs)
     is_seeded = all(map(torch.equal, states, _random_states(case)))
@@ -71,7 +71,7 @@ def verify(
             except MismatchError as error:
                 raise MismatchError(f"{error}{hint}") from None
         if differentiate:
-            _compare_gradients(case, given, expected, upstream)
+            _compare_gradients(case, pairs, expected, upstream)
     except UncomparableError as error:
         raise MismatchError(f"of the reference, {error}") from None
 
@@ -88,7 +88,7 @@ def _computed(
     expected: Mapping[str, Any],
     result: Result | None,
 ) -> dict[str, Any]:
-    """Return what is compared of an output, by place."""
+    """Return the compared parts of an output, by place."""
     if result:
         compared = result(output, *operands)
         single = isinstance(compared, tuple) and len(compared) == 1
@@ -114,7 +114,7 @@ def _compare_outputs(case: Case, computed: Mapping[str, Any], expected: Expected
 
 
 def _text(value: Any) -> str:
-    """Return a part of an output in a line."""
+    """Describe a part of an output in one line."""
     if isinstance(value, Tensor | np.ndarray):
         return (
             f"{'a tensor' if isinstance(value, Tensor) else 'an array'} {list(value.shape)} of {value.dtype}"
@@ -123,13 +123,13 @@ def _text(value: Any) -> str:
 
 
 def _compare_gradients(
-    case: Case, given: Sequence[tuple[Any, bool]], expected: Expected, upstream: Sequence[Tensor]
+    case: Case, pairs: Sequence[tuple[Any, bool]], expected: Expected, upstream: Sequence[Tensor]
 ) -> None:
     """Compare the gradients in `.grad`, and after a whole epoch the parameters."""
     view = expected.request.view
     before = [tensor for tensor in numbers(expected.request.arguments) if tensor.requires_grad]
     references = list(map(_dense, expected.gradients, before))
-    computed = list(_gradients(given, references, before))
+    computed = list(_gradients(pairs, references, before))
     if case.spec.direction != FORWARD_BACKWARD:
         compare_network(case, [gradient for gradient, _ in computed], references)
     else:
@@ -151,25 +151,25 @@ def _compare_gradients(
             compare(case, f"parameter {index} after the step", parameter, after, largest_of([start]))
 
 
-def _given(case: Case, inputs: Sequence[Any], reference: Reference) -> list[tuple[Any, bool]]:
+def _reference_inputs(case: Case, inputs: Sequence[Any], reference: Reference) -> list[tuple[Any, bool]]:
     """Return the inputs that the reference takes, and whether it takes them transposed.
 
-    Dense tensors and parameters; also sparse tensors and containers where it has a place for them: the
-    references of gnnbench's operations, which serve all platforms, have none for a platform's structure.
+    These are dense tensors and parameters, and also sparse tensors and containers if the reference takes so
+    many arguments: the references of gnnbench's operations take no structure, as they serve all platforms.
     """
     reason = ""
     for wide in (False, True):
-        given = list(_arguments(inputs, wide=wide))
+        pairs = list(_arguments(inputs, wide=wide))
         try:
-            signature(reference).bind(case.graph, *given)
+            signature(reference).bind(case.graph, *pairs)
         except TypeError as error:
             reason = reason or str(error)
-        except ValueError:  # a function of C may have no signature
-            return given
+        except ValueError:  # a function written in C may have no signature
+            return pairs
         else:
-            return given
+            return pairs
     raise MismatchError(
-        f"the reference must take the graph and the {len(given)} inputs that have "
+        f"the reference must take the graph and the {len(pairs)} inputs that have "
         f"floating-point or complex numbers: {reason}"
     )
 
@@ -199,11 +199,11 @@ def _argument(item: Any, transposed: bool, view: View) -> Any:
 
 
 def _gradients(
-    given: Sequence[tuple[Any, bool]], right: Sequence[Tensor], before: Sequence[Tensor]
+    pairs: Sequence[tuple[Any, bool]], right: Sequence[Tensor], before: Sequence[Tensor]
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield dense gradients, or zeros where one may be missing, and tensors, as the reference takes them."""
-    pairs = ((tensor, transposed) for item, transposed in given for tensor in numbers(item))
-    leaves = [(tensor, transposed) for tensor, transposed in pairs if tensor.requires_grad]
+    """Yield each dense gradient, zeros if it may be missing, and its tensor, as the reference takes it."""
+    tensors = ((tensor, transposed) for item, transposed in pairs for tensor in numbers(item))
+    leaves = [(tensor, transposed) for tensor, transposed in tensors if tensor.requires_grad]
     for index, ((tensor, transposed), expected, start) in enumerate(zip(leaves, right, before, strict=True)):
         gradient = tensor.grad
         if gradient is None:
@@ -216,7 +216,7 @@ def _gradients(
 
 
 def _dense(gradient: Tensor, tensor: Tensor) -> Tensor:
-    """Return a tensor's gradient; of a sparse tensor at its entries, of a nested one in one dimension."""
+    """Return a dense gradient: of a sparse tensor at its entries, of a nested tensor in one dimension."""
     if tensor.is_nested:
         return flat(gradient)
     gradient = gradient if gradient.layout == torch.strided else gradient.to_dense()
@@ -228,7 +228,7 @@ def _comparable(module: PlatformModule, output: Any, expected: Tensor) -> Tensor
     """Return a dense output, or a graph's weights as a matrix."""
     values, entries = module.values(output), module.entries(output)
     if isinstance(output, Tensor) and output.layout not in _DENSE:
-        # A reference of one dimension has the values of entries in order.
+        # A reference of one dimension has the entries' values, in order.
         return stored(output)[1] if expected.dim() < output.dim() else output
     if entries is None or values.device.type == "meta":
         return values
@@ -236,11 +236,11 @@ def _comparable(module: PlatformModule, output: Any, expected: Tensor) -> Tensor
 
 
 def _gradient_terms(argument: Tensor, outputs: Mapping[str, Any], upstream: Sequence[Tensor]) -> float:
-    """Return the size of the terms that a gradient adds up, which may cancel to nothing.
+    """Return the size of the terms whose sum is a gradient; they may cancel.
 
-    A term has the size of |upstream| |output| / |argument|. Each entry of the argument gets a term of each
-    output that it is part of: on average, as many as there are outputs for one entry. The argument's size is
-    its spread, as some functions, such as a softmax, ignore its mean.
+    A term has the size of |upstream| |output| / |argument|. An entry of the argument gets one term from each
+    output that depends on it: on average, as many as there are outputs per entry. The argument's size is its
+    standard deviation, as some functions, such as a softmax, ignore the mean.
     """
     parts = list(map(flat, numbers(dict(outputs))))
     values = flat(argument.detach())

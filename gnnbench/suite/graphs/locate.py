@@ -13,14 +13,14 @@ _PLANETOID_PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
 
 
 def data_folder(path: str | None = None) -> Path | None:
-    """Return the folder of real data sets: the given one, else `GNNBENCH_DATA`, else None."""
+    """Return the folder of real data sets: `path`, else `GNNBENCH_DATA`, else None."""
     text = path or os.environ.get(DATA_VARIABLE)
     if not text:
         return None
     folder = user_path(text)
     if not folder.is_dir():
         raise UsageError(
-            f"data folder {text} does not exist; give another one (option, or {DATA_VARIABLE}), or none"
+            f"data folder {text} does not exist; set another one (--gnn-data or {DATA_VARIABLE}), or none"
         )
     return folder.resolve()
 
@@ -28,8 +28,8 @@ def data_folder(path: str | None = None) -> Path | None:
 def raw_folder(dataset: Dataset, root: Path | None) -> Path | None:
     """Return the folder of the data set's files below a data folder; None if any is missing.
 
-    The layout is that of the libraries: `Planetoid/Cora/raw` with its eight files, or `ogbn_arxiv` with `raw`
-    and `split`, directly in the data folder or in its `ogb`.
+    The layout is the libraries' layout: `Planetoid/Cora/raw` with eight files, or `ogbn_arxiv` with `raw` and
+    `split`, directly in the data folder or in its subfolder `ogb`.
     """
     if root is None or dataset.relations:
         return None
@@ -47,9 +47,9 @@ def raw_folder(dataset: Dataset, root: Path | None) -> Path | None:
 def resolve(
     names: Iterable[DatasetName], data_root: Path | None, real_only: bool
 ) -> tuple[list[DatasetName], list[str]]:
-    """Return the names without duplicates, and a line for each that was replaced.
+    """Return the names without duplicates, and a line for each replaced data set.
 
-    Data sets without files are replaced by their synthetic stand-ins; `real_only`: raise an error instead.
+    A synthetic stand-in replaces a data set without files; with `real_only`, UsageError is raised instead.
     """
     resolved: dict[str, DatasetName] = {}
     notices = []

@@ -1,4 +1,4 @@
-"""The suite's plugin of pytest: parametrises benchmarks by operation, platform and graph, and shows them."""
+"""The suite's pytest plugin: parametrises benchmarks by operation, platform and graph, and shows them."""
 
 from collections.abc import Generator, Iterable
 from contextlib import nullcontext, suppress
@@ -41,7 +41,7 @@ _WHEN_RUN = (
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the markers, register what chooses and builds benchmarks, and check the options."""
+    """Declare the markers, register the fixtures and the choice of benchmarks, and check the options."""
     for name, text in _MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {text}")
     config.pluginmanager.register(fixtures, "gnnbench-fixtures")
@@ -92,7 +92,7 @@ def load_used_libraries(items: Iterable[pytest.Item]) -> None:
     """Import the libraries and modules that these benchmarks of the suite import when they run."""
     names = {item.callspec.params["platform"] for item in items if owns(item) and hasattr(item, "callspec")}
     for name in sorted(names):
-        with suppress(Exception):  # it is not installed, or does not work; the test says so
+        with suppress(Exception):  # the library is missing or broken; the test says so
             platforms.load(name)
     for name in _WHEN_RUN if names else ():
         import_module(name, __package__)
@@ -113,14 +113,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Let a benchmark run out of memory that would take more than is free."""
+    """Let a benchmark on the CPU fail if it needs more memory than is free."""
     with memory.bounded() if owns(item) and run_of(item.config).device == "cpu" else nullcontext():
         return (yield)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Show the progress."""
+    """Register the progress lines."""
     config = session.config
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     benchmarks = [item for item in session.items if owns(item)]
@@ -131,7 +131,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> list[str]:
     """Return the header lines about the machine, the data, and which benchmarks run."""
     if not any(map(owns, items)):
-        # There are lines of choice if none of those that -k selects is a default one.
+        # The line on the choice appears even if -k selects no default benchmark.
         return choice_of(config).lines(items)
     from . import terminal
 

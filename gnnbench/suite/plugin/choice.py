@@ -14,7 +14,7 @@ from .session import owns, run_of, spec_of
 
 DEFAULT = "default"
 _SET_UP_SECONDS = 0.8
-"""What a benchmark takes besides its timing, on average on two cores: set-up, check and inspection."""
+"""Seconds of a benchmark without its timing, on average on two cores: set-up, check and inspection."""
 
 
 class Choice:
@@ -23,9 +23,9 @@ class Choice:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self.left_out: dict[str, pytest.Item] = {}
-        """The benchmarks that are not default ones, by id; `gnnbench ab` may run one that is elsewhere."""
+        """The deselected benchmarks by id; `gnnbench ab` may run one that the other version selects."""
         self._counts = 0, 0
-        """How many benchmarks that can run here are default ones, and how many are not."""
+        """Numbers of selected and of deselected benchmarks that can run here."""
         has_file = any((config.rootpath / place).is_file() for place in places(config))
         self._narrowed = bool(has_file or config.option.keyword)
 
@@ -34,14 +34,14 @@ class Choice:
         if owns(item):
             spec, run = spec_of(item), run_of(self._config)
             graphs = [name.id for name in run.graphs_of(spec.operation)]
-            # Those that are named are all for default benchmarks.
+            # Default benchmarks run on all graphs that the user names.
             default_graphs = graphs if run.options.datasets else graphs[:1]
             if is_default(spec, default_graphs, narrowed=self._narrowed):
                 item.add_marker(DEFAULT)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Deselect after -k, which other tests are selected by too."""
+        """Deselect all other benchmarks, after -k has selected tests."""
         config = self._config
         rest: list[pytest.Item] = []
         if not (config.option.markexpr or any("::" in arg for arg in config.args) or config.option.gnn_all):
@@ -53,7 +53,7 @@ class Choice:
             config.hook.pytest_deselected(items=rest)
 
     def lines(self, items: Sequence[pytest.Item]) -> list[str]:
-        """Return the header line on which benchmarks run, or how long all of these tests take."""
+        """Return the header line that says which benchmarks run, or how long all of them take."""
         config, (runs, rest), to_time = self._config, self._counts, _runnable(items)
         if rest:
             run = "runs, the default one" if runs == 1 else "run, the default ones"

@@ -60,7 +60,7 @@ def case(
     hidden: int,
     device: str,
 ) -> "Iterator[Case]":
-    """The test's spec and graph, from which its inputs are built; skips it if the graph is not for it."""
+    """The test's spec and graph, from which inputs are built; skips the test if the graph does not fit."""
     from ..case import Case
 
     spec = Spec(operation, direction, platform, dtype, index_dtype, graph.name, hidden, device)
@@ -68,7 +68,7 @@ def case(
     if row and (reason := row.why_not_on(graph, spec)):
         pytest.skip(reason)
     hides = platform == "pyg" and row and row.with_pyg_lib and is_installed("pyg_lib")
-    # There is a platform of the calls with pyg-lib.
+    # The platform pyg_lib has the calls with pyg-lib.
     with platforms.without_pyg_lib() if hides else nullcontext():
         yield Case(spec, graph)
 
@@ -155,7 +155,7 @@ def _identity(case: "Case") -> dict[str, Any]:
 
 @contextmanager
 def _failing(spec: Spec, when: str = "") -> Iterator[None]:
-    """Let the test fail with a line if a result is wrong."""
+    """Let the test fail with one line if the block raises MismatchError."""
     from ..accuracy import MismatchError
 
     try:
@@ -178,8 +178,8 @@ def measure(
     `measure(run, *inputs, reference=function)` calls `run(*inputs)`, and its backward pass if the test's
     direction has one. The reference gets the graph and float64 copies of the floating-point tensors among the
     inputs; for a module, its weights [in, out] and then its biases. The default is the operation's reference.
-    A call after the timing is checked too.
-    `result=function` takes the output and `inputs`, and returns what is compared: see `Kernel.result`.
+    Another call is checked after the timing.
+    `result=function` takes the output and `inputs`, and returns the compared tensors: see `Kernel.result`.
     """
     from ...engine.measure.clock import Call
     from ...engine.measure.conditions import cpu_threads
@@ -225,13 +225,13 @@ def measure(
             if options.counters:
                 return _count(request, spec, Call(run, inputs, {}))
             output = benchmark(run, *inputs)
-            # A step of training depends on the steps before.
+            # A training step depends on the earlier steps.
             if is_checked and benchmark.stats and spec.direction in (FORWARD, FORWARD_BACKWARD):
-                benchmark.has_error = True  # so that the times are not saved
+                benchmark.has_error = True  # prevents that the times are saved
                 with _failing(spec, "a call after the timing: "):
                     check()
                 benchmark.has_error = False
-            # Which values have two bytes is for autocast to decide.
+            # Autocast decides which values have two bytes, so the bytes are unknown.
             if "measurement" in part and row and row.reads_all and spec.dtype != AUTOCAST:
                 work, seconds = roofline.least(case, run, inputs), part["measurement"]["location_ns"] / 1e9
                 part["limit"] = codec.encode(roofline.limit(work, rates(spec.dtype), seconds))

@@ -1,4 +1,4 @@
-"""What a session prints of the suite: header, tables and summary."""
+"""What a session prints about the suite: header, tables and summary."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -34,7 +34,7 @@ def header(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
 
 
 def record(item: pytest.Item, *, passed: bool) -> dict[str, Any] | None:
-    """Return a test's results for the summary, as plain data for xdist; None if nothing was measured."""
+    """Return a test's data for the summary, plain for xdist, or None if nothing was measured."""
     benchmark = item.funcargs.get("benchmark")  # type: ignore[attr-defined]
     part, seconds = ours_of(item), seconds_of(item)
     counts, out_of_memory = item.stash.get(COUNTED, None), item.stash.get(OUT_OF_MEMORY, None)
@@ -62,7 +62,7 @@ def record(item: pytest.Item, *, passed: bool) -> dict[str, Any] | None:
 
 
 def summarize(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
-    """Write the tables, a few notes, and how many benchmarks were checked, timed and skipped."""
+    """Write the tables, notes, and how many benchmarks were checked, timed and skipped."""
     rows = [entry["row"] for entry in records if entry["row"]]
     legend = [*reading(rows, arguments_without(reporter.config)), *map(Note, notes(rows, reporter.verbosity))]
     tables, colour = document(rows), reporter.hasmarkup
@@ -87,7 +87,7 @@ def summarize(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
 
 
 def _counted(records: Sequence[dict[str, Any]], config: pytest.Config) -> list[str]:
-    """Record the counters if `--gnn-counters=update` was given, and return the lines of the summary."""
+    """Record the counters with `--gnn-counters=update`; return the lines of the summary."""
     lines = [f"{units.count(len(records), 'benchmark')} counted, none timed"]
     for platform in dict.fromkeys(entry["platform"] for entry in records):
         entries = {entry["id"]: entry["counted"] for entry in records if entry["platform"] == platform}
@@ -104,9 +104,9 @@ def _counted(records: Sequence[dict[str, Any]], config: pytest.Config) -> list[s
         outcomes = [entry["changed"] for name, entry in entries.items() if name not in reasons]
         missing, matches = outcomes.count(None), outcomes.count([])
         if matches:
-            lines.append(f"{matches} as in the baseline, {file}")
+            lines.append(f"{matches} equal to the baseline, {file}")
         if mismatches := len(outcomes) - missing - matches:
-            lines.append(f"{mismatches} not as in the baseline, {file}")
+            lines.append(f"{mismatches} different from the baseline, {file}")
         if missing:
             lines.append(f"{missing} not compared: {counter_baseline.missing(config.rootpath, platform)}")
     lines.extend(
