@@ -139,7 +139,7 @@ def _compare_exactly(what: str, computed: Tensor, expected: Tensor) -> None:
 
 
 def compare_network(case: Case, gradients: Sequence[Tensor], references: Sequence[Tensor]) -> None:
-    """Compare by norm: of a bias relative to the largest bias, of an attention vector to the largest alike.
+    """Compare norms: biases relative to the largest bias, attention vectors to the largest of their shape.
 
     The terms of some gradients cancel: nearly so for the last layer's bias, and for the attention of target
     nodes wherever LeakyReLU is linear, because a softmax does not change if all its entries are shifted.

@@ -40,7 +40,7 @@ def with_backward(
     tensors = _tensors(output) if several else [module.values(output)]
     plain = all(tensor.layout == torch.strided and not tensor.is_nested for tensor in tensors)
 
-    # Each call of a Python function counts in the counters, so there are no helpers here.
+    # The counters count each Python call in this function: another call changes their baselines.
     def run(gradients: Tensor | Sequence[Tensor], *inputs: Any) -> Any:
         for leaf in (*parameters, *leaves(inputs, deep)):
             leaf.grad = None

@@ -18,7 +18,7 @@ Reduce = Literal["sum", "mean", "amax"]
 Reference = Callable[..., Tensor | tuple[Tensor, ...]]
 
 CHUNK_BYTES = 256 * 2**20
-"""Memory of the rows that are gathered at a time; at least one column is."""
+"""Memory of the rows that are gathered at a time; one column is gathered even if it takes more."""
 
 
 def looped(graph: Graph, weight: Tensor | None = None) -> tuple[Tensor, Tensor]:

@@ -106,7 +106,7 @@ def ordered(model: nn.Module) -> list[nn.Parameter]:
 
 
 def filled(case: "Case", model: nn.Module, values: Iterable[Tensor]) -> nn.Module:
-    """Return a model with a case's device and dtype, and with values for its `ordered` parameters."""
+    """Set a model's device and dtype to a case's, its `ordered` parameters to values; return the model."""
     model.to(case.device, case.dtype)
     with torch.no_grad():
         for parameter, value in zip(ordered(model), values, strict=True):
@@ -115,7 +115,7 @@ def filled(case: "Case", model: nn.Module, values: Iterable[Tensor]) -> nn.Modul
 
 
 def drawn(case: "Case", model: nn.Module, seed: int = 0) -> Any:
-    """Return a model with parameters by `glorot`, which are equal on all platforms."""
+    """Set a model's parameters by `glorot`, equal on all platforms; return the model."""
     generator, values = torch.Generator().manual_seed(seed), []
     for parameter in ordered(model):
         fan_out, fan_in = (1, *parameter.shape)[-2:]
