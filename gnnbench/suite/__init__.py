@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Saved:
-    """The part of a run file that has the fields, which a message names."""
+    """The part of a run file with the spec: a message about a wrong field names it."""
 
     spec: Spec
 
@@ -45,13 +45,13 @@ class GraphKernels(Suite):
         return spec.labels if spec else None
 
     def plugin(self) -> ModuleType:
-        """Return the fixtures, and what makes a test of each operation, platform and graph."""
+        """Return the pytest plugin, which makes a test of each operation, platform and graph."""
         from . import plugin
 
         return plugin
 
     def owns(self, item: Any) -> bool:
-        """Tell whether a test names operations."""
+        """Return whether a test names operations."""
         from .plugin import session
 
         return session.owns(item)
@@ -63,8 +63,8 @@ class GraphKernels(Suite):
         return counter_baseline.fault(root, part, strict=strict)
 
     def remarks(self, labels: Iterable[Labels]) -> list[str]:
-        """Name the synthetic graphs."""
-        graphs = dict.fromkeys(known.inputs["dataset"] for known in labels)
+        """Return a line that names the synthetic graphs, or no line."""
+        graphs = dict.fromkeys(label.inputs["dataset"] for label in labels)
         synthetic = [graph for graph in graphs if ":synthetic" in graph]
         return [f"synthetic data: {', '.join(synthetic)}"] if synthetic else []
 
@@ -75,7 +75,7 @@ class GraphKernels(Suite):
         return {"list": listing}
 
     def diagnoses(self, options: Mapping[str, Any]) -> Iterator[Diagnosis]:
-        """Yield what is known of the libraries and the folder of data sets."""
+        """Yield the diagnoses of the libraries and the folder of data sets."""
         from . import doctor
 
         return doctor.examine(options["data"])
@@ -102,4 +102,4 @@ PUBLIC = {
     "spec": "FORWARD_BACKWARD SHORT_DIRECTION Spec",
     "verify": "verify",
 }
-"""What applications may import, by module; `make lint` checks it. All else may change."""
+"""Names that applications may import, by module; `make lint` checks this. All other names may change."""

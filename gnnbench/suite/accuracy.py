@@ -1,4 +1,4 @@
-"""Compares a kernel's numbers with those of the float64 reference."""
+"""Compares a kernel's output and gradients with the float64 reference."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,11 +18,11 @@ bfloat16 rounds by up to 0.4 % at each addition, and libraries that scatter accu
 """
 
 _MOST_ROUNDING = 0.1
-"""A larger tolerance would let wrong results pass."""
+"""The largest tolerance: a larger one would let wrong results pass."""
 _UNIT_ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 _UNIT_ROUNDOFF[AUTOCAST] = _UNIT_ROUNDOFF["bfloat16"]
 _ROUNDINGS = 4
-"""Where the terms of a sum cancel, so many roundings of its largest term are allowed."""
+"""Number of roundings of the largest term that are allowed where the terms of a sum cancel."""
 
 KINK_TOLERANCE = {"float64": 1e-10, "float32": 2e-3, "float16": 0.02, "bfloat16": 0.1, AUTOCAST: 0.1}
 """Largest norm of the error in a gradient of a network with ReLU, relative to the gradient's norm.
@@ -34,34 +34,34 @@ entries are not comparable. On Cora and the stand-ins of PubMed and ogbn-arxiv t
 
 
 class MismatchError(AssertionError):
-    """A kernel's result differs from the reference."""
+    """A kernel's output differs from the reference."""
 
 
 def tolerance(case: Case) -> float:
-    """Return TOLERANCE, or the rounding of the graph's largest sum if that is more.
+    """Return TOLERANCE, or the rounding error of the graph's largest sum if that is larger.
 
     Adding n numbers one after the other rounds by up to n units (Higham, Accuracy and Stability of Numerical
     Algorithms, 4.2). With 15,683 neighbours, torch_scatter's softmax was off by 2e-4 in float32.
     """
-    usual = TOLERANCE[case.spec.dtype]
-    return max(usual, min(_UNIT_ROUNDOFF[case.spec.dtype] * case.graph.max_degree, _MOST_ROUNDING))
+    base = TOLERANCE[case.spec.dtype]
+    return max(base, min(_UNIT_ROUNDOFF[case.spec.dtype] * case.graph.max_degree, _MOST_ROUNDING))
 
 
 def check_type(case: Case, values: Tensor, expected: Tensor) -> None:
     """Raise MismatchError if an output has another device or dtype than the case asks for."""
     if values.device.type != case.spec.device:
         raise MismatchError(f"the output is on {values.device}, not on {case.spec.device}")
-    # Which operators autocast converts is PyTorch's to decide.
-    right = [case.dtype, *([torch.bfloat16] if case.spec.dtype == AUTOCAST else [])]
+    # PyTorch decides which operators autocast converts.
+    dtypes = [case.dtype, *([torch.bfloat16] if case.spec.dtype == AUTOCAST else [])]
     if expected.is_complex():
-        right = [dtype.to_complex() for dtype in right]
-    if (expected.is_floating_point() or expected.is_complex()) and values.dtype not in right:
-        raise MismatchError(f"the output is {values.dtype}, not {right[0]}")
+        dtypes = [dtype.to_complex() for dtype in dtypes]
+    if (expected.is_floating_point() or expected.is_complex()) and values.dtype not in dtypes:
+        raise MismatchError(f"the output is {values.dtype}, not {dtypes[0]}")
 
 
-def agree(case: Case, value: Any, right: Any) -> bool:
+def agree(case: Case, value: Any, reference: Any) -> bool:
     """Compare NumPy arrays and plain values: floating-point numbers within TOLERANCE, all others exactly."""
-    computed, expected = np.asarray(value), np.asarray(right)
+    computed, expected = np.asarray(value), np.asarray(reference)
     if computed.shape != expected.shape or computed.dtype.kind != expected.dtype.kind:
         return False
     if computed.dtype.kind in "fc":
@@ -77,18 +77,18 @@ def compare(
     largest: float,
     ties: Callable[..., Tensor] | None = None,
 ) -> None:
-    """Compare entry by entry; `largest` is the size of the terms whose sums the entries are.
+    """Compare entry by entry; each entry is a sum, whose terms are at most `largest`.
 
-    `ties` tells which entries of a gradient several values are right for; see `tied`.
+    `ties` returns the entries of a gradient for which several values are right; see `tied`.
     """
     computed, expected = computed.detach().cpu(), expected.detach()
-    sparse = [tensor.layout != torch.strided for tensor in (computed, expected)]
-    if sparse[0] != sparse[1]:
+    is_sparse = [tensor.layout != torch.strided for tensor in (computed, expected)]
+    if is_sparse[0] != is_sparse[1]:
         layouts = [str(tensor.layout).removeprefix("torch.") for tensor in (computed, expected)]
         raise MismatchError(
             f"{what} is {layouts[0]}, and the reference is {layouts[1]}: return the same layout from it"
         )
-    if sparse[1] and computed.shape == expected.shape:
+    if is_sparse[1] and computed.shape == expected.shape:
         computed, expected = computed.to_sparse_coo().coalesce(), expected.to_sparse_coo().coalesce()
         if not torch.equal(computed.indices(), expected.indices()):
             raise MismatchError(
@@ -129,29 +129,29 @@ def compare(
 
 def _compare_exactly(what: str, computed: Tensor, expected: Tensor) -> None:
     inexact = computed.is_floating_point() or computed.is_complex()
-    different = (precise(computed) != expected if inexact else computed.long() != expected.long()).nonzero()
-    if len(different):
-        place = tuple(different[0].tolist())
+    differences = (precise(computed) != expected if inexact else computed.long() != expected.long()).nonzero()
+    if len(differences):
+        place = tuple(differences[0].tolist())
         raise MismatchError(
             f"{what} is wrong at {place}, where it is {computed[place]} and the reference is "
-            f"{expected[place]}; {len(different)} of {expected.numel()} values differ"
+            f"{expected[place]}; {len(differences)} of {expected.numel()} values differ"
         )
 
 
-def compare_network(case: Case, gradients: Sequence[Tensor], right: Sequence[Tensor]) -> None:
-    """Compare by norm; biases relative to the largest one, and attention vectors to the largest of a shape.
+def compare_network(case: Case, gradients: Sequence[Tensor], references: Sequence[Tensor]) -> None:
+    """Compare norms: biases relative to the largest bias, attention vectors to the largest of their shape.
 
-    The terms of some gradients cancel: those of the last layer's bias nearly, and those of the attention of
-    target nodes wherever LeakyReLU is linear, because a softmax ignores what all of its entries share.
+    The terms of some gradients cancel: nearly so for the last layer's bias, and for the attention of target
+    nodes wherever LeakyReLU is linear, because a softmax does not change if all its entries are shifted.
     """
     norms: dict[object, float] = {}
-    for index, gradient in enumerate(right):
+    for index, gradient in enumerate(references):
         kind = _kind(index, gradient)
         norms[kind] = max(norms.get(kind, 0.0), gradient.where(gradient.isfinite(), 0).norm().item())
-    for index, (gradient, expected) in enumerate(zip(gradients, right, strict=True)):
+    for index, (gradient, expected) in enumerate(zip(gradients, references, strict=True)):
         error = _error(gradient.detach().cpu(), expected).norm().item()
-        least = _rounding(case) * max(norms.values())  # where all terms of a kind cancel
-        allowed = max(KINK_TOLERANCE[case.spec.dtype] * norms[_kind(index, expected)], least)
+        floor = _rounding(case) * max(norms.values())  # where all terms of a kind cancel
+        allowed = max(KINK_TOLERANCE[case.spec.dtype] * norms[_kind(index, expected)], floor)
         if not error <= allowed:  # written so that NaN fails
             raise MismatchError(
                 f"the gradient of input tensor {index} is wrong: its error has norm {error:.3g}; "
@@ -160,15 +160,15 @@ def compare_network(case: Case, gradients: Sequence[Tensor], right: Sequence[Ten
 
 
 def _kind(index: int, parameter: Tensor) -> object:
-    """Return what parameters that are compared with the largest of them have in common."""
+    """Return the kind of a parameter: its error is relative to the largest gradient of the same kind."""
     return {1: "bias", 2: index}.get(parameter.dim(), parameter.shape)
 
 
 def _error(computed: Tensor, expected: Tensor) -> Tensor:
     """Return the absolute errors; 0 where both are the same infinity or both are NaN."""
     computed = computed.to(expected.dtype)
-    same = (computed == expected) | (computed.isnan() & expected.isnan())
-    return (computed - expected).abs().where(~same, 0)
+    equal = (computed == expected) | (computed.isnan() & expected.isnan())
+    return (computed - expected).abs().where(~equal, 0)
 
 
 def _rounding(case: Case) -> float:
@@ -176,13 +176,13 @@ def _rounding(case: Case) -> float:
 
 
 def largest_of(tensors: Sequence[Tensor]) -> float:
-    """Return the largest finite absolute value; 0 if there is none."""
+    """Return the largest finite absolute value, or 0 if there is none."""
     sizes = (flat(tensor.detach()).abs() for tensor in tensors if tensor.numel())
     return max((tensor.where(tensor.isfinite(), 0).max().item() for tensor in sizes), default=0.0)
 
 
 def flat(tensor: Tensor) -> Tensor:
-    """Return a tensor, the values of a sparse one, or all values of a nested one."""
+    """Return the tensor itself, the values of a sparse tensor, or all values of a nested tensor."""
     if tensor.is_nested:
         return torch.cat([row.flatten() for row in tensor.detach().unbind()])
     return stored(tensor)[1]

@@ -20,8 +20,8 @@ def with_backward(
     """Return a function that runs a kernel and its backward pass, and the function's inputs.
 
     The first input is the output's gradient, or a tuple of gradients if the output has several parts; the
-    kernel's inputs follow. Each call leaves gradients in `.grad`, so that inputs become leaves. If no part of
-    the output needs a gradient, or one cannot be compared, MismatchError is raised.
+    kernel's inputs follow. Each call leaves gradients in `.grad`, so inputs become leaves. Raises
+    MismatchError if no part of the output needs a gradient, or if a part cannot be compared.
     """
     inputs = tuple(
         item if all(tensor.is_leaf for tensor in numbers(item)) else tree_map(_leaf, item) for item in inputs
@@ -40,7 +40,7 @@ def with_backward(
     tensors = _tensors(output) if several else [module.values(output)]
     plain = all(tensor.layout == torch.strided and not tensor.is_nested for tensor in tensors)
 
-    # Counters have each call of a Python function.
+    # The counters count each Python call in this function: another call changes their baselines.
     def run(gradients: Tensor | Sequence[Tensor], *inputs: Any) -> Any:
         for leaf in (*parameters, *leaves(inputs, deep)):
             leaf.grad = None
@@ -77,7 +77,7 @@ def differentiated(module: PlatformModule, output: Any) -> dict[str, tuple[Tenso
 
 
 def leaves(inputs: Iterable[Any], deep: bool = False) -> Iterator[Tensor]:
-    """Yield the tensors that need a gradient and modules' parameters; with `deep`, also of containers."""
+    """Yield tensors that need a gradient, and modules' parameters; with `deep`, also inside containers."""
     for item in inputs:
         if isinstance(item, Tensor):
             if item.requires_grad:
@@ -89,7 +89,7 @@ def leaves(inputs: Iterable[Any], deep: bool = False) -> Iterator[Tensor]:
 
 
 def is_single(output: Any) -> bool:
-    """Tell whether an output is a dense tensor, or a graph with weights, whose values platforms know."""
+    """Return whether an output is a tensor or a weighted graph, whose values `PlatformModule` returns."""
     if isinstance(output, tuple):
         return len(output) == 2 and _is_index(output[0]) and isinstance(output[1], Tensor)  # noqa: PLR2004
     return (isinstance(output, Tensor) and not output.is_nested) or type(output).__name__ in (
@@ -113,14 +113,14 @@ def parts_of(output: Any) -> dict[str, Any]:
 
 
 _STEP = 1e-12
-"""Relative to an entry, or to the root mean square of all: so little changes no other gradient."""
+"""Step relative to an entry, or to the root mean square if larger: too small to change other gradients."""
 _MOST_ROUNDS = 32
-"""Each finds one more of equal entries, or all of them if the reference shares the gradient among them."""
+"""A round finds one of several equal entries, or all if the reference divides the gradient among them."""
 
 
 def tied(
     start: Tensor,
-    again: Callable[[], Tensor],
+    recompute: Callable[[], Tensor],
     wrong: Tensor,
     computed: Tensor,
     expected: Tensor,
@@ -128,25 +128,25 @@ def tied(
 ) -> Tensor:
     """Return which entries of a gradient jump if the entries where it is wrong are moved a little.
 
-    Moving an entry up or down decides every tie that it is part of, so that both ways of choosing are seen.
-    The reference's argument, `start`, is moved in place, and back; `again` computes its gradient.
+    Moving an entry up or down decides every tie that it is part of, so both choices are seen.
+    The reference's argument, `start`, is moved in place, and back; `recompute` returns its gradient.
     """
     jumps = torch.zeros_like(wrong)
-    before = start.detach().clone()
-    size = _STEP * before.abs().clamp(min=before.abs().square().mean().sqrt().item())
+    original = start.detach().clone()
+    size = _STEP * original.abs().clamp(min=original.abs().square().mean().sqrt().item())
     size *= 1 + torch.rand(size.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    side = (computed.abs() - expected.abs()).sign()
+    signs = (computed.abs() - expected.abs()).sign()
     try:
         for _ in range(_MOST_ROUNDS):
-            way = torch.where(wrong & ~jumps & computed.isfinite(), side * size, 0.0)
-            seen = jumps.clone()
-            for step in (way, -way):
+            shift = torch.where(wrong & ~jumps & computed.isfinite(), signs * size, 0.0)
+            previous = jumps.clone()
+            for step in (shift, -shift):
                 with torch.no_grad():
-                    start.copy_(before + step)
-                jumps |= (again() - expected).abs() > allowed
-            if torch.equal(seen, jumps) or not bool((wrong & ~jumps).any()):
+                    start.copy_(original + step)
+                jumps |= (recompute() - expected).abs() > allowed
+            if torch.equal(previous, jumps) or not bool((wrong & ~jumps).any()):
                 break
     finally:
         with torch.no_grad():
-            start.copy_(before)
+            start.copy_(original)
     return jumps & computed.isfinite()

@@ -19,7 +19,7 @@ class Case:
     spec: Spec
     graph: Graph
     errors: list[float] = field(default_factory=list, compare=False)
-    """The largest errors of what was compared with a reference, each divided by what is allowed."""
+    """The largest error of each comparison with a reference, divided by the allowed error."""
 
     @property
     def device(self) -> torch.device:
@@ -61,7 +61,7 @@ class Case:
         return self.tensor(pattern(self.graph.num_nodes, width or self.spec.hidden, self.dtype))
 
     def node_features(self) -> Tensor:
-        """Return the data set's features [N, F], without a gradient, as a first layer gets them."""
+        """Return the data set's features [N, F], which need no gradient: the input of a first layer."""
         return self.graph.x.to(self.device, self.dtype, copy=True)
 
     def weights(self, fan_in: int, fan_out: int) -> tuple[Tensor, Tensor]:
@@ -80,8 +80,8 @@ class Case:
     def csr(self, *, self_loops: bool = False, normalized: bool = False) -> tuple[Tensor, Tensor, Tensor]:
         """Return row pointer [N + 1], columns and values of the adjacency matrix A; rows are targets.
 
-        `self_loops` adds the identity. Values are 1, or with `normalized` those of D^-1/2 A D^-1/2 (Kipf and
-        Welling, ICLR 2017).
+        `self_loops` adds the identity. Values are 1; with `normalized` the matrix is D^-1/2 A D^-1/2 (Kipf
+        and Welling, ICLR 2017).
         """
         source, target = self.graph.edge_index
         num_nodes = self.graph.num_nodes

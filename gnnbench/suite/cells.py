@@ -14,7 +14,7 @@ from .spec import DIRECTIONS, FORWARD, Spec
 
 @dataclass(frozen=True)
 class Cell:
-    """One parametrisation of a benchmark, without its graph; `skip` says why it cannot run here, or None."""
+    """One parametrisation of a benchmark, without its graph; `skip` is the reason if it cannot run here."""
 
     operation: str
     direction: str
@@ -36,16 +36,16 @@ def declared(
     directions: Sequence[str] | None = None,
     core: bool = False,
 ) -> list[Operation]:
-    """Return the operations that a benchmark's marker names: gnnbench's own, or the suite's."""
+    """Return the operations that a benchmark's marker names: gnnbench's, or a suite's own."""
     for name in names:
         if name in OPERATIONS and (platforms or directions or core):
             raise UsageError(f"operation '{name}' is gnnbench's own: give yours another name")
-        for kind, given, allowed in (
+        for kind, words, choices in (
             ("platform", platforms, PLATFORMS),
             ("direction", directions, DIRECTIONS),
         ):
-            for word in [word for word in given or () if word not in allowed]:
-                choice = ", ".join(allowed)
+            for word in [word for word in words or () if word not in choices]:
+                choice = ", ".join(choices)
                 raise UsageError(f"operation '{name}': unknown {kind} '{word}', choose from {choice}")
     calls, directions = platforms or ("torch",), tuple(directions or (FORWARD,))
     return [
@@ -56,7 +56,7 @@ def declared(
 
 
 def graphs(operations: Sequence[Operation]) -> tuple[str, ...]:
-    """Return the graphs of a benchmark's operations; empty if they have none of their own."""
+    """Return the graphs that a benchmark's operations prescribe; empty if they prescribe none."""
     names = {operation.graphs: operation.name for operation in operations}
     if len(names) > 1:
         first, second, *_ = names.values()
@@ -67,10 +67,10 @@ def graphs(operations: Sequence[Operation]) -> tuple[str, ...]:
 def is_default(spec: Spec, first_graphs: Collection[str], *, narrowed: bool) -> bool:
     """Return whether a benchmark is a default one, which runs unless the user selects others.
 
-    Default are the core operations and the example of each other group; in a run that the user has `narrowed`
-    by files or -k, all operations but those with `default=False`. Of each it is the last direction that a
-    platform can run, on the operation's first graph or on all that the user names; of a core operation, on
-    every graph. All benchmarks of a suite's own operations are.
+    Default operations are the core operations and the example of each other group; in a run that the user has
+    `narrowed` by files or -k, all operations except those with `default=False`. Their default benchmark is
+    the last direction that a platform can run, on the operation's first graph or on all that the user names;
+    of a core operation, on every graph. All benchmarks of a suite's own operations are default ones.
     """
     operation = OPERATIONS.get(spec.operation)
     if operation is None:
@@ -88,7 +88,7 @@ def is_default(spec: Spec, first_graphs: Collection[str], *, narrowed: bool) -> 
 
 
 def not_installed(operation: Operation, platform: str, device: str) -> str | None:
-    """Return which packages a platform's call needs that are not installed; None if all are."""
+    """Return which packages of a platform's call are not installed, or None if all are."""
     call = operation.calls.get(platform)
     return missing(PLATFORMS[platform].packages, device) or missing_one_of(call.one_of if call else ())
 
@@ -102,8 +102,8 @@ def cells(
 ) -> Iterator[Cell]:
     """Yield every parametrisation, including those that cannot run here."""
     for operation in operations:
-        known = [name for name in platforms if name in operation.calls or name in operation.absent]
-        combinations = product(operation.directions, known, dtypes, index_dtypes)
+        names = [name for name in platforms if name in operation.calls or name in operation.absent]
+        combinations = product(operation.directions, names, dtypes, index_dtypes)
         for direction, platform, dtype, index_dtype in combinations:
             skip = operation.absent.get(platform) or not_installed(operation, platform, device)
             if not skip and (limit := operation.limit(platform, direction, dtype, index_dtype, device)):

@@ -29,16 +29,16 @@ class CounterFile:
 
     version: int
     versions: Mapping[str, str]
-    """Of Python and of the packages that the counts depend on."""
+    """Versions of Python and of the packages that the counts depend on."""
     counters: dict[str, dict[str, dict[str, Count]]]
-    """By benchmark, kind and name."""
+    """Counts by benchmark, kind and name."""
 
 
 def versions(platform: str) -> dict[str, str]:
     """Return the versions that a platform's counts depend on: of Python and of the packages it uses."""
-    uses = PLATFORMS[platform]
-    also = (name for name in uses.also if version(name))
-    packages = dict.fromkeys(("torch", *uses.packages, *also))
+    row = PLATFORMS[platform]
+    extras = (name for name in row.also if version(name))
+    packages = dict.fromkeys(("torch", *row.packages, *extras))
     # The local part of a version (`+cpu`) describes the build and does not change counts.
     numbers = {name: (version(name) or "none").partition("+")[0] for name in packages}
     return {"python": f"{sys.version_info.major}.{sys.version_info.minor}", **numbers}
@@ -59,9 +59,9 @@ def read(path: Path) -> dict[str, dict[str, dict[str, int]]]:
 
 
 def changes(root: Path, spec: Spec, counters: Counters) -> list[str] | None:
-    """Return every count that differs from the baseline, as in `+4 aten::sort`; None if none is recorded."""
-    recorded = read(path_of(root, spec.platform)).get(spec.id)
-    return None if recorded is None else list(map(str, changed(recorded, counters.counts, counters.unsteady)))
+    """Return each count that differs from the baseline, as in `+4 aten::sort`; None without a baseline."""
+    baseline = read(path_of(root, spec.platform)).get(spec.id)
+    return None if baseline is None else list(map(str, changed(baseline, counters.counts, counters.unsteady)))
 
 
 def missing(root: Path, platform: str) -> str:
@@ -70,26 +70,26 @@ def missing(root: Path, platform: str) -> str:
 
 
 def fault(root: Path, part: BenchmarkPart, *, strict: bool) -> str | None:
-    """Return a message if counters differ from the baseline; with `strict` also if they are not in it."""
+    """Return a message if counters differ from the baseline; with `strict`, also if there is none."""
     if part.spec is None:
         return None
     if part.counters is None:
-        whole = part.measurement and part.measurement.whole_call
-        return "its operators could not be counted" if strict and not whole else None
+        whole_call = part.measurement and part.measurement.whole_call
+        return "its operators could not be counted" if strict and not whole_call else None
     spec = codec.decode(part.spec, Spec)
-    changed = changes(root, spec, part.counters)
-    if changed is None:
+    differences = changes(root, spec, part.counters)
+    if differences is None:
         return f"counters {missing(root, spec.platform)}" if strict else None
-    if not changed:
+    if not differences:
         return None
     return (
-        f"counters differ from {path_of(root, spec.platform).relative_to(root)}: {', '.join(changed)}; "
-        "if this is meant, record them: run it with --gnn-counters=update"
+        f"counters differ from {path_of(root, spec.platform).relative_to(root)}: {', '.join(differences)}; "
+        "if the change is intended, record it with --gnn-counters=update"
     )
 
 
 def write(path: Path, platform: str, counters: Mapping[str, Any]) -> None:
-    """Add counters to a platform's baseline, atomically; those of the same benchmarks are replaced."""
+    """Add counters to a platform's baseline atomically, in place of any of the same benchmarks."""
     content = {
         "version": FORMAT_VERSION,
         "versions": versions(platform),

@@ -1,6 +1,6 @@
 """Parts of the definitions in `operations/`: float64 on the CPU, differentiable.
 
-They use no sparse kernels of PyTorch. Weighted sums are products of SciPy's sparse matrices. The rest gathers
+They use no sparse kernels of PyTorch. Weighted sums are products of SciPy's sparse matrices. All else gathers
 and scatters rows, a few columns at a time to bound the memory; only the gradient of a maximum keeps all
 gathered rows.
 """
@@ -18,11 +18,11 @@ Reduce = Literal["sum", "mean", "amax"]
 Reference = Callable[..., Tensor | tuple[Tensor, ...]]
 
 CHUNK_BYTES = 256 * 2**20
-"""Memory of the rows that are gathered at a time, or of one column if that is more."""
+"""Memory of the rows that are gathered at a time; one column is gathered even if it takes more."""
 
 
 def looped(graph: Graph, weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """Return sources and targets with self-loops, int64 [2, E + N], and weights with ones for the loops."""
+    """Return sources and targets with self-loops, int64 [2, E + N], and their weights, 1 for each loop."""
     node = torch.arange(graph.num_nodes)
     entries = torch.cat((graph.edge_index, node.expand(2, -1)), dim=1)
     if weight is None:
@@ -33,7 +33,7 @@ def looped(graph: Graph, weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
 def aggregate(entries: Tensor, weight: Tensor | None, x: Tensor, reduce: Reduce = "sum") -> Tensor:
     """Reduce weight * x[source] over the entries [2, E] of each target, 0 without entries: float64 [N, F].
 
-    Without weights [E] they are ones; "amax" takes none.
+    `weight` [E] is 1 if None; "amax" takes no weights.
     """
     if reduce == "mean":
         degree = torch.bincount(entries[1], minlength=len(x)).clamp(min=1).unsqueeze(1)
@@ -54,7 +54,7 @@ def _width(entries: Tensor) -> int:
 
 
 class _WeightedSum(torch.autograd.Function):
-    """Weighted sums, whose backward pass is a sum over the edges' other ends."""
+    """Weighted sums; the backward pass sums over the edges' other ends."""
 
     @staticmethod
     def forward(ctx: Any, entries: Tensor, weight: Tensor, x: Tensor) -> Tensor:
@@ -99,7 +99,7 @@ def sums(nodes: Tensor, weight: Tensor, num_nodes: int) -> Tensor:
 
 
 def reduced(index: Tensor, messages: Tensor, num_nodes: int, reduce: Reduce = "sum") -> Tensor:
-    """Reduce the messages [E, F] by their nodes, index int64 [E]; 0 for a node without: float64 [N, F]."""
+    """Reduce messages [E, F] by node, index int64 [E]; 0 for a node without messages: float64 [N, F]."""
     if reduce == "amax":
         parts = []
         for columns in messages.split(_width(index.unsqueeze(0)), dim=1):
@@ -122,8 +122,8 @@ def matrix(graph: Graph, entries: Tensor, weight: Tensor) -> Tensor:
 def trained(parameters: Sequence[Tensor], losses: Sequence[Callable[[Sequence[Tensor]], Tensor]]) -> Tensor:
     """Train with a step of Adam for each batch.
 
-    Of each batch, `losses` has a function of the parameters, which are not changed. The loss of each batch
-    before its step is returned, and that of the first one after all steps: float64 [B + 1].
+    `losses` has a function of the parameters for each batch; the parameters are not changed. Returns the loss
+    of each batch before its step, and then the first batch's loss after all steps: float64 [B + 1].
     """
     current = [parameter.detach().clone().requires_grad_() for parameter in parameters]
     optimizer, values = torch.optim.Adam(current, lr=LEARNING_RATE), []

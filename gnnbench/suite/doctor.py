@@ -14,35 +14,35 @@ _PACKAGES = ("torch", "torch_geometric", "ogb", "pyg_lib", "torch_scatter", "tor
 
 
 def examine(data_root: Path | None) -> Iterator[Diagnosis]:
-    """Yield the packages, which are imported, those that lack CUDA, and the folder of data sets."""
+    """Yield diagnoses of the packages, of platforms built without CUDA, and of the data folder."""
     yield from map(_package, _PACKAGES)
     if not devices.why_no_cuda():
         yield from _built_without_cuda()
     if data_root is None:
-        detail = "no folder of real data sets"
-        remedy = "set GNNBENCH_DATA to one; otherwise synthetic stand-ins are used"
+        detail = "no folder of real data sets is set"
+        remedy = "set GNNBENCH_DATA to the folder; without it, synthetic stand-ins are used"
         yield Diagnosis("data", "note", detail, remedy)
     else:
         yield Diagnosis("data", "ok", str(data_root))
 
 
 def _package(package: str) -> Diagnosis:
-    installed = version(package)
-    if installed is None or not is_installed(package):
+    number = version(package)
+    if number is None or not is_installed(package):
         return Diagnosis(package, "note", "not installed", install_command(package))
     if package == "dgl":
         with suppress(Exception):
             import_dgl()
-    with hidden("outdated"):  # with which ogb looks for newer versions on the network, in threads
+    with hidden("outdated"):  # ogb would use it to look for newer versions on the network, in threads
         reason = unusable(package)
     if reason:
-        return Diagnosis(package, "missing", f"{installed}: {reason}", install_command(package))
+        return Diagnosis(package, "missing", f"{number}: {reason}", install_command(package))
     if package == "dgl" and uses_stand_in():
         detail = (
-            f"{installed}; message passing works; graphbolt (data loading) does not, as it has no binary for "
+            f"{number}; message passing works; graphbolt (data loading) does not, as it has no binary for "
         )
         return Diagnosis(package, "note", f"{detail}torch {version('torch')}")
-    return Diagnosis(package, "ok", installed)
+    return Diagnosis(package, "ok", number)
 
 
 def _built_without_cuda() -> Iterator[Diagnosis]:
@@ -50,8 +50,8 @@ def _built_without_cuda() -> Iterator[Diagnosis]:
     for platform in PLATFORMS.values():
         try:
             reason = why_not_on(platform.name, "cuda")
-        except Exception:  # noqa: BLE001, S112 - a missing or broken package has a finding already
+        except Exception:  # noqa: BLE001, S112 - a missing or broken package has a diagnosis already
             continue
         if reason:
-            what, _, remedy = reason.partition(": ")
-            yield Diagnosis(f"{platform.name} on CUDA", "note", what, remedy)
+            detail, _, remedy = reason.partition(": ")
+            yield Diagnosis(f"{platform.name} on CUDA", "note", detail, remedy)

@@ -6,9 +6,9 @@ from torch import Tensor
 _PRIME = 8_388_593
 """The largest prime below 2**23, so that the values of `pattern` stay distinct in float32."""
 _BASE = 5_180_493
-"""Large and arbitrary: each column is the previous one times this, so their correlation is near zero."""
+"""Large and arbitrary: each column is this times the previous column, so correlations are near zero."""
 _VALUES_AT_ONCE = 1 << 22
-"""Values of `pattern` that are computed at a time: large inputs take little more than their own memory."""
+"""Values of `pattern` computed at a time: large inputs take little more memory than their own."""
 
 
 def pattern(rows: int, columns: int, dtype: torch.dtype = torch.float64, shift: float = 0.0) -> Tensor:
@@ -16,7 +16,7 @@ def pattern(rows: int, columns: int, dtype: torch.dtype = torch.float64, shift: 
 
     Entry (i, j) is (i + 1) b**(j + 1) mod p, scaled. Integer arithmetic gives equal values on every machine.
     Up to 8.4 million rows have no ties, so the gradient of a maximum is unique; random float32 values tie.
-    It is computed in float64, some rows at a time.
+    Values are computed in float64, some rows at a time.
     """
     multiplier = torch.tensor([pow(_BASE, exponent, _PRIME) for exponent in range(1, columns + 1)])
     values = torch.empty(rows, columns, dtype=dtype)

@@ -1,4 +1,4 @@
-"""Keeps the results of the last reference, for all platforms and directions of an operation."""
+"""Keeps the last reference's outputs and gradients, for all platforms and directions of an operation."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -20,17 +20,17 @@ Upstream = Mapping[str, Tensor]
 
 
 class Request(NamedTuple):
-    """What a reference is computed of."""
+    """The inputs of a reference."""
 
     reference: Reference
     view: View
     arguments: Sequence[Any]
     upstream: Upstream | None = None
-    """None for `gradient_for` the first output."""
+    """None stands for the first output's `gradient_for`."""
 
 
 class Expected:
-    """A reference's outputs, by place as `outputs.parts` names it, and the gradients of its arguments."""
+    """A reference's outputs, by place as in `outputs.parts`, and the gradients of its arguments."""
 
     def __init__(self, request: Request, *, differentiate: bool) -> None:
         self.request, self._has_gradients = request, differentiate
@@ -39,41 +39,41 @@ class Expected:
 
     @cached_property
     def gradients(self) -> tuple[Tensor, ...]:
-        """Of the arguments that need one: made when they are asked for, after the outputs were compared."""
+        """Gradients of the arguments that need one, computed on first use: after outputs were compared."""
         upstream = self.request.upstream or {}
         places = list(upstream or [""])
         if not self.outputs.keys() >= {*places}:
             places = differentiable(self.outputs)[: len(places)]
-        given: list[Tensor | None] = [*upstream.values()] or [None]
-        starts, ends = [], []
-        for place, gradient in zip(places, given, strict=False):
+        upstreams: list[Tensor | None] = [*upstream.values()] or [None]
+        outputs, grad_outputs = [], []
+        for place, gradient in zip(places, upstreams, strict=False):
             entries, values = stored(self.outputs[place])
-            starts.append(values)
+            outputs.append(values)
             if gradient is None or entries is not None:
                 gradient = gradient_for(values, entries)  # noqa: PLW2901
-            ends.append(gradient)
-        if len(starts) < len(given) or not all(tensor.requires_grad for tensor in starts):
+            grad_outputs.append(gradient)
+        if len(outputs) < len(upstreams) or not all(tensor.requires_grad for tensor in outputs):
             raise UncomparableError("the output needs no gradient, and that of the kernel does")
-        wanted = [tensor for tensor in numbers(self.request.arguments) if tensor.requires_grad]
-        gradients = torch.autograd.grad(starts, wanted, ends, materialize_grads=True)
-        # Without what the backward pass kept.
+        leaves = [tensor for tensor in numbers(self.request.arguments) if tensor.requires_grad]
+        gradients = torch.autograd.grad(outputs, leaves, grad_outputs, materialize_grads=True)
+        # Detached outputs free the memory that the backward pass needed.
         detached = {place: part.detach() for place, part in self.outputs.items() if isinstance(part, Tensor)}
         self.outputs |= detached
         return gradients
 
     def serves(self, request: Request, *, differentiate: bool) -> bool:
-        """Return whether these are the results that are asked for; `upstream` matters to gradients only."""
-        mine = self.request
-        same = mine.reference is request.reference and mine.view is request.view
-        same = same and self._has_gradients >= differentiate and _equal(mine.arguments, request.arguments)
-        return same and (not differentiate or _equal(mine.upstream, request.upstream))
+        """Return whether a request has this output; `upstream` matters to gradients only."""
+        current = self.request
+        same = current.reference is request.reference and current.view is request.view
+        same = same and self._has_gradients >= differentiate and _equal(current.arguments, request.arguments)
+        return same and (not differentiate or _equal(current.upstream, request.upstream))
 
 
 class KeptReference:
     """The last reference that was computed.
 
-    Platforms get equal inputs, so that one reference serves all. Only the last one is kept: a large graph's
-    takes hundreds of megabytes.
+    Platforms get equal inputs, so one reference serves all of them. Only the last reference is kept: on a
+    large graph it takes hundreds of megabytes.
     """
 
     def __init__(self) -> None:
@@ -81,22 +81,22 @@ class KeptReference:
         self._last: Expected | None = None
 
     def view(self, graph: Graph, width: int, operation: Operation | None) -> View:
-        """Return how an operation is checked on a graph; the same view as before where it is the same."""
-        how = graph, width, operation and (operation.linear, operation.reach, operation.end)
-        if self._view is None or how != self._view[0]:
-            self._view = how, view_of(graph, width, operation)
+        """Return how an operation is checked on a graph: the last view if it was for the same arguments."""
+        key = graph, width, operation and (operation.linear, operation.reach, operation.end)
+        if self._view is None or key != self._view[0]:
+            self._view = key, view_of(graph, width, operation)
         return self._view[1]
 
     def of(self, request: Request, *, differentiate: bool) -> Expected:
-        """Return the results, computed now if they are others than before."""
+        """Return the outputs for a request, computed unless the last ones serve it."""
         if self._last is None or not self._last.serves(request, differentiate=differentiate):
-            self._last = None  # frees it before the next is made
+            self._last = None  # frees the memory before the next is computed
             self._last = Expected(request, differentiate=differentiate)
         return self._last
 
 
 def opened(outputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an output's parts by place, with each nested tensor's rows in its place."""
+    """Return an output's parts by place; each row of a nested tensor is a part."""
     rows: dict[str, Any] = {}
     for place, value in outputs.items():
         if isinstance(value, Tensor) and value.is_nested:
@@ -118,7 +118,7 @@ def numbers(inputs: Any) -> list[Tensor]:
 
 
 def stored(tensor: Tensor) -> tuple[Tensor | None, Tensor]:
-    """Return the entries of a sparse tensor, and its values; of another one None, and itself."""
+    """Return the entries and values of a sparse tensor; of a dense tensor, None and the tensor."""
     if tensor.layout in (torch.strided, torch.jagged):
         return None, tensor
     if tensor.layout == torch.sparse_coo:
@@ -127,9 +127,9 @@ def stored(tensor: Tensor) -> tuple[Tensor | None, Tensor]:
     return tensor.detach().to_sparse_coo()._indices(), tensor.values()  # noqa: SLF001 - CSC is not coalesced
 
 
-def _equal(some: Any, others: Any) -> bool:
-    (some, form), (others, other_form) = tree_flatten(some), tree_flatten(others)
-    return form == other_form and all(map(_same, some, others))
+def _equal(values: Any, other_values: Any) -> bool:
+    (values, structure), (other_values, other_structure) = tree_flatten(values), tree_flatten(other_values)
+    return structure == other_structure and all(map(_same, values, other_values))
 
 
 def _same(value: Any, other: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Modules that take long to import, or may be missing: each is imported when something of it is first used.
+"""Modules that take long to import, or may be missing: each is imported when it is first used.
 
     from ..libraries import torch, torch_scatter, utils
 
@@ -26,14 +26,14 @@ _MODULES: Mapping[str, str] = {
     "utils": "torch_geometric.utils",
     **{name: name for name in ("dgl", "torch", "torch_geometric", "torch_scatter", "torch_sparse")},
     **{f"pyg_{name}": f"torch_geometric.{name}" for name in ("data", "loader", "nn", "sampler")},
-    # Ours, which import torch.
+    # Modules of gnnbench that import torch.
     **{name: f"{__package__}.{name}" for name in _OURS},
     **{f"on_{name}": f"{__package__}.platforms.{name}" for name in _PLATFORMS},
 }
-"""The modules by the name that they have where they are used."""
+"""The modules, by the name under which operations import them."""
 
 STAND_IN = "dgl.graphbolt"
-"""DGL's data loading, which message passing does not use. DGL 2.1.0 has binaries of it for torch 2.0 to 2.2
+"""DGL's data loading, which message passing does not use. DGL 2.1.0 has its binaries for torch 2.0 to 2.2
 only, and cannot be imported without them."""
 
 
@@ -41,9 +41,9 @@ class Library(ModuleType):
     """Stands for a module until something of it is used."""
 
     def __getattr__(self, name: str) -> Any:
-        """Import the module, put it in this one's place in the module that uses it, and return its attribute.
+        """Import the module, replace this object by it in the module that uses it, and return its attribute.
 
-        Later uses there find the module itself: a timed function makes no call but its library's.
+        Later uses find the imported module itself: a timed function makes no additional calls.
         """
         if name.startswith("__"):
             raise AttributeError(name)
@@ -54,20 +54,20 @@ class Library(ModuleType):
 
 
 def __getattr__(name: str) -> Any:
-    """Return what stands for a module."""
+    """Return the `Library` that stands for a module."""
     if name not in _MODULES:
         raise AttributeError(name)
     return Library(_MODULES[name])
 
 
 def import_dgl() -> ModuleType:
-    """Import DGL, also under a newer PyTorch than it knows, and return the module.
+    """Import DGL, even if its binaries are for an older PyTorch, and return the module.
 
-    If the import fails, DGL gets an empty module as graphbolt.
+    If the import fails, DGL is imported again with an empty module as graphbolt.
     """
     if "dgl" in sys.modules:
         return sys.modules["dgl"]
-    # If it is unset, DGL writes its choice of backend into the user's home folder.
+    # If the variable is unset, DGL writes its choice of backend into the user's home folder.
     os.environ.setdefault("DGLBACKEND", "pytorch")
     # DGL imports ogb. If ogb finds `outdated`, its threads look for newer versions on the network.
     with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()), hidden("outdated"):

@@ -1,6 +1,6 @@
-"""Combinations of dtype, direction and device in which a library cannot run a call.
+"""Combinations of dtype, direction and device with which a library cannot run a call.
 
-The limits here and in `operations/` are those of torch 2.13, PyG 2.8.1, torch_sparse 0.6.18 and DGL 2.1.0.
+The limits here and in `operations/` are for torch 2.13, PyG 2.8.1, torch_sparse 0.6.18 and DGL 2.1.0.
 """
 
 from typing import NamedTuple
@@ -12,24 +12,24 @@ HALF = "bfloat16 or float16"
 
 
 class Limit(NamedTuple):
-    """Why a call does not run where all of a direction, dtypes and a device apply."""
+    """Why a call does not run with a combination of direction, dtypes and device."""
 
     reason: str
     where: frozenset[str]
     raises: bool = True
-    """Whether the library refuses the call, or returns something wrong; False: it only rounds too much, or on
-    small graphs not at all."""
+    """Whether the library refuses the call or its output is wrong. False if it only rounds too much, or if
+    small graphs work."""
     degree: int = 0
-    """It holds only on graphs in which a node has at least so many neighbours."""
+    """The limit holds only on graphs with a node that has at least so many neighbours."""
 
 
 def refuses(reason: str, *where: str) -> Limit:
-    """Return where a library refuses a call, or returns something wrong."""
+    """Return the limit of a call that the library refuses, or whose output is wrong."""
     return Limit(reason, frozenset(where))
 
 
 def avoids(reason: str, *where: str) -> Limit:
-    """Return where a call is not timed although the library runs it: see `Limit.raises`."""
+    """Return the limit of a call that is not timed although the library runs it: see `Limit.raises`."""
     return Limit(reason, frozenset(where), raises=False)
 
 
@@ -57,10 +57,10 @@ MIXED = refuses(
 )
 OVERFLOW = avoids("sums exceed float16's largest number, 65,504", "float16")
 HALF_TRAINING = refuses("Adam's epsilon of 1e-8 is 0 in float16", "float16", TRAIN)
-"""Of every operation of gnnbench."""
+"""Limit of every operation of gnnbench."""
 NO_PRODUCT = avoids(
     "autocast converts matrix products in a forward pass: it is timed on layers and models only", AUTOCAST
 )
-"""Of every other operation of gnnbench."""
+"""Limit of every operation of gnnbench without a matrix product in its forward pass."""
 OF_PLATFORM = {"sparse": (refuses("torch_sparse and torch_scatter take int64 indices only", "int32"),)}
-"""Of every call of gnnbench on a platform."""
+"""Limits of every call of gnnbench on a platform."""

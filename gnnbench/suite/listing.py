@@ -55,9 +55,9 @@ def document(data_root: Path | None) -> Document:
 
 
 def operation(name: str) -> Iterator[str]:
-    """Yield the lines about the operations with a name, or whose names begin with it: `spmm`."""
-    known = OPERATIONS.get(name)
-    rows = [known] if known else [row for row in OPERATIONS.values() if row.name.startswith(f"{name}_")]
+    """Yield lines about the operation of this name, or about all whose names begin with it: `spmm`."""
+    exact = OPERATIONS.get(name)
+    rows = [exact] if exact else [row for row in OPERATIONS.values() if row.name.startswith(f"{name}_")]
     if not rows:
         raise unknown_name("operation", name, OPERATIONS)
     for row in rows:
@@ -66,12 +66,12 @@ def operation(name: str) -> Iterator[str]:
 
 def _described(row: Operation) -> Iterator[str]:
     graphs = f"; graphs: {', '.join(row.graphs)}" if row.graphs else ""
-    when = "; core: pull requests run it" if row.core else ""
+    selection = "; core: pull requests run it" if row.core else ""
     if not row.default:
-        when = "; not default: --gnn-all runs it"
+        selection = "; not default: --gnn-all runs it"
     elif not (row.core or row.example):
-        when = "; not default: its file's name, -k or --gnn-all runs it"
-    yield f"{row.name} ({row.group}): {', '.join(row.directions)}{when}{graphs}"
+        selection = "; not default: its file's name, -k or --gnn-all runs it"
+    yield f"{row.name} ({row.group}): {', '.join(row.directions)}{selection}{graphs}"
     for platform in (name for name in PLATFORMS if name in row.calls or name in row.absent):
         call = row.calls.get(platform)
         text = call.text if call else f"– {row.absent[platform]}"
@@ -79,8 +79,8 @@ def _described(row: Operation) -> Iterator[str]:
         if call and call.one_of:
             yield f"  {'':{_PLATFORM_WIDTH}} needs {' or '.join(call.one_of)}"
         for limit in (*call.limits, *OF_PLATFORM.get(platform, ())) if call else ():
-            where = *sorted(limit.where), *([f"{limit.degree} neighbours"] if limit.degree else [])
-            yield f"  {'':{_PLATFORM_WIDTH}} not with {' and '.join(where)}: {limit.reason}"
+            types = *sorted(limit.where), *([f"{limit.degree} neighbours"] if limit.degree else [])
+            yield f"  {'':{_PLATFORM_WIDTH}} not with {' and '.join(types)}: {limit.reason}"
 
 
 def _datasets(data_root: Path | None) -> Iterator[tuple[str, ...]]:
@@ -95,9 +95,9 @@ def _operations() -> Iterator[tuple[object, ...]]:
     for heading, rows in groupby(sorted(OPERATIONS.values(), key=group), group):
         yield Shown(heading, style="heading"), *[None] * len(COMPARED)
         for row in rows:
-            # No operation is on both of these; `pyg_lib` stands beside `pyg`.
-            shown = {name.replace("compiled", "sparse"): name for name in row.calls}
-            yield f"  {row.name}", *map(shown.get, COMPARED)
+            # No operation has both `compiled` and `sparse`; `pyg_lib` is shown as `pyg`.
+            columns = {name.replace("compiled", "sparse"): name for name in row.calls}
+            yield f"  {row.name}", *map(columns.get, COMPARED)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -113,7 +113,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what is there, and return the exit code."""
+    """Print the lists, or the named operations, and return the exit code."""
     if options.operations:
         for line in [line for name in options.operations for line in operation(name)]:
             streams.say(line, indent=" " * 9)

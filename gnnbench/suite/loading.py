@@ -8,22 +8,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-def quietly(make: "Callable[..., Any]", *given: Any, **options: Any) -> Any:
-    """Make a sampler, a loader or its iterator without warnings: that pyg-lib is faster, or of cores."""
+def quietly(make: "Callable[..., Any]", *arguments: Any, **options: Any) -> Any:
+    """Make a sampler, loader or iterator without warnings, such as that pyg-lib is faster."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return make(*given, **options)
+        return make(*arguments, **options)
 
 
 class Loading:
     """A data loader of PyTorch, PyG or DGL that is being read.
 
-    As a context manager it ends the workers also if the block is interrupted. The exception then keeps the
-    iterator alive, so that it is not enough to drop it.
+    As a context manager it also ends the workers if the block is interrupted. Dropping the iterator would not
+    be enough: the exception keeps it alive.
     """
 
     def __init__(self, loader: Any) -> None:
-        """Start nothing yet."""
+        """Take a loader; the first `take` starts its workers."""
         self._loader = loader
         self._iterator: Iterator[Any] | None = None
         self._not_ours = set(multiprocessing.active_children())
@@ -35,7 +35,7 @@ class Loading:
         self.close()
 
     def take(self, count: int) -> list[Any]:
-        """Return the next batches; at the end of the loader begin again."""
+        """Return the next batches; after the loader's last batch, begin again."""
         batches: list[Any] = []
         while len(batches) < count:
             if self._iterator is None:
@@ -50,10 +50,10 @@ class Loading:
     def close(self) -> None:
         """End the worker processes."""
         iterator, self._iterator = self._iterator, None
-        iterator = getattr(iterator, "dataloader_it", iterator)  # DGL's has PyTorch's
+        iterator = getattr(iterator, "dataloader_it", iterator)  # DGL's iterator has PyTorch's
         if shut_down := getattr(iterator, "_shutdown_workers", None):
             shut_down()
-        # An iterator that was interrupted while it started its workers is not there.
+        # If the iterator was interrupted while it started workers, there is no iterator to shut down.
         for worker in set(multiprocessing.active_children()) - self._not_ours:
             worker.terminate()
             worker.join()

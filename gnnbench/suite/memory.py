@@ -1,4 +1,4 @@
-"""The memory that is free, and the end of an allocation for which there is no room."""
+"""The free memory, and a limit with which an allocation beyond it fails."""
 
 import resource
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 import psutil
 
 _RECLAIMED = ("inactive_file", "active_file", "slab_reclaimable")
-"""What the kernel gives back before it ends a process."""
+"""Memory that the operating system frees before it ends a process."""
 
 
 def free_bytes(root: Path = Path("/")) -> int:
@@ -17,7 +17,7 @@ def free_bytes(root: Path = Path("/")) -> int:
 
 
 def _cgroup_rooms(root: Path) -> Iterator[int]:
-    """Yield the free bytes of each limited cgroup of this process; the page cache is free, too."""
+    """Yield the free bytes of each limited cgroup of this process; the page cache counts as free."""
     try:
         _, _, path = (root / "proc/self/cgroup").read_text().rpartition("0::")
     except OSError:  # not Linux
@@ -26,25 +26,25 @@ def _cgroup_rooms(root: Path) -> Iterator[int]:
     for part in (group, *group.parents):
         folder = root / "sys/fs/cgroup" / str(part).lstrip("/")
         try:
-            limit, used, lines = (
+            limit, usage, lines = (
                 (folder / f"memory.{name}").read_text() for name in ("max", "current", "stat")
             )
         except OSError:  # the root group has no limit; a container has only part of the tree
             continue
         if limit.strip() != "max":
             sizes = dict(line.split() for line in lines.splitlines())
-            cached = sum(int(sizes.get(name, 0)) for name in _RECLAIMED)
-            yield max(0, int(limit) - int(used) + cached)
+            cache = sum(int(sizes.get(name, 0)) for name in _RECLAIMED)
+            yield max(0, int(limit) - int(usage) + cache)
 
 
 @contextmanager
 def bounded() -> Iterator[None]:
-    """Let an allocation without room fail: otherwise the process would end when it writes there."""
-    before = resource.getrlimit(resource.RLIMIT_DATA)
+    """Let an allocation beyond the free memory fail; otherwise the system would end the process later."""
+    limits = resource.getrlimit(resource.RLIMIT_DATA)
     room = psutil.Process().memory_info().data + free_bytes()
-    bounds = [room, *(limit for limit in before if limit != resource.RLIM_INFINITY)]
-    resource.setrlimit(resource.RLIMIT_DATA, (min(bounds), before[1]))
+    bounds = [room, *(limit for limit in limits if limit != resource.RLIM_INFINITY)]
+    resource.setrlimit(resource.RLIMIT_DATA, (min(bounds), limits[1]))
     try:
         yield
     finally:
-        resource.setrlimit(resource.RLIMIT_DATA, before)
+        resource.setrlimit(resource.RLIMIT_DATA, limits)

@@ -49,7 +49,7 @@ class Network(nn.Module):
 
 
 class GIN(nn.Module):
-    """Convolutions with ReLU, means over each graph, and a linear layer."""
+    """Convolutions with ReLU, the mean over each graph's nodes, and a linear layer."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class GIN(nn.Module):
         convolve: Callable[[Any, nn.Module, Tensor], Tensor],
         pool: Callable[[Any, Tensor], Tensor],
     ) -> None:
-        """Take a platform's layers, and functions that apply one and that take means, on its batches."""
+        """Take a platform's layers, and functions that apply a layer to a batch and compute its means."""
         super().__init__()
         self.layers = nn.ModuleList(layers)
         self.out = out
@@ -74,7 +74,7 @@ class GIN(nn.Module):
 
 
 def glorot(fan_in: int, fan_out: int, generator: torch.Generator) -> Tensor:
-    """Draw a weight [in, out], uniform (Glorot and Bengio, AISTATS 2010): float64 on the CPU."""
+    """Return a uniform random weight [in, out] (Glorot and Bengio, AISTATS 2010): float64 on the CPU."""
     bound = (6 / (fan_in + fan_out)) ** 0.5
     uniform = torch.rand(fan_in, fan_out, generator=generator, dtype=torch.float64)
     return (2 * uniform - 1) * bound
@@ -84,7 +84,7 @@ def widths(graph: Graph, hidden: int) -> tuple[int, int, int, int]:
     """Return the feature widths before and after each layer of a GCN (Kipf and Welling, ICLR 2017).
 
     On the Planetoid data sets the second hidden layer has an eighth of the first one's width, as in the
-    published profiles (1433 → 256 → 32 → 7 on Cora). On others both are equal.
+    published profiles (1433 → 256 → 32 → 7 on Cora). On other data sets both widths are equal.
     """
     dataset = DATASETS.get(graph.name.partition(":")[0])
     narrows = dataset is not None and dataset.family == "planetoid"
@@ -101,12 +101,12 @@ def initial_weights(widths: Sequence[int], seed: int = 0) -> list[tuple[Tensor, 
 
 
 def ordered(model: nn.Module) -> list[nn.Parameter]:
-    """Return a model's matrices, then its vectors: in this order they are the same on every platform."""
+    """Return a model's matrices, then its vectors: the order is the same on every platform."""
     return sorted(model.parameters(), key=lambda parameter: parameter.dim() == 1)
 
 
 def filled(case: "Case", model: nn.Module, values: Iterable[Tensor]) -> nn.Module:
-    """Give a model a case's device and dtype, and its `ordered` parameters their values; return it."""
+    """Set a model's device and dtype to a case's, its `ordered` parameters to values; return the model."""
     model.to(case.device, case.dtype)
     with torch.no_grad():
         for parameter, value in zip(ordered(model), values, strict=True):
@@ -115,7 +115,7 @@ def filled(case: "Case", model: nn.Module, values: Iterable[Tensor]) -> nn.Modul
 
 
 def drawn(case: "Case", model: nn.Module, seed: int = 0) -> Any:
-    """Give a model parameters by `glorot`, which are equal on all platforms; return it."""
+    """Set a model's parameters by `glorot`, equal on all platforms; return the model."""
     generator, values = torch.Generator().manual_seed(seed), []
     for parameter in ordered(model):
         fan_out, fan_in = (1, *parameter.shape)[-2:]
@@ -124,5 +124,5 @@ def drawn(case: "Case", model: nn.Module, seed: int = 0) -> Any:
 
 
 def parameters(model: nn.Module) -> list[Tensor]:
-    """Return what a reference gets of linear layers: matrices [in, out], then vectors, in float64."""
+    """Return linear layers' parameters for a reference: matrices [in, out], then vectors, in float64."""
     return [parameter.detach().cpu().double().t() for parameter in ordered(model)]

@@ -29,8 +29,8 @@ _MULTIPLYING = ("attention", "layers", "compiled", "training")
 class Call(NamedTuple):
     """The timed library call: its text for `gnnbench list`, and the functions of a `Kernel`.
 
-    `run` and `build` may be names in the platform's module. Without `run`, the benchmark itself makes what is
-    timed. It must call `module.function(...)`, because `gnnbench profile` wraps attributes of modules.
+    `run` and `build` may be names in the platform's module. Without `run`, the benchmark makes the timed
+    function. `run` must call `module.function(...)`, because `gnnbench profile` wraps attributes of modules.
     """
 
     text: str
@@ -39,7 +39,7 @@ class Call(NamedTuple):
     build: Callable[..., Any] | str = "structure"
     result: "Result | None" = None
     one_of: tuple[str, ...] = ()
-    """Packages of which it needs one, besides the platform's."""
+    """Alternative packages: the call needs one of them in addition to the platform's packages."""
     make: Callable[[], Kernel] | None = None
     """Makes a kernel that keeps objects of the library, instead of `build`, `run` and `result`."""
     nodes: "Callable[[Graph], Any] | None" = None
@@ -65,28 +65,28 @@ class Operation:
     calls: Mapping[str, Call]
     """By platform."""
     absent: Mapping[str, str] = field(default_factory=dict)
-    """By platform, why it lacks the operation, where more is to say than that."""
+    """By platform, why it lacks the operation."""
     directions: tuple[str, ...] = (FORWARD, FORWARD_BACKWARD)
     core: bool = False
     """Whether pull requests run it, in its last direction."""
     example: bool = False
-    """Whether it stands for its group, which has no core operation, in a run without -k or a file's name."""
+    """Whether a run without -k or a file's name has it, as the example of a group without a core one."""
     default: bool = True
-    """Whether a run with -k or its file's name has it; False for what takes long or resembles another."""
+    """Whether a run with -k or its file's name has it; False if it takes long or resembles another."""
     reference: "Callable[..., Tensor | tuple[Tensor, ...]] | None" = None
     """The definition that kernels are checked against; it takes the graph and float64 tensors."""
     linear: bool = False
     """Whether its only input is [N, F] or [E, F], and each column of the output is linear in the same column
     of the input. On large graphs it is checked by a random projection."""
     reach: int | None = None
-    """From how many hops a row of the output [N, ...] or [E, ...] takes its values; with degrees of
-    neighbours, one more. On large graphs a random sample of rows is checked. None if all entries are."""
+    """How many hops away the values are that a row of the output [N, ...] or [E, ...] depends on; one more if
+    it uses its neighbours' degrees. Large graphs: a random sample of rows is checked, or all rows if None."""
     end: int = 1
-    """With `reach`: the end of an entry at which its message is added up, 1 the target, 0 the source."""
+    """With `reach`: the end of an entry that gets its message, 1 for the target, 0 for the source."""
     reads_all: bool = True
-    """Whether a call reads all of its inputs; only then the least possible time is known."""
+    """Whether a call reads all of its inputs; only then is the least possible time known."""
     threads: int | None = None
-    """CPU threads that it is timed with; None for as many as the session has."""
+    """CPU threads of the timed call; None for the session's number."""
     group: str = _OTHER
     """The heading under which `gnnbench list` shows it."""
     graphs: tuple[str, ...] = ()
@@ -94,9 +94,9 @@ class Operation:
     relational: bool = False
     """Whether it needs a graph with relations."""
     batched: bool = False
-    """Whether it needs a graph that consists of several, such as molecules."""
+    """Whether it needs a graph that consists of several separate graphs, such as molecules."""
     with_pyg_lib: bool = False
-    """Whether PyG takes another path if pyg-lib is installed: the platform `pyg_lib`, with the same call."""
+    """Whether PyG runs other code if pyg-lib is installed: platform `pyg_lib` then has the same call."""
 
     def kernel(self, platform: str) -> Kernel:
         """Import a platform's library and return its kernel."""
@@ -117,21 +117,21 @@ class Operation:
     def limit(
         self, platform: str, direction: str, dtype: str, index_dtype: str, device: str, degree: int = 0
     ) -> Limit | None:
-        """Return why a platform cannot run it with these types on a graph of this degree; None if it can."""
-        given = {direction, dtype, index_dtype, device, *([HALF] if dtype in ("bfloat16", "float16") else [])}
+        """Return why a platform cannot run these types on a graph of this degree, or None if it can."""
+        types = {direction, dtype, index_dtype, device, *([HALF] if dtype in ("bfloat16", "float16") else [])}
         limits = self.calls[platform].limits
         if self.group != _OTHER:
             has_product = self.group in _MULTIPLYING and direction != BACKWARD
             limits = (HALF_TRAINING, *limits, *OF_PLATFORM.get(platform, ()))
             limits = limits if has_product else (NO_PRODUCT, *limits)
-        return next((limit for limit in limits if limit.where <= given and limit.degree <= degree), None)
+        return next((limit for limit in limits if limit.where <= types and limit.degree <= degree), None)
 
 
 def operation(name: str, **row: Any) -> Operation:
-    """Return an operation, from a row of a table.
+    """Return an operation from keywords.
 
-    By the name of each platform it has the call, or why there is none, where more is to say than that;
-    `elsewhere` says why of all platforms that it does not name. The rest are fields of `Operation`.
+    The keyword of a platform is its call, or the reason why it has none; `elsewhere` is the reason for all
+    platforms without a keyword. The other keywords are fields of `Operation`.
     """
     elsewhere = row.pop("elsewhere", "")
     cells = {platform: row.pop(platform) for platform in PLATFORMS if platform in row}

@@ -25,7 +25,7 @@ class SuiteOptions(Values):
         f"graph to measure on; repeatable or comma-separated: {FORMS}. Default: cora and ogbn-arxiv "
         "(on a CPU ogbn-arxiv:synthetic@0.1, a synthetic stand-in of a tenth of the size).",
     )
-    """Empty: those of each operation, see `graphs`."""
+    """Empty for the graphs of each operation, see `graphs`."""
     platforms: tuple[str, ...] = described(
         Option("platform", "NAME", tuple(PLATFORMS), choices=tuple(PLATFORMS), passed_on=True),
         f"library to measure; repeatable or comma-separated: {', '.join(PLATFORMS)}. Default: all.",
@@ -35,7 +35,7 @@ class SuiteOptions(Values):
         "number of features; repeatable or comma-separated. Default: 256 on the Planetoid data sets, "
         "16 on aifb, 128 on others.",
     )
-    """Empty: the default of each data set."""
+    """Empty for the default width of each data set."""
     dtypes: tuple[str, ...] = described(
         Option("dtype", "NAME", FLOATS[:1], choices=FLOATS, passed_on=True),
         f"type of features and weights; repeatable or comma-separated: {', '.join(FLOATS)}. "
@@ -67,7 +67,7 @@ class SuiteOptions(Values):
     )
 
     def graphs(self, device: str, of_operation: Sequence[str] = ()) -> tuple[DatasetName, ...]:
-        """Return the graphs that an operation runs on: those named, else its own, else the default ones."""
+        """Return the graphs of an operation: the user's, or its own, or by default those of the device."""
         return self.datasets or tuple(map(DatasetName.parse, of_operation or _DATASETS[device]))
 
 

@@ -2,7 +2,7 @@
 
 Both rates, of a copy and of a matrix product, are measured once per environment. The bytes are compulsory
 traffic (Hill and Smith, IEEE Trans. Computers 1989): each input is read once and each output is written once.
-The arithmetic is that of products of dense matrices; sums over neighbours take less time than their bytes.
+Only products of dense matrices count as arithmetic: sums over neighbours take less time than their bytes.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -27,12 +27,12 @@ from .memory import free_bytes
 FORMAT_VERSION = 1
 
 _SECONDS = 0.5
-"""Spent on each rate, so that a short burst of other programs does not last through all rounds."""
+"""Time for each rate: longer than a short burst of other programs."""
 _ARRAY_BYTES = {"cpu": 2**30, "cuda": 2 * 2**30}
-"""Of the array to copy: at least four times a cache (McCalpin's rule for STREAM); on a GPU the launch would
-dominate the copy of a smaller one."""
+"""Size of the array to copy: at least four times a cache (McCalpin's rule for STREAM); on a GPU, the launch
+would dominate the copy of a smaller array."""
 _MEMORY_PART = 8
-"""At most 1/8 of the free memory is used."""
+"""Rates are measured with at most 1/8 of the free memory."""
 _ROUNDS = 3
 """Fewest rounds of each copy and product."""
 _FIRST_SIDE = 128
@@ -41,25 +41,25 @@ _ABOVE = "the data stays in a cache, or the saved rates are too low: delete rate
 
 
 def least(case: Case, run: Callable[..., Any], inputs: Sequence[Any]) -> Work:
-    """Call a function once more, and return the least work: bytes of inputs, output and gradients; products.
+    """Call a function once more, and return its least work: bytes of inputs, output and gradients; products.
 
-    The indices of the inputs count as those of a CSR matrix at most: libraries keep a graph in several forms.
+    Indices count at most as many bytes as in a CSR matrix, because libraries keep a graph in several forms.
     """
     with _Products() as products:  # type: ignore[no-untyped-call]
         output = run(*inputs)
-    read = list(tensors(tuple(inputs)))
-    indices = [tensor for tensor in read if not tensor.is_floating_point()]
-    values = [tensor for tensor in read if tensor.is_floating_point()]
+    operands = list(tensors(tuple(inputs)))
+    indices = [tensor for tensor in operands if not tensor.is_floating_point()]
+    values = [tensor for tensor in operands if tensor.is_floating_point()]
     gradients = [tensor.grad for tensor in values if tensor.is_leaf and tensor.grad is not None]
     entries, nodes = case.graph.num_edges, case.graph.num_nodes
     matrix = case.index_dtype.itemsize * (min(nodes + 1, entries) + entries)
-    moved = (*values, *tensors(output), *tensors(gradients))
-    return Work(min(_bytes(indices), matrix) + _bytes(moved), products.flops)
+    traffic = (*values, *tensors(output), *tensors(gradients))
+    return Work(min(_bytes(indices), matrix) + _bytes(traffic), products.flops)
 
 
-def _bytes(moved: Iterable[Tensor]) -> int:
-    """Return the bytes of tensors, some of which share their memory."""
-    storages = (tensor.untyped_storage() for tensor in moved)
+def _bytes(traffic: Iterable[Tensor]) -> int:
+    """Return the bytes of tensors; memory that several share counts once."""
+    storages = (tensor.untyped_storage() for tensor in traffic)
     return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
 
 
@@ -82,19 +82,19 @@ def rates(device: str, dtype: str, environment_key: str, cache: Path) -> Rates:
     """Return an environment's saved rates, or measure and save them; a damaged file is replaced."""
     path = cache / "rates" / f"{environment_key}-{device}.json"
     with hold(path.with_suffix(".lock"), cache):  # two processes at once would each get half the rates
-        saved = _read(path)
-        if dtype not in saved:
-            saved[dtype] = measure(device, dtype)
-            content = {"version": FORMAT_VERSION, "rates": codec.encode(saved)}
+        cached = _read(path)
+        if dtype not in cached:
+            cached[dtype] = measure(device, dtype)
+            content = {"version": FORMAT_VERSION, "rates": codec.encode(cached)}
             write_whole(path, codec.as_text(content))
-    return saved[dtype]
+    return cached[dtype]
 
 
 def measure(device: str, dtype: str) -> Rates:
-    """Measure both rates in about a second: of STREAM's copy (McCalpin, 1995), and of products.
+    """Measure both rates in about a second: of STREAM's copy (McCalpin, 1995), and of matrix products.
 
-    A copy's bytes are read and written. Matrices grow until the time is spent, so an emulated dtype takes no
-    longer.
+    Each byte of a copy counts twice, read and written. Matrices grow until the time is spent, so an emulated
+    dtype takes no longer.
     """
     free = free_bytes() if device == "cpu" else cuda_free_bytes()
     room = free // _MEMORY_PART
@@ -111,20 +111,20 @@ def _copy_rate(device: str, dtype: torch.dtype, room: int) -> float:
 def _matrix_rate(device: str, dtype: torch.dtype, room: int) -> float:
     # A separate generator leaves the process's random state alone.
     generator = torch.Generator(device).manual_seed(0)
-    best, side, seconds, left = 0.0, _FIRST_SIDE, 0.0, _SECONDS
+    best, side, seconds, remaining = 0.0, _FIRST_SIDE, 0.0, _SECONDS
     # Twice the side takes eight times as long. The fastest round counts, because the first one also loads the
     # library's kernels, which on a GPU takes longer than all products.
-    while 2 * dtype.itemsize * side**2 <= room and _ROUNDS * 8 * seconds <= left:
+    while 2 * dtype.itemsize * side**2 <= room and _ROUNDS * 8 * seconds <= remaining:
         factor = torch.rand(side, side, dtype=dtype, device=device, generator=generator)
         product = torch.empty_like(factor)
         seconds = _fastest(lambda: torch.mm(factor, factor, out=product), device)  # noqa: B023
         best = max(best, 2 * side**3 / seconds)
-        side, left = 2 * side, left - _ROUNDS * seconds
+        side, remaining = 2 * side, remaining - _ROUNDS * seconds
     return best
 
 
 def _fastest(run: Callable[[], object], device: str, at_least_seconds: float = 0.0) -> float:
-    """Return the seconds of the fastest round, of at least _ROUNDS and `at_least_seconds`."""
+    """Return the seconds of the fastest of at least _ROUNDS rounds, which last `at_least_seconds` or more."""
     times: list[float] = []
     while len(times) < _ROUNDS or sum(times) < at_least_seconds:
         start = RealTime.seconds()
@@ -136,17 +136,17 @@ def _fastest(run: Callable[[], object], device: str, at_least_seconds: float = 0
 
 
 def _read(path: Path) -> dict[str, Rates]:
-    """Return the rates by dtype; none if the file is missing or damaged."""
+    """Return the rates by dtype; empty if the file is missing or damaged."""
     try:
-        saved = json_io.read(path, "remove it")
-        if saved["version"] != FORMAT_VERSION:
+        content = json_io.read(path, "remove it")
+        if content["version"] != FORMAT_VERSION:
             return {}
-        return codec.decode(saved["rates"], dict[str, Rates])
+        return codec.decode(content["rates"], dict[str, Rates])
     except (UsageError, ValueError, KeyError, TypeError, AttributeError):
         return {}
 
 
-def limit(work: Work, measured: Rates, seconds: float) -> Limit:
+def limit(work: Work, rates: Rates, seconds: float) -> Limit:
     """Divide the roofline bound, max(bytes / copy rate, flops / flop rate), by the measured `seconds`."""
-    bound = max(work.bytes / measured.copy_bytes_per_second, work.flops / measured.flops_per_second)
-    return Limit(work, measured, bound / seconds, _ABOVE if bound > seconds else "")
+    bound = max(work.bytes / rates.copy_bytes_per_second, work.flops / rates.flops_per_second)
+    return Limit(work, rates, bound / seconds, _ABOVE if bound > seconds else "")

@@ -1,4 +1,4 @@
-"""Neighbourhoods that a sampler drew, and what must hold of every one, whatever was drawn."""
+"""Neighbourhoods that a sampler drew, and what must hold for each of them, whatever was drawn."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -11,11 +11,11 @@ from .graphs.graph import Graph
 from .libraries import dgl
 
 SEED = 0
-"""Random numbers start anew with it in each timed call, so that each call draws the same."""
+"""Each timed call seeds the generators with this number, so all calls draw the same."""
 
 
 class Hop(NamedTuple):
-    """The edges that were drawn at one hop, as the graph numbers nodes and entries: int64 [m] each.
+    """The edges that were drawn at one hop, with the graph's numbers of nodes and entries: int64 [m] each.
 
     `expanded`, int64 [n], are the nodes whose neighbours had to be drawn.
     """
@@ -27,66 +27,66 @@ class Hop(NamedTuple):
 
 
 def require(holds: Any, what: str) -> None:
-    """Raise a MismatchError unless something holds of a draw."""
+    """Raise MismatchError, with `what` is wrong, unless a condition `holds`."""
     if not holds:
         raise MismatchError(f"wrong draw: {what}")
 
 
 def require_hop(graph: Graph, hop: Hop, fan_out: int, *, replace: bool = False) -> Tensor:
-    """Return how many neighbours were drawn of each node at one hop, int64 [N], or raise MismatchError.
+    """Return the number of neighbours drawn for each node at one hop, int64 [N], or raise MismatchError.
 
-    Each edge must be one of the graph. Of each node `fan_out` neighbours are drawn, or all if it has fewer,
-    and none twice; with `replace` each is drawn from all, so that a node with any has `fan_out` edges.
+    Each edge must be one of the graph's. Each node must get `fan_out` distinct neighbours, or all if it has
+    fewer; with `replace`, neighbours may repeat, and each node that has any must get `fan_out`.
     """
-    inside = (hop.entry >= 0) & (hop.entry < graph.num_edges)
-    require(bool(inside.all()), "an edge is none of the graph's entries")
+    is_entry = (hop.entry >= 0) & (hop.entry < graph.num_edges)
+    require(bool(is_entry.all()), "an edge is not in the graph")
     source, target = graph.edge_index[:, hop.entry]
     require(
         torch.equal(hop.source, source) and torch.equal(hop.target, target),
         "an edge does not have the ends of its entry: nodes or entries are numbered wrongly",
     )
-    once = len(hop.entry.unique()) == len(hop.entry)
-    require(once or replace, "an edge was drawn twice, without replacement")
-    drawn = hop.target.bincount(minlength=graph.num_nodes)
-    expected = torch.zeros_like(drawn)
+    is_distinct = len(hop.entry.unique()) == len(hop.entry)
+    require(is_distinct or replace, "an edge was drawn twice, without replacement")
+    counts = hop.target.bincount(minlength=graph.num_nodes)
+    expected = torch.zeros_like(counts)
     degree = degrees(graph)[hop.expanded]
     expected[hop.expanded] = fan_out * degree.clamp(max=1) if replace else degree.clamp(max=fan_out)
-    wrong = (drawn != expected).nonzero().squeeze(1).tolist()
-    if wrong:
-        node = wrong[0]
+    nodes = (counts != expected).nonzero().squeeze(1).tolist()
+    if nodes:
+        node = nodes[0]
         raise MismatchError(
-            f"wrong draw: {drawn[node]} neighbours of node {node} instead of {expected[node]}; "
-            f"so are those of {len(wrong)} nodes"
+            f"wrong draw: {counts[node]} neighbours of node {node}, not {expected[node]}; "
+            f"{len(nodes)} nodes have a wrong number"
         )
-    return drawn
+    return counts
 
 
 def require_rows(rows: Tensor, whole: Tensor, nodes: Tensor, what: str) -> None:
-    """Check that a batch has the rows of its nodes."""
-    require(rows.cpu().equal(whole[nodes].to(rows.dtype)), f"the {what} are those of other nodes")
+    """Raise MismatchError if a batch does not have its nodes' rows of `whole`."""
+    require(rows.cpu().equal(whole[nodes].to(rows.dtype)), f"the {what} belong to other nodes")
 
 
-def renumbered(count: int, *drawn: Tensor) -> list[Hop]:
-    """Return each `Hop` of PyG and torch_sparse, which list both together and number the nodes anew.
+def renumbered(count: int, *tensors: Tensor) -> list[Hop]:
+    """Return each `Hop` of PyG and torch_sparse, which list both hops together and renumber the nodes.
 
-    They draw neighbours of each node once: at the second hop of those that the first one reached. `drawn` are
-    the nodes by their new numbers [n]; sources, targets and entries [m].
+    They draw neighbours of each node once: at the second hop, of the nodes that the first hop reached.
+    `tensors` are the nodes by their new numbers [n]; sources, targets and entries [m].
     """
-    nodes, source, target, entry = map(whole, drawn)
+    nodes, source, target, entry = map(whole, tensors)
     require(len(nodes.unique()) == len(nodes), "a node has two numbers")
-    first, seeds = target < count, nodes[:count]
+    is_first, seeds = target < count, nodes[:count]
     source, target = nodes[source], nodes[target]
-    reached = len(without(source, seeds))
-    require(len(nodes) == count + reached, "a node is neither a seed nor a neighbour")
-    expanded = seeds, without(source[first], seeds)
+    neighbours = len(without(source, seeds))
+    require(len(nodes) == count + neighbours, "a node is neither a seed nor a neighbour")
+    expanded = seeds, without(source[is_first], seeds)
     return [
         Hop(source[part], target[part], entry[part], nodes)
-        for part, nodes in zip((first, ~first), expanded, strict=True)
+        for part, nodes in zip((is_first, ~is_first), expanded, strict=True)
     ]
 
 
 def hops_of_blocks(seeds: Tensor, blocks: Sequence[Any]) -> list[Hop]:
-    """Return each `Hop` of DGL's blocks for int64 seeds, at each hop for all nodes of the last one."""
+    """Return each `Hop` of DGL's blocks for int64 seeds; a hop expands all nodes of the hop before."""
     nodes, hops = seeds, list[Hop]()
     for block in reversed(blocks):
         sources, targets = whole(block.srcdata[dgl.NID]), whole(block.dstdata[dgl.NID])
@@ -107,7 +107,7 @@ def degrees(graph: Graph) -> Tensor:
 
 
 def without(nodes: Tensor, others: Tensor) -> Tensor:
-    """Return those of some nodes that are none of the others, ascending and once each."""
+    """Return the distinct `nodes` that are not among the `others`, ascending."""
     distinct = nodes.unique()
     return distinct[~torch.isin(distinct, others)]
 

@@ -49,7 +49,7 @@ class Spec:
 
     @classmethod
     def in_id(cls, test_id: str) -> Self | None:
-        """Return the spec in a test id; None if it is of another suite."""
+        """Return the spec in a test id, or None if the test is another suite's."""
         match = _ID.search(test_id)
         if not match:
             return None
@@ -58,7 +58,7 @@ class Spec:
 
     @property
     def labels(self) -> Labels:
-        """What tables, pages and charts say of it."""
+        """How tables, pages and charts name the benchmark."""
         return Labels(
             {name: str(value) for name, value in asdict(self).items()},
             self.operation,

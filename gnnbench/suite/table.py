@@ -32,7 +32,7 @@ _READING = (
 class TableRow:
     """A row of the table: the time and its interval, in seconds, roofline bound / time, and counts.
 
-    None if there are too few blocks, no model for the operation, or if counts are nondeterministic.
+    A field is None if there are too few blocks, if the operation has no model, or if counts vary.
     """
 
     spec: Spec
@@ -47,7 +47,7 @@ class TableRow:
 
     @classmethod
     def of(cls, spec: Spec, part: BenchmarkPart) -> "TableRow":
-        """Make a row from gnnbench's part of a benchmark that was measured."""
+        """Make a row from gnnbench's part of a measured benchmark."""
         assert part.measurement
         counters = part.counters
         return cls(
@@ -62,11 +62,11 @@ class TableRow:
 
     @property
     def interval(self) -> Shown:
-        """The half-width, as in `1.2%`; `?`: too few blocks for both bounds."""
+        """The half-width, as in `1.2%`; `?` if there are too few blocks for both bounds."""
         return half_width(self.seconds, self.low, self.high)
 
     def ratio(self, fastest: "TableRow") -> str:
-        """Write the ratio of its time to another's; `~`: the intervals overlap, or one is not known."""
+        """Write the ratio of the row's time to another's; `~` if intervals overlap or one is unknown."""
         is_above = self.low is not None and fastest.high is not None and self.low > fastest.high
         return f"{'' if is_above else '~'}{units.ratio(self.seconds / fastest.seconds)}"
 
@@ -77,10 +77,10 @@ def _notes(part: BenchmarkPart) -> Iterator[str]:
     compilation = part.compilation or (part.counters and part.counters.counts.get("compilation"))
     if not compilation:
         return
-    graphs, again = (units.count(compilation[name], name[:-1]) for name in ("graphs", "recompilations"))
+    graphs, repeats = (units.count(compilation[name], name[:-1]) for name in ("graphs", "recompilations"))
     breaks = sum(number for name, number in compilation.items() if name.startswith("graph break"))
-    broken = f" and {units.count(breaks, 'graph break')}" if breaks else ""
-    yield f"torch.compile made {graphs}, with {again}{broken}"
+    suffix = f" and {units.count(breaks, 'graph break')}" if breaks else ""
+    yield f"torch.compile made {graphs}, with {repeats}{suffix}"
 
 
 def document(rows: Iterable[TableRow]) -> list[Table]:
@@ -91,7 +91,7 @@ def document(rows: Iterable[TableRow]) -> list[Table]:
         key = (labels.operation, labels.direction)
         groups.setdefault(labels.heading, {}).setdefault(key, []).append(row)
     return [
-        Table(title, _COLUMNS, [cells for key, ones in rows_by_key.items() for cells in _cells(key, ones)])
+        Table(title, _COLUMNS, [cells for key, group in rows_by_key.items() for cells in _cells(key, group)])
         for title, rows_by_key in groups.items()
     ]
 
@@ -108,9 +108,9 @@ def _cells(names: tuple[str, str], rows: Sequence[TableRow]) -> Iterator[tuple[o
 
 
 def reading(rows: Sequence[TableRow], arguments: Sequence[str] = ()) -> list[Note]:
-    """Return how to read rows of several platforms, and how to confirm them."""
-    work = [replace(row.spec, platform="") for row in rows]
-    if len(set(work)) == len(work):
+    """Return how to read rows of several platforms, and how to confirm their ratios."""
+    specs = [replace(row.spec, platform="") for row in rows]
+    if len(set(specs)) == len(specs):
         return []
     confirm = (
         f"for i in 1 2 3 4 5; do {shlex.join(['pytest', *arguments])} "
@@ -121,5 +121,5 @@ def reading(rows: Sequence[TableRow], arguments: Sequence[str] = ()) -> list[Not
 
 def notes(rows: Sequence[TableRow], verbosity: int = 0) -> list[str]:
     """Return the notes on rows."""
-    named = ((f"{row.spec.labels.subject} {row.spec.platform}", row.notes) for row in rows)
-    return measured.notes(named, len(rows), verbosity)
+    pairs = ((f"{row.spec.labels.subject} {row.spec.platform}", row.notes) for row in rows)
+    return measured.notes(pairs, len(rows), verbosity)

@@ -14,7 +14,7 @@ LEARNING_RATE = 0.01
 
 
 class Training(NamedTuple):
-    """The arguments of `epoch`: features [N, F]; training nodes [T] and their labels; Adam.
+    """The arguments of `epoch`: model, graph, features [N, F], training nodes [T], their labels, and Adam.
 
     Labels are classes, int64 [T], or tasks, bool [T, C].
     """
@@ -28,14 +28,14 @@ class Training(NamedTuple):
 
 
 def prepare(case: Case, module: PlatformModule) -> Training:
-    """Build a platform's GCN with its structure and Adam (lr 0.01)."""
+    """Build a platform's GCN, with its graph structure and Adam (lr 0.01)."""
     weights = initial_weights(widths(case.graph, case.spec.hidden))
-    layers = [module.layer(*(value.to(case.device, case.dtype) for value in each)) for each in weights]
+    layers = [module.layer(*(value.to(case.device, case.dtype) for value in pair)) for pair in weights]
     return prepare_model(case, Network(layers, module.apply), module.layer_graph(case))
 
 
 def prepare_model(case: Case, model: Network, structure: Any) -> Training:
-    """Add Adam to a model and its structure, and the case's features and labels."""
+    """Return a model and its structure with Adam, and with the case's features and labels."""
     graph = case.graph
     train = graph.train_mask.nonzero().squeeze(1)
     y = graph.y.bool() if graph.y.is_floating_point() else graph.y
@@ -46,7 +46,7 @@ def prepare_model(case: Case, model: Network, structure: Any) -> Training:
 def loss(logits: Tensor, train: Tensor, y: Tensor) -> Tensor:
     """Return the mean negative log-likelihood of logits [N, C] over the training nodes [T].
 
-    For tasks it is binary cross-entropy.
+    If the labels are tasks, return the binary cross-entropy.
     """
     if y.dtype == torch.bool:
         return F.binary_cross_entropy_with_logits(logits[train], y.to(logits.dtype))

@@ -36,29 +36,29 @@ def verify(
 ) -> None:
     """Run once; compare the output, and gradients if the direction has any, with the reference.
 
-    The reference gets the graph and float64 copies of the tensors and modules among the inputs, in order; of
-    a module its matrices as [in, out], then its vectors. Sparse tensors and containers of tensors it gets
-    where it has a place for them. Integers and booleans must be equal, floating-point numbers within
-    TOLERANCE; otherwise, and with a wrong shape, dtype or device, MismatchError is raised.
+    The reference gets the graph and float64 copies of the tensors and modules among the inputs, in order. A
+    module is passed as its matrices [in, out], then its vectors. Sparse tensors and containers of tensors are
+    passed if the reference has parameters for them. Integers and booleans must be equal, floating-point
+    numbers within TOLERANCE. Raises MismatchError if a value, shape, dtype or device is wrong.
 
-    An epoch with a `result`, as in `Kernel`, is compared by it alone: after several steps there is no
+    Of an epoch with a `result`, as in `Kernel`, only that result is compared: after several steps there is no
     gradient of the initial parameters. Without a `view` every entry is compared.
     """
     view, kept = view or View(case.graph), kept or KeptReference()
     upstream: tuple[Tensor, ...] = ()
     operands = list(inputs)
     if case.spec.direction == FORWARD_BACKWARD:
-        # The first input is the output's gradient, which is no argument of the reference.
-        first = tree_map(view.upstream, inputs[0])
-        inputs = [first, *inputs[1:]]
-        upstream = tuple(precise(view.inside(tensor)) for tensor in tree_leaves(first))
+        # The first input is the output's gradient, which the reference does not take.
+        gradients = tree_map(view.upstream, inputs[0])
+        inputs = [gradients, *inputs[1:]]
+        upstream = tuple(precise(view.inside(tensor)) for tensor in tree_leaves(gradients))
         operands = operands[1:]
-    given = _given(case, operands, reference)
-    arguments = [_argument(item, transposed, view) for item, transposed in given]
-    random = _random_states(case)
+    pairs = _reference_inputs(case, operands, reference)
+    arguments = [_argument(item, transposed, view) for item, transposed in pairs]
+    states = _random_states(case)
     output = run(*inputs)
-    is_same = all(map(torch.equal, random, _random_states(case)))
-    hint = "" if is_same else "; the call draws random numbers: seed them in it, and in the reference"
+    is_seeded = all(map(torch.equal, states, _random_states(case)))
+    hint = "" if is_seeded else "; the call draws random numbers: seed them in it, and in the reference"
     by_place = dict(zip(differentiated(module, output), upstream, strict=False)) if upstream else None
     differentiate = case.spec.direction not in (FORWARD, STEP, *([TRAIN] if result else []))
     try:
@@ -71,7 +71,7 @@ def verify(
             except MismatchError as error:
                 raise MismatchError(f"{error}{hint}") from None
         if differentiate:
-            _compare_gradients(case, given, expected, upstream)
+            _compare_gradients(case, pairs, expected, upstream)
     except UncomparableError as error:
         raise MismatchError(f"of the reference, {error}") from None
 
@@ -88,7 +88,7 @@ def _computed(
     expected: Mapping[str, Any],
     result: Result | None,
 ) -> dict[str, Any]:
-    """Return what is compared of an output, by place."""
+    """Return the compared parts of an output, by place."""
     if result:
         compared = result(output, *operands)
         single = isinstance(compared, tuple) and len(compared) == 1
@@ -102,8 +102,8 @@ def _compare_outputs(case: Case, computed: Mapping[str, Any], expected: Expected
     view, largest = expected.request.view, largest_of(numbers(expected.request.arguments))
     if different := sorted(computed.keys() ^ expected.outputs.keys()):
         where = "the reference" if different[0] in computed else "the output"
-        there = ", ".join(f"output{place}" for place in computed)
-        raise MismatchError(f"{where} lacks output{different[0]}; the output has {there}")
+        places = ", ".join(f"output{place}" for place in computed)
+        raise MismatchError(f"{where} lacks output{different[0]}; the output has {places}")
     for place, right in expected.outputs.items():
         what, values = f"output{place}", computed[place]
         if isinstance(values, Tensor) and isinstance(right, Tensor):
@@ -114,7 +114,7 @@ def _compare_outputs(case: Case, computed: Mapping[str, Any], expected: Expected
 
 
 def _text(value: Any) -> str:
-    """Return a part of an output in a line."""
+    """Describe a part of an output in one line."""
     if isinstance(value, Tensor | np.ndarray):
         return (
             f"{'a tensor' if isinstance(value, Tensor) else 'an array'} {list(value.shape)} of {value.dtype}"
@@ -123,54 +123,54 @@ def _text(value: Any) -> str:
 
 
 def _compare_gradients(
-    case: Case, given: Sequence[tuple[Any, bool]], expected: Expected, upstream: Sequence[Tensor]
+    case: Case, pairs: Sequence[tuple[Any, bool]], expected: Expected, upstream: Sequence[Tensor]
 ) -> None:
     """Compare the gradients in `.grad`, and after a whole epoch the parameters."""
     view = expected.request.view
     before = [tensor for tensor in numbers(expected.request.arguments) if tensor.requires_grad]
-    right = list(map(_dense, expected.gradients, before))
-    computed = list(_gradients(given, right, before))
+    references = list(map(_dense, expected.gradients, before))
+    computed = list(_gradients(pairs, references, before))
     if case.spec.direction != FORWARD_BACKWARD:
-        compare_network(case, [gradient for gradient, _ in computed], right)
+        compare_network(case, [gradient for gradient, _ in computed], references)
     else:
         for index, ((gradient, _), start) in enumerate(zip(computed, before, strict=True)):
             what = f"the gradient of input tensor {index}"
             if not view.is_zero_outside(gradient):
                 raise MismatchError(f"{what} is not zero where the output does not depend on it")
 
-            def again(index: int = index) -> Tensor:
+            def recompute(index: int = index) -> Tensor:
                 return Expected(expected.request, differentiate=True).gradients[index]
 
             dense = not start.is_nested and start.layout in _DENSE
-            ties = partial(tied, start, again) if dense else None
+            ties = partial(tied, start, recompute) if dense else None
             largest = _gradient_terms(start, expected.outputs, upstream)
-            compare(case, what, view.inside(gradient), right[index], largest, ties)
+            compare(case, what, view.inside(gradient), references[index], largest, ties)
     if case.spec.direction == TRAIN:
         for index, ((gradient, parameter), start) in enumerate(zip(computed, before, strict=True)):
             after = adam_step(start.detach(), gradient.detach().cpu().double())
             compare(case, f"parameter {index} after the step", parameter, after, largest_of([start]))
 
 
-def _given(case: Case, inputs: Sequence[Any], reference: Reference) -> list[tuple[Any, bool]]:
+def _reference_inputs(case: Case, inputs: Sequence[Any], reference: Reference) -> list[tuple[Any, bool]]:
     """Return the inputs that the reference takes, and whether it takes them transposed.
 
-    Dense tensors and parameters; also sparse tensors and containers where it has a place for them: the
-    references of gnnbench's operations, which serve all platforms, have none for a platform's structure.
+    These are dense tensors and parameters, and also sparse tensors and containers if the reference takes so
+    many arguments: the references of gnnbench's operations take no structure, as they serve all platforms.
     """
-    why = ""
+    reason = ""
     for wide in (False, True):
-        given = list(_arguments(inputs, wide=wide))
+        pairs = list(_arguments(inputs, wide=wide))
         try:
-            signature(reference).bind(case.graph, *given)
+            signature(reference).bind(case.graph, *pairs)
         except TypeError as error:
-            why = why or str(error)
-        except ValueError:  # a function of C may have no signature
-            return given
+            reason = reason or str(error)
+        except ValueError:  # a function written in C may have no signature
+            return pairs
         else:
-            return given
+            return pairs
     raise MismatchError(
-        f"the reference must take the graph and the {len(given)} inputs that have "
-        f"floating-point or complex numbers: {why}"
+        f"the reference must take the graph and the {len(pairs)} inputs that have "
+        f"floating-point or complex numbers: {reason}"
     )
 
 
@@ -189,22 +189,22 @@ def _arguments(inputs: Sequence[Any], *, wide: bool) -> Iterator[tuple[Any, bool
 def _argument(item: Any, transposed: bool, view: View) -> Any:
     """Return a copy of an input, also of a container, with floating-point numbers in float64."""
 
-    def copied(value: Any) -> Any:
+    def copy(value: Any) -> Any:
         if not isinstance(value, Tensor):
             return value
         values = value.t() if transposed else value
         return precise(view.inside(values)).requires_grad_(value.requires_grad)
 
-    return tree_map(copied, item)
+    return tree_map(copy, item)
 
 
 def _gradients(
-    given: Sequence[tuple[Any, bool]], right: Sequence[Tensor], before: Sequence[Tensor]
+    pairs: Sequence[tuple[Any, bool]], right: Sequence[Tensor], before: Sequence[Tensor]
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield dense gradients, or zeros where one may be missing, and tensors, as the reference takes them."""
-    pairs = ((tensor, transposed) for item, transposed in given for tensor in numbers(item))
-    wanted = [(tensor, transposed) for tensor, transposed in pairs if tensor.requires_grad]
-    for index, ((tensor, transposed), expected, start) in enumerate(zip(wanted, right, before, strict=True)):
+    """Yield each dense gradient, zeros if it may be missing, and its tensor, as the reference takes it."""
+    tensors = ((tensor, transposed) for item, transposed in pairs for tensor in numbers(item))
+    leaves = [(tensor, transposed) for tensor, transposed in tensors if tensor.requires_grad]
+    for index, ((tensor, transposed), expected, start) in enumerate(zip(leaves, right, before, strict=True)):
         gradient = tensor.grad
         if gradient is None:
             if expected.any():
@@ -216,7 +216,7 @@ def _gradients(
 
 
 def _dense(gradient: Tensor, tensor: Tensor) -> Tensor:
-    """Return a tensor's gradient; of a sparse tensor at its entries, of a nested one in one dimension."""
+    """Return a dense gradient: of a sparse tensor at its entries, of a nested tensor in one dimension."""
     if tensor.is_nested:
         return flat(gradient)
     gradient = gradient if gradient.layout == torch.strided else gradient.to_dense()
@@ -228,7 +228,7 @@ def _comparable(module: PlatformModule, output: Any, expected: Tensor) -> Tensor
     """Return a dense output, or a graph's weights as a matrix."""
     values, entries = module.values(output), module.entries(output)
     if isinstance(output, Tensor) and output.layout not in _DENSE:
-        # A reference of one dimension has the values of entries in order.
+        # A reference of one dimension has the entries' values, in order.
         return stored(output)[1] if expected.dim() < output.dim() else output
     if entries is None or values.device.type == "meta":
         return values
@@ -236,18 +236,18 @@ def _comparable(module: PlatformModule, output: Any, expected: Tensor) -> Tensor
 
 
 def _gradient_terms(argument: Tensor, outputs: Mapping[str, Any], upstream: Sequence[Tensor]) -> float:
-    """Return the size of the terms that a gradient adds up, which may cancel to nothing.
+    """Return the size of the terms whose sum is a gradient; they may cancel.
 
-    A term has the size of |upstream| |output| / |argument|. Each entry of the argument gets a term of each
-    output that it is part of: on average, as many as there are outputs for one entry. The argument's size is
-    its spread, as some functions, such as a softmax, ignore its mean.
+    A term has the size of |upstream| |output| / |argument|. An entry of the argument gets one term from each
+    output that depends on it: on average, as many as there are outputs per entry. The argument's size is its
+    standard deviation, as some functions, such as a softmax, ignore the mean.
     """
-    values_of = list(map(flat, numbers(dict(outputs))))
+    parts = list(map(flat, numbers(dict(outputs))))
     values = flat(argument.detach())
     if not values.numel():
         return 0.0
     size = (values - values.mean()).abs().square().mean().sqrt().item() or values.abs().max().item()
     if not size:
         return 0.0
-    share = max(1.0, sum(part.numel() for part in values_of) / values.numel())
-    return largest_of(upstream) * largest_of(values_of) * share / size
+    share = max(1.0, sum(part.numel() for part in parts) / values.numel())
+    return largest_of(upstream) * largest_of(parts) * share / size

@@ -1,8 +1,8 @@
-"""What of a result is compared with the reference: all entries, a random projection, or a random sample.
+"""Which values are compared with the reference: all entries, a random projection, or a random sample.
 
-A float64 reference of a large graph takes many times as long as the kernel. So from LARGE on a linear
-operation is checked by a projection of its columns and a local one by a sample of its rows. Both take O(E)
-or less, and both are seeded: each run checks the same.
+On a large graph a float64 reference takes many times as long as the kernel. So from LARGE on, a projection of
+the columns of a linear operation is checked, and a sample of the rows of a local one. Both take O(E) or less,
+and both are seeded: each run checks the same values.
 """
 
 import torch
@@ -12,22 +12,22 @@ from .graphs.graph import Graph
 from .operation import Operation
 
 LARGE = 1 << 26
-"""Entries of the graph times the features' width, from which on results are not checked entry by entry."""
+"""Entries of the graph times width of the features: from here on, not every entry of an output is checked."""
 PROJECTIONS = 8
-"""Random columns that a linear operation is checked on."""
+"""Number of random projections by which a linear operation is checked."""
 SAMPLED_ROWS = 4096
-"""Largest number of rows that are checked of a local operation."""
+"""Largest number of checked rows of a local operation."""
 _ROWS_AT_ONCE = 1 << 20
 """Rows that are converted to float64 at a time."""
 _SAMPLED_VALUES = 1 << 24
-"""Largest number of values that the sample's entries have: 128 MiB in float64."""
+"""Largest number of values of the sample's entries: 128 MiB in float64."""
 
 
 class View:
-    """Everything, entry by entry.
+    """All values, entry by entry.
 
-    The timed call gets `upstream` as the gradient of its output, and `output` of what it returns is compared
-    with `expected` of what the reference returns. The reference gets `graph`, and `inside` of each input.
+    The timed call gets `upstream(gradient)` as its output's gradient. The reference gets `graph`, and
+    `inside(input)` of each input. Compared are the call's `output(...)` and the reference's `expected(...)`.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -49,9 +49,9 @@ class Projection(View):
 
     For operations that map each column of an input [N, F] or [E, F] linearly to the same column of an output
     [N, F]. The entries of r [F, 8] are 1 or -1. An error in one entry of a row is seen in all eight columns.
-    Errors in several entries of a row cancel in all eight with a probability of at most 2**-8, in n rows
-    2**(-8 n). Errors are judged relative to the row's norm: up to sqrt(F) times less sharply than entry by
-    entry.
+    Errors in several entries of a row cancel in all eight columns with a probability of at most 2**-8, those
+    of n rows with at most 2**(-8 n). Errors are relative to the row's norm, so the check is up to sqrt(F)
+    times less sharp than entry by entry.
     """
 
     def inside(self, tensor: Tensor) -> Tensor:
@@ -64,32 +64,32 @@ class Projection(View):
 
 
 class Rows(View):
-    """A random sample of nodes, on the part of the graph that their results depend on.
+    """A random sample of nodes, on the part of the graph that their outputs depend on.
 
-    The output's gradient is zero for all other nodes, so that every gradient, also that of parameters, is
-    that of the sample; where the sample does not reach, it must be zero. If a fraction p of the rows is
-    wrong, n sampled rows miss all of them with a probability of (1 - p)**n: 1 % with 4,096 rows in fewer
-    than one of 10**17 checks, a single wrong row with 1 - n / N. The last node and the one with the fewest
-    neighbours are always in the sample; so is the one with the most, unless the second hop matters.
+    The output's gradient is zero at all other nodes, so the gradients of inputs and parameters are those of
+    the sample, and zero outside the nodes that it reaches. If a fraction p of the rows is wrong, n sampled
+    rows miss all of them with a probability of (1 - p)**n: with p = 1 % and 4,096 rows, less than 10**-17. A
+    single wrong row is missed with 1 - n / N. The last node and the node with the fewest neighbours always
+    belong to the sample; so does the node with the most neighbours, unless the second hop matters.
     """
 
     def __init__(self, graph: Graph, reach: int, width: int, end: int = 1) -> None:
-        """Draw SAMPLED_ROWS, fewer if they reach too many entries; for `reach` and `end` see `Operation`."""
-        ends, others = graph.edge_index[end], graph.edge_index[1 - end]
+        """Sample SAMPLED_ROWS, fewer if they reach too many entries; `reach` and `end` as in `Operation`."""
+        ends, far_ends = graph.edge_index[end], graph.edge_index[1 - end]
         degree = ends.bincount(minlength=graph.num_nodes)
-        always = [graph.num_nodes - 1, int(degree.argmin()), *([int(degree.argmax())] if reach == 1 else [])]
+        fixed = [graph.num_nodes - 1, int(degree.argmin()), *([int(degree.argmax())] if reach == 1 else [])]
         order = torch.randperm(graph.num_nodes, generator=torch.Generator().manual_seed(0))
         count = SAMPLED_ROWS
         self._total = graph.num_nodes, graph.num_edges
         while True:
-            chosen = torch.zeros(graph.num_nodes, dtype=torch.bool)
-            chosen[order[:count]] = chosen[always] = True
-            self._chosen, nodes = chosen, chosen
-            self._entries = entries = chosen[ends]
+            sample = torch.zeros(graph.num_nodes, dtype=torch.bool)
+            sample[order[:count]] = sample[fixed] = True
+            self._chosen, nodes = sample, sample
+            self._entries = entries = sample[ends]
             for hop in range(reach):
                 entries = entries if hop == 0 else nodes[ends]
                 nodes = nodes.clone()
-                nodes[others[entries]] = True
+                nodes[far_ends[entries]] = True
             if count == 1 or int(entries.sum()) * width <= _SAMPLED_VALUES:
                 break
             count //= 2
@@ -98,27 +98,27 @@ class Rows(View):
 
     def upstream(self, gradient: Tensor) -> Tensor:
         """Return the gradient, zero outside the sample."""
-        chosen = self._chosen if len(gradient) == self._total[0] else self._entries
-        return gradient * chosen.to(gradient).view(-1, *(1,) * (gradient.dim() - 1))
+        sample = self._chosen if len(gradient) == self._total[0] else self._entries
+        return gradient * sample.to(gradient).view(-1, *(1,) * (gradient.dim() - 1))
 
     def inside(self, tensor: Tensor) -> Tensor:
         """Return the rows of nodes or entries that the sample reaches; other tensors whole."""
-        where = self._where(tensor)
-        return tensor if where is None else tensor.detach()[where.to(tensor.device)]
+        index = self._where(tensor)
+        return tensor if index is None else tensor.detach()[index.to(tensor.device)]
 
     def is_zero_outside(self, gradient: Tensor) -> bool:
         """Whether the gradient is zero at nodes or entries that the sample does not reach."""
-        where = self._where(gradient)
-        if where is None:
+        index = self._where(gradient)
+        if index is None:
             return True
         outside = torch.ones(len(gradient), dtype=torch.bool)
-        outside[where] = False
+        outside[index] = False
         return not bool(gradient.detach()[outside.to(gradient.device)].any())
 
     def output(self, output: Tensor) -> Tensor:
         """Return the sampled rows, or the entries that end at sampled nodes."""
-        chosen = self._chosen if len(output) == self._total[0] else self._entries
-        return output[chosen.to(output.device)]
+        sample = self._chosen if len(output) == self._total[0] else self._entries
+        return output[sample.to(output.device)]
 
     def expected(self, output: Tensor) -> Tensor:
         """Return the same rows or entries of the part's output."""
@@ -132,7 +132,7 @@ class Rows(View):
 
 
 def view_of(graph: Graph, width: int, operation: Operation | None) -> View:
-    """Return how an operation is checked on a graph; a suite's own (None) entry by entry."""
+    """Return how an operation is checked on a graph: entry by entry if it is a suite's own (None)."""
     if operation is None or graph.num_edges * width < LARGE:
         return View(graph)
     if operation.linear:

@@ -284,7 +284,7 @@ def test_counters_are_judged_too(tmp_path):
     assert result.returncode == 1
     text = " ".join(result.stdout.split())
     assert "1 failed, 2 passed" in text
-    differ = f"counters differ from baselines/counters/{file.name}: -2 aten::mm; if this is meant"
+    differ = f"counters differ from baselines/counters/{file.name}: -2 aten::mm; if the change is intended"
     assert text.count(f"ignored: known (rule 1 of gnnbench.toml): {differ}") == 1
     assert text.count(differ) > 1
     early, _, late = text.partition("[1/3]")

@@ -82,8 +82,8 @@ def test_an_edited_count_fails_exactly_its_benchmark_and_names_itself(tmp_path, 
     file.write_text(json.dumps(saved))
     failed = counted(1, *check, *parallel)
     assert "gnnbench: 6 benchmarks counted, none timed" in failed
-    assert "gnnbench: 4 as in the baseline, baselines/counters/python-" in failed
-    assert "gnnbench: 1 not as in the baseline, baselines/counters/python-" in failed
+    assert "gnnbench: 4 equal to the baseline, baselines/counters/python-" in failed
+    assert "gnnbench: 1 different from the baseline, baselines/counters/python-" in failed
     assert "1 not compared: not in baselines/counters/python-" in failed
     assert f"{name}: -1 aten::sort" in failed
     assert "1 failed, 5 passed" in failed

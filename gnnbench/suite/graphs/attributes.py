@@ -1,4 +1,4 @@
-"""Synthetic labels, features and splits; a seed gives the same bytes on any machine."""
+"""Synthetic labels, features and splits; a seed gives the same bytes on every machine."""
 
 import numpy as np
 from numpy.random import RandomState
@@ -8,7 +8,7 @@ from .graph import Floats, Ints
 
 _ROWS_AT_ONCE = 1 << 16
 _CENTRE_WEIGHT = 3 / 64
-"""Weight of a class centre against noise in features: classes can be learned, but not from one node."""
+"""Weight of a class centre relative to noise in features: classes can be learned, but not from one node."""
 _FLIPPED = 0.1
 """Fraction of a node's tasks (multi-label) whose label differs from its community's."""
 
@@ -21,10 +21,10 @@ def labels(random: RandomState, nodes: int, classes: int) -> Ints:
 
 
 def tasks(random: RandomState, community: Ints, count: int) -> Floats:
-    """Return 0 or 1 for each node and task, mostly equal within a community: float32 [N, count]."""
-    typical = random.random_sample((int(community.max()) + 1, count)) < 1 / 2
-    flipped = random.random_sample((len(community), count)) < _FLIPPED
-    return (typical[community] ^ flipped).astype(np.float32)
+    """Return 0 or 1 per node and task, mostly equal within a community: float32 [N, count]."""
+    majority = random.random_sample((int(community.max()) + 1, count)) < 1 / 2
+    flips = random.random_sample((len(community), count)) < _FLIPPED
+    return (majority[community] ^ flips).astype(np.float32)
 
 
 def features(random: RandomState, label: Ints, classes: int, width: int) -> Floats:
@@ -43,8 +43,8 @@ def features(random: RandomState, label: Ints, classes: int, width: int) -> Floa
 
 def _bells(random: RandomState, rows: int, width: int) -> Floats:
     """Return approximately normal numbers around 0: float32 [rows, width]."""
-    drawn = np.frombuffer(random.bytes(4 * rows * width), dtype=np.uint8).reshape(4, rows, width)
-    return drawn.sum(axis=0, dtype=np.float32) - np.float32(510)
+    octets = np.frombuffer(random.bytes(4 * rows * width), dtype=np.uint8).reshape(4, rows, width)
+    return octets.sum(axis=0, dtype=np.float32) - np.float32(510)
 
 
 def split(random: RandomState, nodes: int, sizes: tuple[int, int, int]) -> list[Ints]:
@@ -55,8 +55,8 @@ def split(random: RandomState, nodes: int, sizes: tuple[int, int, int]) -> list[
 def made_up(nodes: int) -> tuple[Floats, Ints, int, Ints, Ints, Ints]:
     """Return synthetic attributes for a graph without any; they depend on the number of nodes only.
 
-    They are features, float32 [nodes, 128]; labels, int64 [nodes], which depend on the features but not on
-    the edges; the number of classes, 16; node numbers to train (60 %), validate (20 %) and test on.
+    They are features, float32 [nodes, 128]; labels, int64 [nodes], which features depend on but edges do not;
+    the number of classes, 16; and the node numbers to train (60 %), validate (20 %) and test on.
     """
     random, part = RandomState(nodes), nodes // 5
     label = labels(random, nodes, ATTRIBUTES_CLASSES)

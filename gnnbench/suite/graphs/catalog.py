@@ -16,17 +16,17 @@ __all__ = ["ATTRIBUTES_WIDTH", "DATASETS", "FORMS", "Dataset", "DatasetName"]
 ATTRIBUTES_CLASSES = 16
 """Number of synthetic classes for a graph without labels: `rmat:`, `hub:` and `.mtx`."""
 MOST_EDGES = 1023
-"""Of a node of a random graph, on average."""
+"""Largest average number of edges per node of a random graph."""
 
 
 class Family(NamedTuple):
     """A family of random graphs, of 2**scale nodes or of as many molecules."""
 
     edges: float
-    """Edges for each node, or bonds of a molecule."""
+    """Average number of edges per node, or of bonds per molecule."""
     scales: range
     nodes: float = 1
-    """Nodes of a molecule."""
+    """Average number of nodes of a molecule."""
     features: int = ATTRIBUTES_WIDTH
     classes: int = ATTRIBUTES_CLASSES
     unit: str = "nodes"
@@ -54,7 +54,7 @@ class DatasetName:
     id: str
     """The id in test ids; for a path, the file's name."""
     dataset: Dataset
-    """The published data set; of a random graph, its counts; of a file, without counts of nodes and edges."""
+    """The published data set, or the counts of a random graph; a file's has no counts of nodes and edges."""
     synthetic: bool = False
     """Whether structure, features and labels are all synthetic."""
     fraction: float = 1.0
@@ -62,8 +62,8 @@ class DatasetName:
     scale: int = 0
     """A random graph has 2**scale nodes, or molecules."""
     edges: float = 0.0
-    """Undirected edges of a random graph for each node; it draws fewer distinct ones, but `hub` exactly so
-    many."""
+    """Undirected edges per node of a random graph, which drops duplicates among them; `hub` has exactly this
+    number."""
     path: Path | None = None
 
     @classmethod
@@ -101,26 +101,26 @@ class DatasetName:
 
     @classmethod
     def _parse_random(cls, text: str, family: str, variant: str) -> "DatasetName":
-        usual = FAMILIES[family]
+        row = FAMILIES[family]
         number, at, edges = (variant, "", "") if family == "molecules" else variant.partition("@")
-        if not (number.isascii() and number.isdecimal() and int(number) in usual.scales):
+        if not (number.isascii() and number.isdecimal() and int(number) in row.scales):
             raise UsageError(
-                f"dataset '{text}': the scale must be a whole number from {usual.scales[0]} to "
-                f"{usual.scales[-1]}, such as {family}:14 for 2**14 {usual.unit}"
+                f"dataset '{text}': the scale must be a whole number from {row.scales[0]} to "
+                f"{row.scales[-1]}, such as {family}:14 for 2**14 {row.unit}"
             )
         scale = int(number)
         what = f"the edges of a node, above 0 and at most {MOST_EDGES}, such as rmat:14@4"
-        each = _number(text, edges, MOST_EDGES, what) if at else usual.edges
-        suffix = f"@{each:g}" if each != usual.edges else ""
+        per_node = _number(text, edges, MOST_EDGES, what) if at else row.edges
+        suffix = f"@{per_node:g}" if per_node != row.edges else ""
         name = f"{family}:{scale}{suffix}"
-        numbers = round(usual.nodes * 2**scale), round(each * 2**scale), usual.features, usual.classes
+        numbers = round(row.nodes * 2**scale), round(per_node * 2**scale), row.features, row.classes
         graphs = 2**scale if family == "molecules" else 0
         part = graphs // 12  # as in ZINC
         counts = Dataset(name, family, *numbers, split=(graphs - 2 * part, part, part), graphs=graphs)
-        made = cls(name, counts, synthetic=True, scale=scale, edges=each)
-        if family == "hub" and made.is_crowded:
-            raise UsageError(f"dataset '{text}': {made.nodes} nodes are too few for {made.pairs} edges")
-        return made
+        graph = cls(name, counts, synthetic=True, scale=scale, edges=per_node)
+        if family == "hub" and graph.is_crowded:
+            raise UsageError(f"dataset '{text}': {graph.nodes} nodes are too few for {graph.pairs} edges")
+        return graph
 
     @property
     def nodes(self) -> int:
@@ -135,20 +135,20 @@ class DatasetName:
 
     @property
     def relations(self) -> tuple[Relation, ...]:
-        """The types of edges, also the reverses; empty if edges have no types."""
+        """The types of edges, including their reverses; empty if edges have no types."""
         return tuple(relation for relation, _ in self.dataset.relations)
 
     @property
     def pairs(self) -> int:
-        """The number of undirected edges; an upper bound for an R-MAT graph, which draws some twice."""
+        """The number of undirected edges; for an R-MAT graph, which draws some twice, an upper bound."""
         return sum(sum(block.values()) for block in self.blocks.values())
 
     @property
     def blocks(self) -> dict[tuple[str, str], dict[int, int]]:
-        """Numbers of undirected edges, by the types of their two nodes, then by position in `relations`."""
+        """Numbers of undirected edges by the types of both nodes, then by position in `relations`."""
         blocks: dict[tuple[str, str], dict[int, int]] = {}
-        listed = self.dataset.relations or ((Relation(NODE, "", NODE), self.dataset.pairs),)
-        for position, (relation, edges) in enumerate(listed):
+        relations = self.dataset.relations or ((Relation(NODE, "", NODE), self.dataset.pairs),)
+        for position, (relation, edges) in enumerate(relations):
             if not relation.is_reverse:
                 block = blocks.setdefault((relation.source, relation.target), {})
                 block[position] = round(edges * self.fraction)
@@ -156,7 +156,7 @@ class DatasetName:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether edges are more than half of the possible ones, which makes them hard to draw."""
+        """Whether more than half of all possible edges exist, so that random edges are hard to find."""
         for (source, target), block in self.blocks.items():
             nodes, others = self.type_sizes[source], self.type_sizes[target]
             possible = nodes * (nodes - 1) // 2 if source == target else nodes * others
@@ -166,13 +166,13 @@ class DatasetName:
 
     @property
     def split(self) -> tuple[int, int, int]:
-        """Numbers of a stand-in's nodes, or of its separate graphs, to train, validate and test on."""
+        """Numbers of a stand-in's nodes (or separate graphs) to train, validate and test on."""
         train, val, test = (int(size * self.fraction) for size in self.dataset.split)
         return train, val, test
 
 
 def _number(text: str, number: str, most: float, what: str) -> float:
-    """Read a number above 0 and at most `most`; what is none, or NaN, is refused."""
+    """Read a number above 0 and at most `most`; refuse NaN and other text."""
     try:
         value = float(number)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The graph in the one form that all platforms receive."""
+"""A graph, in the form that all platforms receive."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ class Graph:
     """Classes, int64 [N]; multi-label: 0 or 1 per task, float32 [N, C]."""
     num_classes: int
     train_mask: Tensor
-    """bool [N], as are the other two."""
+    """bool [N], like the other two masks."""
     val_mask: Tensor
     test_mask: Tensor
     edge_type: Tensor | None = None
@@ -51,8 +51,8 @@ class Graph:
     """Positions in `node_types`, int64 [N], ascending; None if there is one type."""
     node_types: tuple[str, ...] = (NODE,)
     sizes: Tensor | None = None
-    """Numbers of nodes of the separate graphs that it consists of, such as molecules, in the order of the
-    nodes: int64 [M]. All nodes of one have its label and its part of the split. None if it is one graph."""
+    """Numbers of nodes of the separate graphs, such as molecules, in the order of the nodes: int64 [M]. All
+    nodes of a separate graph have its label and its part of the split. None if there is one graph only."""
 
     @classmethod
     def build(
@@ -75,16 +75,16 @@ class Graph:
     ) -> "Graph":
         """Make a graph from listed edges, in any order and direction: source and target int64 [M].
 
-        `train`, `val` and `test` are node numbers. `edge_type` has positions in `relations` of the listed
-        edges; relations come with their reverses, and one without is its own. `type_sizes` has numbers of
-        nodes by type, in their order, and `sizes` those of separate graphs. UsageError: a node number is
-        outside [0, N).
+        `train`, `val` and `test` are node numbers. `edge_type` has the position in `relations` of each listed
+        edge; relations include reverses; a relation without a reverse is its own. `type_sizes` has numbers of
+        nodes by type, in the order of nodes, and `sizes` numbers of nodes by separate graph. Raises
+        UsageError if a node number is outside [0, N).
         """
         num_nodes = len(x)
         bounds = (end for ids in (source, target) if len(ids) for end in (ids.min(), ids.max()))
-        if outside := [end for end in bounds if not 0 <= end < num_nodes]:
+        if strays := [end for end in bounds if not 0 <= end < num_nodes]:
             raise UsageError(
-                f"{name}: an edge has node {outside[0]}, outside 0..{num_nodes - 1}; "
+                f"{name}: an edge has node {strays[0]}, outside 0..{num_nodes - 1}; "
                 "check how the file numbers its nodes"
             )
         entries, types = _entries(source, target, num_nodes, edge_type, reverses(relations))
@@ -139,7 +139,7 @@ class Graph:
         return self.edge_type is None or not bool((self.edge_index.diff() == 0).all(dim=0).any())
 
     def part(self, nodes: Tensor, edges: Tensor) -> "Graph":
-        """Return the graph of some nodes [n] and entries between them [m], both ascending, renumbered."""
+        """Return the graph of some nodes [n] and entries among them [m], both ascending, with new numbers."""
         return replace(
             self,
             edge_index=torch.searchsorted(nodes, self.edge_index[:, edges]),
@@ -172,8 +172,8 @@ def _entries(
 ) -> tuple[Ints, Ints | None]:
     """Return each edge once in both directions, without loops, by target then source: int64 [2, E].
 
-    With types there is one for each relation of two nodes, sorted by relation, and the relations are returned
-    too: int64 [E]. `reverse` has the position of each relation's reverse.
+    With types, two nodes have an entry for each of their relations, sorted by relation, and the relation of
+    each entry is returned too: int64 [E]. `reverse` has the position of each relation's reverse.
     """
     proper = source != target
     source, target = source[proper], target[proper]
@@ -204,5 +204,5 @@ def _mask(nodes: Ints, num_nodes: int) -> Tensor:
 
 
 def _tensor(array: NDArray[Any]) -> Tensor:
-    """Return a tensor that shares the array's memory if that is contiguous and writable; else a copy."""
+    """Return a tensor that shares the array's memory if contiguous and writable, otherwise a copy."""
     return torch.from_numpy(np.require(array, requirements=("C", "W")))

@@ -16,14 +16,14 @@ from .graph import Graph
 from .locate import data_folder, raw_folder, resolve
 
 _READERS = b"1"
-"""Another number reads all data sets of ogb again: a reader makes another graph of the same files."""
+"""Version of the readers; change it when a reader makes another graph of the same files."""
 
 
 def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
     """Read or make a graph on the CPU.
 
     `data_root`, the folder of real data sets, is only read; `cache` is for graphs that take long to read.
-    UsageError: memory is too small, or files are missing or broken.
+    Raises UsageError if memory is too small, or if files are missing or broken.
     """
     dataset = name.dataset
     if name.path or name.synthetic:
@@ -39,33 +39,33 @@ def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
         raise
     except Exception as error:  # of any parser
         if is_out_of_memory(error):
-            why = f"does not fit into memory ({_reason(error)}); use a smaller graph"
+            reason = f"does not fit into memory ({_reason(error)}); use a smaller graph"
         elif folder:
             remedy = f"replace them, or use {name.id}:synthetic"
-            why = f"the files in {folder} cannot be read ({_reason(error)}); {remedy}"
+            reason = f"the files in {folder} cannot be read ({_reason(error)}); {remedy}"
         else:
             raise
-        raise UsageError(f"{name.id}: {why}") from error
+        raise UsageError(f"{name.id}: {reason}") from error
 
 
 def _made(name: DatasetName) -> Graph:
     families = (synthetic.rmat, synthetic.uniform, synthetic.hub, synthetic.molecules)
-    made = {family.__name__: family for family in families}
-    return made.get(name.dataset.family, synthetic.twin)(name)
+    makers = {family.__name__: family for family in families}
+    return makers.get(name.dataset.family, synthetic.twin)(name)
 
 
 def _read(dataset: Dataset, folder: Path, cache: Path) -> Graph:
     if dataset.family == "planetoid":
         return readers.planetoid(dataset, folder)
-    # Tables take long to read: the graph is kept in the cache.
+    # Tables take long to read, so the graph is cached.
     file = cache / "graphs" / f"{dataset.id}-{_fingerprint(folder)}.pt"
     with hold(file.with_suffix(".lock"), cache):
         if file.exists():
             return Graph(**torch.load(file, weights_only=True))
         graph = readers.ogb(dataset, folder)
-        unfinished = file.with_suffix(".unfinished")
-        torch.save(vars(graph), unfinished)
-        unfinished.replace(file)
+        partial = file.with_suffix(".unfinished")
+        torch.save(vars(graph), partial)
+        partial.replace(file)
         return graph
 
 
@@ -81,8 +81,8 @@ def _fingerprint(folder: Path) -> str:
 def load_by_id(text: str) -> Graph:
     """Load a graph by its id, as the suite does: `cora`, `ogbn-arxiv:synthetic@0.1`, `rmat:14`.
 
-    The data folder is GNNBENCH_DATA. An unavailable published data set is replaced by its synthetic stand-in;
-    then the graph's name is that of the stand-in. It raises UsageError as `load` and `DatasetName.parse`.
+    The data folder is GNNBENCH_DATA. An unavailable published data set is replaced by its synthetic stand-in,
+    whose name the graph then has. Raises UsageError as `load` and `DatasetName.parse` do.
     """
     root = data_folder()
     (name,), _ = resolve([DatasetName.parse(text)], root, real_only=False)

@@ -12,15 +12,15 @@ DATA_VARIABLE = "GNNBENCH_DATA"
 _PLANETOID_PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
 
 
-def data_folder(given: str | None = None) -> Path | None:
-    """Return the folder of real data sets: the given one, else `GNNBENCH_DATA`, else None."""
-    text = given or os.environ.get(DATA_VARIABLE)
+def data_folder(path: str | None = None) -> Path | None:
+    """Return the folder of real data sets: `path`, else `GNNBENCH_DATA`, else None."""
+    text = path or os.environ.get(DATA_VARIABLE)
     if not text:
         return None
     folder = user_path(text)
     if not folder.is_dir():
         raise UsageError(
-            f"data folder {text} does not exist; give another one (option, or {DATA_VARIABLE}), or none"
+            f"data folder {text} does not exist; set another one (--gnn-data or {DATA_VARIABLE}), or none"
         )
     return folder.resolve()
 
@@ -28,8 +28,8 @@ def data_folder(given: str | None = None) -> Path | None:
 def raw_folder(dataset: Dataset, root: Path | None) -> Path | None:
     """Return the folder of the data set's files below a data folder; None if any is missing.
 
-    The layout is that of the libraries: `Planetoid/Cora/raw` with its eight files, or `ogbn_arxiv` with `raw`
-    and `split`, directly in the data folder or in its `ogb`.
+    The layout is the libraries' layout: `Planetoid/Cora/raw` with eight files, or `ogbn_arxiv` with `raw` and
+    `split`, directly in the data folder or in its subfolder `ogb`.
     """
     if root is None or dataset.relations:
         return None
@@ -47,22 +47,22 @@ def raw_folder(dataset: Dataset, root: Path | None) -> Path | None:
 def resolve(
     names: Iterable[DatasetName], data_root: Path | None, real_only: bool
 ) -> tuple[list[DatasetName], list[str]]:
-    """Return the names without duplicates, and a line for each that was replaced.
+    """Return the names without duplicates, and a line for each replaced data set.
 
-    Data sets without files are replaced by their synthetic stand-ins; `real_only`: raise an error instead.
+    A synthetic stand-in replaces a data set without files; with `real_only`, UsageError is raised instead.
     """
     resolved: dict[str, DatasetName] = {}
     notices = []
-    for asked in names:
-        name = asked
-        if not (asked.synthetic or asked.path or raw_folder(asked.dataset, data_root)):
-            twin, absent = f"{asked.id}:synthetic", f"{asked.id} is not in the data folder"
+    for request in names:
+        name = request
+        if not (request.synthetic or request.path or raw_folder(request.dataset, data_root)):
+            twin, reason = f"{request.id}:synthetic", f"{request.id} is not in the data folder"
             if real_only:
                 raise UsageError(
-                    f"{absent}; put its files there (--gnn-data), or omit --gnn-real to use {twin}"
+                    f"{reason}; put its files there (--gnn-data), or omit --gnn-real to use {twin}"
                 )
             name = DatasetName.parse(twin)
-            notices.append(f"{absent}: using its synthetic stand-in {twin} (--gnn-real to fail instead)")
+            notices.append(f"{reason}: using its synthetic stand-in {twin} (--gnn-real to fail instead)")
         other = resolved.setdefault(name.id, name)
         if other.path != name.path:
             raise UsageError(f"{other.path} and {name.path} have the same name: rename one of the files")

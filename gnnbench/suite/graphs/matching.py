@@ -1,6 +1,6 @@
 """Degrees, and random simple edges with them: the configuration model (Molloy and Reed, 1995).
 
-Arithmetic is on integers or single IEEE operations, so that a seed gives the same edges on any machine.
+Arithmetic uses integers or single IEEE operations, so a seed gives the same edges on every machine.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ _CORA_DEGREES = (
 )
 _CORA_MEAN = 390
 _FINE = 1000
-"""Weights are Cora's degrees in hundredths times this, for fine interpolation in integers."""
+"""Factor of Cora's degrees in hundredths: makes interpolation in integers finer."""
 _BILLION = 1_000_000_000
 
 
@@ -53,14 +53,14 @@ def _rounded(weight: NDArray[np.float64], total: int) -> Ints:
 
 
 def stubs(random: RandomState, degrees: Ints) -> Ints:
-    """Return each node as often as its degree says, all in random order: int64 [sum(degrees)]."""
+    """Return each node as many times as its degree, in random order: int64 [sum(degrees)]."""
     return random.permutation(np.repeat(random.permutation(len(degrees)), degrees))
 
 
 def simple(random: RandomState, source: Ints, target: Ints) -> Ints:
-    """Return as many simple edges as there are pairs, by number of their lower end: int64 [2, M].
+    """Return as many simple edges as there are pairs, sorted by their lower end: int64 [2, M].
 
-    A pair that is a loop, or comes twice, is replaced by a random pair of nodes between the same numbers.
+    A random pair from the same ranges of nodes replaces each loop and each duplicate.
     """
     count, nodes = len(source), int(max(source.max(), target.max())) + 1
     bounds = [(ends.min(), ends.max() + 1) for ends in (source, target)]

@@ -43,7 +43,7 @@ def reverses(relations: Sequence[Relation]) -> list[int]:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A published data set, as its publishers describe it; or the counts of a random graph."""
+    """A published data set, as its publishers describe it, or the counts of a random graph."""
 
     id: str
     family: str
@@ -51,27 +51,27 @@ class Dataset:
     al. 2016, as in Schlichtkrull et al. 2018). Or the family of a random graph."""
     nodes: int
     edges: int
-    """The published number; Planetoid counts both directions."""
+    """The published number of edges; Planetoid counts both directions."""
     features: int
     classes: int
-    """Classes; if `multi_label`, tasks."""
+    """Number of classes, or of tasks if `multi_label`."""
     split: tuple[int, int, int] = (0, 0, 0)
-    """Numbers of nodes to train, validate and test on; with several types, of the first; with several graphs,
-    numbers of graphs."""
+    """Numbers of nodes to train, validate and test on: of the first type if there are several. Of a data set
+    of separate graphs, numbers of graphs."""
     hidden: int = 128
     """Default width of features in benchmarks."""
     multi_label: bool = False
     edge_features: int = 0
-    """Published features per edge; a node's features are the mean of its edges'."""
+    """Published features per edge; a node's features are the mean over its edges."""
     node_types: tuple[tuple[str, int], ...] = ()
     """Names and numbers of nodes, if there are several types; nodes of the first type have the classes."""
     relations: tuple[tuple[Relation, int], ...] = ()
-    """Relations, also the reverses, and their numbers of edges; empty if edges have no types. A data set that
-    has some is used as its stand-in only."""
+    """Relations, including reverses, and their numbers of edges; empty if edges have no types. Of a data set
+    with relations only the stand-in is used."""
     graphs: int = 0
-    """Separate graphs that it consists of; 0: it is one graph."""
+    """Number of separate graphs; 0 if the data set is one graph."""
     title: str = ""
-    """Its name in PyG's loader, and that of its folder."""
+    """Name of the data set in PyG's loader, and of its folder."""
 
     @property
     def pairs(self) -> int:
@@ -90,7 +90,7 @@ def _both(source: str, name: str, target: str, edges: int) -> tuple[tuple[Relati
 
 
 def _aifb(relations: int, edges: int) -> Dataset:
-    """Each relation of the stand-in has 14 % fewer edges than the one before it: from 4,070 to 6."""
+    """Each relation of the stand-in has 14 % fewer edges than the previous relation: from 4,070 to 6."""
     weights = [86**rank * 100 ** (relations - rank) for rank in range(relations)]
     ends = [edges * end // sum(weights) for end in accumulate(weights, initial=0)]
     sizes = [end - start for start, end in pairwise(ends)]
@@ -101,7 +101,7 @@ def _aifb(relations: int, edges: int) -> Dataset:
         split=(140, 0, 36),
         hidden=16,
         relations=tuple(
-            each for rank, size in enumerate(sizes) for each in _both(NODE, f"r{rank}", NODE, size)
+            pair for rank, size in enumerate(sizes) for pair in _both(NODE, f"r{rank}", NODE, size)
         ),
     )
 

@@ -28,8 +28,8 @@ def planetoid(dataset: Dataset, folder: Path) -> Graph:
 def ogb(dataset: Dataset, folder: Path) -> Graph:
     """Read a data set with its standard split from a folder with `raw` and `split`.
 
-    Edges become undirected. In ogbn-proteins, nodes get the mean of their edges' features. ogb's classes of
-    data sets ask questions, write beside the files, and cannot read that with torch 2.6.
+    Edges become undirected. In ogbn-proteins, nodes get the mean of their edges' features. ogb's own classes
+    ask questions and write a cache next to the files, which they cannot read with torch 2.6.
     """
     with hidden("outdated"):  # `import ogb` would query a package index for newer versions, in a thread
         from ogb.io import read_graph_raw as readers
@@ -45,7 +45,7 @@ def ogb(dataset: Dataset, folder: Path) -> Graph:
 
 
 def _table(folder: Path, name: str) -> NDArray[np.float64]:
-    """Return the one table of a name under a folder: float64 [rows, columns]."""
+    """Return the only table of this name under a folder: float64 [rows, columns]."""
     files = list(folder.rglob(f"{name}.csv.gz"))
     if len(files) != 1:
         raise ValueError(f"{folder.name} has {len(files)} files {name}.csv.gz")
@@ -60,7 +60,7 @@ def _mean_of_edges(edges: Ints, features: Floats, nodes: int) -> Floats:
 
 
 def matrix_market(path: Path) -> Graph:
-    """Read a graph's structure from a Matrix Market file, and make up its features, labels and split.
+    """Read a graph's structure from a Matrix Market file; features, labels and split are synthetic.
 
     Entries become undirected edges, whether the file lists one direction (symmetric) or both; values, loops
     and duplicates are dropped. The graph does not count as synthetic: times depend on the structure.

@@ -1,6 +1,6 @@
 """Seeded graphs: stand-ins with a published data set's counts and a skew of degrees; R-MAT; molecules.
 
-A seed gives the same bytes on any machine and with any NumPy, whose RandomState does not change any more.
+A seed gives the same bytes on every machine with every NumPy, as its RandomState does not change any more.
 """
 
 from itertools import accumulate, pairwise
@@ -13,19 +13,19 @@ from .catalog import DatasetName
 from .graph import Graph, Ints
 
 SEED = 20160328
-"""A change changes all graphs and makes their baselines incomparable."""
+"""Another seed changes all graphs, so their baselines are no longer comparable."""
 
 
 def twin(name: DatasetName) -> Graph:
     """Make the synthetic stand-in of a data set: exactly `name.nodes` nodes and `2 * name.pairs` entries.
 
     Degrees follow Cora's distribution scaled to the mean, with a Pareto tail, so that larger graphs have
-    larger hubs. With several types of nodes, those of the first have the classes and the split; the others
-    have class 0 and features without a class. Relations between the same types of nodes share out the edges
-    at random, so that two nodes have one relation.
+    larger hubs. With several types of nodes, the first type has the classes and the split; nodes of others
+    have class 0 and features without a class. Relations between the same types of nodes divide the edges
+    at random, so two nodes have one relation.
     """
-    published, random = name.dataset, RandomState(SEED)
-    classes, sizes = published.classes, name.type_sizes
+    dataset, random = name.dataset, RandomState(SEED)
+    classes, sizes = dataset.classes, name.type_sizes
     bounds = pairwise(accumulate(sizes.values(), initial=0))
     nodes = {kind: range(*ends) for kind, ends in zip(sizes, bounds, strict=True)}
     labelled = next(iter(sizes.values()))
@@ -34,15 +34,15 @@ def twin(name: DatasetName) -> Graph:
     edges, types = [], []
     for (start, end), block in name.blocks.items():
         edges.append(_edges(random, sum(block.values()), nodes[start], nodes[end]))
-        if published.relations:
+        if dataset.relations:
             types.append(random.permutation(np.repeat(list(block), list(block.values()))))
     source, target = edges[0] if len(edges) == 1 else np.concatenate(edges, axis=1)  # a copy may be large
     return Graph.build(
         name.id,
         source,
         target,
-        attributes.features(random, label, classes, published.features),
-        attributes.tasks(random, label, classes) if published.multi_label else label,
+        attributes.features(random, label, classes, dataset.features),
+        attributes.tasks(random, label, classes) if dataset.multi_label else label,
         classes,
         *attributes.split(random, labelled, name.split),
         synthetic=True,
@@ -53,7 +53,7 @@ def twin(name: DatasetName) -> Graph:
 
 
 def _edges(random: RandomState, pairs: int, nodes: range, others: range) -> Ints:
-    """Return simple edges from nodes to others, or within one type of nodes: int64 [2, pairs]."""
+    """Return simple edges from `nodes` to `others`, or within one type of nodes: int64 [2, pairs]."""
 
     def stubs(of: range, total: int, most: float) -> Ints:
         return matching.stubs(random, matching.citation_degrees(len(of), total, most)) + of.start
@@ -77,19 +77,19 @@ def rmat(name: DatasetName) -> Graph:
     random = RandomState(SEED)
     ends = np.zeros((2, name.pairs), dtype=np.int64)
     for _ in range(name.scale):
-        drawn = random.random_sample(name.pairs)
-        lower = drawn >= 0.76  # noqa: PLR2004
-        ends = 2 * ends + (lower, drawn >= np.where(lower, 0.95, 0.57))
+        draws = random.random_sample(name.pairs)
+        lower = draws >= 0.76  # noqa: PLR2004
+        ends = 2 * ends + (lower, draws >= np.where(lower, 0.95, 0.57))
     return _drawn(name, *random.permutation(name.nodes)[ends])
 
 
 def uniform(name: DatasetName) -> Graph:
-    """Draw `name.pairs` edges among `name.nodes` nodes, all equally likely; loops and duplicates go."""
+    """Draw `name.pairs` uniformly random edges among `name.nodes` nodes; drop loops and duplicates."""
     return _drawn(name, *RandomState(SEED).randint(name.nodes, size=(2, name.pairs)))
 
 
 _HUB_SHARE = 10
-"""One of so many edges leads to the hub."""
+"""One in this many edges leads to the hub."""
 
 
 def hub(name: DatasetName) -> Graph:
@@ -114,7 +114,7 @@ def _drawn(name: DatasetName, source: Ints, target: Ints) -> Graph:
 _FEWEST = 9
 """Atoms of the smallest molecule."""
 _SPREAD = 28
-"""Of each of the four numbers that make a size."""
+"""Largest value of each of the four random numbers that a molecule's size is made of."""
 _RING = 6
 """Atoms of a ring."""
 
@@ -122,13 +122,13 @@ _RING = 6
 def molecules(name: DatasetName) -> Graph:
     """Make `name.dataset.graphs` molecules with `name.nodes` atoms and `name.pairs` bonds, as one graph.
 
-    In the 12,000 molecules of ZINC that Dwivedi et al. (JMLR 2023) benchmark with, a graph has 9 to 37 nodes,
-    which are atoms without hydrogen, 23.16 on average (documentation of dgl.data.ZINCDataset), and 49.8
-    entries (that of torch_geometric.datasets.ZINC).
+    In the 12,000 molecules of ZINC that Dwivedi et al. (JMLR 2023) benchmark with, a graph has 9 to 37 nodes
+    (atoms without hydrogen), 23.16 on average (documentation of dgl.data.ZINCDataset), and 49.8 entries
+    (documentation of torch_geometric.datasets.ZINC).
 
-    Each is a chain, in which a bond of each sixth atom with the fifth before it may close a ring; its size is
-    a sum of four uniform numbers, scaled. Its label says whether it has more rings than the median, and its
-    atoms' features depend on that a little.
+    A molecule is a chain, in which a bond between each sixth atom and the fifth before it may close a ring.
+    The size is a scaled sum of four uniform random numbers. The label says whether a molecule has more rings
+    than the median; its atoms' features depend a little on the label.
     """
     random, count = RandomState(SEED), name.dataset.graphs
     sizes = _sizes(random, count, name.nodes)
@@ -154,7 +154,7 @@ def molecules(name: DatasetName) -> Graph:
 
 
 def _sizes(random: RandomState, count: int, nodes: int) -> Ints:
-    """Return numbers of atoms, which add up to `nodes`: int64 [count]."""
+    """Return each molecule's number of atoms; their sum is `nodes`: int64 [count]."""
     draws = random.randint(_SPREAD + 1, size=(count, 4)).sum(axis=1)
     sizes = _FEWEST + draws * (nodes - _FEWEST * count) // (2 * _SPREAD * count)
     missing = nodes - int(sizes.sum())

@@ -13,7 +13,7 @@ from ..operation import Operation
 
 
 def by_name(operations: Iterable[Operation]) -> dict[str, Operation]:
-    """Return operations by name; two of the same name are a ValueError."""
+    """Return operations by name; raises ValueError if two have the same name."""
     rows: dict[str, Operation] = {}
     for operation in operations:
         if operation.name in rows:

@@ -13,11 +13,11 @@ SIZE = 256
 MOLECULES = ("molecules:10",)
 """The graph that operations on batches run on: 1,024 molecules."""
 _BOND_TYPES = 4
-"""Of ZINC."""
+"""Number of types of bonds in ZINC."""
 
 
 class Molecule(NamedTuple):
-    """One of a case's graphs: edges [2, e], numbered within it; features [n, D]; numbers of entries [e]."""
+    """A separate graph: edges [2, e], with its own node numbers; features [n, D]; type of each entry [e]."""
 
     edge_index: Tensor
     x: Tensor
@@ -52,43 +52,43 @@ def bonds(edge_index: Tensor) -> Tensor:
 
 
 def molecules(case: Case, count: int) -> Iterator[Molecule]:
-    """Yield the first graphs, each with memory of its own."""
+    """Yield the first graphs, each in separate memory."""
     graph = case.graph
     last = all_sizes(graph)[:count].cumsum(0)
     # Entries are sorted by target.
     ends = torch.searchsorted(graph.edge_index[1].contiguous(), last).tolist()
     node = start = 0
-    for after, end in zip(last.tolist(), ends, strict=True):
+    for stop, end in zip(last.tolist(), ends, strict=True):
         edge_index = graph.edge_index[:, start:end] - node
         yield Molecule(
             edge_index.to(case.device, case.index_dtype, copy=True),
-            graph.x[node:after].to(case.device, case.dtype, copy=True),
+            graph.x[node:stop].to(case.device, case.dtype, copy=True),
             bonds(edge_index).to(case.device, case.dtype),
         )
-        node, start = after, end
+        node, start = stop, end
 
 
 def pyg_molecules(case: Case, count: int) -> list[Any]:
     """Return the first graphs as PyG's objects."""
     return [
-        pyg_data.Data(x=each.x, edge_index=each.edge_index, edge_attr=each.bonds)
-        for each in molecules(case, count)
+        pyg_data.Data(x=molecule.x, edge_index=molecule.edge_index, edge_attr=molecule.bonds)
+        for molecule in molecules(case, count)
     ]
 
 
 def dgl_molecules(case: Case, count: int) -> list[DGLGraph]:
     """Return the first graphs as DGL's objects."""
     graphs = []
-    for each in molecules(case, count):
-        graph = dgl.graph(tuple(each.edge_index), num_nodes=len(each.x))
-        graph.ndata["x"], graph.edata["w"] = each.x, each.bonds
+    for molecule in molecules(case, count):
+        graph = dgl.graph(tuple(molecule.edge_index), num_nodes=len(molecule.x))
+        graph.ndata["x"], graph.edata["w"] = molecule.x, molecule.bonds
         graphs.append(graph)
     return graphs
 
 
 def _with_matrix(matrix: Callable[[Molecule], Any], case: Case) -> list[Any]:
-    """Return the graphs with a matrix in the place of their edges; its rows are targets."""
-    return [pyg_data.Data(x=each.x, adj_t=matrix(each)) for each in molecules(case, SIZE)]
+    """Return the graphs with a matrix instead of edges; rows are targets."""
+    return [pyg_data.Data(x=molecule.x, adj_t=matrix(molecule)) for molecule in molecules(case, SIZE)]
 
 
 def _join(graphs: list[Any]) -> Any:
@@ -96,7 +96,7 @@ def _join(graphs: list[Any]) -> Any:
 
 
 def opened(batch: Any, *_graphs: Any) -> tuple[Tensor, ...]:
-    """Return of a batch of either library what `reference` does."""
+    """Return the tensors of a batch of either library, in the form of `reference`."""
     if not hasattr(batch, "ptr"):
         sizes = batch.batch_num_nodes()
         member = torch.arange(len(sizes)).to(sizes).repeat_interleave(sizes)
@@ -111,20 +111,20 @@ def opened(batch: Any, *_graphs: Any) -> tuple[Tensor, ...]:
     return *entries, batch.ptr.diff(), batch.batch, batch.x
 
 
-def _sparse_matrix(each: Molecule) -> Any:
-    source, target = each.edge_index
-    size = (len(each.x), len(each.x))
+def _sparse_matrix(molecule: Molecule) -> Any:
+    source, target = molecule.edge_index
+    size = (len(molecule.x), len(molecule.x))
     return torch_sparse.SparseTensor(
-        row=target, col=source, value=each.bonds, sparse_sizes=size, is_sorted=True
+        row=target, col=source, value=molecule.bonds, sparse_sizes=size, is_sorted=True
     )
 
 
-def _csr(each: Molecule) -> Tensor:
-    source, target = each.edge_index
-    pointer = torch.zeros(len(each.x) + 1).to(target)
-    pointer[1:] = target.bincount(minlength=len(each.x)).cumsum(0)
-    size = (len(each.x), len(each.x))
-    return torch.sparse_csr_tensor(pointer, source, each.bonds, size=size, check_invariants=False)
+def _csr(molecule: Molecule) -> Tensor:
+    source, target = molecule.edge_index
+    pointer = torch.zeros(len(molecule.x) + 1).to(target)
+    pointer[1:] = target.bincount(minlength=len(molecule.x)).cumsum(0)
+    size = (len(molecule.x), len(molecule.x))
+    return torch.sparse_csr_tensor(pointer, source, molecule.bonds, size=size, check_invariants=False)
 
 
 def reference(graph: Graph) -> tuple[Tensor, ...]:

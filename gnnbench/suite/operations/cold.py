@@ -25,14 +25,14 @@ del sys.argv[1:]
 
 
 class InterpreterError(Exception):
-    """The code raised; the message has its last line."""
+    """Code in a fresh interpreter failed; the message has the last line of its stderr."""
 
 
 def run_fresh(code: str) -> str:
     """Run code in a fresh interpreter, and return what it writes to stdout.
 
-    It searches the folders that this process does, but not the working directory, where there may be a folder
-    of a library's name. DGL is imported in the way of this process.
+    The interpreter has this process's import path without the working directory, which may have a folder
+    with a library's name. DGL is imported as in this process: without graphbolt if it has no binary.
     """
     from ..libraries import STAND_IN, uses_stand_in
 
@@ -71,7 +71,7 @@ OPERATIONS = (
     operation(
         "cold_import",
         **{name: _import(name) for name in COMPARED},
-        # The other interpreter has imported the file that this one has.
+        # 1 if both interpreters have imported the same file.
         reference=lambda _graph: torch.ones(1, dtype=torch.int64),
         default=False,
         directions=(FORWARD,),

@@ -18,11 +18,11 @@ from . import epoch, gat_conv, layers
 
 SIZES = 8
 _MOST_NODES = 16384
-"""Nodes of the largest part: how often a layer is compiled does not depend on it."""
+"""Most nodes of the largest part; the number of compilations does not depend on the size."""
 
 
 def counts(num_nodes: int) -> list[int]:
-    """Return how many nodes each part has: eighths of the graph, or of its first _MOST_NODES nodes."""
+    """Return each part's number of nodes: eighths of the graph, or of its first _MOST_NODES nodes."""
     largest = min(num_nodes, _MOST_NODES)
     return [max(1, largest * part // SIZES) for part in range(1, SIZES + 1)]
 
@@ -36,15 +36,15 @@ def _parts(graph: Graph) -> list[Graph]:
 
 
 def compiled() -> Callable[..., Tensor]:
-    """Return the function that applies a layer of PyG, which is compiled when it is first called.
+    """Return a function that applies a layer of PyG, and is compiled at its first call.
 
-    Each benchmark compiles for itself. With fullgraph a graph break is an error, and so is a ninth
-    compilation of the function: without it torch.compile would go on uncompiled.
+    Each benchmark compiles its own function. With fullgraph, a graph break or a ninth compilation of the
+    function is an error; without fullgraph, torch.compile would go on uncompiled.
     """
     import torch._functorch.config
 
     torch.compiler.reset()
-    # A backward pass from this cache has a Python call more, so the first process would count otherwise.
+    # A backward pass from this cache has one more Python call, so counts would differ in the first process.
     torch._functorch.config.enable_autograd_cache = False  # noqa: SLF001
     function: Callable[..., Tensor] = torch.compile(on_pyg.apply, fullgraph=True)
     return function
@@ -66,7 +66,7 @@ def _pyg() -> Kernel:
 
 
 def reference(graph: Graph, *tensors: Tensor, of: Callable[..., Tensor]) -> Tensor:
-    """Return the layer `of` its parameters and x on each part, one below the other: [sum of nodes, out]."""
+    """Return the layer `of(part, *parameters, x)` on each part, concatenated: [sum of nodes, out]."""
     *parameters, x = tensors
     return torch.cat([of(part, *parameters, x[: part.num_nodes]) for part in _parts(graph)])
 
@@ -75,7 +75,7 @@ DEPTH = 3
 
 
 class _Model(NamedTuple):
-    """A class of PyG, and the definition of its layer, of the graph, so many matrices and vectors, and x."""
+    """A class of PyG; its layer's definition takes the graph, `matrices` and `vectors` parameters, and x."""
 
     name: str
     layer: Callable[..., Tensor]
@@ -84,11 +84,11 @@ class _Model(NamedTuple):
     reach: int
     limits: tuple[Limit, ...] = ()
     compiled_limits: tuple[Limit, ...] = ()
-    """With one thread."""
+    """Limits of compiled code with one thread."""
 
 
 def gin_layer(graph: Graph, inner: Tensor, outer: Tensor, *rest: Tensor) -> Tensor:
-    """Return GIN's layer with an epsilon of 0; `rest` is both biases and x."""
+    """Return GIN's layer with an epsilon of 0; `rest` has both biases and x."""
     return layers.gin_conv(graph, inner, outer, torch.zeros(1, dtype=torch.float64), *rest)
 
 

@@ -23,7 +23,7 @@ def shuffled(graph: Graph) -> Tensor:
 
 
 def with_duplicates(graph: Graph) -> Tensor:
-    """Return three quarters of the edges in random order, a third of them twice: int64 [2, E]."""
+    """Return three quarters of the edges in random order, and a third of these again: int64 [2, E]."""
     edges, twice = shuffled(graph), graph.num_edges // 4
     return torch.cat((edges[:, : graph.num_edges - twice], edges[:, :twice]), dim=1)
 
@@ -40,13 +40,13 @@ def listed(edges: Callable[[Graph], Tensor], case: Case) -> Edges:
 
 
 def dgl_graph(edges: Callable[[Graph], Tensor], case: Case) -> Any:
-    """Return a DGLGraph in COO only; edges keep the order of the list."""
+    """Return a DGLGraph in COO only, whose edges are in the order of the list."""
     edge_index, num_nodes = listed(edges, case)
     return dgl.graph(tuple(edge_index), num_nodes=num_nodes)
 
 
 def keys(edges: Tensor, num_nodes: int) -> Tensor:
-    """Return numbers that are in the order of a sorted list: int64 [M]."""
+    """Return a number for each edge, which sorts as edges do in a sorted list: int64 [M]."""
     return edges[0].long() * num_nodes + edges[1]
 
 
@@ -56,12 +56,12 @@ def edges_of(keys: Tensor, num_nodes: int) -> Tensor:
 
 
 def unchanged(output: Any, *_inputs: Any) -> Any:
-    """Return an output that has the form of the reference's."""
+    """Return an output that already has the form of the reference's output."""
     return output
 
 
 def _opened(output: Any, *_inputs: Any) -> Any:
-    """Return the edges that any library returns, and their weights if it has any."""
+    """Return the edges in a library's output, and their weights if there are any."""
     if isinstance(output, torch.Tensor) and output.is_sparse:
         return output.indices(), output.values()
     if hasattr(output, "edata"):
@@ -86,12 +86,12 @@ def _undirected_sparse_structure(case: Case) -> Any:
 
 
 def _list_and_order(edges: Tensor, before: Tensor, order: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the sorted list, and the list before in the order that the library returned."""
+    """Return the sorted list, and the original list in the order that the library returned."""
     return _targets_sorted(edges), _targets_sorted(before[:, order.long()])
 
 
 def _targets_sorted(edges: Tensor) -> Tensor:
-    """Return a list sorted by source with the targets of each source sorted: libraries leave them as is."""
+    """Return a list sorted by source with each source's targets sorted, as libraries do not sort targets."""
     num_nodes = int(edges.max()) + 1
     return torch.stack((edges[0], keys(edges, num_nodes).sort().values % num_nodes))
 
@@ -114,7 +114,7 @@ def coalesce(graph: Graph, weight: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def to_undirected(graph: Graph) -> Tensor:
-    """Return the edges of `one_direction` and their reverse, sorted."""
+    """Return the edges of `one_direction` and their reverses, sorted."""
     edges = one_direction(graph)
     both = keys(torch.cat((edges, edges.flip(0)), dim=1), graph.num_nodes)
     return edges_of(both.unique(), graph.num_nodes)
@@ -210,22 +210,22 @@ OPERATIONS = (
             "EdgeIndex.sort_by('row')",
             lambda edge_index: edge_index.sort_by("row"),
             build=_sort_by_pyg_structure,
-            result=lambda output, given: _list_and_order(
-                output.values.as_tensor(), given.as_tensor(), output.indices
+            result=lambda output, graph: _list_and_order(
+                output.values.as_tensor(), graph.as_tensor(), output.indices
             ),
         ),
         torch=Call(
             "torch.sort, index_select",
             _sort_by_torch,
             build=partial(listed, shuffled),
-            result=lambda output, given: _list_and_order(output[0], given.edge_index, output[1]),
+            result=lambda output, graph: _list_and_order(output[0], graph.edge_index, output[1]),
         ),
         dgl=Call(
             "dgl.reorder_graph",
             lambda graph: dgl.reorder_graph(graph, edge_permute_algo="src"),
             build=partial(dgl_graph, shuffled),
-            result=lambda output, given: _list_and_order(
-                torch.stack(output.edges()), torch.stack(given.edges()), output.edata[dgl.EID]
+            result=lambda output, graph: _list_and_order(
+                torch.stack(output.edges()), torch.stack(graph.edges()), output.edata[dgl.EID]
             ),
         ),
         sparse="a SparseTensor is sorted by both ends: see sort_edge_index",

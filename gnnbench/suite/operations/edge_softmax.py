@@ -8,7 +8,7 @@ from ..limits import DGL_HALF, GRADIENT_ROUNDING, HALF, NO_PRODUCT, refuses
 from ..operation import FORWARD_BACKWARD, Call, operation
 
 HEADS = 8
-"""Scores of each edge."""
+"""Number of scores per edge."""
 
 _GATHER = refuses(
     "torch.gather, the gradient of scatter_add_, takes wrong rows if an expanded index is int32",

@@ -32,7 +32,7 @@ def logits(graph: Graph, *tensors: Tensor) -> Tensor:
     """Return the GCN's output [N, C]; `tensors` are its weights, its biases and x."""
     *parameters, x = tensors
     depth = len(parameters) // 2
-    entries, normalized = propagation(graph)  # once: on large graphs it takes gigabytes
+    entries, normalized = propagation(graph)  # once, as it takes gigabytes on large graphs
     for index, (weight, bias) in enumerate(zip(parameters[:depth], parameters[depth:], strict=True)):
         x = definitions.aggregate(entries, normalized, (x if index == 0 else x.relu()) @ weight) + bias
     return x

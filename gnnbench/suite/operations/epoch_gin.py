@@ -16,13 +16,13 @@ from .batch import MOLECULES, all_sizes, dgl_molecules, pyg_molecules
 BATCH = 128
 """Graphs of a batch, as in Dwivedi et al. (JMLR 2023)."""
 DEPTH = 3
-"""Convolutions, each with a network of two linear layers."""
+"""Number of convolutions, each with a network of two linear layers."""
 
 _IN_AUTOCAST = SEGMENT_SUM._replace(where=frozenset({AUTOCAST, "cpu"}))
 
 
 def _by_graph(graph: Graph, values: Tensor) -> Tensor:
-    """Return for each separate graph the value of its nodes, which have one: [M]."""
+    """Return each separate graph's value, which is the same for all its nodes: [M]."""
     sizes = all_sizes(graph)
     return values[sizes.cumsum(0) - sizes]
 
@@ -33,7 +33,7 @@ def trained_on(graph: Graph) -> Tensor:
 
 
 def _chosen(case: Case, make: Callable[[Case, int], list[Any]]) -> list[tuple[Any, Tensor]]:
-    """Return a platform's training graphs, on the CPU, and the class of each: int64 []."""
+    """Return a platform's training graphs on the CPU, each with its class: int64 []."""
     labels = _by_graph(case.graph, case.graph.y)
     graphs = make(case.on_cpu(), len(labels))
     return [(graphs[number], labels[number]) for number in trained_on(case.graph).tolist()]
@@ -55,7 +55,7 @@ def _kernel(
     build: Callable[[Case], list[Any]],
     batches: Callable[[list[Any], Any], Iterable[tuple[Any, Tensor, Tensor]]],
 ) -> Kernel:
-    """Return the kernel; `batches` joins graphs on a device, as `_losses` takes them."""
+    """Return the kernel; `batches` joins graphs into the batches of `_losses`, on a device."""
 
     def run(graphs: list[Any], model: Module, optimizer: Optimizer) -> Tensor:
         return _losses(model, optimizer, batches(graphs, next(model.parameters()).device))
@@ -102,19 +102,19 @@ def model(case: Case) -> Module:
     ]
     out = linear(hidden, case.graph.num_classes)
     if case.spec.platform == "dgl":
-        convolutions = [dgl.nn.GINConv(each, "sum") for each in networks]
+        convolutions = [dgl.nn.GINConv(mlp, "sum") for mlp in networks]
         return network.drawn(case, network.GIN(convolutions, out, on_dgl.apply, pool.mean_dgl))
-    made = network.GIN(
-        [pyg_nn.GINConv(each) for each in networks],
+    gin = network.GIN(
+        [pyg_nn.GINConv(mlp) for mlp in networks],
         out,
         lambda batch, layer, x: layer(x, batch.edge_index),
         lambda batch, x: pyg_nn.global_mean_pool(x, batch.batch, batch.num_graphs),
     )
-    return network.drawn(case, made)
+    return network.drawn(case, gin)
 
 
 def logits(graph: Graph, numbers: Tensor, parameters: Sequence[Tensor]) -> Tensor:
-    """Return the network's output for some of a graph's separate graphs, ascending `numbers` [B]: [B, C].
+    """Return the network's output for some separate graphs, with ascending `numbers` [B]: [B, C].
 
     Each convolution is relu(relu((x + sum over neighbours) W + b) W' + b'); then come each graph's mean and a
     linear layer. `parameters` are the matrices [in, out] in order, then the biases.
@@ -123,8 +123,8 @@ def logits(graph: Graph, numbers: Tensor, parameters: Sequence[Tensor]) -> Tenso
     matrices, biases = parameters[:half], parameters[half:]
     sizes = all_sizes(graph)
     member = torch.arange(len(sizes)).repeat_interleave(sizes)
-    chosen = torch.isin(member, numbers)
-    nodes, edges = (each.nonzero().squeeze(1) for each in (chosen, chosen[graph.edge_index[1]]))
+    selection = torch.isin(member, numbers)
+    nodes, edges = (mask.nonzero().squeeze(1) for mask in (selection, selection[graph.edge_index[1]]))
     part = graph.part(nodes, edges)
     h = part.x.double()
     for index in range(0, half - 1, 2):
@@ -136,7 +136,7 @@ def logits(graph: Graph, numbers: Tensor, parameters: Sequence[Tensor]) -> Tenso
 
 
 def losses(graph: Graph, *parameters: Tensor) -> Tensor:
-    """Return the loss of each batch before its step, and of the first one after all: [S + 1]."""
+    """Return the loss of each batch before its step, and of the first batch after all steps: [S + 1]."""
     labels = _by_graph(graph, graph.y)
 
     def loss(numbers: Tensor, parameters: Sequence[Tensor]) -> Tensor:

@@ -1,4 +1,4 @@
-"""A training epoch of a two-layer GraphSAGE on batches of nodes and of drawn neighbours, by library.
+"""A training epoch of a two-layer GraphSAGE on batches of nodes and of sampled neighbours, by library.
 
 Hamilton et al., NeurIPS 2017.
 """
@@ -21,7 +21,7 @@ BATCH = 64
 
 
 class Batch(NamedTuple):
-    """What a loader yields, as the network takes it: edge_index or DGL's blocks; features [n, D].
+    """A loader's batch in the form that the network takes: edge_index or DGL's blocks; features [n, D].
 
     The first nodes are trained on; `y` has their classes, int64 [T]. `loaded` is the library's own object.
     """
@@ -33,9 +33,9 @@ class Batch(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """The same batch for checks, on the CPU: nodes that are trained on [T], and all [n], as in the graph.
+    """The same batch for checks, on the CPU: training nodes [T] and all nodes [n], by the graph's numbers.
 
-    `layers` has sources and targets, int64 [2, m], as the batch numbers them, and the number of results.
+    `layers` has sources and targets, int64 [2, m], by the batch's numbers, and the number of output rows.
     """
 
     seeds: Tensor
@@ -53,14 +53,14 @@ def build(case: Case) -> Network:
 
 
 def loss(model: Network, batch: Batch) -> Tensor:
-    """Return the mean negative log-likelihood of the nodes that are trained on."""
+    """Return the mean negative log-likelihood of the batch's training nodes."""
     structure = batch.structure
     logits = model(iter(structure) if isinstance(structure, list) else structure, batch.x)[: len(batch.y)]
     return F.nll_loss(F.log_softmax(logits, dim=1), batch.y)
 
 
 class Record:
-    """The batches of the first epoch, for its check: on several threads DGL may draw others the next time."""
+    """The batches of the first epoch, for its check: with several threads DGL may draw others in the next."""
 
     def __init__(self) -> None:
         self.batches: list[Batch] = []
@@ -92,7 +92,7 @@ def loader(case: Case) -> Any:
 
 
 def seed_worker(worker: int) -> None:
-    """Seed DGL's generator in a worker; otherwise all workers draw the numbers of their parent."""
+    """Seed DGL's generator in a worker; otherwise all workers draw the same numbers as their parent."""
     dgl.seed(sampled.SEED + 1 + worker)
 
 
@@ -137,8 +137,8 @@ class _Dgl:
         torch.default_generator.manual_seed(seed)  # for the order of nodes
         dgl.seed(seed)
 
-    def batches(self, loader: Any, device: Any) -> Iterator[Batch]:  # noqa: ARG002 - it has its own
-        with warnings.catch_warnings():  # that cores could be chosen
+    def batches(self, loader: Any, device: Any) -> Iterator[Batch]:  # noqa: ARG002 - the loader has a device
+        with warnings.catch_warnings():  # such as that cores could be chosen
             warnings.simplefilter("ignore")
             for _, _, blocks in loader:
                 yield Batch(blocks, blocks[0].srcdata["x"], blocks[-1].dstdata["y"], blocks)
@@ -147,12 +147,12 @@ class _Dgl:
         blocks = batch.loaded
         nodes, seeds = sampled.whole(blocks[0].srcdata[dgl.NID]), sampled.whole(blocks[-1].dstdata[dgl.NID])
         edges = [torch.stack([*map(sampled.whole, block.edges())]) for block in blocks]
-        layers = [(each, block.num_dst_nodes()) for each, block in zip(edges, blocks, strict=True)]
+        layers = [(ends, block.num_dst_nodes()) for ends, block in zip(edges, blocks, strict=True)]
         return Drawn(seeds, nodes, sampled.hops_of_blocks(seeds, blocks), layers)
 
 
 LIBRARIES: Mapping[str, _Pyg | _Dgl] = {"pyg": _Pyg(), "dgl": _Dgl()}
-"""By platform, how a library loads and draws batches, with features and classes on the CPU."""
+"""The code that loads and draws batches, by platform; features and classes are on the CPU."""
 
 
 def prepare(case: Case) -> tuple[Callable[..., Tensor], Any, Network, Optimizer, Record]:
@@ -171,38 +171,38 @@ def prepare(case: Case) -> tuple[Callable[..., Tensor], Any, Network, Optimizer,
 def checked(
     case: Case, losses: Tensor, _loader: Any, model: Network, _optimizer: Any, record: Record
 ) -> tuple[Tensor, ...]:
-    """Check an epoch's batches and losses, empty the record, and return what `reference` does.
+    """Check an epoch's batches, empty the record, and return the counterpart of `reference`.
 
-    That is the nodes that were trained on, and each loss over the one that float64 gives for the same
-    batches. No neighbours may be missing, drawn twice or none of the graph's.
+    That is the training nodes, and each loss divided by the float64 loss of the same batch. Raises
+    MismatchError if a neighbour is missing, drawn twice or not in the graph.
     """
     library = LIBRARIES[case.spec.platform]
     batches, record.batches = record.batches, []
     draws = [library.drawn(batch) for batch in batches]
     after = loss(model, batches[0]).detach()
-    for drawn in draws:
-        for hop, fan_out in zip(drawn.hops, FAN_OUTS, strict=True):
+    for draw in draws:
+        for hop, fan_out in zip(draw.hops, FAN_OUTS, strict=True):
             sampled.require_hop(case.graph, hop, fan_out)
-    before = network.parameters(sage_network(case))
-    expected = definitions.trained(before, [partial(right_loss, case.graph, drawn) for drawn in draws])
-    seeds = torch.cat([drawn.seeds for drawn in draws])
+    parameters = network.parameters(sage_network(case))
+    expected = definitions.trained(parameters, [partial(right_loss, case.graph, draw) for draw in draws])
+    seeds = torch.cat([draw.seeds for draw in draws])
     computed = torch.cat((losses, after.unsqueeze(0)))
     return seeds.to(losses.device), (computed.double() / expected.to(losses.device)).to(losses)
 
 
-def right_loss(graph: Graph, drawn: Drawn, parameters: Sequence[Tensor]) -> Tensor:
+def right_loss(graph: Graph, draw: Drawn, parameters: Sequence[Tensor]) -> Tensor:
     """Return the loss of a batch in float64; `parameters` are both weights of both layers, then biases."""
-    x = graph.x[drawn.nodes].double()
-    for index, (edges, count) in enumerate(drawn.layers):
+    x = graph.x[draw.nodes].double()
+    for index, (edges, count) in enumerate(draw.layers):
         of_mean, of_node, bias = *parameters[2 * index : 2 * index + 2], parameters[4 + index]
         x = x if index == 0 else x.relu()
         x = definitions.aggregate(edges, None, x, "mean")[:count] @ of_mean + x[:count] @ of_node + bias
-    y = graph.y[drawn.seeds]
+    y = graph.y[draw.seeds]
     return -x.log_softmax(dim=1).gather(1, y.unsqueeze(1)).mean()
 
 
 def reference(graph: Graph, *_: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the training nodes [T], and ones: each loss over the right one, and that after the last step."""
+    """Return the training nodes [T], and a one for each batch's loss and for the loss after all steps."""
     train = graph.train_mask.nonzero().squeeze(1)
     return train, torch.ones(-(-len(train) // BATCH) + 1, dtype=torch.float64)
 

@@ -43,7 +43,7 @@ def _dgl(graph: Any, _weight: Tensor, form: str) -> Any:
 
 
 def _dgl_parts(form: str, output: Any, _graph: Any, weight: Tensor) -> Compressed:
-    """Return a format with weights for edge numbers, and sorted: DGL leaves a row's columns as they come."""
+    """Return a format with weights instead of edge numbers, and sorted: DGL does not sort a row's columns."""
     pointer, other, number = output.adj_tensors(form)
     line = torch.arange(len(pointer) - 1, device=pointer.device).repeat_interleave(pointer.diff())
     order = keys(torch.stack((line, other)), len(pointer) - 1).argsort()
@@ -117,7 +117,7 @@ OPERATIONS = (
         torch=Call(
             "CSR.to_sparse_coo()",
             lambda adjacency, weight: _weighted_csr(adjacency, weight).to_sparse_coo(),
-            # As they are, not sorted.
+            # In their own order, not sorted.
             result=lambda output, *_: (*output._indices(), output._values()),  # noqa: SLF001
         ),
         dgl=Call(

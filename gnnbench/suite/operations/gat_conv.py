@@ -1,8 +1,8 @@
 """Graph attention with 8 heads.
 
-GAT (Velickovic et al., ICLR 2018), GATv2 (Brody et al., ICLR 2022), and by dot products. In the first two a
-node attends to its neighbours and to itself. PyG adds the self-loops in each call; DGL gets a graph with
-self-loops. PyG's GATv2Conv also adds a bias to its output, which DGL's does not have.
+GAT (Velickovic et al., ICLR 2018), GATv2 (Brody et al., ICLR 2022), and attention by dot products. In GAT and
+GATv2 a node attends to its neighbours and to itself. PyG adds self-loops in each call; DGL gets a graph with
+self-loops. PyG's GATv2Conv also adds a bias to its output; DGL's layer has no such bias.
 """
 
 from dataclasses import replace
@@ -18,7 +18,7 @@ from . import edge_softmax
 from .edge_softmax import HEADS
 
 NEGATIVE_SLOPE = 0.2
-"""LeakyReLU's, by default in both libraries."""
+"""Slope of LeakyReLU below 0: the default of both libraries."""
 
 _TARGET = 1 / 20
 """The size of the target's parameters, relative to the source's."""
@@ -29,8 +29,8 @@ _ROUNDING = avoids("DGL sums in bfloat16, which is too inexact at nodes of high 
 def features(case: Case) -> Tensor:
     """Return features [N, F], all positive at even nodes and all negative at odd ones.
 
-    LeakyReLU's gradient jumps at 0, where rounding would decide it. So attention vectors and weights are
-    positive and the target's are small: what LeakyReLU takes has the sign of the source, and is not near 0.
+    LeakyReLU's gradient jumps at 0, where rounding would decide between both values. So attention vectors and
+    weights are positive, and small for the target: LeakyReLU's input has the source's sign and is not near 0.
     """
     sign = 1 - 2 * (torch.arange(case.graph.num_nodes) % 2)
     return case.tensor(_positive(case.graph.num_nodes, case.spec.hidden) * sign.unsqueeze(1))
@@ -91,14 +91,14 @@ def layer(case: Case) -> Module:
     values = gatv2_parameters(width) if is_v2 else gat_parameters(width)
     if is_v2 and case.spec.platform == "dgl":
         del values["bias"]
-    made = _made(case, "GATv2Conv" if is_v2 else "GATConv", width, HEADS, _channels(width))
-    return network.filled(case, made, values.values())
+    conv = _made(case, "GATv2Conv" if is_v2 else "GATConv", width, HEADS, _channels(width))
+    return network.filled(case, conv, values.values())
 
 
 def widths(num_features: int, hidden: int, num_classes: int) -> tuple[tuple[int, int, int], ...]:
     """Return the width of the input, heads, and width of a head of both layers of a network.
 
-    On Cora the published one has 8 heads of width 8, ELU, and one output head: hidden width 64.
+    On Cora the published network has 8 heads of width 8, ELU, and one output head: hidden width 64.
     """
     width = _channels(hidden)
     return (num_features, HEADS, width), (HEADS * width, 1, num_classes)
@@ -160,7 +160,7 @@ def transformer_layer(case: Case) -> Module:
     """Make PyG's layer with HEADS heads, from hidden to hidden width; HEADS must divide the width.
 
     The bias of the keys is not trained: it adds the same number to all scores of a softmax, so its gradient
-    is zero, and nothing but rounding could be compared.
+    is zero, and only rounding errors could be compared.
     """
     width = case.spec.hidden
     matrices = (inputs.pattern(4 * width, width) / width**0.5).chunk(4)
@@ -182,7 +182,7 @@ def transformer(graph: Graph, *tensors: Tensor) -> Tensor:
         (x @ weight + bias).view(len(x), HEADS, -1)
         for weight, bias in zip(weights, (key_bias, query_bias, value_bias), strict=True)
     )
-    # Computed again in the backward pass, as autograd would keep two rows for each entry of the graph.
+    # The backward pass computes scores again, as autograd would keep two rows for each entry of the graph.
     scores = [
         torch.utils.checkpoint.checkpoint(_scores, graph.edge_index, *head, use_reentrant=False)
         for head in zip(keys.unbind(1), queries.unbind(1), strict=True)

@@ -1,4 +1,4 @@
-"""The symmetric normalisation of a graph convolution, DGL's two counterparts, and adding self-loops."""
+"""The symmetric normalisation of a graph convolution, its two counterparts in DGL, and self-loops."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def gcn_norm(graph: Graph, weight: Tensor) -> Tensor:
 def edge_weight_norm(graph: Graph, weight: Tensor) -> Tensor:
     """Return (A + I) divided by the roots of the weight sums by target and by source: COO.
 
-    So does `dgl.nn.EdgeWeightNorm("both")`. It differs from gcn_norm if weights depend on the direction.
+    This is `dgl.nn.EdgeWeightNorm("both")`, which differs from gcn_norm if weights depend on the direction.
     """
     entries, weight = definitions.looped(graph, weight)
     source, target = entries
@@ -75,7 +75,7 @@ OPERATIONS = (
         ),
         directions=(FORWARD,),
         reference=degree_norm,
-        reads_all=False,  # of its second input only the dtype
+        reads_all=False,  # only the dtype of its second input
         group="normalisation",
     ),
     operation(

@@ -25,7 +25,7 @@ _STORED = refuses("SQLiteDatabase stores NumPy's arrays, which have no bfloat16"
 
 
 def size(graph: Graph) -> int:
-    """Return the graphs of a batch: SIZE, fewer where there are too few for BATCHES of them."""
+    """Return the number of graphs per batch: SIZE, or fewer if there are too few graphs for BATCHES."""
     return min(SIZE, len(all_sizes(graph)) // BATCHES)
 
 
@@ -41,27 +41,27 @@ def loading(case: Case) -> Loading:
 
 @contextmanager
 def loading_from_disk(case: Case) -> Iterator[Loading]:
-    """Write the graphs to a file, and give the loader that reads them; the file goes at the end."""
+    """Write the graphs to a file and yield the loader that reads them; the file is removed at the end."""
     graphs = pyg_molecules(case, BATCHES * size(case.graph))
     with tempfile.TemporaryDirectory(prefix="gnnbench-") as folder:
-        written, read = (_dataset(case, folder) for _ in range(2))
-        written.extend(graphs)
-        written.close()
+        writer, reader = (_dataset(case, folder) for _ in range(2))
+        writer.extend(graphs)
+        writer.close()
         loader = pyg_loader.DataLoader(
-            read,  # its connection is opened by the process that reads, each worker has one
+            reader,  # each process that reads opens its own connection
             batch_size=size(case.graph),
             sampler=list(range(len(graphs))) * REPEATS,
             num_workers=workers(case),
         )
         try:
-            with Loading(loader) as running:
-                yield running
+            with Loading(loader) as loading:
+                yield loading
         finally:
-            read.close()
+            reader.close()
 
 
 def _dataset(case: Case, folder: str) -> Any:
-    """Return the data set of a folder: a row of SQLite for each graph, a column for each tensor."""
+    """Return a folder's data set: an SQLite table with a row per graph and a column per tensor."""
 
     class Molecules(pyg_data.OnDiskDataset):  # type: ignore[misc]
         def serialize(self, data: Any) -> dict[str, Any]:
@@ -80,12 +80,12 @@ def _dataset(case: Case, folder: str) -> Any:
 
 
 def take(loading: Loading) -> list[Any]:
-    """Take BATCHES batches of a loader that runs: each call takes the same graphs."""
+    """Take BATCHES batches of a running loader: each call takes the same graphs."""
     return loading.take(BATCHES)
 
 
 def result(batches: list[Any], _loading: Loading) -> tuple[Tensor, ...]:
-    """Return what `reference` does, of the batches of either platform."""
+    """Return the tensors of the batches of either platform, in the form of `reference`."""
     parts, first = [], 0
     for batch in batches:
         edges, _, numbers, _, x = opened(batch)

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from ..graphs.published import Relation
 
 MAG = "ogbn-mag-hetero:synthetic@0.01"
-"""422,222 entries."""
+"""The graph of these operations; it has 422,222 entries."""
 
 
 class _Typed(NamedTuple):
-    """edge_index or SparseTensor by relation, or a DGLGraph; the numbers of nodes by type, in their order."""
+    """edge_index or SparseTensor by relation, or a DGLGraph; numbers of nodes by type, in nodes' order."""
 
     graph: Any
     sizes: dict[str, int]
@@ -28,7 +28,7 @@ class _Typed(NamedTuple):
 def _run(apply: Callable[..., dict[str, Tensor]], typed: _Typed, *inputs: Any) -> Tensor:
     """Take and return the features of all types as one tensor [N, F].
 
-    `apply` takes the graph, the layer if there is one, and the features by type; it returns the results.
+    `apply` takes the graph, the layer if there is one, and features by type; it returns outputs by type.
     """
     *layers, x = inputs
     features = dict(zip(typed.sizes, x.split(list(typed.sizes.values())), strict=True))
@@ -43,12 +43,12 @@ def first_nodes(graph: Graph) -> dict[str, int]:
 
 
 def edges_of(case: Case) -> "dict[Relation, Tensor]":
-    """Return sources and targets by relation, int [2, M], numbered within their types of nodes."""
+    """Return sources and targets by relation, int [2, M], numbered within the type of node."""
     graph = case.graph
     assert graph.edge_type is not None
-    first, edges = first_nodes(graph), {}
+    starts, edges = first_nodes(graph), {}
     for index, relation in enumerate(graph.relations):
-        start = torch.tensor([[first[relation.source]], [first[relation.target]]])
+        start = torch.tensor([[starts[relation.source]], [starts[relation.target]]])
         ends = graph.edge_index[:, graph.edge_type == index] - start
         edges[relation] = ends.to(case.device, case.index_dtype)
     return edges
@@ -86,7 +86,7 @@ def _sparse_graph(case: Case) -> _Typed:
 
 
 def _dgl_graph(case: Case, *, empty: bool = False) -> _Typed:
-    """Return the heterograph, without `empty` relations unless asked for: update_all refuses them."""
+    """Return the heterograph, with `empty` relations only on request, as update_all refuses them."""
     sizes = case.graph.type_sizes
     edges = {
         tuple(relation): tuple(ends) for relation, ends in edges_of(case).items() if empty or ends.size(1)
@@ -107,7 +107,7 @@ def _update_all(graph: Any, features: dict[str, Tensor], *, multi: bool) -> dict
 
 
 def convolutions(graph: Graph, *tensors: Tensor) -> Tensor:
-    """Return at each node the sum over relations that end at its type: [N, F].
+    """Return each node's sum over the relations that end at its type: [N, F].
 
     The summand of a relation is (mean over neighbours) @ W + x @ W' + b (GraphSAGE; Hamilton et al., NeurIPS
     2017). `tensors` are W and W' of each relation, then each b, then x.

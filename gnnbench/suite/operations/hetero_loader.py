@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from ..graphs.published import Relation
 
 SAMPLES = (512, 512)
-"""Nodes of each type that HGTLoader draws at the first hop, and at the second."""
+"""Number of nodes of each type that HGTLoader draws at the first hop, and at the second."""
 _MOST_NEIGHBORS = 50
-"""Of a node with more HGTLoader takes as many; torch_sparse 0.6.18 numbers the entries of these wrongly."""
+"""HGTLoader takes at most this many per node; torch_sparse 0.6.18 misnumbers the entries of larger ones."""
 
 
 def nodes(graph: Graph) -> Tensor:
@@ -50,21 +50,21 @@ def loading(case: Case) -> Loading:
 
 def checked(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
     """Check each batch, and return how many seeds each has."""
-    graph, kind, first = case.graph, case.graph.node_types[0], first_nodes(case.graph)
+    graph, kind, starts = case.graph, case.graph.node_types[0], first_nodes(case.graph)
     require = _require_hgt if case.spec.operation.startswith("hgt") else _require_neighbors
     relations = {
         relation: replace(graph, edge_index=graph.edge_index[:, graph.edge_type == index])
         for index, relation in enumerate(graph.relations)
     }
     for batch in batches:
-        numbers = {name: batch[name].n_id + start for name, start in first.items()}
+        numbers = {name: batch[name].n_id + start for name, start in starts.items()}
         seeds, members = numbers[kind][: batch[kind].batch_size], torch.cat([*numbers.values()])
         edges = {}
         for relation in relations:
             source, target = batch[tuple(relation)].edge_index
             ends = numbers[relation.source][source], numbers[relation.target][target]
             edges[relation] = sampled.Hop(*ends, batch[tuple(relation)].e_id, seeds)
-        sampled.require(bool(torch.isin(seeds, nodes(graph)).all()), "a seed is none of the loader's nodes")
+        sampled.require(bool(torch.isin(seeds, nodes(graph)).all()), "a seed is not among the loader's nodes")
         sampled.require(len(members.unique()) == len(members), "a node has two numbers")
         require(graph, members, edges, relations)
         x, y = (torch.cat([batch[name][part] for name in numbers]) for part in "xy")
@@ -76,28 +76,28 @@ def checked(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
 def _require_neighbors(
     graph: Graph, members: Tensor, edges: "Mapping[Relation, Hop]", relations: "Mapping[Relation, Graph]"
 ) -> None:
-    """Check NeighborLoader's draw: by relation, of each node once, at the hop after it was reached."""
+    """Check NeighborLoader's draw: by relation, once per node, at the hop after the node is reached."""
     depth, count = torch.full((graph.num_nodes,), -1), 0
     depth[next(iter(edges.values())).expanded] = 0
     for hop, fan_out in enumerate(FAN_OUTS):
-        expanded, reached = (depth == hop).nonzero().squeeze(1), []
+        expanded, sources = (depth == hop).nonzero().squeeze(1), []
         for relation, links in edges.items():
             at_hop = depth[links.target] == hop
-            drawn = sampled.Hop(*(part[at_hop] for part in links[:3]), expanded)
-            sampled.require_hop(relations[relation], drawn, fan_out)
-            reached.append(drawn.source)
-            count += len(drawn.entry)
-        new = torch.cat(reached)
+            draw = sampled.Hop(*(part[at_hop] for part in links[:3]), expanded)
+            sampled.require_hop(relations[relation], draw, fan_out)
+            sources.append(draw.source)
+            count += len(draw.entry)
+        new = torch.cat(sources)
         depth[new[depth[new] < 0]] = hop + 1
-    sampled.require(count == sum(len(links.entry) for links in edges.values()), "an edge is of no hop")
-    reached_at_all = (depth >= 0).nonzero().squeeze(1)
-    sampled.require(reached_at_all.equal(members.sort().values), "a node is neither a seed nor a neighbour")
+    sampled.require(count == sum(len(links.entry) for links in edges.values()), "an edge belongs to no hop")
+    nodes = (depth >= 0).nonzero().squeeze(1)
+    sampled.require(nodes.equal(members.sort().values), "a node is neither a seed nor a neighbour")
 
 
 def _require_hgt(
     graph: Graph, members: Tensor, edges: "Mapping[Relation, Hop]", relations: "Mapping[Relation, Graph]"
 ) -> None:
-    """Check that the edges are those among the nodes, and that each type has as many nodes as asked for."""
+    """Check that the edges are all edges among the nodes, and that each type has its number of nodes."""
     inside, seed, near, certain = torch.zeros((4, graph.num_nodes), dtype=torch.bool)
     inside[members] = True
     for relation, typed in relations.items():
@@ -109,7 +109,7 @@ def _require_hgt(
         entry = hop.entry[of_few]
         sampled.require(entry.sort().values.equal(within), "the edges are not all those among the nodes")
         sampled.require(ends.unique(dim=1).shape == ends.shape, "an edge was drawn twice")
-        sampled.require(bool(sampled.has_edges(typed, *ends).all()), "an edge is none of the graph's")
+        sampled.require(bool(sampled.has_edges(typed, *ends).all()), "an edge is not in the graph")
         same = typed.edge_index[:, entry].equal(ends[:, of_few])
         sampled.require(same, "an edge does not have the ends of its entry")
         near[source[inside[target]]] = True
@@ -117,9 +117,9 @@ def _require_hgt(
     sampled.require(bool((near | seed)[members].all()), "a node is neither a seed nor a neighbour")
     for name, start in first_nodes(graph).items():
         part = slice(start, start + graph.type_sizes[name])
-        drawn, least = (int((each & ~seed)[part].sum()) for each in (inside, certain))
-        fits = min(SAMPLES[0], least) <= drawn <= sum(SAMPLES)
-        sampled.require(fits, f"{drawn} nodes of type {name} were drawn")
+        count, least = (int((mask & ~seed)[part].sum()) for mask in (inside, certain))
+        fits = min(SAMPLES[0], least) <= count <= sum(SAMPLES)
+        sampled.require(fits, f"{count} nodes of type {name} were drawn")
 
 
 OPERATIONS = tuple(

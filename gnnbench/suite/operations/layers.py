@@ -1,6 +1,6 @@
-"""Layers and their parts: GCN's, GraphSAGE's, GIN's, one's own messages, a product, embeddings of nodes.
+"""Layers and their parts: GCN, GraphSAGE, GIN, custom messages, a product, embeddings of nodes.
 
-GCN normalises its graph in each call, or beforehand (`conv_cached`). Messages of one's own are all stored.
+GCN normalises its graph in each call, or beforehand (`conv_cached`). Custom messages are all stored.
 """
 
 from functools import partial
@@ -14,7 +14,7 @@ from ..operation import FORWARD_BACKWARD, Call, Kernel, operation
 from ..platforms import load
 
 EPSILON = 0.5
-"""GIN's initial epsilon: not 0, so that a layer without it is found."""
+"""GIN's initial epsilon: not 0, so that the check fails for a layer without epsilon."""
 
 _COLUMNS = 4
 """Columns of messages that the reference computes at a time."""
@@ -38,7 +38,7 @@ def sage_layer(case: Case) -> Module:
 
 
 def sage_graph(case: Case) -> Any:
-    """Return the graph that the layers of a network take, on DGL without self-loops."""
+    """Return the graph that a network's layers take; on DGL, without self-loops."""
     module = load(case.spec.platform)
     return module.structure(case) if case.spec.platform == "dgl" else module.layer_graph(case)
 
@@ -56,13 +56,11 @@ def gin(case: Case) -> Module:
     Inner weights are whole numbers and inner biases whole numbers plus 1/4: see `whole_features`.
     """
     width = case.spec.hidden
-    inside = torch.nn.Sequential(
-        torch.nn.Linear(width, width), torch.nn.ReLU(), torch.nn.Linear(width, width)
-    )
+    mlp = torch.nn.Sequential(torch.nn.Linear(width, width), torch.nn.ReLU(), torch.nn.Linear(width, width))
     if case.spec.platform == "dgl":
-        layer = dgl.nn.GINConv(inside, "sum", EPSILON, learn_eps=True)
+        layer = dgl.nn.GINConv(mlp, "sum", EPSILON, learn_eps=True)
     else:
-        layer = pyg_nn.GINConv(inside, EPSILON, train_eps=True)
+        layer = pyg_nn.GINConv(mlp, EPSILON, train_eps=True)
     inner, outer = inputs.pattern(2 * width, width).chunk(2)
     inner_bias, outer_bias = inputs.pattern(2 * width, 1).squeeze(1).chunk(2)
     matrices = inner.round(), outer / width**0.5
@@ -73,8 +71,8 @@ def gin(case: Case) -> Module:
 def whole_features(case: Case) -> Tensor:
     """Return whole numbers from -2 to 2 as features: [N, F].
 
-    GIN's pre-activations are then odd multiples of 1/4, which float32 computes exactly. So rounding moves
-    none across the kink of ReLU, and gradients are comparable entry by entry. In bfloat16 the sums over
+    GIN's pre-activations are then odd multiples of 1/4, which are exact in float32. So rounding moves none of
+    them across the kink of ReLU, and gradients are comparable entry by entry. In bfloat16, sums over
     neighbours are exact up to 128.
     """
     return case.tensor(inputs.pattern(case.graph.num_nodes, case.spec.hidden).round())
@@ -108,7 +106,7 @@ def sage_conv(graph: Graph, of_mean: Tensor, of_node: Tensor, bias: Tensor, x: T
 def gin_conv(graph: Graph, inner: Tensor, outer: Tensor, epsilon: Tensor, *rest: Tensor) -> Tensor:
     """Return network((1 + epsilon) x + sum over neighbours) (Xu et al., ICLR 2019): [N, F].
 
-    `rest` is the biases of both layers of the network, and x.
+    `rest` has the biases of both layers of the network, and x.
     """
     inner_bias, outer_bias, x = rest
     total = (1 + epsilon) * x + definitions.aggregate(graph.edge_index, None, x)
@@ -127,7 +125,7 @@ def products(graph: Graph, table: Tensor) -> Tensor:
 
 
 def _passing_pyg(platform: str) -> Kernel:
-    """Return the kernel of a MessagePassing, as users of PyG write it."""
+    """Return the kernel of a MessagePassing layer as users of PyG write it."""
 
     class Differences(pyg_nn.MessagePassing):  # type: ignore[misc]
         def forward(self, x: torch.Tensor, graph: Any, edge_weight: torch.Tensor) -> torch.Tensor:
@@ -169,7 +167,7 @@ def passing(graph: Graph, x: Tensor, weight: Tensor) -> Tensor:
     Gradients are comparable although ReLU has a kink, because a difference of two floating-point numbers has
     the right sign in every dtype.
     """
-    # Computed again in the backward pass, as autograd would keep several numbers for each message.
+    # The backward pass computes messages again, as autograd would keep several numbers for each.
     parts = (
         torch.utils.checkpoint.checkpoint(_passed, graph.edge_index, columns, weight, use_reentrant=False)
         for columns in x.split(_COLUMNS, dim=1)
@@ -185,7 +183,7 @@ def _passed(entries: Tensor, x: Tensor, weight: Tensor) -> Tensor:
 
 _operation = partial(operation, group="layers")
 _call = partial(Call, run="apply", build="layer_graph")
-"""Makes a call of a layer, which the benchmark makes."""
+"""Makes a call that applies a layer; the benchmark makes the layer."""
 
 OPERATIONS = (
     _operation(

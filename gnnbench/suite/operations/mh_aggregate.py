@@ -1,4 +1,4 @@
-"""AGGNet's aggregate, of one column over several hops and of two as in MH-Aug (Park et al., NeurIPS 2021).
+"""AGGNet's aggregate: of one column over several hops, or of two columns as in MH-Aug (Park et al., 2021).
 
 A state of MH-Aug keeps some edges E' and some nodes k. One product per hop handles agg(1; E') over
 the kept edges and agg(k; E) over all edges. If a platform uses one matrix, it is block-diagonal. A dropped
@@ -32,7 +32,7 @@ class Edges(NamedTuple):
 
     @property
     def num_edges(self) -> int:
-        """m; both directions count."""
+        """m, the number of edges; both directions count."""
         return int(self.source.numel())
 
 
@@ -44,7 +44,7 @@ def index_dtype(edges: Edges) -> Any:
 class Blocks(NamedTuple):
     """The block-diagonal CSR matrix of two copies of the graph, targets as rows, without its values.
 
-    `all_edges`, ones [m], are the second block's values, and `all_nodes`, ones [n], the first one's input.
+    `all_edges`, ones [m], are the second block's values, and `all_nodes`, ones [n], the first block's input.
     """
 
     row_pointer: Tensor
@@ -62,7 +62,7 @@ class Blocks(NamedTuple):
 
 
 def blocks(edges: Edges, dtype: Any) -> Blocks:
-    """Make the matrix's structure from the graph; `dtype` is that of its indices."""
+    """Make the matrix's structure from the graph; its indices have the `dtype`."""
     degree = torch.bincount(edges.target, minlength=edges.num_nodes)
     row_pointer = torch.cat((degree.new_zeros(1), degree.cumsum(0), degree.cumsum(0) + edges.num_edges))
     column = torch.cat((edges.source, edges.source + edges.num_nodes))
@@ -131,11 +131,11 @@ AGGREGATES: Mapping[str, Callable[[Edges], Aggregate]] = {
     "torch": lambda edges: partial(by_csr, blocks(edges, index_dtype(edges))),
     "dgl": _message_passing,
 }
-"""By platform, what makes its aggregate for a graph."""
+"""The function that makes a graph's aggregate, by platform."""
 
 
 def kept(graph: Graph) -> tuple[Tensor, Tensor]:
-    """Return the edges and nodes that the benchmark's state keeps, at random: bool [m] and [n]."""
+    """Return the random edges and nodes that the benchmark's state keeps: bool [m] and [n]."""
     generator = torch.Generator().manual_seed(0)
     edges, nodes = (
         torch.randperm(count, generator=generator) < count - int(count * dropped)

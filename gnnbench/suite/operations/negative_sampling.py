@@ -13,12 +13,12 @@ PAIRS = 4096
 
 
 def wanted(graph: Graph) -> int:
-    """Return how many pairs are drawn: PAIRS, or of a small graph as many as it has entries."""
+    """Return the number of pairs to draw: PAIRS, or a smaller graph's number of entries."""
     return min(PAIRS, graph.num_edges)
 
 
 def _pyg(given: Any) -> Tensor:
-    # PyG draws with Python's generator; torch's is for what it may draw with in other versions.
+    # PyG draws with Python's generator; other versions may draw with torch's.
     random.seed(sampled.SEED)
     torch.default_generator.manual_seed(sampled.SEED)
     graph, count = given
@@ -32,10 +32,10 @@ def _dgl(given: Any) -> Tensor:
 
 
 def checked(case: Case, pairs: Tensor, *_inputs: Any) -> Tensor:
-    """Check that pairs [2, m] are distinct, and of different nodes without an edge; return their number."""
+    """Check that pairs [2, m] are distinct, of two nodes each and without an edge; return their number."""
     graph, (source, target) = case.graph, sampled.whole(pairs)
     inside = (pairs >= 0) & (pairs < graph.num_nodes)
-    sampled.require(inside.all(), "a drawn pair has a node that is none of the graph's")
+    sampled.require(inside.all(), "a drawn pair has a node that is not in the graph")
     sampled.require(not sampled.has_edges(graph, source, target).any(), "a drawn pair is an edge")
     sampled.require(not (source == target).any(), "a drawn pair is a node with itself")
     keys = source * graph.num_nodes + target
@@ -58,6 +58,6 @@ OPERATIONS = (
             build=lambda case: (on_dgl.structure(case), wanted(case.graph)),
         ),
         reference=lambda graph: torch.tensor(wanted(graph)),
-        graphs=(),  # PyG takes a second for the stand-in of ogbn-arxiv
+        graphs=(),  # PyG needs a second on the stand-in of ogbn-arxiv
     ),
 )

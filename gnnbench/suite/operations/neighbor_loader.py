@@ -12,9 +12,9 @@ from .epoch_sage_batches import LIBRARIES
 from .neighbors import BATCH, FAN_OUTS, ON_CPU, by_pyg, sampling
 
 BATCHES = 8
-"""Batches that a call takes."""
+"""Number of batches that a call takes."""
 REPEATS = 1000
-"""How often a loader has the same nodes: so that it does not end while it is timed."""
+"""How many times a loader has the same nodes, so that it does not end while it is timed."""
 
 _FUSED = avoids(
     "with several threads DGL's NeighborSampler numbers nodes wrongly in int32, from its second batch on",
@@ -45,7 +45,7 @@ def loading(case: Case) -> Loading:
 
 
 def link_loading(case: Case) -> Loading:
-    """Return the loader of edges, as many drawn pairs of nodes, and the neighbours of all their ends."""
+    """Return the loader of edges, of as many random pairs of nodes, and of the neighbours of all ends."""
     data = pyg_data.Data(x=case.node_features(), edge_index=case.edge_index())
     chosen = batches_of(case.graph.num_edges)
     loader = quietly(
@@ -68,7 +68,7 @@ def seed() -> None:
 
 
 def take(loading: Loading) -> list[Any]:
-    """Take BATCHES batches of a loader that runs."""
+    """Take BATCHES batches of a running loader."""
     seed()
     return loading.take(BATCHES)
 
@@ -86,30 +86,30 @@ def checked(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
     library, graph, counts = _library(case), case.graph, []
     nodes = batches_of(graph.num_nodes)
     for batch in library.batches(batches, torch.device("cpu")):
-        drawn = library.drawn(batch)
-        seeds = drawn.seeds
-        sampled.require(bool(torch.isin(seeds, nodes).all()), "a seed is none of the loader's nodes")
+        draw = library.drawn(batch)
+        seeds = draw.seeds
+        sampled.require(bool(torch.isin(seeds, nodes).all()), "a seed is not among the loader's nodes")
         sampled.require(len(seeds.unique()) == len(seeds), "a seed comes twice")
-        for hop, fan_out in zip(drawn.hops, FAN_OUTS, strict=True):
+        for hop, fan_out in zip(draw.hops, FAN_OUTS, strict=True):
             sampled.require_hop(graph, hop, fan_out)
-        sampled.require_rows(batch.x, graph.x, drawn.nodes, "features")
+        sampled.require_rows(batch.x, graph.x, draw.nodes, "features")
         sampled.require_rows(batch.y, graph.y, seeds, "labels")
         counts.append(len(seeds))
     return torch.tensor(counts, device=case.device)
 
 
 def checked_links(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
-    """Check each batch, and return how many edges and pairs it has; a drawn pair may be an edge."""
+    """Check each batch, and return its number of edges and pairs; a random pair may be an edge."""
     graph = case.graph
-    listed, counts = graph.edge_index[:, batches_of(graph.num_edges)], []
+    candidates, counts = graph.edge_index[:, batches_of(graph.num_edges)], []
     for batch in batches:
         edges, label = batch.n_id[batch.edge_label_index], batch.edge_label
         count = len(batch.input_id)
         is_edge = torch.arange(edges.size(1)) < count
         sampled.require(label.equal(is_edge.to(label)), "pairs are labelled as if they were edges")
-        given, possible = (ends[0] * graph.num_nodes + ends[1] for ends in (edges[:, :count], listed))
-        sampled.require(torch.isin(given, possible).all(), "an edge is none of the loader's")
-        sampled.require(len(given.unique()) == count, "an edge comes twice")
+        keys, possible = (ends[0] * graph.num_nodes + ends[1] for ends in (edges[:, :count], candidates))
+        sampled.require(torch.isin(keys, possible).all(), "an edge is not among the loader's edges")
+        sampled.require(len(keys.unique()) == count, "an edge comes twice")
         ends = edges.unique()
         hops = sampled.renumbered(len(ends), batch.n_id, *batch.edge_index, batch.e_id)
         same = hops[0].expanded.sort().values.equal(ends)

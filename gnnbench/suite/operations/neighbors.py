@@ -11,7 +11,7 @@ from ..operation import FORWARD, Call, Kernel, Operation, operation
 from .subgraph import drawn
 
 FAN_OUTS = (15, 10)
-"""Neighbours to draw of each node at the first hop, and at the second."""
+"""Neighbours to draw per node at the first hop, and at the second."""
 BATCH = 128
 """Nodes whose neighbours are drawn."""
 GRAPHS = ("ogbn-arxiv:synthetic@0.1",)
@@ -42,7 +42,7 @@ def _pyg(batch: Chosen) -> Any:
 
 
 def _pyg_hops(output: Any, batch: Chosen) -> Any:
-    # PyG sorts edges by target, as the graph's entries are, and says which it moved.
+    # PyG sorts edges by target, like the graph's entries, and returns the permutation if it moved any.
     moved, entry = batch.graph.edge_permutation, output.edge
     entry = entry if moved is None else moved[entry]
     return sampled.renumbered(len(batch.nodes), output.node, output.row, output.col, entry)
@@ -82,7 +82,7 @@ def _dgl_hops(output: list[Any], batch: Chosen) -> Any:
 
 
 def checked(case: Case, kernel: Kernel, output: Any, batch: Chosen) -> tuple[Tensor, Tensor]:
-    """Check what a kernel drew, of which its `result` is each `Hop`; return what `reference` does."""
+    """Check a kernel's draw, whose hops its `result` returns; return the counterpart of `reference`."""
     graph, name = case.graph, case.spec.operation
     if not kernel.result:
         return _trees(graph, output, batch, timed=name.endswith("_temporal"))
@@ -96,49 +96,49 @@ def checked(case: Case, kernel: Kernel, output: Any, batch: Chosen) -> tuple[Ten
 
 
 def reference(graph: Graph) -> tuple[Tensor, Tensor]:
-    """Return what each draw has in common: the seeds, and how many neighbours of each are drawn, [n] each."""
+    """Return what all draws share: the seeds, and the number of neighbours drawn for each, [n] each."""
     nodes = seeds(graph)
     return nodes, sampled.degrees(graph)[nodes].clamp(max=FAN_OUTS[0])
 
 
 def times(graph: Graph) -> Tensor:
-    """Return when each node was made, which is random: int64 [N]."""
+    """Return a random time at which each node was made: int64 [N]."""
     return drawn(graph, graph.num_nodes)
 
 
 def _trees(graph: Graph, output: Any, batch: Chosen, *, timed: bool) -> tuple[Tensor, Tensor]:
-    """Check what was drawn for each seed apart, `timed` of older nodes only; return what `reference` does."""
-    moved, tree, count = batch.graph.edge_permutation, output.batch, len(batch.nodes)
-    entry = output.edge if moved is None else moved[output.edge]
+    """Check each seed's own draw, if `timed` of older nodes only; return the counterpart of `reference`."""
+    permutation, tree, count = batch.graph.edge_permutation, output.batch, len(batch.nodes)
+    entry = output.edge if permutation is None else permutation[output.edge]
     (source, target), row, col = graph.edge_index, output.row, output.col
     same = graph.edge_index[:, entry].equal(output.node[torch.stack((row, col))])
     sampled.require(same and tree[row].equal(tree[col]), "nodes or entries are numbered wrongly")
     sampled.require(len((tree[col] * graph.num_edges + entry).unique()) == len(entry), "an edge came twice")
-    hop, made = torch.full_like(tree, 2), times(graph) if timed else torch.zeros(graph.num_nodes)
+    hop, time = torch.full_like(tree, 2), times(graph) if timed else torch.zeros(graph.num_nodes)
     hop[row[col < count]] = 1
     hop[:count] = 0
     expected = torch.zeros_like(tree)
     for number, seed in enumerate(batch.nodes):
-        degree = target[made[source] <= made[seed]].bincount(minlength=graph.num_nodes)
-        mine = tree == number
-        expected[mine] = degree[output.node[mine]].minimum(torch.tensor((*FAN_OUTS, 0))[hop[mine]])
-    drawn = col.bincount(minlength=len(tree))
-    sampled.require(drawn.equal(expected), "a node has too few neighbours or too many")
-    sampled.require(bool((made[output.node] <= made[batch.nodes][tree]).all()), "a node is too young")
-    return batch.nodes, drawn[:count]
+        degree = target[time[source] <= time[seed]].bincount(minlength=graph.num_nodes)
+        members = tree == number
+        expected[members] = degree[output.node[members]].minimum(torch.tensor((*FAN_OUTS, 0))[hop[members]])
+    counts = col.bincount(minlength=len(tree))
+    sampled.require(counts.equal(expected), "a node has too few neighbours or too many")
+    sampled.require(bool((time[output.node] <= time[batch.nodes][tree]).all()), "a node is too young")
+    return batch.nodes, counts[:count]
 
 
 def temporal_reference(graph: Graph) -> tuple[Tensor, Tensor]:
-    """Return what `reference` does, of the neighbours that are not younger than the seed."""
-    (source, target), made, nodes = graph.edge_index, times(graph), seeds(graph)
-    older = target[made[source] <= made[target]].bincount(minlength=graph.num_nodes)
-    return nodes, older[nodes].clamp(max=FAN_OUTS[0])
+    """Return the `reference` for neighbours that are not younger than their seed."""
+    (source, target), time, nodes = graph.edge_index, times(graph), seeds(graph)
+    counts = target[time[source] <= time[target]].bincount(minlength=graph.num_nodes)
+    return nodes, counts[nodes].clamp(max=FAN_OUTS[0])
 
 
 def replaced_reference(graph: Graph) -> tuple[Tensor, Tensor]:
-    """Return what `reference` does, with replacement: as many of each as asked for, if it has any."""
-    nodes, drawn = reference(graph)
-    return nodes, FAN_OUTS[0] * drawn.clamp(max=1)
+    """Return the `reference` with replacement: the whole fan-out for each seed that has neighbours."""
+    nodes, counts = reference(graph)
+    return nodes, FAN_OUTS[0] * counts.clamp(max=1)
 
 
 _draw = partial(Call, nodes=seeds)
@@ -159,12 +159,12 @@ sampling = partial(
     group="sampling",
     graphs=GRAPHS,
 )
-"""Makes an operation of this group."""
+"""Makes an operation of the group sampling."""
 
 
 def _uniform(*, replace: bool, **more: Any) -> Operation:
-    """Return the drawing by equal chances, with replacement or without."""
-    how = "(replace=True)" if replace else ""
+    """Return the operation of uniform sampling, with replacement or without."""
+    text = "(replace=True)" if replace else ""
     return sampling(
         f"sample_neighbors{'_replaced' if replace else ''}",
         pyg=by_pyg(
@@ -175,14 +175,14 @@ def _uniform(*, replace: bool, **more: Any) -> Operation:
             nodes=seeds,
         ),
         sparse=_draw(
-            f"torch.ops.torch_sparse.neighbor_sample{how}",
+            f"torch.ops.torch_sparse.neighbor_sample{text}",
             partial(_sparse, replace=replace),
             (ON_CPU,),
             lambda case: case.csr()[:2],
             lambda output, batch: sampled.renumbered(len(batch.nodes), *output),
         ),
         dgl=_draw(
-            f"dgl.sampling.sample_neighbors{how}, twice", partial(_dgl, replace=replace), result=_dgl_hops
+            f"dgl.sampling.sample_neighbors{text}, twice", partial(_dgl, replace=replace), result=_dgl_hops
         ),
         with_pyg_lib=True,
         **more,

@@ -11,9 +11,9 @@ from . import batch
 from .batch import MOLECULES
 
 RATIO = 0.5
-"""Of the nodes that top-k pooling keeps, rounded up in each graph."""
+"""Fraction of a graph's nodes that top-k pooling keeps, rounded up."""
 SORTED = 8
-"""Nodes that sort pooling keeps of each graph."""
+"""Number of nodes that sort pooling keeps per graph."""
 
 _TIES = avoids("scores that order the nodes tie in half precision", HALF)
 
@@ -91,7 +91,7 @@ def means(graph: Graph, x: Tensor) -> Tensor:
 
 
 def _ranks(graph: Graph, score: Tensor) -> tuple[Tensor, Tensor]:
-    """Return a batch's nodes by graph, then by score from the largest on, and each one's rank: int64 [n]."""
+    """Return a batch's nodes by graph, then by descending score, and their ranks: int64 [n] each."""
     member, counts = batch.membership(graph), batch.sizes(graph)
     order = score.argsort(descending=True)
     order = order[member[order].argsort(stable=True)]
@@ -101,8 +101,8 @@ def _ranks(graph: Graph, score: Tensor) -> tuple[Tensor, Tensor]:
 def top_k(graph: Graph, weight: Tensor, x: Tensor) -> tuple[Tensor, ...]:
     """Keep each graph's nodes with the largest scores tanh(x w / |w|) (Gao and Ji, ICML 2019).
 
-    Their features times their scores [m, F]; the edges between them, renumbered [2, e']; the graph of each
-    [m]; their former numbers [m].
+    Returns their features times their scores [m, F]; the edges among them, renumbered [2, e']; each node's
+    graph [m]; and each node's former number [m].
     """
     score = (x @ weight.view(-1) / weight.norm()).tanh()
     order, rank = _ranks(graph, score.detach())
@@ -116,7 +116,7 @@ def top_k(graph: Graph, weight: Tensor, x: Tensor) -> tuple[Tensor, ...]:
 
 
 def sort_pool(graph: Graph, x: Tensor) -> Tensor:
-    """Return each graph's 8 nodes by the last feature, or zeros (Zhang et al., AAAI 2018): [B, 8 F]."""
+    """Return each graph's first 8 nodes by the last feature, or zeros (Zhang et al., AAAI 2018): [B, 8 F]."""
     order, rank = _ranks(graph, x[:, -1].detach())
     member, within = batch.membership(graph), rank < SORTED
     dense = x.new_zeros(len(batch.sizes(graph)), SORTED, x.size(1))
@@ -124,10 +124,10 @@ def sort_pool(graph: Graph, x: Tensor) -> Tensor:
 
 
 def dense_batch(graph: Graph, x: Tensor) -> tuple[Tensor, Tensor]:
-    """Return each graph's features, filled up with zeros [B, M, F], and where there is a node [B, M]."""
+    """Return each graph's features, padded with zeros [B, M, F], and the mask of nodes [B, M]."""
     counts = batch.sizes(graph)
-    where = torch.arange(int(counts.max())) < counts.unsqueeze(1)
-    return x.new_zeros(*where.shape, x.size(1)).index_put((where,), x), where
+    mask = torch.arange(int(counts.max())) < counts.unsqueeze(1)
+    return x.new_zeros(*mask.shape, x.size(1)).index_put((mask,), x), mask
 
 
 _operation = partial(operation, group="batches", graphs=MOLECULES, batched=True, default=False)

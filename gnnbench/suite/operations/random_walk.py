@@ -17,7 +17,7 @@ LENGTH = 10
 def starts(graph: Graph) -> Tensor:
     """Return at most WALKS random nodes that have a neighbour, the same each time.
 
-    torch_sparse 0.6.18 reads outside its arrays if a walk comes to a node without one.
+    torch_sparse 0.6.18 reads outside its arrays if a walk comes to a node without neighbours.
     """
     nodes = drawn(graph, graph.num_nodes)
     return nodes[graph.edge_index[0].bincount(minlength=graph.num_nodes)[nodes] > 0][:WALKS]
@@ -40,16 +40,16 @@ def _dgl(batch: Chosen) -> Tensor:
 
 
 def checked(case: Case, walks: Tensor, _batch: Chosen) -> tuple[Tensor, Tensor]:
-    """Return of walks what `reference` does: starts, and which steps are edges."""
+    """Return the counterpart of `reference`: each walk's start, and whether its steps are edges."""
     nodes = sampled.whole(walks)
     steps = sampled.has_edges(case.graph, nodes[:, :-1].flatten(), nodes[:, 1:].flatten())
     return walks[:, 0], steps.view(len(nodes), -1).to(walks.device)
 
 
 def reference(graph: Graph) -> tuple[Tensor, Tensor]:
-    """Return the first nodes [n], and that all LENGTH steps of each walk are edges: bool [n, LENGTH]."""
-    first = starts(graph)
-    return first, torch.ones(len(first), LENGTH, dtype=torch.bool)
+    """Return the starts [n], and True for each of LENGTH steps, which must be edges: bool [n, LENGTH]."""
+    nodes = starts(graph)
+    return nodes, torch.ones(len(nodes), LENGTH, dtype=torch.bool)
 
 
 _call = partial(Call, nodes=starts)

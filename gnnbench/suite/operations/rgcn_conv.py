@@ -9,7 +9,7 @@ from ..limits import DGL_HALF, HALF, SCATTER_ADD, refuses
 from ..operation import Call, operation
 
 BASES = 30
-"""Matrices of which each relation's weight is a sum, as in PyG's example of AIFB."""
+"""Number of matrices whose weighted sum is a relation's weight, as in PyG's example of AIFB."""
 
 _FLOAT32 = refuses("RGCNConv returns float32 for half precision", HALF)
 
@@ -28,20 +28,20 @@ class _Edges(NamedTuple):
 def layer(case: Case) -> Layer:
     """Make the layer of a case's operation, with parameters that are equal on every platform.
 
-    They are bases [B, F, F], coefficients [Q, B], the weight of the node itself [F, F] and the bias [F].
+    The parameters are bases [B, F, F], coefficients [Q, B], the node's own weight [F, F] and the bias [F].
     """
     width, relations = case.spec.hidden, len(case.graph.relations)
     if case.spec.platform == "dgl":
-        made = dgl.nn.RelGraphConv(width, width, relations, regularizer="basis", num_bases=BASES)
+        module = dgl.nn.RelGraphConv(width, width, relations, regularizer="basis", num_bases=BASES)
         names = "linear_r.W", "linear_r.coeff", "loop_weight", "h_bias"
     else:
         is_fast = case.spec.operation == "rgcn_conv_fast"
         convolution = torch_geometric.nn.FastRGCNConv if is_fast else torch_geometric.nn.RGCNConv
-        made, names = convolution(width, width, relations, BASES), ("weight", "comp", "root", "bias")
+        module, names = convolution(width, width, relations, BASES), ("weight", "comp", "root", "bias")
     bases = inputs.pattern(BASES * width, width).reshape(BASES, width, width) / width**0.5
     coefficients = inputs.pattern(relations, BASES) / BASES**0.5
     values = (bases, coefficients, *case.weights(width, width))
-    return network.filled(case, network.Layer(made, map(made.get_parameter, names)), values)
+    return network.filled(case, network.Layer(module, map(module.get_parameter, names)), values)
 
 
 def _edge_type(case: Case) -> Tensor:

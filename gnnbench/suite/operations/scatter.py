@@ -1,8 +1,8 @@
 """Sums, means, maxima and products of messages by an index, or in sorted segments; degrees and ranks.
 
-Message e of [E, F] belongs to node index[e], the source of entry e. Entries are sorted by target, so the
-messages of a node lie apart, as in PyG's data sets, which are sorted by source and aggregated at targets. In
-segments, between offsets, it belongs to the target.
+Message e of [E, F] belongs to node index[e], the source of entry e. Entries are sorted by target, so a node's
+messages are not adjacent, as in PyG's data sets, which are sorted by source and aggregated at targets. In
+operations on segments, which lie between offsets, a message belongs to the target.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ _RANK_ROUNDING = avoids(
 
 
 class Destination(NamedTuple):
-    """Where messages go, as the arguments of a scatter: each one's node [E]."""
+    """Where messages go, as the arguments of a scatter: the node of each message [E]."""
 
     indices: Tensor
     num_nodes: int
@@ -74,7 +74,7 @@ _dgl = partial(update_all, "copy_e", build=_dgl_graph)
 
 
 def offsets(case: Case) -> Tensor:
-    """Return where each target's entries start, and their number: int [N + 1]."""
+    """Return where each target's entries start, then the number of all entries: int [N + 1]."""
     return case.csr()[0]
 
 
@@ -100,7 +100,7 @@ def _segment_dgl(lengths: Tensor, messages: Tensor, reduce: str) -> Tensor:
 
 
 def reduced(graph: Graph, messages: Tensor, end: int, reduce: Any) -> Tensor:
-    """Return each node's sum, mean or maximum of messages by source (`end` 0) or target (1), or 0: [N, F]."""
+    """Reduce messages by source (`end` 0) or target (`end` 1); 0 for a node without messages: [N, F]."""
     return definitions.reduced(graph.edge_index[end], messages, graph.num_nodes, reduce)
 
 
@@ -110,7 +110,7 @@ def products(graph: Graph, messages: Tensor) -> Tensor:
 
 
 def _ones(case: Case) -> Any:
-    # Without values, the SparseTensor would count once and keep the result.
+    # Without values, the SparseTensor would count once and cache the counts.
     return on_sparse.weighted(on_sparse.structure(case), case.edge_weight().detach().fill_(1))
 
 
@@ -120,7 +120,7 @@ def degrees(graph: Graph) -> Tensor:
 
 
 def ranks(graph: Graph, values: Tensor) -> Tensor:
-    """Return how many entries of the same source come first by value, then in order: int64 [E]."""
+    """Return each entry's rank by value, then position, among entries of the same source: int64 [E]."""
     source, degree = graph.edge_index[0], degrees(graph)
     order = values.argsort(stable=True)
     order = order[source[order].argsort(stable=True)]
@@ -130,7 +130,7 @@ def ranks(graph: Graph, values: Tensor) -> Tensor:
 
 
 def reductions(end: int) -> tuple[Callable[..., Operation], ...]:
-    """Return what makes operations of sums, of means and of maxima of messages at an end of entries."""
+    """Return functions that make operations of sums, of means and of maxima at one end of the entries."""
     return (
         partial(_operation, reference=partial(reduced, end=end, reduce="sum"), linear=True),
         partial(_operation, reference=partial(reduced, end=end, reduce="mean"), linear=True),
@@ -230,7 +230,7 @@ OPERATIONS = (
         "segment_mean",
         pyg=_segment("utils.segment", _segment_pyg, "mean", _SEGMENT_CSR),
         sparse=_segment("torch_scatter.segment_csr", _segment_sparse, "mean"),
-        # Of no messages, the mean would be NaN.
+        # The mean of no messages would be NaN.
         torch=_segment("torch.segment_reduce", partial(_segment_torch, initial=0), "mean"),
         dgl=_segment("dgl.ops.segment_reduce", _segment_dgl, "mean", SEGMENT_SUM, DGL_HALF, build=lengths),
     ),
@@ -238,7 +238,7 @@ OPERATIONS = (
         "segment_max",
         pyg=_segment("utils.segment", _segment_pyg, "max", _SEGMENT_CSR, MAX_GRADIENT),
         sparse=_segment("torch_scatter.segment_csr", _segment_sparse, "max", MAX_GRADIENT),
-        # Of no messages, the maximum is -inf.
+        # The maximum of no messages is -inf.
         torch=_segment("torch.segment_reduce", _segment_torch, "max", MAX_GRADIENT)._replace(
             result=lambda maxima, *_: maxima.masked_fill(maxima.isinf(), 0)
         ),

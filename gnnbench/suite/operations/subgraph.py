@@ -1,4 +1,4 @@
-"""Parts of a graph: edges among half of its nodes or between its halves, neighbourhoods; rows."""
+"""Parts of a graph: edges among half of the nodes or between both halves, neighbourhoods; rows."""
 
 from functools import partial
 from typing import Any
@@ -77,7 +77,7 @@ def _matrix(chosen: Chosen, weight: Tensor) -> Tensor:
 
 
 def _dgl_bipartite(case: Case) -> Any:
-    """Return a graph whose edges lead from nodes of one type to those of another."""
+    """Return a graph whose edges lead from nodes of one type to nodes of another."""
     edges = {("source", "to", "target"): tuple(case.edge_index())}
     return on_dgl.with_formats(dgl.heterograph(edges, dict.fromkeys(_TYPES, case.graph.num_nodes)))
 
@@ -103,7 +103,7 @@ def _k_hop_dgl(output: Any, *_inputs: Any) -> tuple[Tensor, ...]:
 
 
 def _by_source(edges: Tensor, num_nodes: int) -> Tensor:
-    """Return a list sorted by source, then target: libraries differ in the order."""
+    """Return a list sorted by source, then target, as libraries differ in the order."""
     return edges[:, keys(edges, num_nodes).argsort()]
 
 
@@ -128,7 +128,7 @@ def bipartite_subgraph(graph: Graph, weight: Tensor) -> Tensor:
 def k_hop_subgraph(graph: Graph) -> tuple[Tensor, Tensor, Tensor]:
     """Return the part of the graph from which HOPS or fewer edges lead to a seed.
 
-    Its nodes, ascending [n]; all edges among them, renumbered and sorted [2, m]; the seeds' new numbers.
+    Returns its nodes, ascending [n]; all edges among them, renumbered and sorted [2, m]; the seeds' numbers.
     """
     source, target = graph.edge_index
     reached = torch.zeros(graph.num_nodes, dtype=torch.bool)
@@ -157,7 +157,7 @@ def _nodes(case: Case) -> Tensor:
 
 
 def mask(graph: Graph) -> Tensor:
-    """Return which nodes `shuffled_half` has: bool [N]."""
+    """Return whether `shuffled_half` has a node: bool [N]."""
     return torch.zeros(graph.num_nodes, dtype=torch.bool).index_fill(0, shuffled_half(graph), True)
 
 

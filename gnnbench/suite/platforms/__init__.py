@@ -1,4 +1,4 @@
-"""The platforms: libraries, or ways of using one, with a module for each.
+"""The platforms: libraries, or implementations on a library, with a module for each.
 
 Only `load` and `why_not_on` import a library.
 """
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Platform:
-    """A library, or a way of using one."""
+    """A library, or one of the implementations that it offers."""
 
     name: str
     title: str
     packages: tuple[str, ...]
     also: tuple[str, ...] = ()
-    """Optional packages, which it calls if they are installed."""
+    """Optional packages, which the platform calls if they are installed."""
 
 
 _PYG, _COMPILED = "torch_geometric", ("torch_scatter", "torch_sparse")
@@ -43,10 +43,10 @@ PLATFORMS: Mapping[str, Platform] = {
 }
 
 COMPARED = tuple(name for name in PLATFORMS if name not in ("compiled", "pyg_lib"))
-"""Each operation has a call on these, or says why not; the others are PyG once more."""
+"""Each operation has a call on each of these platforms, or a reason why not; all others are PyG again."""
 
 Result = Callable[..., "Tensor | tuple[Tensor, ...]"]
-"""Takes the output and the inputs of `run`; returns a tensor or several, in the form of the reference's."""
+"""Takes the output and the inputs of `run`; returns tensors in the form of the reference's output."""
 
 
 class Kernel(NamedTuple):
@@ -57,8 +57,8 @@ class Kernel(NamedTuple):
     run: Callable[..., Any]
     """The timed function; it takes the structure and the operation's tensors."""
     result: "Result | None" = None
-    """What of the output the reference is compared with. None: a dense output, or the weights of a graph by
-    their entries, in any order."""
+    """Returns the part of the output to compare with the reference. If None, a dense output is compared, or a
+    graph's weights by entry, in any order."""
 
 
 class Edges(NamedTuple):
@@ -69,19 +69,19 @@ class Edges(NamedTuple):
 
     @property
     def size(self) -> tuple[int, int]:
-        """Of their matrix."""
+        """The size of the edges' adjacency matrix."""
         return self.num_nodes, self.num_nodes
 
 
 class Chosen(NamedTuple):
-    """A graph, and those of its nodes [n] that an operation works on, or several such tensors."""
+    """A graph, and the nodes [n] that an operation works on, or several tensors of nodes."""
 
     graph: Any
     nodes: Any
 
 
 def chosen(build: Callable[..., Any], nodes: "Callable[[Graph], Any]", case: "Case") -> Chosen:
-    """Make a graph with `build`, and put nodes onto its device."""
+    """Return a graph made by `build`, and nodes on the graph's device."""
     from torch.utils._pytree import tree_map
 
     graph = build(case)
@@ -113,9 +113,9 @@ class PlatformModule(Protocol):
 def why_not_on(name: str, device: str) -> str | None:
     """Import a library; return why it cannot work on a device and what to do, or None.
 
-    Without nvcc, pip builds torch_sparse for the CPU only; so is DGL's package on the package index.
+    Without nvcc, pip builds torch_sparse for the CPU only; DGL on the package index is for the CPU only, too.
     """
-    if name == "pyg_lib":  # where it does not import, PyG goes on without it
+    if name == "pyg_lib":  # if it cannot be imported, PyG runs without it
         return unusable("pyg_lib")
     if device != "cuda":
         return None
@@ -125,9 +125,9 @@ def why_not_on(name: str, device: str) -> str | None:
         import torch_sparse  # noqa: F401
 
         packages = ("torch_scatter", "torch_sparse")
-        without = " ".join(name for name in packages if getattr(torch.ops, name).cuda_version() < 0)
-        again = f"pip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps {without}"
-        return f"{without} built without CUDA: {again}, with nvcc on the PATH" if without else None
+        libraries = " ".join(name for name in packages if getattr(torch.ops, name).cuda_version() < 0)
+        command = f"pip install --no-build-isolation --no-cache-dir --force-reinstall --no-deps {libraries}"
+        return f"{libraries} built without CUDA: {command}, with nvcc on the PATH" if libraries else None
     if name == "dgl":
         from ..libraries import import_dgl
 
@@ -137,15 +137,15 @@ def why_not_on(name: str, device: str) -> str | None:
 
 
 _PYG_LIB = ("PYG_LIB", "SOFTMAX", "INDEX_SORT", "SEGMM", "GMM", "METIS")
-"""What PyG calls of pyg-lib if it is there, by the names of the switches in torch_geometric.typing."""
+"""Parts of pyg-lib that PyG calls if it is installed: names of the switches in torch_geometric.typing."""
 
 
 @contextmanager
 def without_pyg_lib() -> Iterator[None]:
-    """Let PyG take the paths that it takes where pyg-lib is not installed."""
+    """Let PyG run the code that it runs if pyg-lib is not installed."""
     from torch_geometric import typing
 
-    switches = {name: getattr(typing, name) for name in (f"WITH_{each}" for each in _PYG_LIB)}
+    switches = {name: getattr(typing, name) for name in (f"WITH_{feature}" for feature in _PYG_LIB)}
     vars(typing).update(dict.fromkeys(switches, False))
     try:
         yield

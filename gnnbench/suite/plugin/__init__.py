@@ -1,4 +1,4 @@
-"""The suite's plugin of pytest: parametrises benchmarks by operation, platform and graph, and shows them."""
+"""The suite's pytest plugin: parametrises benchmarks by operation, platform and graph, and shows them."""
 
 from collections.abc import Generator, Iterable
 from contextlib import nullcontext, suppress
@@ -41,7 +41,7 @@ _WHEN_RUN = (
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the markers, register what chooses and builds benchmarks, and check the options."""
+    """Declare the markers, register the fixtures and the choice of benchmarks, and check the options."""
     for name, text in _MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {text}")
     config.pluginmanager.register(fixtures, "gnnbench-fixtures")
@@ -60,7 +60,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     try:
         operations = selection.declared(marker.args, **marker.kwargs)
-        own_graphs = selection.graphs(operations)
+        graph_names = selection.graphs(operations)
     except (UsageError, TypeError) as error:
         name = metafunc.function.__name__
         raise pytest.Collector.CollectError(f"gnnbench: {name}: {error}") from None
@@ -69,11 +69,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     let_idle_threads_sleep()  # for repositories whose conftest.py does not call it
     try:
         run = run_of(metafunc.config)
-        names = run.graphs(own_graphs)
+        names = run.graphs(graph_names)
     except UsageError as error:
         stop(error, metafunc.config)
-    chosen = run.options
-    cells = selection.cells(operations, chosen.platforms, chosen.dtypes, chosen.index_dtypes, run.device)
+    options = run.options
+    cells = selection.cells(operations, options.platforms, options.dtypes, options.index_dtypes, run.device)
     fields = ("operation", "direction", "platform", "dtype", "index_dtype")
     metafunc.parametrize(
         fields,
@@ -82,7 +82,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             for cell in cells
         ],
     )
-    graphs = [(name.id, hidden) for name in names for hidden in chosen.hidden or (name.dataset.hidden,)]
+    graphs = [(name.id, hidden) for name in names for hidden in options.hidden or (name.dataset.hidden,)]
     ids = [f"{name}-{hidden}" for name, hidden in graphs]
     metafunc.parametrize(("graph", "hidden"), graphs, ids=ids, indirect=["graph"], scope="session")
     metafunc.parametrize("device", [run.device], scope="session")
@@ -90,11 +90,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def load_used_libraries(items: Iterable[pytest.Item]) -> None:
     """Import the libraries and modules that these benchmarks of the suite import when they run."""
-    used = {item.callspec.params["platform"] for item in items if owns(item) and hasattr(item, "callspec")}
-    for name in sorted(used):
-        with suppress(Exception):  # it is not installed, or does not work; the test says so
+    names = {item.callspec.params["platform"] for item in items if owns(item) and hasattr(item, "callspec")}
+    for name in sorted(names):
+        with suppress(Exception):  # the library is missing or broken; the test says so
             platforms.load(name)
-    for name in _WHEN_RUN if used else ():
+    for name in _WHEN_RUN if names else ():
         import_module(name, __package__)
 
 
@@ -113,25 +113,25 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Let a benchmark run out of memory that would take more than is free."""
+    """Let a benchmark on the CPU fail if it needs more memory than is free."""
     with memory.bounded() if owns(item) and run_of(item.config).device == "cpu" else nullcontext():
         return (yield)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Show the progress."""
+    """Register the progress lines."""
     config = session.config
     reporter = config.pluginmanager.get_plugin("terminalreporter")
-    owned = [item for item in session.items if owns(item)]
-    if owned and reporter and reporter.verbosity == 0 and not config.option.collectonly:
-        config.pluginmanager.register(progress.SessionProgress(reporter, owned), PROGRESS)
+    benchmarks = [item for item in session.items if owns(item)]
+    if benchmarks and reporter and reporter.verbosity == 0 and not config.option.collectonly:
+        config.pluginmanager.register(progress.SessionProgress(reporter, benchmarks), PROGRESS)
 
 
 def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> list[str]:
     """Return the header lines about the machine, the data, and which benchmarks run."""
     if not any(map(owns, items)):
-        # There are lines of choice if none of those that -k selects is a default one.
+        # The line on the choice appears even if -k selects no default benchmark.
         return choice_of(config).lines(items)
     from . import terminal
 

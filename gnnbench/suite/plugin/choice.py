@@ -14,7 +14,7 @@ from .session import owns, run_of, spec_of
 
 DEFAULT = "default"
 _SET_UP_SECONDS = 0.8
-"""What a benchmark takes besides its timing, on average on two cores: set-up, check and inspection."""
+"""Seconds of a benchmark without its timing, on average on two cores: set-up, check and inspection."""
 
 
 class Choice:
@@ -23,45 +23,45 @@ class Choice:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self.left_out: dict[str, pytest.Item] = {}
-        """The benchmarks that are not default ones, by id."""
+        """The deselected benchmarks, by id."""
         self._counts = 0, 0
-        """How many benchmarks that can run here are default ones, and how many are not."""
-        named = any((config.rootpath / place).is_file() for place in places(config))
-        self._narrowed = bool(named or config.option.keyword)
+        """Numbers of selected and of deselected benchmarks that can run here."""
+        has_file = any((config.rootpath / place).is_file() for place in places(config))
+        self._narrowed = bool(has_file or config.option.keyword)
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
         """Mark a default benchmark."""
         if owns(item):
             spec, run = spec_of(item), run_of(self._config)
             graphs = [name.id for name in run.graphs_of(spec.operation)]
-            # Those that are named are all for default benchmarks.
-            first = graphs if run.options.datasets else graphs[:1]
-            if is_default(spec, first, narrowed=self._narrowed):
+            # Default benchmarks run on all graphs that the user names.
+            default_graphs = graphs if run.options.datasets else graphs[:1]
+            if is_default(spec, default_graphs, narrowed=self._narrowed):
                 item.add_marker(DEFAULT)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Deselect after -k, which other tests are selected by too."""
+        """Deselect all other benchmarks, after -k has selected tests."""
         config = self._config
-        others: list[pytest.Item] = []
+        rest: list[pytest.Item] = []
         if not (config.option.markexpr or any("::" in arg for arg in config.args) or config.option.gnn_all):
-            others = [item for item in items if owns(item) and not item.get_closest_marker(DEFAULT)]
-        self.left_out = {item.nodeid: item for item in others}
+            rest = [item for item in items if owns(item) and not item.get_closest_marker(DEFAULT)]
+        self.left_out = {item.nodeid: item for item in rest}
         items[:] = [item for item in items if item.nodeid not in self.left_out]
-        self._counts = _runnable(items), _runnable(others)
-        if others:
-            config.hook.pytest_deselected(items=others)
+        self._counts = _runnable(items), _runnable(rest)
+        if rest:
+            config.hook.pytest_deselected(items=rest)
 
     def lines(self, items: Sequence[pytest.Item]) -> list[str]:
-        """Return the header line on which benchmarks run, or how long all of these tests take."""
-        config, (runs, left_out), to_time = self._config, self._counts, _runnable(items)
-        if left_out:
+        """Return the header line that says which benchmarks run, or how long all of them take."""
+        config, (runs, rest), to_time = self._config, self._counts, _runnable(items)
+        if rest:
             run = "runs, the default one" if runs == 1 else "run, the default ones"
             more = "" if self._narrowed else "a file's name or -k runs some of the others, "
-            text = f"{runs} of {units.count(runs + left_out, 'benchmark')} {run}; {more}--gnn-all runs all"
+            text = f"{runs} of {units.count(runs + rest, 'benchmark')} {run}; {more}--gnn-all runs all"
         elif to_time and config.option.gnn_all and self._is_timed():
-            each = float(config.getoption("benchmark_max_time")) + _SET_UP_SECONDS
-            seconds = options_of(config).time_seconds or to_time * each
+            per_test = float(config.getoption("benchmark_max_time")) + _SET_UP_SECONDS
+            seconds = options_of(config).time_seconds or to_time * per_test
             takes = "takes" if to_time == 1 else "take"
             text = f"{units.count(to_time, 'benchmark')} {takes} about {units.duration(seconds)}"
         else:
@@ -69,8 +69,8 @@ class Choice:
         return [wrapped(f"gnnbench: {text}")]
 
     def _is_timed(self) -> bool:
-        theirs: Any = getattr(self._config, "_benchmarksession", None)
-        return not untimed_by(self._config) and theirs is not None and not theirs.disabled
+        session: Any = getattr(self._config, "_benchmarksession", None)
+        return not untimed_by(self._config) and session is not None and not session.disabled
 
 
 def choice_of(config: pytest.Config) -> Choice:

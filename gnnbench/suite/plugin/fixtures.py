@@ -60,7 +60,7 @@ def case(
     hidden: int,
     device: str,
 ) -> "Iterator[Case]":
-    """The test's spec and graph, from which its inputs are built; skips it if the graph is not for it."""
+    """The test's spec and graph, from which inputs are built; skips the test if the graph does not fit."""
     from ..case import Case
 
     spec = Spec(operation, direction, platform, dtype, index_dtype, graph.name, hidden, device)
@@ -68,7 +68,7 @@ def case(
     if row and (reason := row.why_not_on(graph, spec)):
         pytest.skip(reason)
     hides = platform == "pyg" and row and row.with_pyg_lib and is_installed("pyg_lib")
-    # There is a platform of the calls with pyg-lib.
+    # The platform pyg_lib has the calls with pyg-lib.
     with platforms.without_pyg_lib() if hides else nullcontext():
         yield Case(spec, graph)
 
@@ -123,27 +123,27 @@ def _count(request: pytest.FixtureRequest, spec: Spec, call: "Call") -> None:
     from ...engine.measure.counters import count
     from ...engine.measure.seam import why_unseen
 
-    if whole := marked(request.node, WHOLE_CALL):
-        pytest.skip(f"no counters: {why_unseen(whole)}")
+    if reason := marked(request.node, WHOLE_CALL):
+        pytest.skip(f"no counters: {why_unseen(reason)}")
     counters, root = count(call.__call__, spec.device), request.config.rootpath
-    changed = counter_baseline.changes(root, spec, counters)
-    request.node.stash[COUNTED] = counted = {
+    differences = counter_baseline.changes(root, spec, counters)
+    request.node.stash[COUNTED] = entry = {
         "counts": counters.counts,
         "unsteady": counters.unsteady,
         "operators": counters.operators,
         "host_reads": counters.host_reads,
-        "changed": changed,
+        "changed": differences,
         "ignored": None,
     }
     if run_of(request.config).options.counters == "update":
         return
-    if changed is None and options_of(request.config).strict:
-        changed = [counter_baseline.missing(root, spec.platform)]
+    if differences is None and options_of(request.config).strict:
+        differences = [counter_baseline.missing(root, spec.platform)]
     settings = settings_of(request.config)
-    if changed and (rule := settings.rule("ignore", request.node.nodeid)):
-        counted["ignored"] = f"{settings.reason(rule)}: {', '.join(changed)}"
-    elif changed:
-        pytest.fail(f"{spec.id}: {', '.join(changed)}", pytrace=False)
+    if differences and (rule := settings.rule("ignore", request.node.nodeid)):
+        entry["ignored"] = f"{settings.reason(rule)}: {', '.join(differences)}"
+    elif differences:
+        pytest.fail(f"{spec.id}: {', '.join(differences)}", pytrace=False)
 
 
 def _identity(case: "Case") -> dict[str, Any]:
@@ -155,7 +155,7 @@ def _identity(case: "Case") -> dict[str, Any]:
 
 @contextmanager
 def _failing(spec: Spec, when: str = "") -> Iterator[None]:
-    """Let the test fail with a line if a result is wrong."""
+    """Let the test fail with one line if the block raises MismatchError."""
     from ..accuracy import MismatchError
 
     try:
@@ -178,8 +178,8 @@ def measure(
     `measure(run, *inputs, reference=function)` calls `run(*inputs)`, and its backward pass if the test's
     direction has one. The reference gets the graph and float64 copies of the floating-point tensors among the
     inputs; for a module, its weights [in, out] and then its biases. The default is the operation's reference.
-    A call after the timing is checked too.
-    `result=function` takes the output and `inputs`, and returns what is compared: see `Kernel.result`.
+    Another call is checked after the timing.
+    `result=function` takes the output and `inputs`, and returns the compared tensors: see `Kernel.result`.
     """
     from ...engine.measure.clock import Call
     from ...engine.measure.conditions import cpu_threads
@@ -199,17 +199,17 @@ def measure(
         row = None if reference else operations.OPERATIONS.get(spec.operation)
         expected = row.reference if row else reference
         if "gnnbench" in benchmark.extra_info:
-            why = "measure was called before in this test: write a test for each kernel"
-            pytest.fail(f"{spec.id}: {why}", pytrace=False)
+            reason = "measure was called before in this test: write a test for each kernel"
+            pytest.fail(f"{spec.id}: {reason}", pytrace=False)
         if expected is None:
-            why = "has no reference: call measure(..., reference=function)"
-            pytest.fail(f"operation '{spec.operation}' {why}", pytrace=False)
+            reason = "has no reference: call measure(..., reference=function)"
+            pytest.fail(f"operation '{spec.operation}' {reason}", pytrace=False)
         folders = (request.path.parent, Path(operations.__file__).parent, Path(platforms.__file__).parent)
         definition = definition_hash((request.function, expected), folders)
-        ours = benchmark.extra_info["gnnbench"] = _identity(case) | {"definition_hash": definition}
+        part = benchmark.extra_info["gnnbench"] = _identity(case) | {"definition_hash": definition}
         benchmark.group = f"{spec.operation} {spec.direction} {spec.dataset}"
         run = case.call(run)
-        checked = not (options.counters or getattr(request.config.option, CHECKED, False))
+        is_checked = not (options.counters or getattr(request.config.option, CHECKED, False))
 
         def check() -> None:
             view = kept_reference.view(case.graph, spec.hidden, row)
@@ -220,21 +220,21 @@ def measure(
             with _failing(spec):
                 if spec.direction == FORWARD_BACKWARD:
                     run, inputs = with_backward(library, run, inputs)
-                if checked:
+                if is_checked:
                     check()
             if options.counters:
                 return _count(request, spec, Call(run, inputs, {}))
             output = benchmark(run, *inputs)
-            # A step of training depends on the steps before.
-            if checked and benchmark.stats and spec.direction in (FORWARD, FORWARD_BACKWARD):
-                benchmark.has_error = True  # so that the times are not saved
+            # A training step depends on the earlier steps.
+            if is_checked and benchmark.stats and spec.direction in (FORWARD, FORWARD_BACKWARD):
+                benchmark.has_error = True  # prevents that the times are saved
                 with _failing(spec, "a call after the timing: "):
                     check()
                 benchmark.has_error = False
-            # Which values have two bytes is for autocast to decide.
-            if "measurement" in ours and row and row.reads_all and spec.dtype != AUTOCAST:
-                work, seconds = roofline.least(case, run, inputs), ours["measurement"]["location_ns"] / 1e9
-                ours["limit"] = codec.encode(roofline.limit(work, rates(spec.dtype), seconds))
+            # Autocast decides which values have two bytes, so the bytes are unknown.
+            if "measurement" in part and row and row.reads_all and spec.dtype != AUTOCAST:
+                work, seconds = roofline.least(case, run, inputs), part["measurement"]["location_ns"] / 1e9
+                part["limit"] = codec.encode(roofline.limit(work, rates(spec.dtype), seconds))
         return output
 
     return measure

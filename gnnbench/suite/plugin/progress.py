@@ -14,7 +14,7 @@ REPORT = "gnnbench_suite"
 
 
 class SessionProgress:
-    """Prints a line for each benchmark: its number, its parameters and its result."""
+    """Prints a line for each benchmark: number, parameters, and time or outcome."""
 
     def __init__(self, reporter: Any, items: Sequence[pytest.Item]) -> None:
         self._reporter = reporter
@@ -28,7 +28,7 @@ class SessionProgress:
         reporter.showfspath = False
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
-        """Suppress pytest's letters between our lines, but not the words of its summary."""
+        """Suppress pytest's letters between the progress lines, but not the words of its summary."""
         if report.nodeid not in self._ours or self._finished or hasattr(report, "wasxfail"):
             return None
         if report.when == "call" or not report.passed:
@@ -53,14 +53,14 @@ class SessionProgress:
             self._reporter.rewrite(self._line(spec, "…"), erase=True)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Write the result of a benchmark that has ended."""
+        """Write the time or outcome of a finished benchmark."""
         spec = self._specs.get(report.nodeid)
         if spec is None or report.nodeid in self._shown or (report.passed and report.when != "call"):
             return
         self._shown.add(report.nodeid)
-        measured = getattr(report, REPORT, None)
-        if measured and report.passed:
-            result = measured["result"]
+        record = getattr(report, REPORT, None)
+        if record and report.passed:
+            result = record["result"]
         elif hasattr(report, "wasxfail"):
             result = "XPASS" if report.passed else "XFAIL"
         else:

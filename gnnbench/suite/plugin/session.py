@@ -1,4 +1,4 @@
-"""What a session measures of the suite: its graphs, and which tests are the suite's."""
+"""A session's options and graphs of the suite, and which tests are the suite's."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
@@ -18,29 +18,29 @@ MARKER = "operations"
 
 @dataclass
 class Run:
-    """What a session measures: the options of the suite, and its graphs."""
+    """The suite's options in a session, and the graphs that it measures on."""
 
     device: str
     options: SuiteOptions
     datasets: dict[str, DatasetName] = field(default_factory=dict)
-    """The graphs that were asked for so far, by id."""
+    """The graphs used so far, by id."""
     notices: list[str] = field(default_factory=list)
-    """Lines about data sets that are replaced."""
+    """Lines about data sets that stand-ins replace."""
     _resolved: dict[tuple[str, ...], list[DatasetName]] = field(default_factory=dict)
 
     def graphs(self, of_operation: Sequence[str] = ()) -> list[DatasetName]:
-        """Return the graphs of an operation, or stand-ins."""
+        """Return the graphs of an operation; stand-ins replace unavailable data sets."""
         key = tuple(of_operation)
         if key not in self._resolved:
-            asked, chosen = self.options.graphs(self.device, of_operation), self.options
-            names, notices = resolve(asked, chosen.data_root, real_only=chosen.real_only)
+            requests, options = self.options.graphs(self.device, of_operation), self.options
+            names, notices = resolve(requests, options.data_root, real_only=options.real_only)
             self._resolved[key] = names
             self.datasets.update({name.id: name for name in names})
             self.notices.extend(notice for notice in notices if notice not in self.notices)
         return self._resolved[key]
 
     def graphs_of(self, operation: str) -> list[DatasetName]:
-        """Return the graphs of an operation, also of a suite's own."""
+        """Return the graphs of an operation, which may be a suite's own."""
         row = OPERATIONS.get(operation)
         return self.graphs(row.graphs if row else ())
 
@@ -51,12 +51,12 @@ _RUN = pytest.StashKey[Run]()
 
 
 def run_of(config: pytest.Config) -> Run:
-    """Return what this session measures, found out on the first call."""
+    """Return the session's `Run`, which the first call makes."""
     if cached := config.stash.get(_RUN, None):
         return cached
-    chosen = SuiteOptions.parse(**given(config))
-    run = Run(options_of(config).device, chosen)
-    if chosen.datasets:
+    options = SuiteOptions.parse(**given(config))
+    run = Run(options_of(config).device, options)
+    if options.datasets:
         run.graphs()  # a wrong name is reported before collection
     return config.stash.setdefault(_RUN, run)
 

@@ -153,7 +153,7 @@ def without(h, node):
     ("message", "change"),
     [
         (
-            "none of the graph's entries",
+            "an edge is not in the graph",
             lambda h: h._replace(entry=torch.cat((h.entry[:-1], torch.tensor([10_000])))),
         ),
         ("numbered wrongly", lambda h: h._replace(source=(h.source + 1) % 60)),
@@ -162,8 +162,8 @@ def without(h, node):
             "drawn twice",
             lambda h: Hop(*(torch.cat((part[:1], part[:1], part[2:])) for part in h[:3]), h.expanded),
         ),
-        ("1 neighbours of node 7 instead of 2; so are those of 1", lambda h: without(h, 7)),
-        ("2 neighbours of node 7 instead of 0", lambda h: h._replace(expanded=h.expanded[h.expanded != 7])),
+        ("1 neighbours of node 7, not 2; 1 nodes have a wrong number", lambda h: without(h, 7)),
+        ("2 neighbours of node 7, not 0", lambda h: h._replace(expanded=h.expanded[h.expanded != 7])),
     ],
 )
 def test_a_wrong_hop_is_found(small_graph, message, change):

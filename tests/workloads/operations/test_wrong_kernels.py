@@ -216,7 +216,7 @@ LINKS = {
     "features": NODES["features"],
     "numbered wrongly": NODES["numbered wrongly"],
     "labelled as if": with_parts(edge_label=lambda batch: 1 - batch.edge_label),
-    "none of the loader's": with_parts(edge_label_index=lambda batch: batch.edge_label_index.flip(1)),
+    "not among the loader's": with_parts(edge_label_index=lambda batch: batch.edge_label_index.flip(1)),
     "comes twice": with_parts(
         edge_label_index=lambda batch: torch.cat((batch.edge_label_index[:, :1], batch.edge_label_index), 1)[
             :, :-1
