@@ -57,11 +57,11 @@ class CudaClock(Clock):
             start = timer()
             for _ in repeat(None, iterations):
                 function(*args, **kwargs)
-            launched = timer()
+            launch_end = timer()
             torch.cuda.synchronize()
             end = timer()
             seconds.append(end - start)
-            launch_seconds.append(launched - start)
+            launch_seconds.append(launch_end - start)
         wait_seconds = min(_wait_seconds(median(launch_seconds)), _LONGEST_WAIT_SECONDS)
         return Block(seconds, *self._device_times(call, iterations, wait_seconds))
 
@@ -113,12 +113,12 @@ class CudaClock(Clock):
 
     def _is_busy(self, call: Call, call_seconds: float, launch: Call) -> bool:
         """Tell whether the current stream works for a call, at least half as long as for an empty kernel."""
-        nothing_seconds, launch_seconds = (
-            min(self._device_times(one, 1, _RECORD_SECONDS)[0] for _ in range(_CALLS))
-            for one in (Call(int, (), {}), launch)
+        idle_seconds, launch_seconds = (
+            min(self._device_times(probe, 1, _RECORD_SECONDS)[0] for _ in range(_CALLS))
+            for probe in (Call(int, (), {}), launch)
         )
-        found_seconds, _ = self._device_times(call, 1, _wait_seconds(call_seconds))
-        return found_seconds > (nothing_seconds + launch_seconds) / 2
+        busy_seconds, _ = self._device_times(call, 1, _wait_seconds(call_seconds))
+        return busy_seconds > (idle_seconds + launch_seconds) / 2
 
 
 def _wait_seconds(launch_seconds: float) -> float:

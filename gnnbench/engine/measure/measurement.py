@@ -92,9 +92,9 @@ class Measurement:
         if not self.blocks_ns:
             return
         values = estimate.block_values(self.processes[0].times_ns)
-        found = estimate.estimate(values)
+        result = estimate.estimate(values)
         self.location, self.level = estimate.NAME, estimate.SHOWN_LEVEL
-        self.location_ns, self.low_ns, self.high_ns = found.location, found.low, found.high
+        self.location_ns, self.low_ns, self.high_ns = result.location, result.low, result.high
 
     def as_json(self) -> Any:
         """Return what a run file has, with the estimate."""

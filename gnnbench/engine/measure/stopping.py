@@ -57,11 +57,11 @@ def rounds_per_block(
     """
     between, within = variance_components(pilot)
     if between:
-        wanted = math.sqrt(within / between * renewal_seconds / round_seconds)
+        optimum = math.sqrt(within / between * renewal_seconds / round_seconds)
     else:
-        wanted = MAX_ROUNDS if within else 1
-    affordable = (max_seconds / _MIN_BLOCKS - renewal_seconds) / round_seconds
-    return round(max(min(wanted, affordable, MAX_ROUNDS), 1))
+        optimum = MAX_ROUNDS if within else 1
+    limit = (max_seconds / _MIN_BLOCKS - renewal_seconds) / round_seconds
+    return round(max(min(optimum, limit, MAX_ROUNDS), 1))
 
 
 @dataclass

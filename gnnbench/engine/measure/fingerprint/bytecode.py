@@ -140,5 +140,5 @@ def _named(code: CodeType, scope: Mapping[str, Any]) -> Iterator[FunctionType]:
 
 
 def _defaults(function: FunctionType) -> str:
-    given = [*(function.__defaults__ or ()), *sorted((function.__kwdefaults__ or {}).items())]
-    return ", ".join(digest.plain(value) or type(value).__qualname__ for value in given)
+    values = [*(function.__defaults__ or ()), *sorted((function.__kwdefaults__ or {}).items())]
+    return ", ".join(digest.plain(value) or type(value).__qualname__ for value in values)

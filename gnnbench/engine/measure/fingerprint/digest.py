@@ -37,10 +37,10 @@ them are not replaced."""
 
 def short(*texts: str) -> str:
     """Return a hash of texts: LENGTH hexadecimal digits of BLAKE2b."""
-    hashed = hashlib.blake2b(digest_size=LENGTH // 2)
+    hasher = hashlib.blake2b(digest_size=LENGTH // 2)
     for text in texts:
-        hashed.update(text.encode("utf-8", "surrogatepass") + b"\0")
-    return hashed.hexdigest()
+        hasher.update(text.encode("utf-8", "surrogatepass") + b"\0")
+    return hasher.hexdigest()
 
 
 def of_bytes(content: Any) -> str:
@@ -70,12 +70,10 @@ def _folders(roots: tuple[str, ...], _modules: int, current: str) -> re.Pattern[
     parents = {
         str(Path(folder).parent) for folders in packages for folder in folders or () if type(folder) is str
     }
-    known = {*roots, *parents, current, tempfile.gettempdir(), sys.prefix, sys.base_prefix, home}
-    known |= {os.path.realpath(folder) for folder in known if folder}
-    longest_first = sorted((path for path in known if path.startswith(os.sep) and len(path) > 1), key=len)[
-        ::-1
-    ]
-    return re.compile(rf"({'|'.join(map(re.escape, longest_first))})(?![\w.-])" if longest_first else r"(?!)")
+    paths = {*roots, *parents, current, tempfile.gettempdir(), sys.prefix, sys.base_prefix, home}
+    paths |= {os.path.realpath(folder) for folder in paths if folder}
+    ordered = sorted((path for path in paths if path.startswith(os.sep) and len(path) > 1), key=len)[::-1]
+    return re.compile(rf"({'|'.join(map(re.escape, ordered))})(?![\w.-])" if ordered else r"(?!)")
 
 
 def plain(value: Any) -> str | None:
@@ -95,9 +93,9 @@ def plain(value: Any) -> str | None:
     for base in (int, float, str, bytes):
         if isinstance(value, base) and kind.__module__ != "numpy":
             return f"{kind.__qualname__} {base.__repr__(value)}"
-    named = f"{kind.__module__}.{kind.__qualname__}" in _NAMED or kind.__module__ == "numpy.dtypes"
+    is_stable = f"{kind.__module__}.{kind.__qualname__}" in _NAMED or kind.__module__ == "numpy.dtypes"
     is_number = kind.__module__ == "numpy" and not hasattr(value, "__len__") and hasattr(value, "item")
-    return repr(value) if named or is_number else _in_c(value)
+    return repr(value) if is_stable or is_number else _in_c(value)
 
 
 def _in_c(value: Any) -> str | None:
@@ -134,13 +132,13 @@ def _container(value: Any) -> str | None:
         except ValueError:  # it contains other objects
             return None
     items = [item for pair in value.items() for item in pair] if isinstance(value, dict) else list(value)
-    texts = [plain(item) for item in items]
-    known = [text for text in texts if text is not None]
-    if len(known) < len(items):
+    results = [plain(item) for item in items]
+    texts = [text for text in results if text is not None]
+    if len(texts) < len(items):
         return None
     if isinstance(value, set | frozenset):
-        known.sort()  # their order follows the hash seed
-    return f"{type(value).__name__}({', '.join(known)})"
+        texts.sort()  # their order follows the hash seed
+    return f"{type(value).__name__}({', '.join(texts)})"
 
 
 class Contents:
@@ -219,8 +217,8 @@ class Contents:
             key = value.data_ptr(), value.shape, value.stride(), version
         except RuntimeError:  # no storage, as in compilation
             return ""
-        made = self._made.get(id(value))
-        if made is not None and made() is value:
+        reference = self._made.get(id(value))
+        if reference is not None and reference() is value:
             return ""
         if key in self._known:
             return self._known[key]

@@ -172,20 +172,20 @@ class Watch:
         cached = (function for values in self._values for function in values.cached.values())
         texts = defaultdict[str, set[str]](set)
         for code, scope in (
-            *(ran for recording in self._recordings for ran in recording.functions.values()),
+            *(entry for recording in self._recordings for entry in recording.functions.values()),
             *((function.__code__, function.__globals__) for function in cached),
         ):
             name, text = _function(code, scope)
             texts[name].add(text)
-        return {name: digest.combined(alike) for name, alike in texts.items()}
+        return {name: digest.combined(versions) for name, versions in texts.items()}
 
     def _operators(self) -> list[str]:
         """Return the operators in order, without arguments that differ between the recordings."""
         first, last = self._recordings[0].operators, self._recordings[-1].operators
         others = last if len(last) == len(first) else [("", "")] * len(first)
         return [
-            f"{name} {given}" if other == (name, given) else name
-            for (name, given), other in zip(first, others, strict=True)
+            f"{name} {arguments}" if other == (name, arguments) else name
+            for (name, arguments), other in zip(first, others, strict=True)
         ]
 
     def _calls(self) -> list[str]:

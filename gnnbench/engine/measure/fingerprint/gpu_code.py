@@ -47,7 +47,7 @@ def kernels(content: bytes) -> Mapping[str, str]:
         parts = _of_elf(image) if image.startswith(b"\x7fELF") else _of_text(image)
         for name, text in parts:
             texts[kernel_name(name)].append(text)
-    return {name: digest.combined(alike) for name, alike in texts.items()}
+    return {name: digest.combined(versions) for name, versions in texts.items()}
 
 
 def _images(content: bytes) -> Iterator[bytes]:
@@ -73,24 +73,24 @@ def _of_elf(image: bytes) -> Iterator[tuple[str, str]]:
     parts = [*elf.iter_sections()]
     symbols: Any = elf.get_section_by_name(".symtab")  # `sh_link` may name another
     kernels = {part.name.removeprefix(_TEXT) for part in parts if part.name.startswith(_TEXT)}
-    counted = {number: part for number, part in enumerate(parts) if not _LEFT_OUT.match(part.name)}
-    written = defaultdict[int, list[str]](list)
-    called = set()
+    sections = {number: part for number, part in enumerate(parts) if not _LEFT_OUT.match(part.name)}
+    relocations = defaultdict[int, list[str]](list)
+    targets = set()
     for table in parts:
-        if isinstance(table, RelocationSection) and table["sh_info"] in counted:
+        if isinstance(table, RelocationSection) and table["sh_info"] in sections:
             for each in table.iter_relocations():
                 symbol = symbols.get_symbol(each["r_info_sym"])
                 name = symbol.name or parts[symbol["st_shndx"]].name
-                called.add(name)
+                targets.add(name)
                 place = f"{each['r_offset']} {each['r_info_type']} {each.entry.get('r_addend')}"
-                written[table["sh_info"]].append(f"{plain(name)} {place}")
-    for number, part in counted.items():
+                relocations[table["sh_info"]].append(f"{plain(name)} {place}")
+    for number, part in sections.items():
         kernel, content = part.name.rpartition(".")[2], part.data()
         if part.name.startswith(_ATTRIBUTES):
             content = _NUMBERS.sub(b"", content)
-        text = digest.short(plain(part.name), digest.of_bytes(content), *written[number])
+        text = digest.short(plain(part.name), digest.of_bytes(content), *relocations[number])
         yield kernel if kernel in kernels else "", text
-        if kernel in called:
+        if kernel in targets:
             yield "", text
 
 

@@ -68,13 +68,13 @@ class _Symbols:
     """The functions, or the variables, of a file."""
 
     def __init__(self, tables: Sequence[Any], kind: str) -> None:
-        every = (each for table in tables for each in table.iter_symbols())
-        symbols = [each for each in every if each["st_info"]["type"] == kind]
+        entries = (entry for table in tables for entry in table.iter_symbols())
+        symbols = [entry for entry in entries if entry["st_info"]["type"] == kind]
         defined = {symbol["st_value"]: symbol for symbol in symbols if symbol["st_shndx"] != "SHN_UNDEF"}
         self.addresses = sorted(defined)
         self.ends = [address + defined[address]["st_size"] for address in self.addresses]
         self._names = [defined[address].name for address in self.addresses]
-        self.every = {each.name for each in symbols}
+        self.every = {entry.name for entry in symbols}
 
     def before(self, address: int) -> tuple[int, int, str]:
         """Return start, end and name of the last symbol up to an address; nothing if there is none."""
@@ -164,7 +164,7 @@ class _Library:
         start, _, local = self._functions.before(addend)
         return plain(name or (local if start == addend else ""))
 
-    def _pieces(self, left_out: Collection[int]) -> Iterator[str]:
+    def _pieces(self, tables: Collection[int]) -> Iterator[str]:
         """Yield variables and constants, but for some and those that belong to functions, and for zeros."""
         for part in self._sections:
             if not (part["sh_flags"] & _EXECUTABLE or _LAID_OUT.match(part.name)):
@@ -173,7 +173,7 @@ class _Library:
                     # Of variables the place counts, too.
                     is_variable, following = part["sh_flags"] & _WRITABLE, self._end(at)
                     content = self._content(at, following)
-                    belongs = at in left_out or self._is_own(at) if is_variable else at in self._hashed
+                    belongs = at in tables or self._is_own(at) if is_variable else at in self._hashed
                     start, _, name = self._variables.before(at)
                     if not belongs and content != _EMPTY:
                         place = self._at(at) if is_variable else plain(name) * (start == at)
@@ -240,8 +240,8 @@ class _Library:
         return f"{kind} {self._at(addend, False) if leads else ''}"
 
     def _section(self, address: int) -> Any:
-        around = (part for part in self._sections if 0 <= address - part["sh_addr"] < part["sh_size"])
-        return next(around, None)
+        parts = (part for part in self._sections if 0 <= address - part["sh_addr"] < part["sh_size"])
+        return next(parts, None)
 
     def _end(self, address: int) -> int:
         """Return where the next piece begins."""
@@ -252,19 +252,19 @@ class _Library:
         """Return a hash of bytes, with what the loader writes there."""
         part = self._section(start)
         content = self._memory[start:end]
-        rest = _TEXT.match(self._memory, end)
-        if rest and not part["sh_flags"] & _WRITABLE and _TEXT.fullmatch(content):
-            content += rest[0]  # it ends as another text does
-        written = []
+        ending = _TEXT.match(self._memory, end)
+        if ending and not part["sh_flags"] & _WRITABLE and _TEXT.fullmatch(content):
+            content += ending[0]  # it ends as another text does
+        pointers = []
         for address in range(-(-start // _WORD) * _WORD, end, _WORD) if part["sh_flags"] & _WRITABLE else ():
             if address in self._pointers:
                 size = _LOCATION if self._is_location(address) else _WORD
                 content[address - start : address - start + size] = bytes(size)
-                written.append(f"{address - start} {self._pointer(address, deep=deep)}")
+                pointers.append(f"{address - start} {self._pointer(address, deep=deep)}")
         # The zeros after a constant depend on what follows.
         text = _FOLDERS.sub(b"", bytes(content)).rstrip(b"\0")
         jumps = [] if part["sh_flags"] & _WRITABLE else self._jumps(start, text)
-        return digest.short(*jumps) if jumps else digest.short(digest.of_bytes(text), *written)
+        return digest.short(*jumps) if jumps else digest.short(digest.of_bytes(text), *pointers)
 
     def _is_location(self, address: int) -> bool:
         """Whether it is that of a place in Rust's sources, for messages: a path, its length, line, column."""
@@ -302,9 +302,9 @@ def _handlers(elf: ELFFile, starts: Sequence[int]) -> Mapping[int, list[tuple[in
     table = elf.get_section_by_name(_HANDLERS)
     if table:
         entries: Sequence[Any] = elf.get_dwarf_info(follow_links=False).EH_CFI_entries()
-        handled = {each.lsda_pointer: each for each in entries if getattr(each, "lsda_pointer", None)}
-        ends = [*sorted(handled)[1:], table["sh_addr"] + table["sh_size"]]
-        for at, end in zip(sorted(handled), ends, strict=True):
-            function = starts[bisect_right(starts, handled[at]["initial_location"]) - 1]
+        frames = {each.lsda_pointer: each for each in entries if getattr(each, "lsda_pointer", None)}
+        ends = [*sorted(frames)[1:], table["sh_addr"] + table["sh_size"]]
+        for at, end in zip(sorted(frames), ends, strict=True):
+            function = starts[bisect_right(starts, frames[at]["initial_location"]) - 1]
             tables[function].append((at, end))
     return tables

@@ -125,8 +125,8 @@ class Recording:
         if code is _READS_VARIABLE:
             self.variables.add(str(local["key"]))
         if code.co_freevars:
-            captured = (local.get(name) for name in code.co_freevars)
-            values = tuple(value for value in captured if not isinstance(value, self._contents.tensors))
+            closure = (local.get(name) for name in code.co_freevars)
+            values = tuple(value for value in closure if not isinstance(value, self._contents.tensors))
             self.captured.setdefault(key, {})[tuple(map(identity, values))] = values
         for value in local.values():
             if type(value) not in ATOMS and identity(value) not in self.objects:
@@ -148,8 +148,8 @@ class Recording:
             self.given_up = True
             return
         self.namespaces |= {"torch", name.partition("::")[0]}
-        given = f"{self._contents.text(args)} {self._contents.text(kwargs) if kwargs else ''}"
-        self.operators.append((name, given))
+        arguments = f"{self._contents.text(args)} {self._contents.text(kwargs) if kwargs else ''}"
+        self.operators.append((name, arguments))
         self._contents.made(result)
 
 
@@ -179,8 +179,8 @@ def _runs() -> dict[threading.Thread, str | None]:
     return runs
 
 
-def python_calls(run: Callable[[], object], also: Profile | None = None) -> int:
-    """Count calls of Python functions, without those of PASSED_OVER; `also` gets all events.
+def python_calls(run: Callable[[], object], recorder: Profile | None = None) -> int:
+    """Count calls of Python functions, without those of PASSED_OVER; `recorder` gets all events.
 
     The function was called just before, so that its caches are filled: Python clears its cache of
     `isinstance` checks when a module registers a class with an abstract base class.
@@ -191,8 +191,8 @@ def python_calls(run: Callable[[], object], also: Profile | None = None) -> int:
         nonlocal calls
         if event == "call":
             calls += not str(frame.f_globals.get("__name__")).startswith(PASSED_OVER)
-        if also:
-            also(frame, event, argument)
+        if recorder:
+            recorder(frame, event, argument)
 
     before = sys.getprofile()
     sys.setprofile(profile)

@@ -153,13 +153,13 @@ class Values:
             return
         if str(getattr(value, "__module__", None) or kind.__module__).startswith(_OF_PROCESS):
             return
-        own = getattr(value, "__dict__", None)
-        if isinstance(own, dict) and "__wrapped__" in own and kind is not FunctionType:
+        state = getattr(value, "__dict__", None)
+        if isinstance(state, dict) and "__wrapped__" in state and kind is not FunctionType:
             self._memoised(value, "")  # functools.cache, or numba's
         elif isinstance(value, ModuleType):
             if value.__name__ not in sys.stdlib_module_names:
-                own = {name: item for name, item in vars(value).items() if type(item) is not ModuleType}
-                self._attributes_in(value.__name__, own, depth, value.__name__)
+                state = {name: item for name, item in vars(value).items() if type(item) is not ModuleType}
+                self._attributes_in(value.__name__, state, depth, value.__name__)
         elif isinstance(value, type):
             self._attributes_in(_name(value), self._attributes_of(value), depth, _name(value))
         elif isinstance(value, FunctionType):
@@ -168,9 +168,9 @@ class Values:
             self.look(f"{place} defaults", [value.__defaults__, value.__kwdefaults__], depth, path)
         else:
             for at, (name, item) in enumerate(_elements(value)):
-                ordered = "" if isinstance(value, set | frozenset) else at
-                self.look(f"{place}{name}", item, depth, f"{path}[{ordered}]")
-            self._instance(kind, own if isinstance(own, dict) else {}, value, depth, path)
+                position = "" if isinstance(value, set | frozenset) else at
+                self.look(f"{place}{name}", item, depth, f"{path}[{position}]")
+            self._instance(kind, state if isinstance(state, dict) else {}, value, depth, path)
 
     def _memoised(self, function: Any, package: str) -> None:
         """Note a function whose result was kept, or that such a function calls."""
@@ -180,14 +180,14 @@ class Values:
         if isinstance(function, FunctionType) and is_of_package:
             self.cached[id(function.__code__)] = function
 
-    def _instance(self, kind: type, own: Mapping[str, Any], value: Any, depth: int, path: str) -> None:
-        self._attributes_in(_name(kind), own, depth, path)
+    def _instance(self, kind: type, state: Mapping[str, Any], value: Any, depth: int, path: str) -> None:
+        self._attributes_in(_name(kind), state, depth, path)
         inherited = {}
         for name, item in self._attributes_of(kind).items():
             if isinstance(item, MemberDescriptorType):
                 with suppress(AttributeError, TypeError):  # an empty slot, or one of the metaclass
                     inherited[name] = item.__get__(value)
-            elif name not in own:
+            elif name not in state:
                 inherited[name] = item
         self._attributes_in(_name(kind), inherited, depth, path)
 
@@ -204,12 +204,12 @@ class Values:
             attributes: dict[str, Any] = {}
             meta: type = type(kind)
             for base in (*reversed(meta.__mro__), *reversed(kind.__mro__)):
-                stored = vars(base)
-                for name in stored.keys() & self._names:
-                    item = stored[name]
+                namespace = vars(base)
+                for name in namespace.keys() & self._names:
+                    item = namespace[name]
                     item = item.__func__ if isinstance(item, staticmethod | classmethod) else item
-                    made = isinstance(item, FunctionType) and "<locals>" in item.__code__.co_qualname
-                    if made or not isinstance(item, _FUNCTIONS):
+                    is_local = isinstance(item, FunctionType) and "<locals>" in item.__code__.co_qualname
+                    if is_local or not isinstance(item, _FUNCTIONS):
                         attributes[name] = item
             self._attributes[kind] = attributes
         return self._attributes[kind]

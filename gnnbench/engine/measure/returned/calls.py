@@ -95,16 +95,16 @@ class ComparedCalls:
         self.make(AGAIN)
         self._first_output = {}
         self.make(COPIED)
-        again, given_work = self.made[AGAIN].work, self.made[GIVEN].work
-        if again and given_work and again <= given_work:
-            self.kept = self._repeats_more(again)
+        work, given_work = self.made[AGAIN].work, self.made[GIVEN].work
+        if work and given_work and work <= given_work:
+            self.kept = self._repeats_more(work)
 
-    def _repeats_more(self, again: int) -> bool:
-        """Tell whether calls with other inputs execute more than `again`, and these numbers repeat."""
+    def _repeats_more(self, work: int) -> bool:
+        """Tell whether calls with other inputs execute more than `work`, and these numbers repeat."""
         new, copied = self.made[NEW].work, self.made[COPIED].work
-        is_new = bool(self.writable) and new is not None and new > again and self.make(NEW_MOVED).work == new
-        is_copied = copied is not None and copied > again and self._made(COPIED).work == copied
-        return (is_new or is_copied) and self._made(AGAIN).work == again
+        is_new = bool(self.writable) and new is not None and new > work and self.make(NEW_MOVED).work == new
+        is_copied = copied is not None and copied > work and self._made(COPIED).work == copied
+        return (is_new or is_copied) and self._made(AGAIN).work == work
 
     def make(self, number: int) -> Effects:
         """Make a call, and keep what it returned and changed; the inputs have the given values afterwards.
@@ -124,18 +124,18 @@ class ComparedCalls:
         if number == GIVEN:
             self.inputs = portable({**reach.arrays, **reach.plain}, {})
             self._may_change = set(reach.writable)
-        new = {place: value for place, value in reach.writable.items() if self._gets_new(place, value)}
-        self.writable = list(new)
-        for value in new.values():
+        inputs = {place: value for place, value in reach.writable.items() if self._gets_new(place, value)}
+        self.writable = list(inputs)
+        for value in inputs.values():
             write(value, self._target(number, value))
         try:
             if number == COPIED:
-                copied = _copy(call)
-                self._copies.append(copied)
-                if copied is None:
+                duplicate = _copy(call)
+                self._copies.append(duplicate)
+                if duplicate is None:
                     return Effects()
                 self._given.restore()  # what is kept of the inputs themselves has other values now
-                call, reach = copied, Reachable(copied, self._scope)
+                call, reach = duplicate, Reachable(duplicate, self._scope)
             return self._returned(number, call, reach)
         finally:
             self._calls.tear_down(call)
@@ -160,19 +160,19 @@ class ComparedCalls:
             gc.collect()  # what is freed later would hide what a call keeps
         before_bytes = allocated_bytes()
         try:
-            with collector_paused(), limited(self._limit_seconds), moves, work as executed:
+            with collector_paused(), limited(self._limit_seconds), moves, work as tracer:
                 output = call()
         except TooLongError:
             return Effects(failure=_TOO_LONG)
         except Exception as error:  # noqa: BLE001 - a benchmark may raise anything
             return Effects(failure=f"{type(error).__name__}: {error}")
-        effects = Effects(work=executed.total if executed else None)
+        effects = Effects(work=tracer.total if tracer else None)
         if self._first_output:
             first = self.made[GIVEN].parts
             with plain_tensors():
-                now = portable(self._first_output, {})
+                parts = portable(self._first_output, {})
             effects.overwritten = [
-                place for place, part in now.items() if part.signature != first[f"output{place}"].signature
+                place for place, part in parts.items() if part.signature != first[f"output{place}"].signature
             ]
         after = changed_arrays(reach, before)
         first_state = state if self.first_state is None else self.first_state
@@ -199,13 +199,13 @@ class ComparedCalls:
             effects.kept_bytes = effects.growth_bytes(before_bytes)
         return effects
 
-    def save(self, wanted: Iterable[tuple[int, str]], folder: Path) -> list[dict[str, str] | None]:
+    def save(self, requests: Iterable[tuple[int, str]], folder: Path) -> list[dict[str, str] | None]:
         """Write numbers as `.npy` files; return each file's name or error, or the beginning of a text.
 
         Of each part, the number of the call and the place are given. None: the call does not have it.
         """
         files: list[dict[str, str] | None] = []
-        for number, place in wanted:
+        for number, place in requests:
             part = (self.made.get(number) or self.make(number)).parts.get(place)
             if part is None or isinstance(part.content, str):
                 files.append(None if part is None else {"text": str(part.content)[:_SHOWN]})

@@ -64,24 +64,24 @@ class Effects:
         """
         if output is None:
             return {}
-        opened = Opened(output, tested, digest.plain)
-        check_size("the output", opened.parts.values())
-        self.left |= opened.left
-        for texts, what in ((opened.kinds, "type"), (opened.orders, "order")):
+        contents = Opened(output, tested, digest.plain)
+        check_size("the output", contents.parts.values())
+        self.left |= contents.left
+        for texts, what in ((contents.kinds, "type"), (contents.orders, "order")):
             self.parts |= {f"output{place} {what}": Portable(TEXT, text) for place, text in texts.items()}
-        for place, part in portable(opened.parts, self.left).items():
+        for place, part in portable(contents.parts, self.left).items():
             self.parts[f"output{place}"] = part.copied()
         inputs = list(reach.arrays.values())
         self.shared = [
             place
-            for place, value in opened.parts.items()
+            for place, value in contents.parts.items()
             if any(shares_memory(part, inputs) for part in _strided(value))
         ]
         if has_gradients:
-            by_output, self.differentiable = gradients_by_output(opened.parts.values(), reach.arrays)
+            by_output, self.differentiable = gradients_by_output(contents.parts.values(), reach.arrays)
             self.parts |= portable(by_output, self.left)
-        made = {place: value for place, value in opened.parts.items() if is_array(value)} | opened.lists
-        return {place: value for place, value in made.items() if place not in self.shared}
+        arrays = {place: value for place, value in contents.parts.items() if is_array(value)} | contents.lists
+        return {place: value for place, value in arrays.items() if place not in self.shared}
 
     def growth_bytes(self, before_bytes: int) -> int:
         """Return how much more is allocated than before a call, without what is kept here to be compared."""
@@ -95,27 +95,27 @@ class Effects:
 
 def changed_arrays(reach: Reachable, before: Mapping[str, NDArray[Any]]) -> dict[str, Portable]:
     """Return the arguments that a call changed, and the gradients that it left."""
-    changed = {
+    changes = {
         _CHANGED.format(place): value
         for place, value in reach.arrays.items()
         if not equal(array_of(value), before[place])
     }
-    changed |= gradients_left(reach.arrays)
-    return {name: part.copied() for name, part in portable(changed, {}).items()}
+    changes |= gradients_left(reach.arrays)
+    return {name: part.copied() for name, part in portable(changes, {}).items()}
 
 
 def changed_state(
     first: Mapping[str, Portable], before: Mapping[str, Portable], after: Mapping[str, Portable]
 ) -> dict[str, Portable]:
     """Return the numbers and texts in lists, dictionaries and objects that the calls changed."""
-    changed, nothing = {}, Portable(TEXT, "nothing")
+    changes, nothing = {}, Portable(TEXT, "nothing")
     for place in dict.fromkeys((*before, *after)):
         states = [state.get(place, nothing) for state in (after, before, first)]
-        value, present, given = (part.signature for part in states)
-        if not value == present == given:
-            is_late = value == present or ("." in place and nothing in states[1:])
-            changed[(_EARLIER if is_late else _CHANGED).format(place)] = states[0]
-    return changed
+        value, previous, original = (part.signature for part in states)
+        if not value == previous == original:
+            is_late = value == previous or ("." in place and nothing in states[1:])
+            changes[(_EARLIER if is_late else _CHANGED).format(place)] = states[0]
+    return changes
 
 
 def plain_tensors() -> AbstractContextManager[None]:

@@ -42,9 +42,9 @@ class Given:
         for container in containers:
             self._containers.setdefault(id(container), (container, copy(container)))
         unseen = [value for value in values if id(value) not in self._contents]
-        needed = sum(value.nbytes for value in unseen)
-        if needed > MEMORY_SHARE * psutil.virtual_memory().available:
-            raise MemoryError(f"too large to copy: {needed / 2**30:.1f} GiB of inputs")
+        total_bytes = sum(value.nbytes for value in unseen)
+        if total_bytes > MEMORY_SHARE * psutil.virtual_memory().available:
+            raise MemoryError(f"too large to copy: {total_bytes / 2**30:.1f} GiB of inputs")
         for value in unseen:
             self._contents[id(value)] = value, np.array(array_of(value))
             if is_leaf(value):
@@ -60,8 +60,8 @@ class Given:
 
     def now(self, value: Any) -> NDArray[Any]:
         """Return what a value holds, as a copy: a view has new values where what it is a view of has."""
-        _, given = self._contents.get(id(value), (None, None))
-        return given if given is not None and equal(array_of(value), given) else np.array(array_of(value))
+        _, array = self._contents.get(id(value), (None, None))
+        return array if array is not None and equal(array_of(value), array) else np.array(array_of(value))
 
     def restore(self) -> None:
         """Write back what all values held, and their gradients."""
@@ -85,8 +85,8 @@ def write(value: Any, content: NDArray[Any]) -> None:
 
     A view that cannot be written to shows what it is a view of, which is written to, too.
     """
-    present = array_of(value)
-    if present.shape != content.shape or equal(present, content):
+    current = array_of(value)
+    if current.shape != content.shape or equal(current, content):
         return
     if isinstance(value, np.ndarray):
         if value.flags.writeable:
@@ -127,14 +127,14 @@ def new(values: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
     if _is_symmetric(values):
         places = np.roll(np.arange(values.shape[-1]), values.shape[-1] // 3 + 1)
         factors = np.sqrt(1 - rng.random(values.shape[-1]) / 2)
-        moved, scale = values[..., places[:, None], places], np.outer(factors, factors)
+        result, scale = values[..., places[:, None], places], np.outer(factors, factors)
     else:
         flat = values.reshape(-1)
-        chosen = np.ones(flat.shape, bool) if whole else flat != 0
-        moved, scale = flat.copy(), 1 - rng.random(values.shape) / 2
-        moved[chosen] = np.roll(flat[chosen], values.size // 3 + 1)
-        moved = moved.reshape(values.shape)
-    return moved if whole and not np.array_equal(values, moved) else (moved * scale).astype(values.dtype)
+        mask = np.ones(flat.shape, bool) if whole else flat != 0
+        result, scale = flat.copy(), 1 - rng.random(values.shape) / 2
+        result[mask] = np.roll(flat[mask], values.size // 3 + 1)
+        result = result.reshape(values.shape)
+    return result if whole and not np.array_equal(values, result) else (result * scale).astype(values.dtype)
 
 
 def moved(values: NDArray[Any], kind: str, rng: np.random.Generator, units: int = 1) -> NDArray[Any]:
@@ -146,8 +146,8 @@ def moved(values: NDArray[Any], kind: str, rng: np.random.Generator, units: int 
     wide = values.astype(np.longdouble if values.dtype == np.longdouble else np.float64)
     _, exponents = np.frexp(wide)
     unit = np.where(wide == 0, 0.0, min(units, 2 ** (digits // 4)) * np.ldexp(1.0, exponents - digits))
-    directed = np.where(rng.random(values.shape) < 0.5, unit, -unit)  # noqa: PLR2004
-    return _sorted((wide + directed).astype(values.dtype), _order(values))
+    steps = np.where(rng.random(values.shape) < 0.5, unit, -unit)  # noqa: PLR2004
+    return _sorted((wide + steps).astype(values.dtype), _order(values))
 
 
 def _order(values: NDArray[Any]) -> int:

@@ -44,19 +44,19 @@ class Portable:
         return self.kind, self.content.shape, content
 
 
-def portable(values: Mapping[str, Any], left: dict[str, str]) -> dict[str, Portable]:
-    """Return values in this form, by place; `left` gets the types of those that have none."""
-    return {place: part for name, value in values.items() for place, part in _each(name, value, left)}
+def portable(values: Mapping[str, Any], unsupported: dict[str, str]) -> dict[str, Portable]:
+    """Return values in this form, by place; `unsupported` gets the types of those that have none."""
+    return {place: part for name, value in values.items() for place, part in _each(name, value, unsupported)}
 
 
-def _each(place: str, value: Any, left: dict[str, str]) -> Iterator[tuple[str, Portable]]:
+def _each(place: str, value: Any, unsupported: dict[str, str]) -> Iterator[tuple[str, Portable]]:
     torch = sys.modules.get("torch")
     value = tuple(value) if isinstance(value, list) else value
     if torch and isinstance(value, torch.Tensor):
         try:
             yield from _of_tensor(place, value)
         except (RuntimeError, TypeError, NotImplementedError):  # quantized, nested, without content
-            left[place] = f"torch.Tensor of {value.dtype} and layout {value.layout}"
+            unsupported[place] = f"torch.Tensor of {value.dtype} and layout {value.layout}"
     elif isinstance(value, np.ndarray | np.generic):
         array = np.asarray(value)
         kind = str(array.dtype)
@@ -66,7 +66,7 @@ def _each(place: str, value: Any, left: dict[str, str]) -> Iterator[tuple[str, P
         elif array.dtype.kind in "US" or all(isinstance(item, PLAIN) for item in array.flat):
             yield place, Portable(TEXT, repr(array.tolist()))
         else:
-            left[place] = f"numpy.ndarray of {kind}"
+            unsupported[place] = f"numpy.ndarray of {kind}"
     elif isinstance(value, tuple) and (numbers := _numbers(value)) is not None:
         yield place, Portable(str(numbers.dtype), numbers)
     elif isinstance(value, bool | float | complex) or (type(value) is int and abs(value) < 2**63):

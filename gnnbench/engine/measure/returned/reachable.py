@@ -115,9 +115,9 @@ class Reachable:
         Numbers and texts that a function of another module captured are no inputs, but a part of its code.
         """
         is_own = function.__globals__ is self._scope
-        held = [("", value) for value in function.__defaults__ or ()]
-        held += captured(function)
-        yield from ((name, value, True) for name, value in held if is_own or not isinstance(value, PLAIN))
+        items = [("", value) for value in function.__defaults__ or ()]
+        items += captured(function)
+        yield from ((name, value, True) for name, value in items if is_own or not isinstance(value, PLAIN))
         if is_own:
             for name in function.__code__.co_names:
                 if name in self._scope:
@@ -167,7 +167,7 @@ def shares_memory(value: Any, others: Iterable[Any]) -> bool:
 
 def _overlaps(value: Any, ranges: Iterable[tuple[int, int]]) -> bool:
     start, end = _memory_of(value)
-    return any(start < its_end and its_start < end for its_start, its_end in ranges)
+    return any(start < other_end and other_start < end for other_start, other_end in ranges)
 
 
 def _memory_of(value: Any) -> tuple[int, int]:
@@ -198,13 +198,13 @@ def gradients_left(inputs: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def gradients_by_output(opened: Iterable[Any], inputs: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+def gradients_by_output(values: Iterable[Any], inputs: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
     """Return the gradients of a call's output, in directions that both sides share, and whether it has some.
 
     An input that the output does not depend on has a gradient of zeros: some code computes one, some none.
     There are none at all if the call ran backward itself, and freed the graph.
     """
-    tensors = [value for value in opened if is_tensor(value)]
+    tensors = [value for value in values if is_tensor(value)]
     leaves = {place: value for place, value in inputs.items() if is_leaf(value)}
     if not tensors or not leaves:
         return {}, False
