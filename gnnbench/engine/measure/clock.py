@@ -1,4 +1,4 @@
-"""The host's clock, the interface of all clocks, the number of calls in a round, and how long sides alternate.
+"""The host's clock, the interface of all clocks, how many calls make a round, and how long sides alternate.
 
 `layouts.clock_for` chooses the clock by the devices of the inputs' tensors.
 """

@@ -1,4 +1,4 @@
-"""Copies the inputs of a call, each type in its own way; see parts.py for the types."""
+"""Copies the inputs of a call according to their types, which parts.py lists."""
 
 import copy
 import sys

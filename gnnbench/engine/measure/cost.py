@@ -23,7 +23,7 @@ _BATCH_SECONDS = 0.02
 _FAST_SECONDS = 1e-3
 """A batch of faster calls has at least `FEWEST_CALLS`."""
 FEWEST_CALLS = 130
-"""So many calls contain every 64th call twice."""
+"""A batch of this size contains every 64th call twice."""
 _TRIES = 3
 _SHORTEST = 1e-7
 """Shorter times of a call are rounded up to this one."""
@@ -40,7 +40,7 @@ SHORT_SECONDS = 1e-5
 _SHORT_LIMIT, _LIMIT = 1.6, 1.5
 """CPU times of calls below `SHORT_SECONDS` and of others are alike up to this ratio."""
 _STEPS_LIMIT, _STEPS_SLACK = 1.05, 2.0
-"""Numbers of steps are alike up to this ratio, with so many more in each call."""
+"""Numbers of steps are alike up to this ratio, plus this many steps in each call."""
 
 _BY_DEPTH = (*PASSED_OVER, "pathlib", "genericpath")
 """Modules whose functions do not count; see PASSED_OVER."""

@@ -17,10 +17,10 @@ _SLACK = 0.8
 _HEAD_START = 1.5
 """The GPU is kept busy for this multiple of the time that the host needs to launch a round."""
 _RECORD_SECONDS = 1e-4
-"""And for so long more, in which the host makes and records both events."""
+"""The GPU is kept busy for this time more, in which the host makes and records both events."""
 _LONGEST_WAIT_SECONDS = 0.01
 _CYCLES_PER_SECOND = 2e9
-"""At least as many as a GPU has, so that a head start is not shorter than asked for."""
+"""At least a GPU's clock rate, so that a head start is not shorter than intended."""
 
 
 class CudaClock(Clock):
@@ -66,7 +66,7 @@ class CudaClock(Clock):
         return Block(seconds, *self._device_times(call, iterations, wait_seconds))
 
     def launches(self, call: Call) -> tuple[str, ...]:
-        """Call the function twice, and return the launches if they are the same; later ones take longer."""
+        """Call the function twice, and return the launches if both agree. Later launches are slower."""
         first, second = launches(call.__call__), launches(call.__call__)
         return first if first == second else ()
 
@@ -112,7 +112,7 @@ class CudaClock(Clock):
             )
 
     def _is_busy(self, call: Call, call_seconds: float, launch: Call) -> bool:
-        """Tell whether the current stream works for a call, at least half as long as for an empty kernel."""
+        """Tell whether a call keeps the current stream busy for at least half the time of an empty kernel."""
         idle_seconds, launch_seconds = (
             min(self._device_times(probe, 1, _RECORD_SECONDS)[0] for _ in range(_CALLS))
             for probe in (Call(int, (), {}), launch)

@@ -16,12 +16,12 @@ _DEFINED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def definition_hash(functions: Iterable[Callable[..., Any]], folders: Iterable[Path]) -> str:
-    """Return 16 hexadecimal digits of a hash of functions, and of what they use of the files they are in.
+    """Return a hash (16 hexadecimal digits) of functions, and of what they use from their files.
 
-    These files count by their source, which is the same in all versions of Python: functions, classes and
-    assignments whose names a function has, and so on. Comments, docstrings, formatting, line numbers and
-    `pytest.mark` do not count. Files outside the folders count by names only; so do installed packages inside
-    them.
+    Files in the folders count by their source, which is the same in all versions of Python: the functions,
+    classes and assignments that a function names, and those that these name in turn. Comments, docstrings,
+    formatting, line numbers and `pytest.mark` do not count. Files outside the folders, and installed packages
+    inside, count by names only.
     """
     roots = [folder.resolve() for folder in folders]
     stack, seen, texts = list[Any](functions), dict[int, Any](), set[str]()
@@ -51,7 +51,7 @@ def definition_hash(functions: Iterable[Callable[..., Any]], folders: Iterable[P
 
 
 def _sources(code: CodeType) -> set[str]:
-    """Return the source of a function, and of what its file assigns to names that it has, and so on."""
+    """Return the source of a function and, recursively, of what it names in its file."""
     functions, names = _parsed(code.co_filename)
     stack = list(functions.get((code.co_name, code.co_firstlineno), ()))
     if not stack:
@@ -78,7 +78,7 @@ def _is_in(file: Path, folders: Collection[Path]) -> bool:
 def _parsed(file: str) -> tuple[Mapping[tuple[str, int], list[ast.AST]], Mapping[str, list[ast.AST]]]:
     """Return the functions of a file by name and first line, and its statements by the names that they set.
 
-    Lambdas of the same line share an entry. It is cached, because Python also reads a file once.
+    Lambdas of the same line share an entry. The result is cached: Python, too, reads a file once.
     """
     functions: dict[tuple[str, int], list[ast.AST]] = {}
     names: dict[str, list[ast.AST]] = {}

@@ -87,9 +87,9 @@ def variables(folder: Path) -> dict[str, str]:
 def counter_name() -> str:
     """Return `callgrind` with its version. Raises UsageError if valgrind cannot count instructions here."""
     if not shutil.which("valgrind"):
-        raise UsageError(f"valgrind counts instructions, and is not installed: {_HOW}")
+        raise UsageError(f"counting instructions needs valgrind, which is not installed: {_HOW}")
     if os.uname().machine != ARCHITECTURE:
-        raise UsageError(f"valgrind counts instructions on {ARCHITECTURE} only")
+        raise UsageError(f"counting instructions needs a processor of the architecture {ARCHITECTURE}")
     version = subprocess.run(["valgrind", "--version"], capture_output=True, text=True, check=False).stdout  # noqa: S607
     return version.strip().replace("valgrind-", "callgrind ")
 

@@ -67,7 +67,7 @@ class Kept:
         self._definition, self._timed = definition, 0
 
     def part(self, fixture: Any) -> dict[str, Any]:
-        """Return gnnbench's part of a benchmark's `extra_info` for writing; a part of another version is replaced."""
+        """Return gnnbench's part of a benchmark's `extra_info`; one of another version is replaced."""
         part = json_io.own_part(fixture.extra_info)
         if part.get("version") != self.version:
             part = fixture.extra_info[json_io.KEY] = {"version": self.version}

@@ -58,7 +58,7 @@ class Layouts:
         self.devices = tuple(sorted({part.device.type for part in inputs}))
 
     def why_in_place(self) -> str | None:
-        """Return why the inputs cannot be copied; None if they can, and are copied once."""
+        """Return why the inputs cannot be copied. Returns None if they can, after copying them once."""
         if not self.devices:
             return "no tensors among its arguments"
         free = psutil.virtual_memory().available

@@ -62,8 +62,8 @@ def gpu_events(run: Callable[[], object]) -> list[Any]:
 def launches(run: Callable[[], object]) -> tuple[str, ...]:
     """Call a function, and return its launches on the GPU in order, with grid, block and shared memory.
 
-    Empty in a process with code that may compile kernels, which have one name whatever they do, or whose
-    calls show no values.
+    Empty if a library is imported that compiles kernels of one name whatever they do, or whose calls show no
+    values.
     """
     if not sys.modules.keys().isdisjoint(_UNSEEN):
         return ()
@@ -89,7 +89,7 @@ def quiet_profiler() -> None:
 
 
 def _sizes(run: Callable[[], object], device: str) -> Iterator[int]:
-    """Yield the bytes of a call's allocations, and of the frees of these, negative, in the order of time.
+    """Yield the bytes of a call's allocations and of their frees, which are negative, in the order of time.
 
     Frees of older memory are left out. For example, a training step frees the gradients of the previous step,
     which would lower the memory of its forward pass.

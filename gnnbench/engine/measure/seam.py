@@ -149,8 +149,8 @@ def check_pytest_benchmark() -> None:
             method = getattr(resolve_name(f"pytest_benchmark.{module}:{owner}"), name, None)
             if not method or tuple(inspect.signature(method).parameters) != expected:
                 raise UsageError(
-                    f"gnnbench cannot time with pytest-benchmark {pytest_benchmark.__version__}, which has "
-                    f"another {owner}.{name}; pip install 'pytest-benchmark>=5.2,<6'"
+                    f"gnnbench cannot time with pytest-benchmark {pytest_benchmark.__version__}, whose "
+                    f"{owner}.{name} has changed; run pip install 'pytest-benchmark>=5.2,<6'"
                 )
 
 

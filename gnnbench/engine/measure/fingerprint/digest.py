@@ -26,7 +26,7 @@ _NAMED = (
     *("numpy.ufunc", "numpy.dtype"),
 )
 """Further types whose `repr` is the same in each process."""
-_LIBRARY = sys.stdlib_module_names - {"itertools"}  # whose objects warn of it
+_LIBRARY = sys.stdlib_module_names - {"itertools"}  # pickling its objects warns
 _PATHS = (PurePosixPath, PureWindowsPath, PosixPath, WindowsPath)
 _CONTAINERS = (tuple, list, set, frozenset, dict)
 _TOO_DEEP = 6
@@ -109,9 +109,9 @@ def _in_c(value: Any) -> str | None:
 
 
 def reduced(value: Any) -> tuple[Any, ...]:
-    """Return what pickle takes of an object without attributes, of one of Python's types written in C.
+    """Return what pickle saves of an object without attributes of one of Python's types written in C.
 
-    Empty for other objects, and for those that cannot be pickled. No code under test runs for it.
+    Empty for other objects, and for those that cannot be pickled. No code under test runs.
     """
     kind = type(value)
     if hasattr(value, "__dict__") or str(kind.__module__).partition(".")[0] not in _LIBRARY:
@@ -142,7 +142,7 @@ def _container(value: Any) -> str | None:
 
 
 class Contents:
-    """Describes what a call works on, and remembers what it made itself.
+    """Describes the values that a call works on as text, and remembers the tensors that the call made.
 
     The content of floating-point tensors is left out: it hardly ever decides which code runs or how long.
     Each of the inputs is hashed once.
@@ -153,7 +153,7 @@ class Contents:
 
     def __init__(self, inputs: Iterable[Any] = ()) -> None:
         self.too_large = False
-        """Whether there was such."""
+        """Whether there was a larger one."""
         torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
         self.tensors: tuple[type[Any], ...] = (torch.Tensor,) if torch else ()
         self._array: tuple[type[Any], ...] = (numpy.ndarray,) if numpy else ()

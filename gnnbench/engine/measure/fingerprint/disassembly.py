@@ -44,12 +44,12 @@ class Function:
 
     @property
     def plain(self) -> str:
-        """Its name without what depends on other functions."""
+        """The name without what depends on other functions."""
         return plain(self.name).removesuffix(_UNLIKELY)
 
 
 def disassembled(file: Path) -> list[Function]:
-    """Return the functions of a file, but for the stubs that call other libraries."""
+    """Return the functions of a file, except the stubs that call other libraries."""
     command = ["objdump", "-d", "-w", "--no-show-raw-insn", str(file)]
     environment = {**os.environ, "LC_ALL": "C"}
     result = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)  # noqa: S603
@@ -69,7 +69,7 @@ def _functions(listing: str) -> Iterator[Function]:
 
 
 def set_traps(file: Path, names: Collection[str]) -> None:
-    """Write a library again, so that the process ends where it executes functions with these plain names."""
+    """Overwrite the functions with these plain names, so that a process that executes one ends."""
     content = bytearray(file.read_bytes())
     elf = ELFFile(io.BytesIO(content))
     for function in disassembled(file):
@@ -93,9 +93,9 @@ def plain(name: str) -> str:
 
 
 def demangled(names: Sequence[str]) -> Sequence[str]:
-    """Return plain symbols of C++ and Rust as in the source, each once; as they are without `c++filt`.
+    """Return plain symbols of C++ and Rust as in the source, each once; unchanged if `c++filt` is missing.
 
-    What CUDA generates to start a kernel is left out: the kernel is there.
+    The functions that CUDA generates to start kernels are left out: the kernels are listed.
     """
     text = "\n".join(names).replace("17hE", "17h0123456789abcdefE")
     command = ["c++filt", "--no-params", "--no-verbose"]

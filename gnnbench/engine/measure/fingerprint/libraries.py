@@ -1,4 +1,4 @@
-"""What a process has beside Python code: hashes of native libraries and of what they link to; settings."""
+"""The native libraries of a process, with what they link to, and its settings."""
 
 import decimal
 import gc
@@ -35,8 +35,8 @@ PREFIXES = (
 def libraries(packages: Iterable[str]) -> Mapping[str, str]:
     """Return the hashes of libraries by file name, for some top-level packages and modules that are imported.
 
-    All native files in a package's folder count, and what they link to, as far as it is loaded. So does
-    loaded code that gnnbench has built, as types may name another module, and in files with another ending.
+    All native files in a package's folder count, and the loaded libraries that they link to. So does loaded
+    code that gnnbench has built, because types may name another module, and loaded files with other endings.
     `python` is the version text and the interpreter's file.
     """
     interpreter, _ = _examined(Path(sys.executable).resolve())
@@ -94,7 +94,7 @@ def _files(package: str) -> tuple[Path, ...]:
 def _examined(file: Path) -> tuple[str, list[str]]:
     """Return a hash of a file's content, and the names of the libraries that it links to.
 
-    Both are kept in the cache folder, by the file's place, size and times.
+    Both are kept in the cache folder, by the file's path, size and times.
     """
     try:
         state = file.stat()
@@ -110,7 +110,7 @@ def kept_hashes() -> Path:
 
 
 def identity(file: Path) -> str:
-    """Return a hash of a library's content, or of its machine code if it is part of a build of gnnbench's."""
+    """Return a hash of a library's content, or of its machine code if gnnbench has built it."""
     return _examined(file)[0]
 
 
@@ -141,7 +141,7 @@ def _kept(file: Path, state: tuple[str | int, ...]) -> tuple[str, list[str]]:
 
 
 def _needed(file: Path) -> list[str]:
-    """Return the names in the dynamic section of an ELF file; none for other formats."""
+    """Return the names of the libraries that an ELF file links to; empty for other formats."""
     with suppress(OSError, ELFError), file.open("rb") as opened:
         section = ELFFile(opened).get_section_by_name(".dynamic")
         if isinstance(section, DynamicSection):
@@ -152,7 +152,7 @@ def _needed(file: Path) -> list[str]:
 def settings(variables: Iterable[str]) -> Mapping[str, str]:
     """Return the settings that decide how fast code runs, with the environment variables that the call reads.
 
-    Of variables, which may hold secrets, only hashes.
+    Of variables, which may hold secrets, only the hashes are returned.
     """
     names = {*variables, *(name for name in os.environ if name.startswith(PREFIXES))}
     values = {f"${name}": digest.short(digest.without_folders(os.environ.get(name, ""))) for name in names}

@@ -79,9 +79,9 @@ def module_of(code: CodeType, scope: Mapping[str, Any]) -> str:
 
 
 class Values:
-    """Finds the values that functions may read, whose code is given.
+    """Finds the values that functions with the given code may read.
 
-    Each name in it, also a text, may be an attribute that is read.
+    Each name and each text in the code may be an attribute that is read.
     """
 
     def __init__(self, codes: Iterable[CodeType], contents: Contents) -> None:
@@ -105,7 +105,7 @@ class Values:
     def globals_of(self, code: CodeType, scope: Mapping[str, Any], *, cached: bool = False) -> None:
         """Look at the globals that a function names, and at what it names inside of modules.
 
-        If its result was `cached`, the functions of its package that it names count: they ran before.
+        If its result was `cached`, the functions of its package that it names count, because they ran before.
         """
         if code.co_qualname.startswith(_GUARD):
             return
@@ -164,7 +164,7 @@ class Values:
             self._attributes_in(_name(value), self._attributes_of(value), depth, _name(value))
         elif isinstance(value, FunctionType):
             self._attributes_in(_name(value), vars(value), depth, path)
-            # Those of a lambda, and of a function with another name, are not found by its name.
+            # The defaults of a lambda, and of a function with another name, are not found by name.
             self.look(f"{place} defaults", [value.__defaults__, value.__kwdefaults__], depth, path)
         else:
             for at, (name, item) in enumerate(_elements(value)):
@@ -173,7 +173,7 @@ class Values:
             self._instance(kind, state if isinstance(state, dict) else {}, value, depth, path)
 
     def _memoised(self, function: Any, package: str) -> None:
-        """Note a function whose result was kept, or that such a function calls."""
+        """Note a function whose result was cached, or one that such a function calls."""
         function = inspect.unwrap(function) if callable(function) else function
         origin = str(getattr(function, "__module__", "")).partition(".")[0]
         is_of_package = package in {"", origin} and origin not in sys.stdlib_module_names
@@ -198,7 +198,7 @@ class Values:
     def _attributes_of(self, kind: type) -> Mapping[str, Any]:
         """Return a class's attributes, with those of its bases and metaclass, by name.
 
-        Of functions only those that were made by others: these are not found by their name, see `defaults`.
+        The only functions among them are local ones, which are not found by name: see `defaults`.
         """
         if kind not in self._attributes:
             attributes: dict[str, Any] = {}
@@ -237,7 +237,7 @@ def _elements(value: Any) -> Iterator[tuple[str, Any]]:
 
 @functools.cache
 def _names(code: CodeType) -> Sequence[str]:
-    """Return the names in bytecode: of attributes, and texts that may be one: `getattr(self, "dim")`."""
+    """Return the names in bytecode, and the texts that may name an attribute: `getattr(self, "dim")`."""
     codes = [*nested(code)]
     constants = [constant for inner in codes for constant in inner.co_consts]
     constants += [item for constant in constants if isinstance(constant, tuple) for item in constant]

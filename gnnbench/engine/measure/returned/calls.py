@@ -1,18 +1,18 @@
-"""Makes a few calls of a benchmark, and keeps what they return and what they change, untimed.
+"""Makes a few untimed calls of a benchmark, and keeps what they return and what they change.
 
     0  with the given inputs
-    1  with new values of the same types and shapes, written to where the given ones were
+    1  with new values of the same types and shapes, written over the given ones
     2  the same again; its output is read only after the given values were written back
     3  with copies of the inputs of call 2
     4  with the given inputs, moved by one unit in the last place
-    5  with the new values, moved likewise
-    6 to 11  in turn as 4 and 5, moved by 4, 16 and 64 such units
+    5  with the new values, moved in the same way
+    6 to 11  like 4 and 5 in turn, moved by 4, 16 and 64 such units
 
 In calls 4 and 6 to 11, what torch's operators return is moved, too.
 
-The calls from 4 on are made only where outputs differ. docs/results.md says what each call finds. What is
-kept by content, or for the same objects, executes less in call 2 than in call 1 or call 3; then a further
-call of each kind tells whether these numbers repeat.
+The calls from 4 on are made only where outputs differ. docs/results.md says what each call finds. A
+function that caches results by content, or for the same objects, executes less in call 2 than in call 1 or
+call 3; then a further call of each kind tells whether these numbers repeat.
 """
 
 import gc
@@ -67,7 +67,7 @@ class ComparedCalls:
         self._first_output: dict[str, Any] = {}
         """Arrays, tensors and lists, by place."""
         self._copies: list[Call | None] = []
-        """Kept, so that no address of a copy is that of another."""
+        """Kept alive, so that no two copies have the same address."""
         self.first_state: Mapping[str, Portable] | None = None
         """Numbers and texts in the arguments before any call, by place. None: there was none."""
         self.level = level
@@ -75,13 +75,13 @@ class ComparedCalls:
         self.inputs: dict[str, Portable] = {}
         """The inputs of the first call, by place."""
         self._may_change: set[str] = set()
-        """Places of those that may get new values; later calls may reach more."""
+        """Places of the inputs that may get new values; later calls may reach more."""
         self.writable: list[str] = []
-        """Places of those that do."""
+        """Places of the inputs that do get new values."""
         self.kept = False
         """Whether a call executes less for inputs that it has seen."""
         self.refused = ""
-        """What the call with more new values raised; empty: nothing."""
+        """What the call with more new values raised; empty if nothing."""
 
     def make_first(self) -> None:
         """Make the calls that do not depend on what the other side returned; raise what `make` raises."""
@@ -146,7 +146,7 @@ class ComparedCalls:
         return is_chosen and place in self._may_change
 
     def _returned(self, number: int, call: Call, reach: Reachable) -> Effects:
-        """Make a call whose inputs are as it wants them, and keep what it returned and changed."""
+        """Make a call, whose inputs already have its values, and keep what it returned and changed."""
         before = {place: self._given.now(value) for place, value in reach.arrays.items()}
         state = portable(reach.state, {})
         seed(min(number, AGAIN))
@@ -202,7 +202,7 @@ class ComparedCalls:
     def save(self, requests: Iterable[tuple[int, str]], folder: Path) -> list[dict[str, str] | None]:
         """Write numbers as `.npy` files; return each file's name or error, or the beginning of a text.
 
-        Of each part, the number of the call and the place are given. None: the call does not have it.
+        `requests`: the number of the call and the place of each part. None for a part that the call lacks.
         """
         files: list[dict[str, str] | None] = []
         for number, place in requests:
@@ -220,7 +220,7 @@ class ComparedCalls:
         return files
 
     def as_json(self) -> dict[str, Any]:
-        """Return what the other side's is compared with: hashes, not values."""
+        """Return what is compared with the other side: hashes, not values."""
         return {
             "inputs": {place: part.signature for place, part in self.inputs.items()},
             "elements": sum(
@@ -236,7 +236,7 @@ class ComparedCalls:
         }
 
     def _target(self, number: int, value: Any) -> NDArray[Any]:
-        """Return the values that an input which may get others has in a call: equal inputs get equal ones."""
+        """Return the values that a writable input has in a call: equal inputs get equal values."""
         values = self._given.of(value)
         content = zlib.crc32(np.ascontiguousarray(values).view(np.uint8).data)
         is_new = number in (NEW, AGAIN, COPIED, *MOVED[NEW])
@@ -267,7 +267,7 @@ def kept_inputs(calls: Pedantic) -> Given | None:
 def _copy(call: Call) -> Call | None:
     """Return a call with copies of its tensors and arrays. Returns None if not all can be copied.
 
-    Those that a function captured are not: they may be what it keeps.
+    What the function captured is not copied, because it may be a cache.
     """
     copies = Copies()
 

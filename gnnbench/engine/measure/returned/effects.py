@@ -18,12 +18,12 @@ from .portable import TEXT, Portable, array_of, portable
 from .reachable import Reachable, gradients_by_output, gradients_left, is_array, shares_memory
 
 LEAST_KEPT_BYTES = 1 << 16
-"""A call that keeps less is not taken for one that leaks memory."""
+"""A call that keeps less does not count as leaking memory."""
 _MOST_BYTES = 192 << 20
-"""Of inputs, and of the output of a call: several calls have copies, and those are hashed."""
+"""Limit of inputs, and of the output of a call, because they are copied and hashed for several calls."""
 _CHANGED = "{} after the call"
 _EARLIER = "{} after the calls"
-"""Of what earlier calls changed and this one did not, and of attributes that are new."""
+"""For what only earlier calls changed, and for attributes that are new."""
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Effects:
     failure: str = ""
     """Type and message of what it raised, or an empty text."""
     differentiable: bool = False
-    """Whether its output has gradients, and not by a graph that it has freed."""
+    """Whether its output has gradients, by a graph that the call has not freed."""
     shared: list[str] = field(default_factory=list)
     """Places of the output that lie in the memory of an input."""
     overwritten: list[str] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Effects:
     """How much more memory is allocated after the call, without its output."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return what the other side's is compared with: hashes, not values."""
+        """Return what is compared with the other side: hashes, not values."""
         signatures = {place: part.signature for place, part in self.parts.items()}
         names = "left", "failure", "differentiable", "shared", "overwritten", "reused"
         return {"parts": signatures, **{name: getattr(self, name) for name in names}}
@@ -84,7 +84,7 @@ class Effects:
         return {place: value for place, value in arrays.items() if place not in self.shared}
 
     def growth_bytes(self, before_bytes: int) -> int:
-        """Return how much more is allocated than before a call, without what is kept here to be compared."""
+        """Return how much more is allocated than before a call, excluding the copies for the comparison."""
         copies = sum(part.content.nbytes for part in self.parts.values() if not isinstance(part.content, str))
         grown_bytes = allocated_bytes() - before_bytes - copies
         if grown_bytes < LEAST_KEPT_BYTES:
@@ -137,13 +137,13 @@ def _strided(value: Any) -> tuple[Any, ...]:
 
 
 _BLOCK_BYTES = 64
-"""A block of Python's allocator has about so many; larger ones come from C's."""
+"""Approximate size of a block of Python's allocator; larger blocks come from C's."""
 
 
 def allocated_bytes() -> int:
-    """Return what is allocated by C and Python, and on the GPU; what is mapped otherwise is not counted."""
+    """Return the bytes allocated by C, by Python and on the GPU; other mapped memory is not counted."""
     torch = sys.modules.get("torch")
     on_gpu = torch.cuda.memory_allocated() if torch and torch.cuda.is_initialized() else 0
-    # Not with every C library.
+    # psutil.heap_info needs a C library that supports it.
     of_c = sum(psutil.heap_info()[:2]) if hasattr(psutil, "heap_info") else 0
     return _BLOCK_BYTES * sys.getallocatedblocks() + on_gpu + of_c

@@ -19,7 +19,7 @@ TEXT = "text"
 _NARROW = ("bfloat16", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
 """Types of torch that NumPy lacks; they become float32, which has all their values."""
 _ADDRESS = re.compile(" at 0x[0-9a-f]+>")
-"""End of the text of an object that has none of its own; the address is another in each process."""
+"""End of the default `repr` of an object; the address differs between processes."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Portable:
     """A number, an array or a text."""
 
     kind: str
-    """Type of the numbers, as `float32` or `bfloat16`; `TEXT`: anything else, by its `repr`."""
+    """Type of the numbers, such as `bfloat16`, or `TEXT` for anything else, by its `repr`."""
     content: NDArray[Any] | str
 
     def copied(self) -> Self:
@@ -45,7 +45,7 @@ class Portable:
 
 
 def portable(values: Mapping[str, Any], unsupported: dict[str, str]) -> dict[str, Portable]:
-    """Return values in this form, by place; `unsupported` gets the types of those that have none."""
+    """Return values as Portable, by place; `unsupported` gets the types of those that cannot be."""
     return {place: part for name, value in values.items() for place, part in _each(name, value, unsupported)}
 
 
@@ -78,7 +78,7 @@ def _each(place: str, value: Any, unsupported: dict[str, str]) -> Iterator[tuple
 
 
 def _numbers(values: tuple[Any, ...]) -> NDArray[Any] | None:
-    """Return an array of floats or of whole numbers. Returns None if there are others, or both, or none."""
+    """Return an array of floats or of whole numbers. Returns None for other values, for both, or for none."""
     for kind, letters in ((float, "f"), (Integral, "biu")):
         if values and all(isinstance(value, kind) for value in values):
             numbers = np.array(values)
@@ -103,7 +103,7 @@ def _of_tensor(place: str, value: Any) -> Iterator[tuple[str, Portable]]:
 def array_of(value: Any) -> NDArray[Any]:
     """Return the content of a strided tensor or an array as a NumPy array; it may share memory.
 
-    Raises RuntimeError or TypeError if NumPy cannot have it.
+    Raises RuntimeError or TypeError if NumPy cannot represent it.
     """
     if isinstance(value, np.ndarray):
         return value

@@ -38,22 +38,22 @@ _SHARED = re.compile(r"^(\w+)-(\w+) ...s ", re.MULTILINE)
 
 
 class Reachable:
-    """What a call can reach; the globals of functions with the globals `scope`, the test's, are inputs."""
+    """What a call can reach. Globals that functions of the test's module (`scope`) name are inputs."""
 
     def __init__(self, call: Call, scope: Mapping[str, Any]) -> None:
         self._scope, self._seen = scope, dict[int, Any]()
         self.arrays: dict[str, Any] = {}
         """Strided tensors and arrays by place, each once."""
         self._free: dict[str, Any] = {}
-        """Those that are no parts of other objects, which may have to fit each other."""
+        """Arrays that are no parts of other objects; such parts may have to fit each other."""
         self.plain: dict[str, Any] = {}
         """Numbers and texts among the arguments, by place."""
         self.state: dict[str, Any] = {}
-        """Numbers and texts in the arguments, but in attributes whose names begin with an underscore."""
+        """Numbers and texts in the arguments, except in attributes whose names begin with an underscore."""
         self.containers: list[Any] = []
         """Lists, dictionaries and sets in the arguments."""
         self.held: list[Any] = []
-        """Those in objects, which may be caches."""
+        """Containers inside of objects, which may be caches."""
         self._is_argument = True
         for number, argument in enumerate(call.args):
             self._look(f"argument {number + 1}", argument, 0, is_free=True)
@@ -70,7 +70,7 @@ class Reachable:
         return {place: value for place, value in candidates.items() if not _overlaps(value, shared)}
 
     def _look(self, place: str, value: Any, depth: int, *, is_free: bool) -> None:
-        """Note a value, or what is in it."""
+        """Note a value, or its parts."""
         if id(value) in self._seen or depth > _DEEPEST or len(self._seen) > _MOST:
             return
         if self._is_argument and type(value) in _CONTAINERS:
@@ -94,7 +94,7 @@ class Reachable:
             self._look(f"{place}{name}", item, depth + 1, is_free=is_free and inside)
 
     def _inside(self, value: Any) -> Iterator[tuple[str, Any, bool]]:
-        """Yield what is in a value: the end of its place, itself, and whether it may get other values."""
+        """Yield the parts of a value: the end of the place, the part, and whether it may get other values."""
         kind = kind_or_container(value)
         if isinstance(value, FunctionType):
             yield from self._held_by(value)
@@ -173,7 +173,7 @@ def _overlaps(value: Any, ranges: Iterable[tuple[int, int]]) -> bool:
 def _memory_of(value: Any) -> tuple[int, int]:
     """Return the first address of an array's or a tensor's memory, and the one after the last.
 
-    A subclass of tensors, as EdgeIndex, has it from another tensor.
+    A tensor of a subclass, such as EdgeIndex, shares the memory of another tensor.
     """
     if isinstance(value, np.ndarray):
         start: int = value.__array_interface__["data"][0]
@@ -202,7 +202,7 @@ def gradients_by_output(values: Iterable[Any], inputs: Mapping[str, Any]) -> tup
     """Return the gradients of a call's output, in directions that both sides share, and whether it has some.
 
     An input that the output does not depend on has a gradient of zeros: some code computes one, some none.
-    There are none at all if the call ran backward itself, and freed the graph.
+    There are no gradients at all if the call itself ran backward, and freed the graph.
     """
     tensors = [value for value in values if is_tensor(value)]
     leaves = {place: value for place, value in inputs.items() if is_leaf(value)}
@@ -210,7 +210,7 @@ def gradients_by_output(values: Iterable[Any], inputs: Mapping[str, Any]) -> tup
         return {}, False
     torch = sys.modules["torch"]
     ends = [tensor for tensor in tensors if tensor.requires_grad]
-    rng = np.random.default_rng(0)  # of one sign, terms would cancel in the gradient of a softmax
+    rng = np.random.default_rng(0)  # directions of one sign would cancel in the gradient of a softmax
     directions = [torch.tensor(rng.uniform(-1, 1, end.shape)).to(end) for end in ends]
     gradients = [None] * len(leaves)
     try:
@@ -225,5 +225,5 @@ def gradients_by_output(values: Iterable[Any], inputs: Mapping[str, Any]) -> tup
 
 
 def _dense(gradient: Any) -> Any:
-    """Return a gradient as a strided tensor: that of an embedding may be sparse or not."""
+    """Return a gradient as a strided tensor: the gradient of an embedding may be sparse."""
     return gradient if gradient.layout == sys.modules["torch"].strided else gradient.to_dense()
