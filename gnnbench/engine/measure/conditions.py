@@ -47,13 +47,13 @@ def cpu_threads(number: int | None) -> Iterator[None]:
         torch.set_num_threads,
         *(library.omp_set_num_threads for library in openmp),
     ]
-    before = (torch.get_num_threads(), *(library.omp_get_max_threads() for library in openmp))
+    counts = (torch.get_num_threads(), *(library.omp_get_max_threads() for library in openmp))
     for setter in setters:
         setter(number)
     try:
         yield
     finally:
-        for setter, threads in zip(setters, before, strict=True):
+        for setter, threads in zip(setters, counts, strict=True):
             setter(threads)
 
 
@@ -92,13 +92,13 @@ def limited(seconds: float | None) -> Iterator[None]:
     def end(_number: int, _frame: FrameType | None) -> None:
         raise TooLongError
 
-    before = signal.signal(signal.SIGALRM, end)
+    handler = signal.signal(signal.SIGALRM, end)
     signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_SECONDS)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGALRM, handler)
 
 
 def reset_compiler() -> None:

@@ -200,8 +200,8 @@ def _batch(call: Call, calls: int, device_clock: Clock | None) -> float | None:
             function(*args, **kwargs)
         count += min(calls, FEWEST_CALLS)
     thread = RealTime.thread_nanoseconds() - thread
-    others = RealTime.process_nanoseconds() - process - thread
-    if others > _OTHERS * thread and os.environ.get("OMP_WAIT_POLICY", "").upper() != "PASSIVE":
+    other_threads = RealTime.process_nanoseconds() - process - thread
+    if other_threads > _OTHERS * thread and os.environ.get("OMP_WAIT_POLICY", "").upper() != "PASSIVE":
         return None
     return thread / count / 1e9
 

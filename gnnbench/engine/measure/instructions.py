@@ -179,8 +179,8 @@ class Instructions:
         counts = functions(file)
         for dump in _dumps(file.parent):
             dump.unlink()
-        least = max(1, sum(counts.values())) * _KEPT
-        large = {name: number for name, number in counts.items() if number >= least}
+        threshold = max(1, sum(counts.values())) * _KEPT
+        large = {name: number for name, number in counts.items() if number >= threshold}
         return cls(totals[-1], _spread(totals), large)
 
 

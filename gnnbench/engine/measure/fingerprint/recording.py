@@ -194,10 +194,10 @@ def python_calls(run: Callable[[], object], recorder: Profile | None = None) -> 
         if recorder:
             recorder(frame, event, argument)
 
-    before = sys.getprofile()
+    profiler = sys.getprofile()
     sys.setprofile(profile)
     try:
         run()
     finally:
-        sys.setprofile(before)
+        sys.setprofile(profiler)
     return calls

@@ -182,14 +182,14 @@ class Values:
 
     def _instance(self, kind: type, state: Mapping[str, Any], value: Any, depth: int, path: str) -> None:
         self._attributes_in(_name(kind), state, depth, path)
-        inherited = {}
+        attributes = {}
         for name, item in self._attributes_of(kind).items():
             if isinstance(item, MemberDescriptorType):
                 with suppress(AttributeError, TypeError):  # an empty slot, or one of the metaclass
-                    inherited[name] = item.__get__(value)
+                    attributes[name] = item.__get__(value)
             elif name not in state:
-                inherited[name] = item
-        self._attributes_in(_name(kind), inherited, depth, path)
+                attributes[name] = item
+        self._attributes_in(_name(kind), attributes, depth, path)
 
     def _attributes_in(self, owner: str, attributes: Mapping[str, Any], depth: int, path: str) -> None:
         for name in sorted((attributes.keys() & self._names) - _PYTHONS):
