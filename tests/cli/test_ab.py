@@ -224,5 +224,5 @@ def test_nothing_is_timed_where_nothing_counts(tmp_path):
     )
     found = ab(tmp_path, ".", ".", "--instructions", "--", ".", PATH=elsewhere)
     assert found.returncode == 2
-    assert "valgrind counts instructions" in found.stderr
+    assert "counting instructions needs valgrind" in found.stderr
     assert "apt install valgrind" in found.stderr

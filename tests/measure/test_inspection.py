@@ -69,7 +69,7 @@ def test_what_reads_too_many_objects_is_inspected_briefly(monkeypatch):
         calls.append(1)
         return [abs(one) for one in map(Number, numbers)]
 
-    assert inspected(call, range(2000)).unseen == "it may read too many objects"
+    assert inspected(call, range(2000)).unseen == "inspection given up: the call may read too many objects"
     assert len(calls) == 2
     assert len(looked) < 1000
 
@@ -101,7 +101,7 @@ def test_what_starts_something_or_pauses_the_recording_has_no_fingerprint(functi
 def test_a_pool_that_waited_for_work_matters_and_a_thread_that_waits_all_the_time_does_not():
     with ThreadPoolExecutor(1, thread_name_prefix="pool") as pool:
         pool.submit(len, ()).result()
-        assert inspected(lambda: pool.submit(len, ()).result()).unseen == "thread pool_0 runs meanwhile"
+        assert inspected(lambda: pool.submit(len, ()).result()).unseen == "thread pool_0 ran meanwhile"
     waiting = queue.SimpleQueue()
     thread = threading.Thread(target=waiting.get)
     thread.start()
@@ -119,7 +119,7 @@ def test_a_call_that_is_recorded_too_long_is_given_up_and_counted_all_the_same(d
     def call(tensor, count):
         return tensor + sum(abs(Number(number)) for number in range(count))
 
-    why = "inspection given up: it takes more than 50 times as long as the call"
+    why = "inspection given up: recording takes more than 50 times as long as the call"
     for count, unseen in ((100, None), (20_000, why)):
         now = itertools.count().__next__
         found = inspect(Call(call, (torch.ones(1), count), {}), devices, now=now)
@@ -130,7 +130,7 @@ def test_a_call_that_is_recorded_too_long_is_given_up_and_counted_all_the_same(d
 
 def test_numbers_that_take_too_long_to_hash_are_given_up(monkeypatch):
     monkeypatch.setattr(Contents, "most_bytes", 1 << 20)
-    why = "inspection given up: numbers of more than 1 MiB"
+    why = "inspection given up: integers of more than 1 MiB"
     for size, found in (((1 << 17), None), ((1 << 17) + 1, why)):
         assert inspected(len, torch.ones(size, dtype=torch.int64), devices=["cpu"]).unseen == found
         assert inspected(len, np.ones(size, dtype=np.int64)).unseen == found

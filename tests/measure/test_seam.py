@@ -245,7 +245,7 @@ def test_a_call_no_clock_can_see_fails_with_one_line(tmp_path):
 def test_a_pytest_benchmark_with_other_parts_is_refused_loudly(monkeypatch, part):
     check_pytest_benchmark()
     monkeypatch.setattr(BenchmarkFixture, part, lambda _self, _other: None)
-    with pytest.raises(UsageError, match=f"another BenchmarkFixture.{part}; pip install"):
+    with pytest.raises(UsageError, match=f"whose BenchmarkFixture.{part} has changed; run pip install"):
         check_pytest_benchmark()
 
 
@@ -276,7 +276,7 @@ def test_only_who_needs_it_is_refused(tmp_path):
     assert parts(content) == {"test_one": {}}
     refused, _ = measure(tmp_path, ONE, "--gnn-layouts=sample")
     assert refused.returncode == pytest.ExitCode.USAGE_ERROR
-    assert "another BenchmarkFixture._raw_pedantic; pip install" in refused.stdout
+    assert "whose BenchmarkFixture._raw_pedantic has changed; run pip install" in refused.stdout
 
 
 def test_where_a_run_does_not_fit_on_the_disk_the_older_file_stays(tmp_path):

@@ -1,4 +1,4 @@
-"""The clock of the host, what every clock does, how many calls make a round, and how long sides alternate.
+"""The host's clock, the interface of all clocks, how many calls make a round, and how long sides alternate.
 
 `layouts.clock_for` chooses the clock by the devices of the inputs' tensors.
 """
@@ -16,7 +16,7 @@ from ..ground.cpu import RealTime
 _STEPS = 20
 """Number of steps from which the resolution of a timer is estimated."""
 _TRIES = 100_000
-"""A timer that shows the same time in so many readings is refused."""
+"""A timer that does not advance in this many readings is refused."""
 
 ROUND_SECONDS = 5e-4
 """Usual length of a round: reading the clock takes a negligible part of it, and files stay small."""
@@ -26,10 +26,10 @@ _MAX_ITERATIONS = 10_000_000
 _MAX_GROWTH = 10.0
 
 SHORTEST_GPU_NS = 20_000
-"""Below, the GPU's own time is mostly what it needs between two kernels, and events resolve 0.5 µs."""
+"""A shorter GPU time is mostly the gap between two kernels, and events resolve only 0.5 µs."""
 
 FEWEST_BLOCKS = 5
-"""With fewer the noise within a visit is not estimated."""
+"""With fewer blocks, the noise within a visit is not estimated."""
 
 
 class ClockError(Exception):
@@ -139,22 +139,22 @@ class HostClock(Clock):
 
 
 def wanted_seconds(clock: Clock, least_seconds: float, usual_seconds: float = ROUND_SECONDS) -> float:
-    """Return how long a round should take at least."""
+    """Return the shortest time that a round should take."""
     return max(least_seconds, usual_seconds, _RESOLUTIONS * clock.resolution_seconds)
 
 
 def calibrated_iterations(
-    time_round: Callable[[int], float], iterations: int, wanted: float, clock: Clock
+    time_round: Callable[[int], float], iterations: int, round_seconds: float, clock: Clock
 ) -> int:
-    """Find how many iterations make a round of about the wanted seconds; half of that is accepted.
+    """Find how many iterations make a round of about `round_seconds`; half of this time is accepted.
 
-    `time_round` times one round of some iterations. Raises ClockError if the clock shows no time for the
-    largest number of them.
+    `time_round` times one round of a given number of iterations. Raises ClockError if the clock shows no time
+    even for the most iterations.
     """
     while True:
         iterations = min(iterations, _MAX_ITERATIONS)
         seconds = time_round(iterations)
-        if seconds >= wanted / 2 or (iterations == _MAX_ITERATIONS and seconds > 0):
+        if seconds >= round_seconds / 2 or (iterations == _MAX_ITERATIONS and seconds > 0):
             return iterations
         if iterations == _MAX_ITERATIONS:
             raise ClockError(
@@ -162,21 +162,21 @@ def calibrated_iterations(
                 "do more work in one call, or choose a finer clock with --benchmark-timer"
             )
         # A single reading may be far too short, so grow by a limited factor.
-        growth = min(_MAX_GROWTH, wanted / seconds) if seconds > 0 else _MAX_GROWTH
+        growth = min(_MAX_GROWTH, round_seconds / seconds) if seconds > 0 else _MAX_GROWTH
         iterations = math.ceil(iterations * max(growth, 1.2))
 
 
 def alternate(turn: Callable[[], None], now: Callable[[], float], seconds: float, end_seconds: float) -> None:
-    """Repeat a turn for some seconds, at least once, and as often as the noise needs if that ends in time.
+    """Repeat a turn for some seconds, at least once, and FEWEST_BLOCKS times if these end in time.
 
-    `end_seconds`: the time of `now` at which too few turns are enough.
+    `end_seconds`: the time by `now` after which fewer turns are enough.
     """
-    start, passed, turns = now(), 0.0, 0
+    start, elapsed, turns = now(), 0.0, 0
     while (
         not turns
-        or passed < seconds
-        or (turns < FEWEST_BLOCKS and start + passed * (turns + 1) / turns < end_seconds)
+        or elapsed < seconds
+        or (turns < FEWEST_BLOCKS and start + elapsed * (turns + 1) / turns < end_seconds)
     ):
         turn()
         turns += 1
-        passed = now() - start
+        elapsed = now() - start

@@ -1,4 +1,4 @@
-"""What holds during a call: garbage collector, CPU threads, seeds, longest time, and what is compiled."""
+"""The conditions of a call: garbage collector, CPU threads, seeds, longest time, and what is compiled."""
 
 import ctypes
 import gc
@@ -32,10 +32,10 @@ def collector_paused() -> Iterator[None]:
 
 @contextmanager
 def cpu_threads(number: int | None) -> Iterator[None]:
-    """Let libraries use this many CPU threads within the context; None: as many as before.
+    """Let libraries use `number` CPU threads within the context, or as many as before if it is None.
 
-    torch.set_num_threads sets the number of torch's OpenMP and of MKL. Other libraries may have loaded an
-    OpenMP of their own, as DGL does beside builds of torch that rename theirs.
+    torch.set_num_threads sets the number of torch's OpenMP and of MKL. Other libraries may have loaded
+    another OpenMP, as DGL does next to builds of torch that rename torch's.
     """
     if number is None:
         yield
@@ -47,18 +47,18 @@ def cpu_threads(number: int | None) -> Iterator[None]:
         torch.set_num_threads,
         *(library.omp_set_num_threads for library in openmp),
     ]
-    before = (torch.get_num_threads(), *(library.omp_get_max_threads() for library in openmp))
+    counts = (torch.get_num_threads(), *(library.omp_get_max_threads() for library in openmp))
     for setter in setters:
         setter(number)
     try:
         yield
     finally:
-        for setter, threads in zip(setters, before, strict=True):
+        for setter, threads in zip(setters, counts, strict=True):
             setter(threads)
 
 
 def seed(number: int) -> None:
-    """Seed the random numbers of Python, NumPy and torch, if that is loaded; `number` is below 2**32.
+    """Seed the random numbers of Python, of NumPy and, if loaded, of torch; `number` is below 2**32.
 
     A torch that is imported later has the same seed in each process.
     """
@@ -67,19 +67,19 @@ def seed(number: int) -> None:
     random.seed(number)
     np.random.seed(number)  # noqa: NPY002 - what code under test draws from
     torch = sys.modules.get("torch")
-    if torch and hasattr(torch, "manual_seed"):  # not one that is being imported
+    if torch and hasattr(torch, "manual_seed"):  # not while torch is being imported
         torch.manual_seed(number)
 
 
 class TooLongError(BaseException):
-    """A call takes too long. No `except Exception` of the call holds it up."""
+    """A call takes too long. It is a BaseException, which no `except Exception` of the call catches."""
 
 
 @contextmanager
 def limited(seconds: float | None) -> Iterator[None]:
-    """Raise TooLongError in the context after some time, unless C code holds it up; None: there is no limit.
+    """Raise TooLongError in the context after some seconds, once C code returns; None sets no limit.
 
-    A timer that is set already stays, and there is no limit then.
+    A timer that is set already stays, and then there is no limit.
     """
     if (
         seconds is None
@@ -92,24 +92,24 @@ def limited(seconds: float | None) -> Iterator[None]:
     def end(_number: int, _frame: FrameType | None) -> None:
         raise TooLongError
 
-    before = signal.signal(signal.SIGALRM, end)
+    handler = signal.signal(signal.SIGALRM, end)
     signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_SECONDS)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGALRM, handler)
 
 
 def reset_compiler() -> None:
-    """Drop compiled code, because graph breaks are only reported during compilation, and all counts."""
+    """Drop compiled code and all counts, because graph breaks are only reported during compilation."""
     if dynamo := sys.modules.get("torch._dynamo"):  # slow to import; without it, nothing was compiled
         dynamo.reset()
         clear_compilations()
 
 
 def clear_compilations() -> None:
-    """Drop the counts; a call that is not compiled anew then has none."""
+    """Drop the counts, so that a call without compilation has none."""
     if dynamo := sys.modules.get("torch._dynamo"):
         dynamo.utils.counters.clear()
 

@@ -1,4 +1,4 @@
-"""Copies the inputs of a call, each type in its own way; see parts.py for the types."""
+"""Copies the inputs of a call according to their types, which parts.py lists."""
 
 import copy
 import sys
@@ -75,21 +75,21 @@ class Copies:
         if why_not := _why_not(value):
             return self._tear(value, why_not)
         if value.layout != torch.strided:
-            found = self._copy_sparse(value)
+            clone = self._copy_sparse(value)
         else:
             storage = value.untyped_storage()
             place = ("storage", value.device, storage.data_ptr(), storage.nbytes())
             if place not in self._memo:
-                copied = storage.clone()
-                self._memo[place] = copied.pin_memory() if value.is_pinned() else copied
-            found = torch.empty(0, dtype=value.dtype, device=value.device)
-            found.set_(self._memo[place], value.storage_offset(), value.size(), value.stride())
+                duplicate = storage.clone()
+                self._memo[place] = duplicate.pin_memory() if value.is_pinned() else duplicate
+            clone = torch.empty(0, dtype=value.dtype, device=value.device)
+            clone.set_(self._memo[place], value.storage_offset(), value.size(), value.stride())
         if type(value) is torch.nn.Parameter:
-            found = torch.nn.Parameter(found, value.requires_grad)
-        found.requires_grad_(value.requires_grad)
+            clone = torch.nn.Parameter(clone, value.requires_grad)
+        clone.requires_grad_(value.requires_grad)
         if value.grad is not None:
-            found.grad = self.of(value.grad)
-        return found
+            clone.grad = self.of(value.grad)
+        return clone
 
     def _copy_sparse(self, value: Any) -> Any:
         torch = sys.modules["torch"]
@@ -103,11 +103,11 @@ class Copies:
         """Copy all attributes: its own deepcopy omits hooks, and the parameters of LBFGS."""
         if "step" in vars(value):
             return self._tear(value, f"{type(value).__name__} whose step something else replaced")
-        found = self._memo[id(value)] = object.__new__(type(value))
+        clone = self._memo[id(value)] = object.__new__(type(value))
         for tensor in tensors(value):
             self.of(tensor)
-        vars(found).update({name: copy.deepcopy(item, self._memo) for name, item in vars(value).items()})
-        return found
+        vars(clone).update({name: copy.deepcopy(item, self._memo) for name, item in vars(value).items()})
+        return clone
 
 
 def _why_not(value: Any) -> str | None:

@@ -1,7 +1,7 @@
-"""What a call costs on average over a batch of calls: what it executes, and its CPU time.
+"""The average cost of a call in a batch of calls: the steps that it executes, and its CPU time.
 
-It is the second witness that two sides run the same code, and knows nothing of fingerprints. A batch is long
-enough that what runs in each 64th call is in it.
+The cost is a second check that two sides run the same code, independent of fingerprints. A batch is long
+enough to contain what runs only in every 64th call.
 """
 
 import math
@@ -21,42 +21,42 @@ from .fingerprint.recording import PASSED_OVER, identity
 
 _BATCH_SECONDS = 0.02
 _FAST_SECONDS = 1e-3
-"""A batch of calls that take less has at least `FEWEST_CALLS`."""
+"""A batch of faster calls has at least `FEWEST_CALLS`."""
 FEWEST_CALLS = 130
-"""Each 64th call is in it twice."""
+"""A batch of this size contains every 64th call twice."""
 _TRIES = 3
 _SHORTEST = 1e-7
-"""Any call is taken to last so many seconds at least."""
+"""Shorter times of a call are rounded up to this one."""
 _BATCHES, _FEWEST_BATCHES = 5, 2
 _MOST_SECONDS = 0.1
-"""After so many seconds no batch is begun, except the fewest; nor does one go on: a rare call may be slow."""
+"""After this time only the fewest batches still begin, and each ends early: a rare call may be slow."""
 _MOST_STEPS = 200_000
-"""A traced step takes about 0.3 µs. Further calls are not traced."""
+"""Calls after this many steps are not traced. A traced step takes about 0.3 µs."""
 _OTHERS = 0.05
-"""If the process's other threads take more than this share of the calling thread's CPU time, this may be
-waiting for them in a loop, as OpenMP does."""
+"""If the process's other threads take more than this share of the calling thread's CPU time, the calling
+thread may be waiting for them in a loop, as OpenMP does."""
 
 SHORT_SECONDS = 1e-5
 _SHORT_LIMIT, _LIMIT = 1.6, 1.5
 """CPU times of calls below `SHORT_SECONDS` and of others are alike up to this ratio."""
 _STEPS_LIMIT, _STEPS_SLACK = 1.05, 2.0
-"""Numbers of steps are alike up to this ratio, with so many more in each call."""
+"""Numbers of steps are alike up to this ratio, plus this many steps in each call."""
 
 _BY_DEPTH = (*PASSED_OVER, "pathlib", "genericpath")
-"""Modules whose functions do not count; see there."""
+"""Modules whose functions do not count; see PASSED_OVER."""
 _WAITS = frozenset({"acquire", "start_new_thread", "fork_exec", "fork", "poll", "select", "waitpid", "recv"})
 """Functions that wait for other threads or processes, or start them."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a call costs, on average."""
+    """The average cost of a call."""
 
     steps: float | None = None
     """Lines of Python and calls of C functions in the calling thread. None if one call has too many."""
     seconds: float | None = None
-    """CPU time of the calling thread, or the GPU's own time: the lowest of a few batches. None if it is not
-    known: other threads worked too."""
+    """CPU time of the calling thread, or the GPU's own time: the lowest of a few batches. None if it is
+    unknown, because other threads worked too."""
 
     def lower(self, other: "Cost") -> "Cost":
         """Return the lower of two measurements of the same side, number by number."""
@@ -64,11 +64,11 @@ class Cost:
         return Cost(steps, min(filter(None, (self.seconds, other.seconds)), default=None))
 
     def change(self, head: "Cost", *, is_strict: bool = False) -> float | None:
-        """Return how many times as much a call of the head costs; None if it costs the same.
+        """Return the ratio of the head's cost to the base's. Returns None if the costs are alike.
 
-        It is the larger of the ratios that are beyond their limits.
+        Of the ratios beyond their limits, the result is the one farther from 1.
 
-        `is_strict`: whether the limit of the CPU times is its square root: both can be measured again.
+        `is_strict`: take the square root of the limit of CPU times, because both can be measured again.
         """
         is_short = min(self.seconds or 0.0, head.seconds or 0.0) < SHORT_SECONDS
         limit = _SHORT_LIMIT if is_short else _LIMIT
@@ -80,7 +80,7 @@ class Cost:
 
 
 def _ratio(base: float | None, head: float | None, limit: float, slack: float) -> float | None:
-    """Return head / base, with the slack in each; None if it is within the limit, or one is not known."""
+    """Return head / base, with the slack in both. Returns None within the limit, or if one is unknown."""
     if base is None or head is None:
         return None
     less, more = sorted((base, head))
@@ -91,11 +91,11 @@ class Tracer:
     """Counts steps in its context, until there are too many: tracing is slow."""
 
     def __init__(self, most_steps: int, step: str = "line") -> None:
-        """Take what is counted besides calls of C functions: each `line` or each `opcode`."""
+        """`step`: what is counted in addition to calls of C functions, each `line` or each `opcode`."""
         self._most_steps, self._step = most_steps, step
         self.steps = 0
         self.codes: dict[int, CodeType] = {}
-        """Those of the functions that ran."""
+        """Code of the functions that ran."""
         self.ended = False
         """Whether there were too many steps."""
         self._waits = False
@@ -104,7 +104,7 @@ class Tracer:
 
     @property
     def total(self) -> int | None:
-        """The number of steps. None if there are too many, or others decide how many."""
+        """The number of steps. None if there are too many, or if it depends on other threads or processes."""
         return None if self._waits or self.ended else self.steps
 
     def __enter__(self) -> Self:
@@ -155,10 +155,10 @@ def measured(
     noting: Callable[[], AbstractContextManager[None]] = nullcontext,
     device_clock: Clock | None = None,
 ) -> tuple[Cost, list[CodeType]]:
-    """Call a function many times; return what a call costs, and the code of the functions that ran.
+    """Call a function many times; return the cost of a call, and the code of the functions that ran.
 
-    It was called before, so that its caches are filled. What a call costs may depend on how many were made:
-    as many are traced on both sides, after as many others.
+    The caller has called the function before, to fill its caches. The cost may depend on the number of
+    earlier calls, so both sides trace the same number of calls, after the same number of others.
     """
     with collector_paused():
         seconds = _shortest(fresh(), device_clock or HostClock(RealTime.seconds, _SHORTEST))
@@ -186,43 +186,42 @@ def _shortest(call: Call, clock: Clock) -> float:
 
 
 def _batch(call: Call, calls: int, device_clock: Clock | None) -> float | None:
-    """Return the CPU time of a call in seconds, the GPU's with its clock; None if it is not known."""
+    """Return a call's CPU time in seconds, or its GPU time with a GPU's clock. Returns None if unknown."""
     if calls > 1:
-        call()  # the first on new copies is slower
+        call()  # the first call on new copies is slower
     if device_clock:
         seconds = device_clock.block(call, 1, calls).device_seconds
         return None if seconds is None else seconds / calls
     function, args, kwargs = call
-    made, end = 0, RealTime.seconds() + _MOST_SECONDS
+    count, end = 0, RealTime.seconds() + _MOST_SECONDS
     process, thread = RealTime.process_nanoseconds(), RealTime.thread_nanoseconds()
-    while made < calls and (not made or RealTime.seconds() < end):
+    while count < calls and (not count or RealTime.seconds() < end):
         for _ in repeat(None, min(calls, FEWEST_CALLS)):
             function(*args, **kwargs)
-        made += min(calls, FEWEST_CALLS)
+        count += min(calls, FEWEST_CALLS)
     thread = RealTime.thread_nanoseconds() - thread
-    others = RealTime.process_nanoseconds() - process - thread
-    if others > _OTHERS * thread and os.environ.get("OMP_WAIT_POLICY", "").upper() != "PASSIVE":
+    other_threads = RealTime.process_nanoseconds() - process - thread
+    if other_threads > _OTHERS * thread and os.environ.get("OMP_WAIT_POLICY", "").upper() != "PASSIVE":
         return None
-    return thread / made / 1e9
+    return thread / count / 1e9
 
 
 def _counted(
     call: Call, calls: int, noting: Callable[[], AbstractContextManager[None]]
 ) -> tuple[float | None, list[CodeType]]:
-    """Trace calls; return the steps of each on average, and the code of the functions that ran.
+    """Trace calls; return the average steps of a call, and the code of the functions that ran.
 
-    With too many steps, this is the average of the calls that had ended before. The others are made all the
-    same.
+    With too many steps, only the calls that ended before count, and the others are made untraced.
     """
     function, args, kwargs = call
-    made = steps = 0
+    count = steps = 0
     with Tracer(_MOST_STEPS) as tracer:
-        while made < calls:
+        while count < calls:
             function(*args, **kwargs)
             if tracer.ended:
                 break
-            made, steps = made + 1, tracer.steps
+            count, steps = count + 1, tracer.steps
     with noting():
-        for _ in repeat(None, calls - made - tracer.ended):
+        for _ in repeat(None, calls - count - tracer.ended):
             function(*args, **kwargs)
-    return (steps / made, [*tracer.codes.values()]) if made else (None, [])
+    return (steps / count, [*tracer.codes.values()]) if count else (None, [])

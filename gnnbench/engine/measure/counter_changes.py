@@ -35,7 +35,7 @@ class Counters:
 
     @property
     def memory(self) -> dict[str, int]:
-        """The memory of a call; empty: it was not measured."""
+        """The memory of a call; empty if it was not measured."""
         return self.details.get("memory", {})
 
 
@@ -55,7 +55,7 @@ class CounterChange:
 def between(
     base: Mapping[str, int], head: Mapping[str, int], leave_out: Collection[str] = ()
 ) -> tuple[CounterChange, ...]:
-    """Return the counts by name that differ, those that differ most first; a missing one is 0."""
+    """Return the counts by name that differ, the largest difference first; a missing count is 0."""
     names = sorted({*base, *head} - {*leave_out})
     changes = (CounterChange(name, base.get(name, 0), head.get(name, 0)) for name in names)
     changed = (change for change in changes if change.base != change.head)

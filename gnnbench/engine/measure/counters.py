@@ -37,7 +37,7 @@ HOST_READS = (
     "aten::unique_consecutive",
     "aten::unique_dim",
 )
-"""Operators whose result or its size the host must know. On a GPU, each is a host-device synchronisation.
+"""Operators whose result, or its size, the host needs. On a GPU, each is a host-device synchronisation.
 
 `repeat_interleave` without an `output_size` and blocking copies from and to the CPU are counted too. On a
 GPU, `tolist` and `cpu` are such copies. Indexing with a mask also synchronises; it is counted separately, as
@@ -48,7 +48,7 @@ _COPIES = ("aten::_to_copy", "aten::copy_")
 _INDEXED = ("aten::index", "aten::index_put", "aten::index_put_")
 
 Seen = Callable[[str, tuple[Any, ...], Mapping[str, Any], Any], None]
-"""Is called with an operator's name, positional and keyword arguments, and result."""
+"""Called with an operator's name, positional and keyword arguments, and result."""
 
 _KINDS = ("operators", "copies", "copied_bytes", "library_calls", "python_calls")
 _DETAILS = ("host_reads", "mask_reads", "kernels")
@@ -58,13 +58,13 @@ def count(run: Callable[[], object], device: str = "cpu", watch: Watch | None = 
     """Call a function several times in two passes, and return the counts on which both passes agree.
 
     Compilation is measured in the first calls only, memory in the first and in the last ones. Operators are
-    counted by a TorchDispatchMode: below autograd, with the backward pass, and in compiled code those that it
-    dispatches. The mode itself runs Python code, so Python calls are counted in a call without it.
+    counted by a TorchDispatchMode below autograd: also those of the backward pass, and those that compiled
+    code dispatches. The mode itself runs Python code, so Python calls are counted in a call without it.
     """
     with collector_paused():  # finalisers would be counted
         with watch.timing() if watch else nullcontext():
             reset_compiler()
-            run()  # twice, so that repeated compilation is seen, and caches are filled for later
+            run()  # the first of two calls, which show repeated compilation, and fill caches
             memory = trace(run, device)
         compiled = compilations()
         first, second = _pass(run, device, watch), _pass(run, device, watch)
@@ -100,7 +100,7 @@ def _pass(run: Callable[[], object], device: str, watch: Watch | None) -> dict[s
         def entered(name: str, args: tuple[Any, ...]) -> None:
             counts["library_calls"][name] += 1
             if recording:
-                with _disable_current_modes():  # to hash a tensor takes operators too
+                with _disable_current_modes():  # hashing a tensor runs operators too
                     recording.operator(name, args, {}, None)
 
         with OperatorMode(seen), library_calls(entered):
@@ -110,8 +110,8 @@ def _pass(run: Callable[[], object], device: str, watch: Watch | None) -> dict[s
             counts["python_calls"][PYTHON_CALLS] = python_calls(run, recording.profile if recording else None)
     if device == "cuda":
         # Ranges of record_function, which optimisers open, also appear as events of the GPU.
-        ran = (event for event in gpu_events(run) if not getattr(event, "is_user_annotation", False))
-        counts["kernels"].update(event.name for event in ran)
+        events = (event for event in gpu_events(run) if not getattr(event, "is_user_annotation", False))
+        counts["kernels"].update(event.name for event in events)
     return counts
 
 
@@ -130,7 +130,7 @@ class OperatorMode(TorchDispatchMode):
         return cls._is_hidden
 
     def __new__(cls, *_: Seen) -> Self:
-        """Return one hidden from dynamo if that is imported: hiding imports it, which takes a second."""
+        """Return a mode hidden from dynamo if dynamo is imported: hiding imports it, which takes a second."""
         return super().__new__(cast("type[Self]", _Hidden) if "torch._dynamo" in sys.modules else cls)
 
     def __init__(self, seen: Seen) -> None:
@@ -155,7 +155,7 @@ def kinds(
 ) -> Iterator[tuple[str, str, int]]:
     """Yield kind, name and number of each count to which one operator adds; see `Counters`.
 
-    Only reads of the device's memory are counted: the host need not wait for its own.
+    Only reads of the device's memory are counted: the host does not wait for its own memory.
     """
     yield "operators", name, 1
     if is_on_device(device, args):
@@ -192,8 +192,8 @@ def library_calls(seen: Callable[[str, tuple[Any, ...]], None]) -> Iterator[None
     calling: list[Any] = []
 
     def counted(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        handed_on = calling[-1:] == [self]  # a TorchFunctionMode calls the same operator again
-        if not handed_on and not self._qualified_op_name.startswith("aten::"):
+        is_repeat = calling[-1:] == [self]  # a TorchFunctionMode calls the same operator again
+        if not is_repeat and not self._qualified_op_name.startswith("aten::"):
             seen(self._qualified_op_name, args)
         calling.append(self)
         try:

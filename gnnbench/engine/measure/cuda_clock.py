@@ -17,10 +17,10 @@ _SLACK = 0.8
 _HEAD_START = 1.5
 """The GPU is kept busy for this multiple of the time that the host needs to launch a round."""
 _RECORD_SECONDS = 1e-4
-"""And for so long more, in which the host makes and records both events."""
+"""The GPU is kept busy for this time more, in which the host makes and records both events."""
 _LONGEST_WAIT_SECONDS = 0.01
 _CYCLES_PER_SECOND = 2e9
-"""At least as many as a GPU has, so that a head start is not shorter than asked for."""
+"""At least a GPU's clock rate, so that a head start is not shorter than intended."""
 
 
 class CudaClock(Clock):
@@ -57,16 +57,16 @@ class CudaClock(Clock):
             start = timer()
             for _ in repeat(None, iterations):
                 function(*args, **kwargs)
-            launched = timer()
+            launch_end = timer()
             torch.cuda.synchronize()
             end = timer()
             seconds.append(end - start)
-            launch_seconds.append(launched - start)
+            launch_seconds.append(launch_end - start)
         wait_seconds = min(_wait_seconds(median(launch_seconds)), _LONGEST_WAIT_SECONDS)
         return Block(seconds, *self._device_times(call, iterations, wait_seconds))
 
     def launches(self, call: Call) -> tuple[str, ...]:
-        """Call the function twice, and return the launches if they are the same; later ones take longer."""
+        """Call the function twice, and return the launches if both agree. Later launches are slower."""
         first, second = launches(call.__call__), launches(call.__call__)
         return first if first == second else ()
 
@@ -112,13 +112,13 @@ class CudaClock(Clock):
             )
 
     def _is_busy(self, call: Call, call_seconds: float, launch: Call) -> bool:
-        """Tell whether the current stream works for a call, at least half as long as for an empty kernel."""
-        nothing_seconds, launch_seconds = (
-            min(self._device_times(one, 1, _RECORD_SECONDS)[0] for _ in range(_CALLS))
-            for one in (Call(int, (), {}), launch)
+        """Tell whether a call keeps the current stream busy for at least half the time of an empty kernel."""
+        idle_seconds, launch_seconds = (
+            min(self._device_times(probe, 1, _RECORD_SECONDS)[0] for _ in range(_CALLS))
+            for probe in (Call(int, (), {}), launch)
         )
-        found_seconds, _ = self._device_times(call, 1, _wait_seconds(call_seconds))
-        return found_seconds > (nothing_seconds + launch_seconds) / 2
+        busy_seconds, _ = self._device_times(call, 1, _wait_seconds(call_seconds))
+        return busy_seconds > (idle_seconds + launch_seconds) / 2
 
 
 def _wait_seconds(launch_seconds: float) -> float:

@@ -16,53 +16,53 @@ _DEFINED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def definition_hash(functions: Iterable[Callable[..., Any]], folders: Iterable[Path]) -> str:
-    """Return 16 hexadecimal digits of a hash of functions, and of what they use of the files they are in.
+    """Return a hash (16 hexadecimal digits) of functions, and of what they use from their files.
 
-    These files count by their source, which is the same in all versions of Python: functions, classes and
-    assignments whose names a function has, and so on. Comments, docstrings, formatting, line numbers and
-    `pytest.mark` do not count. Files outside the folders count by names only; so do installed packages inside
-    them.
+    Files in the folders count by their source, which is the same in all versions of Python: the functions,
+    classes and assignments that a function names, and those that these name in turn. Comments, docstrings,
+    formatting, line numbers and `pytest.mark` do not count. Files outside the folders, and installed packages
+    inside, count by names only.
     """
-    places = [folder.resolve() for folder in folders]
-    waiting, seen, texts = list[Any](functions), dict[int, Any](), set[str]()
-    while waiting:
-        function = waiting.pop()
+    roots = [folder.resolve() for folder in folders]
+    stack, seen, texts = list[Any](functions), dict[int, Any](), set[str]()
+    while stack:
+        function = stack.pop()
         if id(function) in seen:
             continue
         seen[id(function)] = function  # keeps it, so that its id stays taken
         if isinstance(function, functools.partial):
-            waiting.append(function.func)
-            held = [*enumerate(function.args), *function.keywords.items()]
+            stack.append(function.func)
+            items = [*enumerate(function.args), *function.keywords.items()]
         else:
             function = inspect.unwrap(function) if callable(function) else function
             code = getattr(function, "__code__", None)
-            if code is None or not _is_in(Path(code.co_filename).resolve(), places):
+            if code is None or not _is_in(Path(code.co_filename).resolve(), roots):
                 origin = function if hasattr(function, "__qualname__") else type(function)
                 texts.add(f"{getattr(origin, '__module__', '')} {origin.__qualname__}")
                 continue
             texts |= _sources(code)
-            held = list(captured(function))
-        for name, value in held:
+            items = list(captured(function))
+        for name, value in items:
             if (text := digest.plain(value)) is None:
-                waiting.append(value)
+                stack.append(value)
             else:
                 texts.add(f"{name} = {text}")
     return digest.combined(texts)
 
 
 def _sources(code: CodeType) -> set[str]:
-    """Return the source of a function, and of what its file assigns to names that it has, and so on."""
+    """Return the source of a function and, recursively, of what it names in its file."""
     functions, names = _parsed(code.co_filename)
-    waiting = list(functions.get((code.co_name, code.co_firstlineno), ()))
-    if not waiting:
+    stack = list(functions.get((code.co_name, code.co_firstlineno), ()))
+    if not stack:
         return {code_hash(code)}  # the file was removed or changed
     texts, seen = set[str](), set[str]()
-    while waiting:
-        node = waiting.pop()
+    while stack:
+        node = stack.pop()
         texts.add(ast.unparse(node))
         used = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} - seen
         seen |= used
-        waiting += [statement for name in used for statement in names.get(name, ())]
+        stack += [statement for name in used for statement in names.get(name, ())]
     return texts
 
 
@@ -78,7 +78,7 @@ def _is_in(file: Path, folders: Collection[Path]) -> bool:
 def _parsed(file: str) -> tuple[Mapping[tuple[str, int], list[ast.AST]], Mapping[str, list[ast.AST]]]:
     """Return the functions of a file by name and first line, and its statements by the names that they set.
 
-    Lambdas of the same line share an entry. It is cached, because Python also reads a file once.
+    Lambdas of the same line share an entry. The result is cached: Python, too, reads a file once.
     """
     functions: dict[tuple[str, int], list[ast.AST]] = {}
     names: dict[str, list[ast.AST]] = {}
@@ -92,11 +92,13 @@ def _parsed(file: str) -> tuple[Mapping[tuple[str, int], list[ast.AST]], Mapping
         elif isinstance(node, _DEFINED):
             line = min(part.lineno for part in (node, *node.decorator_list))
             functions.setdefault((node.name, line), []).append(node)
-            kept = [one for one in node.decorator_list if not ast.unparse(one).startswith("pytest.mark.")]
-            node.decorator_list = kept
+            rest = [part for part in node.decorator_list if not ast.unparse(part).startswith("pytest.mark.")]
+            node.decorator_list = rest
         if isinstance(body := getattr(node, "body", None), list):
-            texts = [one for one in body if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)]
-            node.body = [one for one in body if one not in texts] or [ast.Pass()]  # type: ignore[attr-defined]
+            docs = [
+                part for part in body if isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant)
+            ]
+            node.body = [part for part in body if part not in docs] or [ast.Pass()]  # type: ignore[attr-defined]
     for statement in tree.body:
         for name in _set_by(statement):
             names.setdefault(name, []).append(statement)

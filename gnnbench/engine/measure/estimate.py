@@ -42,7 +42,7 @@ class Estimate:
 
     location: float
     low: float | None
-    """None: too few values for an interval; then `high` is None as well."""
+    """None if there are too few values for an interval; then `high` is None as well."""
     high: float | None
 
     @property
@@ -90,13 +90,13 @@ def estimate(values: NDArray[np.float64], level: float = SHOWN_LEVEL) -> Estimat
 
 
 def standard_error(values: NDArray[np.float64]) -> float:
-    """Return the standard error of the estimate's natural logarithm; NaN: too few values.
+    """Return the standard error of the estimate's natural logarithm; NaN for too few values.
 
-    It is that of a normal distribution whose interval of JUDGED_LEVEL reaches as far as the order statistics,
-    on the side where they lie farther from the estimate. With few values only the upper one exists: of 15,
-    the result is about a tenth too small.
+    A normal distribution with this standard error has an interval of JUDGED_LEVEL that reaches as far as the
+    order statistics, on the side where they lie farther from the estimate. With few values only the upper
+    bound exists: with 15 values, the result is about a tenth too small.
     """
-    from scipy import special  # here, because collecting tests imports this module and needs no SciPy
+    from scipy import special  # imported late: collecting tests imports this module and needs no SciPy
 
     ordered = np.sort(values)
     location, effective = _location(values)
@@ -107,13 +107,13 @@ def standard_error(values: NDArray[np.float64]) -> float:
 
 
 def _location(values: NDArray[np.float64]) -> tuple[float, int]:
-    """Return the estimate, and the number of independent values that count as much as these."""
+    """Return the estimate, and the number of independent values that these values count as."""
     location = float(np.quantile(values, QUANTILE, method="median_unbiased"))
     return location, max(1, int(len(values) / autocorrelation_time(values <= location)))
 
 
 def _independent_by_rank(values: NDArray[np.float64]) -> int:
-    """Return how many independent values these count as; 0: too few for an interval that is shown.
+    """Return how many independent values these values count as; 0 if they are too few to show an interval.
 
     The indicator of the lowest tenth of a few values says little about autocorrelation; the ranks of all say
     more. If ranks at some distance have the correlation r, the indicators have about its square. Because r is
@@ -138,7 +138,7 @@ def _independent_by_rank(values: NDArray[np.float64]) -> int:
 
 
 def _ranks(n: int, effective: int, level: float) -> tuple[int, int]:
-    """Return the ranks (from 1) of the values that bound the estimate; 0 or n + 1: none does."""
+    """Return the ranks (from 1) of the values that bound the estimate; 0 or n + 1 if no value does."""
     tail = (1 - level) / 2
     # Order statistics of `effective` independent values; then the same fractions of n.
     below, above = _binomial_quantile(tail, effective), _binomial_quantile(1 - tail, effective) + 1

@@ -30,14 +30,14 @@ class Inspection:
     """What a call does."""
 
     counters: "Counters | None" = None
-    """None: it has no tensors among its inputs, or cannot be counted."""
+    """None if the call has no tensors among its inputs, or cannot be counted."""
     fingerprint: Fingerprint | None = None
     unseen: str | None = None
-    """Why there is no fingerprint; None: there is one."""
+    """Why there is no fingerprint. None if there is one."""
     codes: Sequence[Sequence[CodeType]] = ()
-    """By recorded call, those of the functions that ran."""
+    """For each recorded call, the code of the functions that ran."""
     launches: Sequence[str] = ()
-    """Those on a GPU, in order; empty: there are none, or they are not known."""
+    """Launches on a GPU, in order; empty if there are none, or if they are not known."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the counters that are compared, by name, memory and fingerprint; see docs/formats.md."""
@@ -59,8 +59,8 @@ def inspect(
 ) -> Inspection:
     """Call a function several times, count what it does, and take its fingerprint.
 
-    If another Python thread runs meanwhile, this is tried again: it may be one that wakes up now and then, as
-    the monitor of a progress bar does.
+    If another Python thread runs meanwhile, the inspection is repeated: the thread may be one that wakes up
+    now and then, such as the monitor of a progress bar.
     """
     counters = None
     try:

@@ -1,4 +1,4 @@
-"""What measures inside of `benchmark` in a session of pytest: time, or an inspection alone."""
+"""The instrument that times inside of `benchmark` in a session of pytest, and the state of the session."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -28,18 +28,18 @@ class Kept:
     used: bool = False
     """Whether any benchmark was timed."""
     timing_seconds: float = 0.0
-    """How long the benchmarks were timed, all together, with copying their inputs."""
+    """Total time of timing, with copying the inputs."""
     failure: BaseException | None = None
     """The exception that interrupted the last measurement, if any."""
     incomplete: list[dict[str, Any]] = field(default_factory=list)
-    """Interrupted benchmarks, with the rounds until then."""
+    """Interrupted benchmarks, with the rounds before the interruption."""
     repeated: list[str] = field(default_factory=list)
-    """Tests with several benchmarks, of which the first one counts."""
+    """Tests with several benchmarks; only the first one counts."""
     watch: "cpu.ContentionWatch | None" = None
     _definition: str | None = None
     """Hash of the definition of the running test, unless its suite writes it."""
     _timed: int = 0
-    """Number of its benchmarks."""
+    """Number of benchmarks of the running test that were timed."""
     _machine: "FakeMachine | None" = None
 
     def begin(self) -> None:
@@ -67,7 +67,7 @@ class Kept:
         self._definition, self._timed = definition, 0
 
     def part(self, fixture: Any) -> dict[str, Any]:
-        """Return gnnbench's part of a benchmark's `extra_info`, to write to; another version is replaced."""
+        """Return gnnbench's part of a benchmark's `extra_info`; one of another version is replaced."""
         part = json_io.own_part(fixture.extra_info)
         if part.get("version") != self.version:
             part = fixture.extra_info[json_io.KEY] = {"version": self.version}
@@ -79,7 +79,7 @@ class Kept:
         return part
 
     def inspect(self, fixture: Any, layouts: Layouts) -> Any:
-        """Add counters and fingerprint of a call, and return the result of one more."""
+        """Add counters and fingerprint of a call to `extra_info`, and return the result of one more call."""
         from .inspection import inspect
 
         part = json_io.own_part(fixture.extra_info)
@@ -109,10 +109,10 @@ class TimeInstrument(Instrument):
     whole_call: str | None = None
     """Reason of the `whole_call` marker; see `Sampler.whole`."""
     max_seconds: float | None = None
-    """Time for this benchmark; None: that of `--benchmark-max-time` or of its marker."""
+    """Time limit of this benchmark. None for that of `--benchmark-max-time` or of its marker."""
 
     def measure(self, fixture: Any, call: Call) -> Any:
-        """Time rounds of any number, and inspect a call, unless it is timed whole."""
+        """Time rounds until a stopping rule applies, and inspect a call, unless it is timed whole."""
         from .sampler import Sampler
 
         with self._measuring(fixture, call, self.in_place) as (layouts, clock, measurement, add):
@@ -129,12 +129,12 @@ class TimeInstrument(Instrument):
             return result
         return self.kept.inspect(fixture, layouts)
 
-    def measure_pedantic(self, fixture: Any, asked: Pedantic) -> Any:
-        """Time the rounds that are asked for."""
-        call = Call(asked.target, asked.args, asked.kwargs)
+    def measure_pedantic(self, fixture: Any, calls: Pedantic) -> Any:
+        """Time the rounds of `benchmark.pedantic`."""
+        call = Call(calls.target, calls.args, calls.kwargs)
         with self._measuring(fixture, call, FIXED) as (_, clock, measurement, add):
-            measurement.iterations = asked.iterations
-            result = asked.measure(clock, add, disable_gc=fixture._disable_gc)  # noqa: SLF001
+            measurement.iterations = calls.iterations
+            result = calls.measure(clock, add, disable_gc=fixture._disable_gc)  # noqa: SLF001
             measurement.stopped_by = "rounds"
         json_io.own_part(fixture.extra_info)["no_fingerprint"] = FIXED
         return result
@@ -156,10 +156,10 @@ class TimeInstrument(Instrument):
         self, fixture: Any, call: Call, in_place: str | None
     ) -> Iterator[tuple[Layouts, Clock, Measurement, Callable[[Block], None]]]:
         """Prepare the measurement of a call, and save its result, also if it is interrupted."""
-        kept = self.kept
-        kept.used = True
+        session = self.kept
+        session.used = True
         layouts = Layouts(call)
-        clock = kept.clock(fixture, layouts.devices, flush=self.flush and not self.whole_call)
+        clock = session.clock(fixture, layouts.devices, flush=self.flush and not self.whole_call)
         in_place = in_place or self.whole_call
         if not in_place:
             in_place = layouts.why_in_place() if self.sample_layouts else "--gnn-layouts one"
@@ -173,7 +173,7 @@ class TimeInstrument(Instrument):
             for seconds in block.seconds:
                 fixture.stats.update(seconds)
 
-        watch = None if clock.name in cpu.UNWATCHED_CLOCKS else kept.watch
+        watch = None if clock.name in cpu.UNWATCHED_CLOCKS else session.watch
         if watch:
             watch.begin()
         start = clock.now()
@@ -183,14 +183,14 @@ class TimeInstrument(Instrument):
         except (Exception, KeyboardInterrupt) as error:
             # pytest-benchmark does not catch KeyboardInterrupt, and would report the rounds as complete.
             fixture.has_error = True
-            kept.failure = error
+            session.failure = error
             text = ": ".join(filter(None, (type(error).__name__, str(error))))
             record = {"fullname": fixture.fullname, "error": text, "measurement": measurement.as_json()}
-            kept.incomplete.append(record)
+            session.incomplete.append(record)
             raise
         finally:
-            kept.timing_seconds += clock.now() - start
+            session.timing_seconds += clock.now() - start
         measurement.not_copied = layouts.left
         if watch:
             measurement.contention_share = watch.contention_share()
-        kept.part(fixture)["measurement"] = measurement.as_json()
+        session.part(fixture)["measurement"] = measurement.as_json()

@@ -50,15 +50,15 @@ class Layouts:
         self._torn: tuple[str, ...] = ()
         self._room = 2
         self._random = random.Random(0)  # noqa: S311 - places in memory, not secrets
-        found = list(tensors(tuple(call)))
+        inputs = list(tensors(tuple(call)))
         storages = {
-            storage.data_ptr(): storage.nbytes() for storage in (part.untyped_storage() for part in found)
+            storage.data_ptr(): storage.nbytes() for storage in (part.untyped_storage() for part in inputs)
         }
         self.bytes = sum(storages.values())
-        self.devices = tuple(sorted({part.device.type for part in found}))
+        self.devices = tuple(sorted({part.device.type for part in inputs}))
 
     def why_in_place(self) -> str | None:
-        """Return why the inputs cannot be copied; None if they can, and are copied once."""
+        """Return why the inputs cannot be copied. Returns None if they can, after copying them once."""
         if not self.devices:
             return "no tensors among its arguments"
         free = psutil.virtual_memory().available
@@ -85,8 +85,8 @@ class Layouts:
         copies = Copies()
         torch = sys.modules["torch"]
         device = "cuda" if "cuda" in self.devices else "cpu"
-        most = max(_SPACER_BYTES, int(_SPACER_SHARE * self.bytes))
-        spacer = torch.empty(self._random.randrange(most), dtype=torch.uint8, device=device)
+        limit = max(_SPACER_BYTES, int(_SPACER_SHARE * self.bytes))
+        spacer = torch.empty(self._random.randrange(limit), dtype=torch.uint8, device=device)
         self.current = Call(*map(copies.of, self.original))
         self._pool.append((self.current, spacer))
         if len(self._pool) > min(_POOL, self._room - 1):

@@ -21,7 +21,7 @@ class Process:
     blocks_ns: list[Annotated[list[Positive], Meta(min_length=1)]] = field(default_factory=list)
     """Rounds of each block."""
     device_blocks_ns: list[list[NotNegative]] = field(default_factory=list)
-    """Of each block one more round, between CUDA events; empty on a CPU."""
+    """One more round of each block, timed between CUDA events; empty on a CPU."""
 
     @property
     def has_gpu_time(self) -> bool:
@@ -48,7 +48,7 @@ class Measurement:
     not_copied: tuple[str, ...] = ()
     """Names of inputs that are not copied."""
     whole_call: str | None = None
-    """Why each round is one whole call, see `sampler`; None: rounds and layouts are chosen."""
+    """Why each round is one whole call, see `sampler`. None if rounds and layouts are chosen."""
     iterations: PositiveCount = 1
     """Calls in a round."""
     changes_inputs: bool = False
@@ -56,13 +56,13 @@ class Measurement:
     contention_share: NotNegative | None = None
     """Fraction of the processors' time that other programs used; None if it was not recorded."""
     stopped_by: StopReason | None = None
-    """Why measuring stopped; None: an error or the user interrupted it."""
+    """Why measuring stopped. None if an error or the user interrupted it."""
     processes: list[Process] = field(default_factory=lambda: [Process()])
     location: str | None = None
     """Name of the estimate; this and what follows are None if there is no block."""
     location_ns: Positive | None = None
     low_ns: Positive | None = None
-    """Lower bound of the interval; None, as `high_ns`: too few blocks."""
+    """Lower bound of the interval; like `high_ns`, None for too few blocks."""
     high_ns: Positive | None = None
     level: Level | None = None
 
@@ -79,7 +79,7 @@ class Measurement:
     def add(self, block: Block) -> None:
         """Add a block. Raises ClockError if a round took no positive time."""
         if min(block.seconds) <= 0:
-            raise ClockError(f"a round had no positive time by {self.clock}: use a clock that nobody sets")
+            raise ClockError(f"a round took no positive time by {self.clock}: use a monotonic clock")
         self.blocks_ns.append(self._per_call_ns(block.seconds))
         if block.device_seconds is not None:
             self.processes[0].device_blocks_ns.append(self._per_call_ns([block.device_seconds]))
@@ -92,9 +92,9 @@ class Measurement:
         if not self.blocks_ns:
             return
         values = estimate.block_values(self.processes[0].times_ns)
-        found = estimate.estimate(values)
+        result = estimate.estimate(values)
         self.location, self.level = estimate.NAME, estimate.SHOWN_LEVEL
-        self.location_ns, self.low_ns, self.high_ns = found.location, found.low, found.high
+        self.location_ns, self.low_ns, self.high_ns = result.location, result.low, result.high
 
     def as_json(self) -> Any:
         """Return what a run file has, with the estimate."""

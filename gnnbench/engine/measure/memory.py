@@ -62,8 +62,8 @@ def gpu_events(run: Callable[[], object]) -> list[Any]:
 def launches(run: Callable[[], object]) -> tuple[str, ...]:
     """Call a function, and return its launches on the GPU in order, with grid, block and shared memory.
 
-    Empty in a process with code that may compile kernels, which have one name whatever they do, or whose
-    calls show no values.
+    Empty if a library is imported that compiles kernels of one name whatever they do, or whose calls show no
+    values.
     """
     if not sys.modules.keys().isdisjoint(_UNSEEN):
         return ()
@@ -89,7 +89,7 @@ def quiet_profiler() -> None:
 
 
 def _sizes(run: Callable[[], object], device: str) -> Iterator[int]:
-    """Yield the bytes of a call's allocations, and of the frees of these, negative, in the order of time.
+    """Yield the bytes of a call's allocations and of their frees, which are negative, in the order of time.
 
     Frees of older memory are left out. For example, a training step frees the gradients of the previous step,
     which would lower the memory of its forward pass.
@@ -99,11 +99,11 @@ def _sizes(run: Callable[[], object], device: str) -> Iterator[int]:
         run()
     events = traverse_dfs(profile.kineto_results.experimental_event_tree())
     memory = [event for event in events if event.tag == _EventType.Allocation]
-    held = set[int]()
+    pointers = set[int]()
     for event in sorted(memory, key=lambda event: event.start_time_ns):
         block = event.extra_fields
-        if block.device.type == device and (block.alloc_size > 0 or block.ptr in held):
-            (held.add if block.alloc_size > 0 else held.remove)(block.ptr)
+        if block.device.type == device and (block.alloc_size > 0 or block.ptr in pointers):
+            (pointers.add if block.alloc_size > 0 else pointers.remove)(block.ptr)
             yield block.alloc_size
 
 
@@ -118,8 +118,8 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 def describe_out_of_memory(error: BaseException) -> str:
     """Return `OOM at N GiB` with the requested size, or `OOM` if the message has none."""
-    asked = _ASKED.search(str(error))
-    if asked is None:
+    match = _ASKED.search(str(error))
+    if match is None:
         return "OOM"
-    gibibytes = float(asked[1]) * 1024.0 ** (_UNITS.index(asked[2]) - _UNITS.index("GiB"))
+    gibibytes = float(match[1]) * 1024.0 ** (_UNITS.index(match[2]) - _UNITS.index("GiB"))
     return f"OOM at {gibibytes:.0f} GiB" if gibibytes >= 1000 else f"OOM at {gibibytes:.3g} GiB"  # noqa: PLR2004

@@ -1,6 +1,6 @@
 """Times a call: warms up, calibrates the rounds, and times blocks until a stopping rule applies.
 
-Each block is a few rounds on new copies of the inputs, which lie elsewhere in memory: a new layout.
+Each block is a few rounds on new copies of the inputs at other addresses in memory: a new layout.
 """
 
 import math
@@ -46,7 +46,7 @@ class Sampler:
     """Times a call until a stopping rule applies. Its methods raise what the call raises, and ClockError."""
 
     clock: Clock
-    """That of the inputs' device."""
+    """The clock of the inputs' device."""
     effort: Effort
     measurement: Measurement
     """Receives iterations, the reason to stop, and whether the call writes to its inputs."""
@@ -56,7 +56,7 @@ class Sampler:
     def sample(self, layouts: Layouts) -> None:
         """Time a call on its inputs, which are copied between blocks if the measurement samples layouts.
 
-        If the call runs out of memory beside the first copies of its inputs, it is timed on the inputs
+        If the call runs out of memory next to the first copies of its inputs, it is timed on the inputs
         themselves.
         """
         measurement, too_large = self.measurement, None
@@ -69,7 +69,7 @@ class Sampler:
 
             if not is_out_of_memory(error):
                 raise
-            too_large = f"too large to be called beside copies: {describe_out_of_memory(error)}"
+            too_large = f"too large to be called next to copies: {describe_out_of_memory(error)}"
         if too_large:  # outside the handler: the error keeps the memory of the call alive
             layouts.stay()
             measurement.layouts, measurement.in_place = "one", too_large
@@ -79,14 +79,14 @@ class Sampler:
         clock, effort, measurement = self.clock, self.effort, self.measurement
         stopping = Stopping(effort.precision, effort.max_seconds, effort.min_rounds)
         start = clock.now()
-        sampled = measurement.layouts == "sampled"
-        if sampled:
+        is_sampled = measurement.layouts == "sampled"
+        if is_sampled:
             self._renew(layouts)
-        written = layouts.watch()
+        watch = layouts.watch()
         clock.check(layouts.current)
         call_seconds = self._warm_up(layouts.current)
-        measurement.changes_inputs = written()
-        del written  # it refers to the inputs
+        measurement.changes_inputs = watch()
+        del watch  # it would keep the inputs alive
         measurement.iterations = self._iterations(layouts.current, call_seconds)
 
         # The pilot, with the untimed call before each block, takes at most half of the time budget.
@@ -95,7 +95,7 @@ class Sampler:
         renewals, renewal_seconds = 0, 0.0
         while measurement.stopped_by is None:
             # The first block is timed on the copies of the warm-up, unless that changed them.
-            if sampled and (measurement.blocks_ns or measurement.changes_inputs):
+            if is_sampled and (measurement.blocks_ns or measurement.changes_inputs):
                 begin = clock.now()
                 self._renew(layouts)
                 clock.block(layouts.current, 1, 1)  # the first call on new buffers is slower
@@ -112,11 +112,10 @@ class Sampler:
             measurement.stopped_by = stopping.reason(blocks, clock.now() - start)
 
     def whole(self, call: Call) -> Any:
-        """Time calls that are more than the calling thread's own work, as they start processes or threads.
+        """Time whole calls of a function that starts processes or threads, and return the last result.
 
-        Each round is one whole call on the inputs as they were given, by the wall clock. Nothing is repeated
-        inside a round, no inputs are copied, and a call is never traced: what runs in other processes could
-        not be seen. Returns the last result.
+        Each round is one call on the original inputs, by the wall clock. Nothing is repeated inside a round,
+        no inputs are copied, and no call is traced, because tracing does not see other processes.
         """
         clock, effort, measurement = self.clock, self.effort, self.measurement
         calls, result = Pedantic.of(call), None
@@ -125,7 +124,7 @@ class Sampler:
         for _ in range(effort.warmup_iterations):
             calls.round(clock)
         while measurement.stopped_by is None:
-            clear_compilations()  # the last call's counts are left
+            clear_compilations()  # so that the last call's counts remain
             block, result = calls.round(clock, disable_gc=effort.disable_gc)
             self.add(block)
             measurement.stopped_by = stopping.reason(measurement.blocks_ns, clock.now() - start)
@@ -143,20 +142,20 @@ class Sampler:
         while True:
             (seconds,) = self.clock.block(call, 1, 1).seconds
             calls += 1
-            settled = seconds >= _SETTLED * fastest and calls >= self.effort.warmup_iterations
+            is_settled = seconds >= _SETTLED * fastest and calls >= self.effort.warmup_iterations
             if seconds > 0:
                 fastest = min(fastest, seconds)
-            late = self.clock.now() - start > self.effort.max_seconds / 2
-            if settled or late or fastest == math.inf:
+            is_late = self.clock.now() - start > self.effort.max_seconds / 2
+            if is_settled or is_late or fastest == math.inf:
                 return fastest if fastest < math.inf else 0.0
 
     def _iterations(self, call: Call, call_seconds: float) -> int:
         clock, effort = self.clock, self.effort
         usual = min(ROUND_SECONDS, effort.max_seconds / _ROUNDS_PER_BUDGET)
-        wanted = wanted_seconds(clock, effort.min_seconds, usual)
-        guess = math.ceil(wanted / call_seconds) if call_seconds > 0 else 10
+        round_seconds = wanted_seconds(clock, effort.min_seconds, usual)
+        guess = math.ceil(round_seconds / call_seconds) if call_seconds > 0 else 10
         if guess <= 1:
             return 1
         return calibrated_iterations(
-            lambda iterations: clock.block(call, 1, iterations).seconds[0], guess, wanted, clock
+            lambda iterations: clock.block(call, 1, iterations).seconds[0], guess, round_seconds, clock
         )

@@ -30,7 +30,7 @@ _PARAMETERS: dict[str, dict[str, tuple[str, ...]]] = {
 }
 """Parameters of pytest-benchmark's methods that the instruments and plugin/timing.py rely on."""
 FIXED = "benchmark.pedantic fixes the calls"
-"""Why its inputs are not copied, and why no further call is traced."""
+"""Why the inputs of `benchmark.pedantic` are not copied, and why no further call is traced."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Pedantic:
         return self.once() if self.iterations > 1 else result
 
     def round(self, clock: Clock, *, disable_gc: bool = False) -> tuple[Block, Any]:
-        """Time a round on its own inputs; return the result too, if it is one call."""
+        """Time a round on new inputs; return its block, and the result if the round is one call."""
         result = None
 
         def keeping(*args: Any, **kwargs: Any) -> None:
@@ -72,9 +72,9 @@ class Pedantic:
             result = self.target(*args, **kwargs)
 
         call = self.inputs()
-        timed = call if self.iterations > 1 else call._replace(function=keeping)
+        timed_call = call if self.iterations > 1 else call._replace(function=keeping)
         with collector_paused() if disable_gc else nullcontext():
-            block = clock.block(timed, 1, self.iterations)
+            block = clock.block(timed_call, 1, self.iterations)
         self.tear_down(call)
         return block, result
 
@@ -87,12 +87,12 @@ class Pedantic:
 
     def inputs(self) -> Call:
         """Return the next call, with the arguments that `setup` returns, or else the given ones."""
-        made = self.setup() if self.setup else None
-        if not made:
+        arguments = self.setup() if self.setup else None
+        if not arguments:
             return Call(self.target, self.args, self.kwargs)
         if self.args or self.kwargs:
             raise TypeError("Can't use `args` or `kwargs` if `setup` returns the arguments.")
-        return Call(self.target, *made)
+        return Call(self.target, *arguments)
 
     def tear_down(self, call: Call) -> None:
         """Call `teardown` with the arguments of a call."""
@@ -104,7 +104,7 @@ class Pedantic:
 def replaced(choose: Callable[[Any], Instrument | None]) -> Iterator[None]:
     """Let instruments measure within the context. May be nested.
 
-    `choose`: returns the instrument, given the fixture; None: what measured before does so.
+    `choose`: returns the instrument for a fixture, or None to measure as before.
     """
     from pytest_benchmark.fixture import BenchmarkFixture as Fixture
 
@@ -135,8 +135,8 @@ def paused() -> AbstractContextManager[object]:
     """Return a context in which tracers and profilers, such as coverage's, are paused."""
     from pytest_benchmark import fixture
 
-    made: AbstractContextManager[object] = fixture.PauseInstrumentation()
-    return made
+    context: AbstractContextManager[object] = fixture.PauseInstrumentation()
+    return context
 
 
 def check_pytest_benchmark() -> None:
@@ -149,13 +149,13 @@ def check_pytest_benchmark() -> None:
             method = getattr(resolve_name(f"pytest_benchmark.{module}:{owner}"), name, None)
             if not method or tuple(inspect.signature(method).parameters) != expected:
                 raise UsageError(
-                    f"gnnbench cannot time with pytest-benchmark {pytest_benchmark.__version__}, which has "
-                    f"another {owner}.{name}; pip install 'pytest-benchmark>=5.2,<6'"
+                    f"gnnbench cannot time with pytest-benchmark {pytest_benchmark.__version__}, whose "
+                    f"{owner}.{name} has changed; run pip install 'pytest-benchmark>=5.2,<6'"
                 )
 
 
 def why_unseen(reason: str) -> str:
-    """Return why such a call has neither counters nor a fingerprint; `reason` is its marker's."""
+    """Return why a call that is timed whole has no counters and no fingerprint; `reason` is its marker's."""
     return f"its calls are timed whole: {reason}"
 
 

@@ -1,14 +1,14 @@
 """A simulated machine with known true times and seeded noise.
 
-`GNNBENCH_FAKE_CLOCK=seed:FILE` replaces every clock of a process by it. The functions are still called, once
-per round, but their times come from FILE:
+`GNNBENCH_FAKE_CLOCK=seed:FILE` replaces every clock of a process. The functions are still called, once per
+round, but their times come from FILE:
 
     {"benchmarks": {"test_a": 1e-3, "test_b[x]": {"seconds": 2e-3, "modes": [[1, 0.5], [2, 0.5]]}},
      "noise": {"drift": 0.2, "gpu_process_sigma": 0.003},
      "base": {"test_a": 2e-3}}
 
 `base` has other true times for the older side of a comparison in turns. A text instead of a number, as in
-`"test_a": "thing:SECONDS"`, is a global of the code under test that has the time.
+`"test_a": "thing:SECONDS"`, names a global of the code under test that holds the time.
 Keys are names of tests, with or without their file (pytest-benchmark's `fullname` or `name`).
 """
 
@@ -29,11 +29,11 @@ from .clock import Block, Call, Clock
 
 VARIABLE = "GNNBENCH_FAKE_CLOCK"
 _HERTZ, _THROTTLED, _GPU_SIGMA = 1.7e9, 0.85, 0.005
-"""Rate of a simulated GPU's clock, its share where it is slower, and the noise of its own time of a round."""
+"""A simulated GPU's clock rate, its fraction when throttled, and the noise of the GPU's own times."""
 
 
 def reseeded(number: int) -> dict[str, str]:
-    """Return the variable with its seed plus `number`; empty if the variable is not set."""
+    """Return the variable with `number` added to its seed; empty if the variable is not set."""
     seed, colon, file = os.environ.get(VARIABLE, "").partition(":")
     return {VARIABLE: f"{int(seed) + number}{colon}{file}"} if seed.isdecimal() else {}
 
@@ -58,7 +58,7 @@ class Noise:
     renewal_seconds: float = 1e-4
     """Time of re-allocating the inputs, between rounds."""
     gpu_process_sigma: float = 0.0
-    """Standard deviation of the logarithm of a factor on the GPU's own time, drawn likewise."""
+    """Standard deviation of the logarithm of a factor on the GPU's own time, drawn in the same way."""
     gpu_throttled: float = 0.0
     """Share of blocks in which the GPU's clock is slower."""
 
@@ -74,9 +74,9 @@ class Truth:
     place: str = ""
     """`module:name` of a global of the code under test; its value is a factor on the time."""
     gpu_seconds: float = 0.0
-    """The GPU's own time of one call; 0: it runs on the CPU."""
+    """The GPU's own time of one call; 0 if it runs on the CPU."""
     launches: tuple[str, ...] = ()
-    """What a call launches on the GPU; empty: not known."""
+    """What a call launches on the GPU; empty if not known."""
 
 
 @dataclass(frozen=True)

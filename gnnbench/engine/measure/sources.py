@@ -24,7 +24,7 @@ from .fingerprint import libraries
 CALLERS_TREE = "."
 """Path of the tree that contains the benchmarks: pytest's rootdir."""
 LOCAL = "file:"
-"""How the origin of a package begins that was installed from a local file or folder."""
+"""Beginning of the origin of a package that was installed from a local file or folder."""
 
 _MEASURED = ("numpy", "scipy", *LIBRARIES)
 """Distributions that are listed although pytest's plugins may require them."""
@@ -38,11 +38,11 @@ class Tree:
     path: str
     """Relative to the rootdir, as in the variants `path:DIR` and `git:DIR@REF`."""
     commit: str | None
-    """None: git does not track the folder."""
+    """None if git does not track the folder."""
     changed_files: int
     """Number of tracked files in its repository that differ from the commit."""
     packages: tuple[str, ...]
-    """Top-level names that were imported from it and that a variant can replace."""
+    """Top-level names that were imported from the folder and that a variant can replace."""
     compiled: bool
     """Whether a native library was loaded from its repository."""
 
@@ -53,7 +53,7 @@ class Tree:
 
     @property
     def name(self) -> str:
-        """The path; `this project` for the tree of the benchmarks."""
+        """The path, or `this project` for the tree of the benchmarks."""
         return "this project" if self.path == CALLERS_TREE else self.path
 
 
@@ -63,8 +63,8 @@ class Package:
 
     version: str
     origin: str | None = None
-    """URL for pip, with the commit; None: a package index, or unknown. For a local file, it ends with a hash
-    of what was installed."""
+    """URL for pip, with the commit. For a local file, it ends with a hash of what was installed. None for a
+    package index, or if unknown."""
 
 
 @dataclass(frozen=True)
@@ -95,42 +95,42 @@ def collect(root: Path, suite: Collection[str] = ()) -> Sources:
     packages: dict[str, Package] = {}
     for name, path in _imported():
         folder = path.parent.parent if path.parent.name == "src" else path.parent
-        inside = folder.relative_to(root).parts if folder.is_relative_to(root) else ()
-        if name in suite or (inside and inside[0] in suite) or (name == "gnnbench" and folder != root):
+        parts = folder.relative_to(root).parts if folder.is_relative_to(root) else ()
+        if name in suite or (parts and parts[0] in suite) or (name == "gnnbench" and folder != root):
             continue
         owners = set(map(_normalized, distributions.get(name, ())))
-        measured = {owner: package for owner in owners - tools if (package := installed(owner))}
+        candidates = {owner: package for owner in owners - tools if (package := installed(owner))}
         if path.name in tracked(path.parent):
             trees.setdefault(folder, set()).add(name)
-        elif measured:
-            packages |= measured
+        elif candidates:
+            packages |= candidates
         elif not (tracked(path.parent) or owners & tools or _is_pythons(path.parent)):
             trees.setdefault(folder, set()).add(name)
-    described = [_tree(folder, names, root, bool(tracked(folder))) for folder, names in trees.items()]
+    records = [_tree(folder, names, root, bool(tracked(folder))) for folder, names in trees.items()]
     return Sources(
         f"{sys.version_info.major}.{sys.version_info.minor}",
-        tuple(sorted(described, key=lambda tree: tree.path)),
+        tuple(sorted(records, key=lambda tree: tree.path)),
         dict(sorted(packages.items())),
     )
 
 
 @cache
 def _distributions(_places: tuple[str, ...]) -> Mapping[str, list[str]]:
-    """Return the distributions of each top-level name; to look them up takes most of a second."""
+    """Return the distributions of each top-level name; looking them up takes most of a second."""
     return metadata.packages_distributions()
 
 
 def installed(name: str) -> Package | None:
-    """Return an installed distribution; None if it is not installed, or only as an editable checkout."""
+    """Return an installed distribution. Returns None if it is not installed, or is an editable checkout."""
     try:
         distribution = metadata.distribution(name)
     except metadata.PackageNotFoundError:
         return None
-    saved = json.loads(distribution.read_text("direct_url.json") or "{}")
-    if saved.get("dir_info", {}).get("editable"):
+    direct_url = json.loads(distribution.read_text("direct_url.json") or "{}")
+    if direct_url.get("dir_info", {}).get("editable"):
         return None
-    origin = saved.get("url")
-    if vcs := saved.get("vcs_info"):
+    origin = direct_url.get("url")
+    if vcs := direct_url.get("vcs_info"):
         origin = f"{vcs['vcs']}+{origin}@{vcs['commit_id']}"
     elif origin and origin.startswith(LOCAL) and not Path(unquote(urlsplit(origin).path)).exists():
         origin = None  # built elsewhere, as packages of conda are
@@ -138,7 +138,7 @@ def installed(name: str) -> Package | None:
         # The file or folder may change while the version stays the same.
         content = distribution.read_text("RECORD") or ""
         origin += f"#installed={hashlib.sha256(content.encode()).hexdigest()[:16]}"
-    if folder := saved.get("subdirectory"):
+    if folder := direct_url.get("subdirectory"):
         origin += f"#subdirectory={folder}"
     return Package(distribution.version, origin)
 
@@ -150,7 +150,7 @@ def _imported() -> Iterator[tuple[str, Path]]:
         module = sys.modules.get(name)
         if isinstance(module, ModuleType):
             places = vars(module).get("__path__") or [vars(module).get("__file__")]
-            # Only the folder is resolved: the file may be a link, which a variant finds under its own name.
+            # Only the folder is resolved: the file may be a link, which a variant finds by its own name.
             yield from ((name, Path(place).parent.resolve() / Path(place).name) for place in places if place)
 
 
@@ -178,16 +178,16 @@ def _has_loaded_libraries(folder: Path) -> bool:
 def _tools() -> set[str]:
     """Return the normalized names of the distributions that only measure."""
     plugins = metadata.entry_points(group="pytest11")
-    waiting = ["pytest", *(plugin.dist.name for plugin in plugins if plugin.dist)]
+    stack = ["pytest", *(plugin.dist.name for plugin in plugins if plugin.dist)]
     tools: set[str] = set()
-    while waiting:
-        name = _normalized(waiting.pop())
+    while stack:
+        name = _normalized(stack.pop())
         if name in tools or name in _MEASURED:
             continue
         tools.add(name)
         with suppress(metadata.PackageNotFoundError):
             needs = map(Requirement, metadata.requires(name) or ())
-            waiting += [need.name for need in needs if not need.marker or need.marker.evaluate({"extra": ""})]
+            stack += [need.name for need in needs if not need.marker or need.marker.evaluate({"extra": ""})]
     return tools
 
 

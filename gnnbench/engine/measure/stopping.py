@@ -25,7 +25,7 @@ _GROWTH = 1.25
 stop at a lucky one."""
 
 LEAST_SECONDS = 0.1
-"""With less, rounds would be too short."""
+"""With less time, rounds would be too short."""
 
 StopReason = Literal["precision", "time", "rounds"]
 
@@ -57,11 +57,11 @@ def rounds_per_block(
     """
     between, within = variance_components(pilot)
     if between:
-        wanted = math.sqrt(within / between * renewal_seconds / round_seconds)
+        optimum = math.sqrt(within / between * renewal_seconds / round_seconds)
     else:
-        wanted = MAX_ROUNDS if within else 1
-    affordable = (max_seconds / _MIN_BLOCKS - renewal_seconds) / round_seconds
-    return round(max(min(wanted, affordable, MAX_ROUNDS), 1))
+        optimum = MAX_ROUNDS if within else 1
+    limit = (max_seconds / _MIN_BLOCKS - renewal_seconds) / round_seconds
+    return round(max(min(optimum, limit, MAX_ROUNDS), 1))
 
 
 @dataclass
@@ -77,7 +77,7 @@ class Stopping:
     _next_check: int = _FEWEST_BLOCKS
 
     def reason(self, blocks: Sequence[Sequence[float]], elapsed_seconds: float) -> StopReason | None:
-        """Return why to stop now; None: go on."""
+        """Return why to stop now. Returns None to go on."""
         if sum(map(len, blocks)) < self.min_rounds:
             return None
         if not elapsed_seconds < self.max_seconds:  # also stops if it is NaN
@@ -93,17 +93,17 @@ class Stopping:
 class TimeBudget:
     """Divides the time of a session among its benchmarks, which run one after the other.
 
-    Each gets an equal part of what is left, without what benchmarks usually take besides their timing. One
-    that is precise early leaves more to the others. A slow one, whose fewest rounds take longer than its
-    part, leaves less.
+    Each benchmark gets an equal part of the remaining time, minus what benchmarks usually take in addition to
+    their timing. A benchmark that is precise early leaves more time to the others; a slow one, whose fewest
+    rounds take longer than its part, leaves less.
     """
 
     seconds: float
     """For all benchmarks: set-up, check, timing and inspection."""
     benchmarks: int = 0
-    """How many have not begun."""
+    """Number of benchmarks that have not begun."""
     _other_seconds: list[float] = field(default_factory=list)
-    """What each of the finished ones took besides its timing."""
+    """Time that each finished benchmark took in addition to its timing."""
 
     def next_seconds(self) -> float:
         """Return the seconds for timing the next benchmark, at least LEAST_SECONDS."""
@@ -113,6 +113,6 @@ class TimeBudget:
         return max(LEAST_SECONDS, share - other)
 
     def spend(self, seconds: float, timing_seconds: float) -> None:
-        """Subtract what a benchmark took."""
+        """Subtract the time of a benchmark."""
         self.seconds -= seconds
         self._other_seconds.append(seconds - timing_seconds)

@@ -2,7 +2,7 @@
 
 Left out are line numbers, file names, docstrings, the names of functions and of local variables, instructions
 that do nothing, and inline caches. Kept are the names of parameters, which callers may use. (A fingerprint
-lists functions by name, so a renamed one differs all the same.)
+lists functions by name, so a renamed function differs nevertheless.)
 """
 
 import dis
@@ -37,7 +37,7 @@ _HAS_DOCSTRING = 0x4000000
 def code_hash(code: CodeType, *, of_import: bool = False) -> str:
     """Return the hash of a code object and of those defined in it.
 
-    `of_import`: of functions in it only name and parameters count, but not what a call runs.
+    `of_import`: of functions defined in it, only names and parameters count, not what their calls run.
     """
     return digest.short(*_parts(code, of_import))
 
@@ -46,19 +46,19 @@ def _parts(code: CodeType, of_import: bool) -> Iterator[str]:
     yield from _signature(code)
     yield _COMPILED.sub(r"__\1", " ".join(code.co_names))
     bytecode = dis.Bytecode(code)
-    parts = [(each, *part) for each in bytecode if each.opcode not in _IDLE for part in _divided(each)]
-    offsets = [each.offset for each, *_ in parts]
+    parts = [(item, *part) for item in bytecode if item.opcode not in _IDLE for part in _divided(item)]
+    offsets = [item.offset for item, *_ in parts]
     for entry in bytecode.exception_entries:  # type: ignore[attr-defined]
         places = (bisect_left(offsets, place) for place in (entry.start, entry.end, entry.target))
         yield f"{' '.join(map(str, places))} {entry.depth << 1 | entry.lasti}"
-    following = [*(each for each, *_ in parts[1:]), None]
-    for (each, operation, argument), after in zip(parts, following, strict=True):
+    following = [*(item for item, *_ in parts[1:]), None]
+    for (item, operation, argument), after in zip(parts, following, strict=True):
         if after and (after.opname, after.argval) == ("STORE_NAME", "__firstlineno__"):
             continue  # the line of a class, since Python 3.13
         if operation in _CONSTANTS:
             text = _constant(code.co_consts[argument], of_import)
         elif operation in _JUMPS:
-            text = str(bisect_left(offsets, each.argval))
+            text = str(bisect_left(offsets, item.argval))
         else:
             text = str(argument)
         yield f"{operation} {text}"
@@ -72,7 +72,7 @@ def _signature(code: CodeType) -> tuple[str, str]:
 
 def _constant(value: object, of_import: bool) -> str:
     if isinstance(value, CodeType):
-        is_function = value.co_flags & inspect.CO_OPTIMIZED  # and no body of a class
+        is_function = value.co_flags & inspect.CO_OPTIMIZED  # not the body of a class
         if of_import and is_function:
             return f"{value.co_qualname} {_signature(value)}"
         return code_hash(value, of_import=of_import)
@@ -115,16 +115,16 @@ def imports(code: CodeType, package: str) -> frozenset[str]:
 
 
 def defaults(code: CodeType, scope: Mapping[str, Any]) -> str:
-    """Return a hash of the default values of the function of a module or a class that has a code.
+    """Return a hash of the default values of a function of a module or a class, given its code.
 
-    A frame has its function's code, but not the function, which is looked up by name. The default values of
-    functions that are defined inside others are found with the values that the call may read: see `Values`.
+    A frame has the code of its function, but not the function, which is looked up by name. The default values
+    of functions that are defined inside others are found with the values that it may read: see `Values`.
     """
     return digest.combined({_defaults(function) for function in _named(code, scope)})
 
 
 def _named(code: CodeType, scope: Mapping[str, Any]) -> Iterator[FunctionType]:
-    """Yield the function that has a code's qualified name, if it has that code; wrappers are looked into."""
+    """Yield the function with a code's qualified name, if it has that code; wrappers are unwrapped."""
     first, *rest = code.co_qualname.split(".")
     item: Any = scope.get(first)
     for name in rest:
@@ -140,5 +140,5 @@ def _named(code: CodeType, scope: Mapping[str, Any]) -> Iterator[FunctionType]:
 
 
 def _defaults(function: FunctionType) -> str:
-    given = [*(function.__defaults__ or ()), *sorted((function.__kwdefaults__ or {}).items())]
-    return ", ".join(digest.plain(value) or type(value).__qualname__ for value in given)
+    values = [*(function.__defaults__ or ()), *sorted((function.__kwdefaults__ or {}).items())]
+    return ", ".join(digest.plain(value) or type(value).__qualname__ for value in values)

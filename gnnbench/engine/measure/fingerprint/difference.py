@@ -36,7 +36,7 @@ class Difference:
     settings: tuple[str, ...] = ()
     """Settings; environment variables begin with `$`."""
     base_only: tuple[str, ...] = ()
-    """Those of all these names that only the base has."""
+    """Those of the names above that only the base has."""
     head_only: tuple[str, ...] = ()
 
     @classmethod
@@ -52,15 +52,15 @@ class Difference:
         return any(getattr(self, kind) for kind in FRAMES)
 
     def side_of(self, name: str) -> str:
-        """Return `base` or `head` if only this side has a part; empty: both have it."""
+        """Return `base` or `head` if only this side has a part; empty if both have it."""
         return "base" if name in self.base_only else "head" if name in self.head_only else ""
 
     def names(self, kind: str) -> tuple[str, ...]:
         """Return the parts of a kind that differ, the likeliest cause first.
 
-        Those on both sides come first; of functions that call each other, the innermost, without local ones
-        and comprehensions inside of others. Of those that one side alone runs, the first call shows where the
-        sides part, and what replaced others is likelier than what is gone.
+        Parts of both sides come first: of functions that call each other, the innermost first, and without
+        those defined inside of others. Of functions that only one side runs, the first called comes first,
+        where the sides diverge, and those of the head come before those of the base.
         """
         names: tuple[str, ...] = getattr(self, kind)
         outer = [name for name in names if _INSIDE not in name or name.partition(_INSIDE)[0] not in names]
@@ -72,7 +72,7 @@ class Difference:
         return (*changed, *of_head, *of_base)
 
     def sentence(self) -> str:
-        """Return the first kind that differs in a line; something must differ.
+        """Return a line about the first kind that differs; something must differ.
 
         `GCNConv.forward, gcn_norm, propagate and 3 more`, or `same functions, other settings (threads)`.
         """
@@ -84,15 +84,15 @@ class Difference:
 
 
 def run_by(name: str, side: str) -> str:
-    """Return the name of a function with the side that alone runs it; empty: both do."""
+    """Return the name of a function, with the side if only one runs it; `side` is empty if both do."""
     return f"{name} (run only by {side})" if side else name
 
 
 def short_names(functions: Iterable[str]) -> tuple[str, ...]:
     """Return qualified names without their modules, where these are not needed to tell them apart."""
     names = tuple(functions)
-    alike = Counter(name.partition(":")[2] for name in names)
-    return tuple(short if alike[short := name.partition(":")[2]] == 1 else name for name in names)
+    counts = Counter(name.partition(":")[2] for name in names)
+    return tuple(short if counts[short := name.partition(":")[2]] == 1 else name for name in names)
 
 
 def _differing(base: Mapping[str, str], head: Mapping[str, str]) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ _NAMED = (
     *("numpy.ufunc", "numpy.dtype"),
 )
 """Further types whose `repr` is the same in each process."""
-_LIBRARY = sys.stdlib_module_names - {"itertools"}  # whose objects warn of it
+_LIBRARY = sys.stdlib_module_names - {"itertools"}  # pickling its objects warns
 _PATHS = (PurePosixPath, PureWindowsPath, PosixPath, WindowsPath)
 _CONTAINERS = (tuple, list, set, frozenset, dict)
 _TOO_DEEP = 6
@@ -37,10 +37,10 @@ them are not replaced."""
 
 def short(*texts: str) -> str:
     """Return a hash of texts: LENGTH hexadecimal digits of BLAKE2b."""
-    hashed = hashlib.blake2b(digest_size=LENGTH // 2)
+    hasher = hashlib.blake2b(digest_size=LENGTH // 2)
     for text in texts:
-        hashed.update(text.encode("utf-8", "surrogatepass") + b"\0")
-    return hashed.hexdigest()
+        hasher.update(text.encode("utf-8", "surrogatepass") + b"\0")
+    return hasher.hexdigest()
 
 
 def of_bytes(content: Any) -> str:
@@ -70,12 +70,10 @@ def _folders(roots: tuple[str, ...], _modules: int, current: str) -> re.Pattern[
     parents = {
         str(Path(folder).parent) for folders in packages for folder in folders or () if type(folder) is str
     }
-    known = {*roots, *parents, current, tempfile.gettempdir(), sys.prefix, sys.base_prefix, home}
-    known |= {os.path.realpath(folder) for folder in known if folder}
-    longest_first = sorted((path for path in known if path.startswith(os.sep) and len(path) > 1), key=len)[
-        ::-1
-    ]
-    return re.compile(rf"({'|'.join(map(re.escape, longest_first))})(?![\w.-])" if longest_first else r"(?!)")
+    paths = {*roots, *parents, current, tempfile.gettempdir(), sys.prefix, sys.base_prefix, home}
+    paths |= {os.path.realpath(folder) for folder in paths if folder}
+    ordered = sorted((path for path in paths if path.startswith(os.sep) and len(path) > 1), key=len)[::-1]
+    return re.compile(rf"({'|'.join(map(re.escape, ordered))})(?![\w.-])" if ordered else r"(?!)")
 
 
 def plain(value: Any) -> str | None:
@@ -95,9 +93,9 @@ def plain(value: Any) -> str | None:
     for base in (int, float, str, bytes):
         if isinstance(value, base) and kind.__module__ != "numpy":
             return f"{kind.__qualname__} {base.__repr__(value)}"
-    named = f"{kind.__module__}.{kind.__qualname__}" in _NAMED or kind.__module__ == "numpy.dtypes"
+    is_stable = f"{kind.__module__}.{kind.__qualname__}" in _NAMED or kind.__module__ == "numpy.dtypes"
     is_number = kind.__module__ == "numpy" and not hasattr(value, "__len__") and hasattr(value, "item")
-    return repr(value) if named or is_number else _in_c(value)
+    return repr(value) if is_stable or is_number else _in_c(value)
 
 
 def _in_c(value: Any) -> str | None:
@@ -111,9 +109,9 @@ def _in_c(value: Any) -> str | None:
 
 
 def reduced(value: Any) -> tuple[Any, ...]:
-    """Return what pickle takes of an object without attributes, of one of Python's types written in C.
+    """Return what pickle saves of an object without attributes of one of Python's types written in C.
 
-    Empty for other objects, and for those that cannot be pickled. No code under test runs for it.
+    Empty for other objects, and for those that cannot be pickled. No code under test runs.
     """
     kind = type(value)
     if hasattr(value, "__dict__") or str(kind.__module__).partition(".")[0] not in _LIBRARY:
@@ -134,17 +132,17 @@ def _container(value: Any) -> str | None:
         except ValueError:  # it contains other objects
             return None
     items = [item for pair in value.items() for item in pair] if isinstance(value, dict) else list(value)
-    texts = [plain(item) for item in items]
-    known = [text for text in texts if text is not None]
-    if len(known) < len(items):
+    results = [plain(item) for item in items]
+    texts = [text for text in results if text is not None]
+    if len(texts) < len(items):
         return None
     if isinstance(value, set | frozenset):
-        known.sort()  # their order follows the hash seed
-    return f"{type(value).__name__}({', '.join(known)})"
+        texts.sort()  # their order follows the hash seed
+    return f"{type(value).__name__}({', '.join(texts)})"
 
 
 class Contents:
-    """Describes what a call works on, and remembers what it made itself.
+    """Describes the values that a call works on as text, and remembers the tensors that the call made.
 
     The content of floating-point tensors is left out: it hardly ever decides which code runs or how long.
     Each of the inputs is hashed once.
@@ -155,7 +153,7 @@ class Contents:
 
     def __init__(self, inputs: Iterable[Any] = ()) -> None:
         self.too_large = False
-        """Whether there was such."""
+        """Whether there was a larger one."""
         torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
         self.tensors: tuple[type[Any], ...] = (torch.Tensor,) if torch else ()
         self._array: tuple[type[Any], ...] = (numpy.ndarray,) if numpy else ()
@@ -219,8 +217,8 @@ class Contents:
             key = value.data_ptr(), value.shape, value.stride(), version
         except RuntimeError:  # no storage, as in compilation
             return ""
-        made = self._made.get(id(value))
-        if made is not None and made() is value:
+        reference = self._made.get(id(value))
+        if reference is not None and reference() is value:
             return ""
         if key in self._known:
             return self._known[key]

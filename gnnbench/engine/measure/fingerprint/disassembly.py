@@ -44,16 +44,16 @@ class Function:
 
     @property
     def plain(self) -> str:
-        """Its name without what depends on other functions."""
+        """The name without what depends on other functions."""
         return plain(self.name).removesuffix(_UNLIKELY)
 
 
 def disassembled(file: Path) -> list[Function]:
-    """Return the functions of a file, but for the stubs that call other libraries."""
+    """Return the functions of a file, except the stubs that call other libraries."""
     command = ["objdump", "-d", "-w", "--no-show-raw-insn", str(file)]
-    given = {**os.environ, "LC_ALL": "C"}
-    answer = subprocess.run(command, check=True, capture_output=True, text=True, env=given)  # noqa: S603
-    return [*_functions(answer.stdout)]
+    environment = {**os.environ, "LC_ALL": "C"}
+    result = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)  # noqa: S603
+    return [*_functions(result.stdout)]
 
 
 def _functions(listing: str) -> Iterator[Function]:
@@ -69,13 +69,13 @@ def _functions(listing: str) -> Iterator[Function]:
 
 
 def set_traps(file: Path, names: Collection[str]) -> None:
-    """Write a library again, so that the process ends where it executes functions with these plain names."""
+    """Overwrite the functions with these plain names, so that a process that executes one ends."""
     content = bytearray(file.read_bytes())
     elf = ELFFile(io.BytesIO(content))
-    for each in disassembled(file):
-        if each.plain in names or KERNEL + each.plain in names:
-            size = each.last + 1 - each.address
-            at = next(elf.address_offsets(each.address, size))
+    for function in disassembled(file):
+        if function.plain in names or KERNEL + function.plain in names:
+            size = function.last + 1 - function.address
+            at = next(elf.address_offsets(function.address, size))
             content[at : at + size] = _TRAP * size
     file.unlink()  # other copies share its content
     file.write_bytes(content)
@@ -93,13 +93,13 @@ def plain(name: str) -> str:
 
 
 def demangled(names: Sequence[str]) -> Sequence[str]:
-    """Return plain symbols of C++ and Rust as in the source, each once; as they are without `c++filt`.
+    """Return plain symbols of C++ and Rust as in the source, each once; unchanged if `c++filt` is missing.
 
-    What CUDA generates to start a kernel is left out: the kernel is there.
+    The functions that CUDA generates to start kernels are left out: the kernels are listed.
     """
     text = "\n".join(names).replace("17hE", "17h0123456789abcdefE")
     command = ["c++filt", "--no-params", "--no-verbose"]
     with suppress(OSError, subprocess.CalledProcessError):
-        answer = subprocess.run(command, input=text, check=True, capture_output=True, text=True)  # noqa: S603
-        return [name for name in dict.fromkeys(answer.stdout.splitlines()) if not name.startswith(_STARTS)]
+        result = subprocess.run(command, input=text, check=True, capture_output=True, text=True)  # noqa: S603
+        return [name for name in dict.fromkeys(result.stdout.splitlines()) if not name.startswith(_STARTS)]
     return names

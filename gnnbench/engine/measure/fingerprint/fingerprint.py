@@ -27,7 +27,7 @@ from .recording import Recording, watched_threads
 from .values import Values, module_of
 
 TIMES_AS_LONG = 50
-"""How many times as long as the call its recording may take, and a second more."""
+"""The recording of a call may take this many times as long as the call, and a second more."""
 _GENERATED_NAME = re.compile(r"\bc[a-z2-7]{50,}\b")
 """Names of torch.compile's files and kernels: hashes of their content and of the machine."""
 
@@ -65,12 +65,12 @@ class Fingerprint:
 class Watch:
     """Two recordings of one call.
 
-    Values, arguments of operators, numbers of calls and C functions that differ between them do not count:
-    the call changes them itself.
+    Values, arguments of operators, numbers of calls and C functions that differ between the recordings do
+    not count: the call itself changes them.
     """
 
     def __init__(self, call: Call, now: Callable[[], float] = RealTime.seconds) -> None:
-        """Take the call, and the time in seconds; the caller runs the call, inside of `recording`."""
+        """Take the call, and a clock that shows seconds; the caller runs the call, inside of `recording`."""
         self._call, self._now, self._most_seconds = call, now, math.inf
         self._contents = Contents(list(tensors(tuple(call))))
         self._recordings: list[Recording] = []
@@ -78,7 +78,7 @@ class Watch:
 
     @contextmanager
     def timing(self) -> Iterator[None]:
-        """Take the time of the call, which the caller runs meanwhile: it limits that of recordings."""
+        """Time the call, which the caller runs meanwhile: this time limits that of recordings."""
         start = self._now()
         yield
         self._most_seconds = TIMES_AS_LONG * (self._now() - start) + 1
@@ -121,12 +121,12 @@ class Watch:
         """Why there is no fingerprint; None if there is one."""
         unseen = next((recording.unseen for recording in self._recordings if recording.unseen), None)
         if any(recording.given_up for recording in self._recordings):
-            return f"inspection given up: it takes more than {TIMES_AS_LONG} times as long as the call"
+            return f"inspection given up: recording takes more than {TIMES_AS_LONG} times as long as the call"
         if self._contents.too_large:
-            return f"inspection given up: numbers of more than {self._contents.most_bytes >> 20:,} MiB"
+            return f"inspection given up: integers of more than {self._contents.most_bytes >> 20:,} MiB"
         if any(values.too_many for values in self._values):
-            return "it may read too many objects"
-        return f"thread {self.disturbed} runs meanwhile" if self.disturbed and not unseen else unseen
+            return "inspection given up: the call may read too many objects"
+        return f"thread {self.disturbed} ran meanwhile" if self.disturbed and not unseen else unseen
 
     @property
     def disturbed(self) -> str | None:
@@ -152,7 +152,7 @@ class Watch:
         names = set.intersection(*(recording.c_functions for recording in self._recordings))
         work = {
             "operators": digest.short(*self._operators()),
-            # Now: a graph of DGL makes what a call needs in the first call.
+            # Read last: a graph of DGL builds what a call needs in the first call.
             "inputs": digest.combined(map(self._contents.text, tensors(tuple(self._call)))),
             "calls": digest.combined(self._calls()),
             "C functions": digest.combined(f"{module}.{name}" for module, name in names),
@@ -172,20 +172,20 @@ class Watch:
         cached = (function for values in self._values for function in values.cached.values())
         texts = defaultdict[str, set[str]](set)
         for code, scope in (
-            *(ran for recording in self._recordings for ran in recording.functions.values()),
+            *(entry for recording in self._recordings for entry in recording.functions.values()),
             *((function.__code__, function.__globals__) for function in cached),
         ):
             name, text = _function(code, scope)
             texts[name].add(text)
-        return {name: digest.combined(alike) for name, alike in texts.items()}
+        return {name: digest.combined(versions) for name, versions in texts.items()}
 
     def _operators(self) -> list[str]:
         """Return the operators in order, without arguments that differ between the recordings."""
         first, last = self._recordings[0].operators, self._recordings[-1].operators
         others = last if len(last) == len(first) else [("", "")] * len(first)
         return [
-            f"{name} {given}" if other == (name, given) else name
-            for (name, given), other in zip(first, others, strict=True)
+            f"{name} {arguments}" if other == (name, arguments) else name
+            for (name, arguments), other in zip(first, others, strict=True)
         ]
 
     def _calls(self) -> list[str]:
@@ -200,7 +200,7 @@ class Watch:
     def _modules(self, functions: Mapping[str, str]) -> set[str]:
         """Return the modules whose functions, C functions or types are used."""
         function = self._call.function
-        while isinstance(function, partial):  # it calls a C function unseen
+        while isinstance(function, partial):  # calls of C functions by a partial are not recorded
             function = function.func
         modules = {name.partition(":")[0] for name in functions} | {
             str(getattr(function, "__module__", None))

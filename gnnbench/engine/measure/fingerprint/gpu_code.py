@@ -15,7 +15,7 @@ from .disassembly import plain, without_folder
 
 SECTION = ".nv_fatbin"
 _CONTAINER, _ENTRY = struct.Struct("<4sHHQ"), struct.Struct("<HHIQ")
-"""Their headers: a number, sizes of the header and of what follows."""
+"""Headers of containers and of their entries: a number, and the sizes of the header and of what follows."""
 _MAGIC = b"\x50\xed\x55\xba"
 _TEXT = ".text."
 _LOCAL = re.compile(r"L(?=\d)")
@@ -33,25 +33,25 @@ _UNSTABLE = re.compile(r"//.*|^\s*\.(?:loc|file)\b.*|(?<=\$L__BB)\d+|(?<=__local
 
 
 def kernel_name(symbol: str) -> str:
-    """Return the name of the kernel that a function of the CPU starts, without what says that it is local."""
+    """Return the name of the kernel that a function of the CPU starts, without the mark of local symbols."""
     return _LOCAL.sub("", plain(symbol))
 
 
 def kernels(content: bytes) -> Mapping[str, str]:
-    """Return the hash of each kernel in a section; by an empty name that of all else, as of constants.
+    """Return the hash of each kernel in a section by name; constants and all else have an empty name.
 
-    Code for several architectures counts together. Compressed code is no kernel's.
+    Code for several architectures counts together. Compressed code belongs to no kernel.
     """
     texts = defaultdict(list)
     for image in _images(content):
         parts = _of_elf(image) if image.startswith(b"\x7fELF") else _of_text(image)
         for name, text in parts:
             texts[kernel_name(name)].append(text)
-    return {name: digest.combined(alike) for name, alike in texts.items()}
+    return {name: digest.combined(versions) for name, versions in texts.items()}
 
 
 def _images(content: bytes) -> Iterator[bytes]:
-    """Yield what the containers have; as one, what is in none."""
+    """Yield the entries of the containers, and as a whole what follows them."""
     at = end = 0
     while at < len(content):
         if at < end:
@@ -68,34 +68,34 @@ def _images(content: bytes) -> Iterator[bytes]:
 
 
 def _of_elf(image: bytes) -> Iterator[tuple[str, str]]:
-    """Yield the kernels of a file for one architecture, with what is theirs, as parameters."""
+    """Yield the kernels of a file for one architecture, with their other sections, such as parameters."""
     elf = ELFFile(io.BytesIO(image))
     parts = [*elf.iter_sections()]
     symbols: Any = elf.get_section_by_name(".symtab")  # `sh_link` may name another
     kernels = {part.name.removeprefix(_TEXT) for part in parts if part.name.startswith(_TEXT)}
-    counted = {number: part for number, part in enumerate(parts) if not _LEFT_OUT.match(part.name)}
-    written = defaultdict[int, list[str]](list)
-    called = set()
+    sections = {number: part for number, part in enumerate(parts) if not _LEFT_OUT.match(part.name)}
+    relocations = defaultdict[int, list[str]](list)
+    targets = set()
     for table in parts:
-        if isinstance(table, RelocationSection) and table["sh_info"] in counted:
-            for each in table.iter_relocations():
-                symbol = symbols.get_symbol(each["r_info_sym"])
+        if isinstance(table, RelocationSection) and table["sh_info"] in sections:
+            for item in table.iter_relocations():
+                symbol = symbols.get_symbol(item["r_info_sym"])
                 name = symbol.name or parts[symbol["st_shndx"]].name
-                called.add(name)
-                place = f"{each['r_offset']} {each['r_info_type']} {each.entry.get('r_addend')}"
-                written[table["sh_info"]].append(f"{plain(name)} {place}")
-    for number, part in counted.items():
+                targets.add(name)
+                place = f"{item['r_offset']} {item['r_info_type']} {item.entry.get('r_addend')}"
+                relocations[table["sh_info"]].append(f"{plain(name)} {place}")
+    for number, part in sections.items():
         kernel, content = part.name.rpartition(".")[2], part.data()
         if part.name.startswith(_ATTRIBUTES):
             content = _NUMBERS.sub(b"", content)
-        text = digest.short(plain(part.name), digest.of_bytes(content), *written[number])
+        text = digest.short(plain(part.name), digest.of_bytes(content), *relocations[number])
         yield kernel if kernel in kernels else "", text
-        if kernel in called:
+        if kernel in targets:
             yield "", text
 
 
 def _of_text(image: bytes) -> Iterator[tuple[str, str]]:
-    """Yield the kernels of PTX; if it is something else, the whole."""
+    """Yield the kernels of PTX; anything else as a whole."""
     image = image.rstrip(b"\0")
     if not image.isascii():
         yield "", digest.of_bytes(image)

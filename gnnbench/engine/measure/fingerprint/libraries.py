@@ -1,4 +1,4 @@
-"""What a process has beside Python code: hashes of native libraries and of what they link to; settings."""
+"""The native libraries of a process, with what they link to, and its settings."""
 
 import decimal
 import gc
@@ -35,15 +35,15 @@ PREFIXES = (
 def libraries(packages: Iterable[str]) -> Mapping[str, str]:
     """Return the hashes of libraries by file name, for some top-level packages and modules that are imported.
 
-    All native files in a package's folder count, and what they link to, as far as it is loaded. So does
-    loaded code that gnnbench has built, as types may name another module, and in files with another ending.
+    All native files in a package's folder count, and the loaded libraries that they link to. So does loaded
+    code that gnnbench has built, because types may name another module, and loaded files with other endings.
     `python` is the version text and the interpreter's file.
     """
     interpreter, _ = _examined(Path(sys.executable).resolve())
     hashes = {"python": digest.short(sys.version, interpreter)}
-    linked = {path.name: path for path in loaded(len(sys.modules))}
+    paths = {path.name: path for path in loaded(len(sys.modules))}
     builds = cache_folder() / BUILDS
-    others = (path for path in linked.values() if path.is_relative_to(builds) or not NATIVE.search(path.name))
+    others = (path for path in paths.values() if path.is_relative_to(builds) or not NATIVE.search(path.name))
     names = {*packages}
     extensions = (  # they may be outside of their package's folder
         Path(place)
@@ -51,17 +51,17 @@ def libraries(packages: Iterable[str]) -> Mapping[str, str]:
         if NATIVE.search(place := str(getattr(module, "__file__", "")))
         and not names.isdisjoint((name.partition(".")[0], name.rpartition(".")[2]))
     )
-    waiting = sorted({*others, *extensions, *(file for package in names for file in _files(package))})
-    seen = set(waiting)
-    while waiting:
-        file = waiting.pop()
-        content, needed = _examined(file)
+    stack = sorted({*others, *extensions, *(file for package in names for file in _files(package))})
+    seen = set(stack)
+    while stack:
+        file = stack.pop()
+        content, links = _examined(file)
         hashes[file.name] = digest.combined((hashes.get(file.name, ""), content))
-        for name in needed:
-            path = linked.get(name)
+        for name in links:
+            path = paths.get(name)
             if path is not None and path not in seen:
                 seen.add(path)
-                waiting.append(path)
+                stack.append(path)
     return dict(sorted(hashes.items()))
 
 
@@ -94,7 +94,7 @@ def _files(package: str) -> tuple[Path, ...]:
 def _examined(file: Path) -> tuple[str, list[str]]:
     """Return a hash of a file's content, and the names of the libraries that it links to.
 
-    Both are kept in the cache folder, by the file's place, size and times.
+    Both are kept in the cache folder, by the file's path, size and times.
     """
     try:
         state = file.stat()
@@ -110,38 +110,38 @@ def kept_hashes() -> Path:
 
 
 def identity(file: Path) -> str:
-    """Return a hash of a library's content, or of its machine code if it is part of a build of gnnbench's."""
+    """Return a hash of a library's content, or of its machine code if gnnbench has built it."""
     return _examined(file)[0]
 
 
 def functions_differing(base: str, head: str) -> list[str]:
     """Return the functions that differ between two libraries with these hashes; empty if it is not known."""
     with suppress(OSError, ValueError):
-        tables = (json.loads((kept_hashes() / f"{each}.json").read_bytes()) for each in (base, head))
+        tables = (json.loads((kept_hashes() / f"{key}.json").read_bytes()) for key in (base, head))
         return machine_code.differing(*tables)
     return []
 
 
 @cache
 def _kept(file: Path, state: tuple[str | int, ...]) -> tuple[str, list[str]]:
-    saved = kept_hashes() / digest.short(repr((*state, machine_code.VERSION)))
+    entry = kept_hashes() / digest.short(repr((*state, machine_code.VERSION)))
     try:
-        content, *needed = saved.read_text(encoding="utf-8").splitlines()
+        content, *links = entry.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError):
-        with file.open("rb") as opened:
-            content = hashlib.file_digest(opened, "sha256").hexdigest()[: digest.LENGTH]
-        needed = _needed(file)
+        with file.open("rb") as stream:
+            content = hashlib.file_digest(stream, "sha256").hexdigest()[: digest.LENGTH]
+        links = _needed(file)
         if file.is_relative_to(cache_folder() / BUILDS) and (table := machine_code.functions(file)):
             content = digest.combined(f"{name} {value}" for name, value in table.items())
             with suppress(OSError):
                 write_whole(kept_hashes() / f"{digest.combined(('', content))}.json", json.dumps(table))
         with suppress(OSError):  # without a cache the next process hashes the file again
-            write_whole(saved, "\n".join((content, *needed)))
-    return content, needed
+            write_whole(entry, "\n".join((content, *links)))
+    return content, links
 
 
 def _needed(file: Path) -> list[str]:
-    """Return the names in the dynamic section of an ELF file; none for other formats."""
+    """Return the names of the libraries that an ELF file links to; empty for other formats."""
     with suppress(OSError, ELFError), file.open("rb") as opened:
         section = ELFFile(opened).get_section_by_name(".dynamic")
         if isinstance(section, DynamicSection):
@@ -149,15 +149,15 @@ def _needed(file: Path) -> list[str]:
     return []
 
 
-def settings(read: Iterable[str]) -> Mapping[str, str]:
+def settings(variables: Iterable[str]) -> Mapping[str, str]:
     """Return the settings that decide how fast code runs, with the environment variables that the call reads.
 
-    Of variables, which may hold secrets, only hashes.
+    Of variables, which may hold secrets, only the hashes are returned.
     """
-    names = {*read, *(name for name in os.environ if name.startswith(PREFIXES))}
+    names = {*variables, *(name for name in os.environ if name.startswith(PREFIXES))}
     values = {f"${name}": digest.short(digest.without_folders(os.environ.get(name, ""))) for name in names}
-    called = (getattr(item, "__qualname__", type(item).__qualname__) for item in gc.callbacks)
-    values["garbage collector"] = f"{gc.isenabled()} {gc.get_threshold()} {' '.join(called)}"
+    callbacks = (getattr(item, "__qualname__", type(item).__qualname__) for item in gc.callbacks)
+    values["garbage collector"] = f"{gc.isenabled()} {gc.get_threshold()} {' '.join(callbacks)}"
     number = decimal.getcontext()
     traps = sorted(trap.__name__ for trap, is_set in number.traps.items() if is_set)
     values["decimal"] = f"{number.prec} {number.rounding} {number.Emin} {number.Emax} {traps}"

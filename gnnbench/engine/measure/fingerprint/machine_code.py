@@ -1,8 +1,8 @@
 """What a native library computes: hashes of its functions and constants that builds of the same code share.
 
 The code is disassembled, and each address in it is replaced by what is there: a function's name, or the
-content of a constant. So neither the place of a function, nor build ids, times, debugging information and
-the folder of the build count.
+content of a constant. So places of functions, build ids, times, debugging information and the
+folder of the build do not count.
 """
 
 import re
@@ -22,9 +22,9 @@ from . import digest, gpu_code
 from .disassembly import KERNEL, MACHINE, Function, disassembled, plain, without_folder
 
 VERSION = 4
-"""Of the hashes."""
+"""Version of the hashes."""
 CONSTANTS = "constants"
-"""Name of what is beside functions: variables and constants that no function names alone."""
+"""Name of the rest: variables and constants that do not belong to functions."""
 _MOST_BYTES = 1 << 26
 """Larger files are not disassembled."""
 _WRITABLE, _ALLOCATED, _EXECUTABLE, _OF_THREADS = 1, 2, 4, 0x400
@@ -68,16 +68,16 @@ class _Symbols:
     """The functions, or the variables, of a file."""
 
     def __init__(self, tables: Sequence[Any], kind: str) -> None:
-        every = (each for table in tables for each in table.iter_symbols())
-        symbols = [each for each in every if each["st_info"]["type"] == kind]
+        entries = (entry for table in tables for entry in table.iter_symbols())
+        symbols = [entry for entry in entries if entry["st_info"]["type"] == kind]
         defined = {symbol["st_value"]: symbol for symbol in symbols if symbol["st_shndx"] != "SHN_UNDEF"}
         self.addresses = sorted(defined)
         self.ends = [address + defined[address]["st_size"] for address in self.addresses]
         self._names = [defined[address].name for address in self.addresses]
-        self.every = {each.name for each in symbols}
+        self.every = {entry.name for entry in symbols}
 
     def before(self, address: int) -> tuple[int, int, str]:
-        """Return start, end and name of the last symbol up to an address; nothing if there is none."""
+        """Return start, end and name of the last symbol up to an address; no name if there is none."""
         at = bisect_right(self.addresses, address) - 1
         return (self.addresses[at], self.ends[at], self._names[at]) if at >= 0 else (address, address, "")
 
@@ -88,7 +88,7 @@ class _Library:
     def __init__(self, elf: ELFFile, code: Sequence[Function]) -> None:
         allocated = [part for part in elf.iter_sections() if part["sh_flags"] & _ALLOCATED]
         filled = [part for part in allocated if part["sh_type"] != "SHT_NOBITS"]
-        # Those of threads that begin with zeros have no addresses of their own.
+        # Sections of threads that begin with zeros have no addresses of their own.
         self._sections = [part for part in allocated if part in filled or not part["sh_flags"] & _OF_THREADS]
         tables: list[Any] = [elf.get_section_by_name(name) for name in (".symtab", ".dynsym")]
         self._tables = [table for table in tables if table]
@@ -103,50 +103,50 @@ class _Library:
             else:
                 self._memory[part["sh_addr"] : part["sh_addr"] + part["sh_size"]] = part.data()
         self._pointers = dict(self._relocations())
-        self._code = [each for each in code if not _OF_COMPILER.fullmatch(each.name)]
-        self._shared = Counter(plain(each.name) for each in self._code)
-        relative = (_RELATIVE.search(line) for each in code for line in each.lines)
+        self._code = [function for function in code if not _OF_COMPILER.fullmatch(function.name)]
+        self._shared = Counter(plain(function.name) for function in self._code)
+        relative = (_RELATIVE.search(line) for function in code for line in function.lines)
         self._named = {int(match[2], 16) for match in relative if match}
         addends = {addend for name, _, addend in self._pointers.values() if not name}
         self._hashed, self._pointed = self._named | addends, sorted(addends)
-        self._exported = {each["st_value"] for each in self._tables[-1].iter_symbols()}
+        self._exported = {symbol["st_value"] for symbol in self._tables[-1].iter_symbols()}
         places = (*self._named, *addends, *self._variables.addresses, *self._variables.ends)
         self._starts = sorted({*places, *(part["sh_addr"] for part in self._sections)})
         self._bodies: dict[int, str] = {}
         self._bodies = {each.address: digest.short(*map(self._line, each.lines)) for each in code}
         self._at = cache(self._described)
-        self._handlers = _handlers(elf, [each.address for each in code])
+        self._handlers = _handlers(elf, [function.address for function in code])
 
     def hashes(self) -> dict[str, str]:
         """Return the hashes of functions and constants."""
         functions = {*map(plain, self._functions.every)}
-        started = {gpu_code.kernel_name(name) for name in functions if name}
+        kernels = {gpu_code.kernel_name(name) for name in functions if name}
         bodies, tables = defaultdict(list), set()
         for table, name, text in self._methods():
             tables.add(table)
             bodies[name].append(text)
-        beside = [*self._pieces(tables)]
-        for each in self._code:
-            handlers = (self._handler(*place) for place in self._handlers[each.address])
-            kernel = self._kernel(each.plain)
-            text = digest.short(*map(self._line, each.lines), *handlers, kernel)
-            bodies[KERNEL * bool(kernel) + each.plain].append(text)
-            if each.plain not in functions:  # a table in the code
-                beside.append(text)
-        beside += (text for name, text in self._kernels.items() if name not in started)
+        constants = [*self._pieces(tables)]
+        for function in self._code:
+            handlers = (self._handler(*place) for place in self._handlers[function.address])
+            kernel = self._kernel(function.plain)
+            text = digest.short(*map(self._line, function.lines), *handlers, kernel)
+            bodies[KERNEL * bool(kernel) + function.plain].append(text)
+            if function.plain not in functions:  # a table in the code
+                constants.append(text)
+        constants += (text for name, text in self._kernels.items() if name not in kernels)
         hashes = {name: digest.combined(texts) for name, texts in bodies.items()}
-        return {**hashes, CONSTANTS: digest.combined(beside)}
+        return {**hashes, CONSTANTS: digest.combined(constants)}
 
     def _kernel(self, name: str) -> str:
-        """Return the hash of the kernel that a function starts; empty for others."""
+        """Return the hash of the kernel that a function starts; empty if it starts none."""
         return self._kernels.get(gpu_code.kernel_name(name), "")
 
     def _methods(self) -> Iterator[tuple[int, str, str]]:
         """Yield the methods in tables for Python (`PyMethodDef`): the table, the function, and the content.
 
-        A table that an instruction names may be another one, which is searched.
+        A table that an instruction names is left out, because code may search it.
         """
-        names = {each.plain for each in self._code}
+        names = {function.plain for function in self._code}
         for start, end in zip(self._variables.addresses, self._variables.ends, strict=True):
             places = range(start, end - _METHOD, _METHOD)
             functions = [self._method(at) for at in places]
@@ -164,16 +164,16 @@ class _Library:
         start, _, local = self._functions.before(addend)
         return plain(name or (local if start == addend else ""))
 
-    def _pieces(self, left_out: Collection[int]) -> Iterator[str]:
-        """Yield variables and constants, but for some and those that belong to functions, and for zeros."""
+    def _pieces(self, tables: Collection[int]) -> Iterator[str]:
+        """Yield variables and constants except zeros, those in `tables`, and those of functions."""
         for part in self._sections:
             if not (part["sh_flags"] & _EXECUTABLE or _LAID_OUT.match(part.name)):
                 at, end = part["sh_addr"], part["sh_addr"] + part["sh_size"]
                 while at < end:
-                    # Of variables the place counts, too.
+                    # The place of a variable counts, too.
                     is_variable, following = part["sh_flags"] & _WRITABLE, self._end(at)
                     content = self._content(at, following)
-                    belongs = at in left_out or self._is_own(at) if is_variable else at in self._hashed
+                    belongs = at in tables or self._is_own(at) if is_variable else at in self._hashed
                     start, _, name = self._variables.before(at)
                     if not belongs and content != _EMPTY:
                         place = self._at(at) if is_variable else plain(name) * (start == at)
@@ -192,17 +192,17 @@ class _Library:
         for part in self._sections:
             if part["sh_type"] in ("SHT_RELR", "SHT_REL"):
                 raise ELFError("the file has other relocations")
-            for each in part.iter_relocations() if part["sh_type"] == "SHT_RELA" else ():  # type: ignore[attr-defined]
-                name = self._tables[-1].get_symbol(each["r_info_sym"]).name
-                yield each["r_offset"], (name, each["r_info_type"], each["r_addend"])
+            for entry in part.iter_relocations() if part["sh_type"] == "SHT_RELA" else ():  # type: ignore[attr-defined]
+                name = self._tables[-1].get_symbol(entry["r_info_sym"]).name
+                yield entry["r_offset"], (name, entry["r_info_type"], entry["r_addend"])
 
     def _function(self, address: int, name: str) -> str:
-        """Return a function's name; with its code, where several have that name."""
+        """Return a function's name, with a hash of its code if several functions have that name."""
         name = plain(name)
         return f"{name} {self._bodies.get(address)}" if self._shared[name] > 1 else name
 
     def _line(self, line: str) -> str:
-        """Return an instruction with what is at each address in place of it."""
+        """Return an instruction with each address replaced by what is there."""
         line = _RELATIVE.sub(lambda match: match[1] + self._at(int(match[2], 16)), line)
         return _TARGET.sub(self._target, line)
 
@@ -211,7 +211,7 @@ class _Library:
         return f"{self._function(int(match[1], 16) - distance, match[2])}+{distance}"
 
     def _described(self, address: int, deep: bool = True) -> str:
-        """Return what is at an address; `deep`: with what pointers there lead to."""
+        """Return what is at an address; if `deep`, with what pointers there lead to."""
         part = self._section(address)
         if part is None:
             return str(address)
@@ -222,7 +222,7 @@ class _Library:
             return f"{self._function(start, name)}+{address - start} {self._kernel(name)}"
         start, end, name = self._variables.before(address)
         if part["sh_flags"] & _WRITABLE:
-            # Two variables with the same content are two all the same.
+            # Two variables with the same content are still two.
             content = self._content(start, end) if self._is_own(address) else ""
             name, start = (without_folder(name), start) if address < end else ("", part["sh_addr"])
             return f"{part.name} {name}+{address - start} {content}"
@@ -240,8 +240,8 @@ class _Library:
         return f"{kind} {self._at(addend, False) if leads else ''}"
 
     def _section(self, address: int) -> Any:
-        around = (part for part in self._sections if 0 <= address - part["sh_addr"] < part["sh_size"])
-        return next(around, None)
+        parts = (part for part in self._sections if 0 <= address - part["sh_addr"] < part["sh_size"])
+        return next(parts, None)
 
     def _end(self, address: int) -> int:
         """Return where the next piece begins."""
@@ -252,22 +252,22 @@ class _Library:
         """Return a hash of bytes, with what the loader writes there."""
         part = self._section(start)
         content = self._memory[start:end]
-        rest = _TEXT.match(self._memory, end)
-        if rest and not part["sh_flags"] & _WRITABLE and _TEXT.fullmatch(content):
-            content += rest[0]  # it ends as another text does
-        written = []
+        ending = _TEXT.match(self._memory, end)
+        if ending and not part["sh_flags"] & _WRITABLE and _TEXT.fullmatch(content):
+            content += ending[0]  # a text may end with another one
+        pointers = []
         for address in range(-(-start // _WORD) * _WORD, end, _WORD) if part["sh_flags"] & _WRITABLE else ():
             if address in self._pointers:
                 size = _LOCATION if self._is_location(address) else _WORD
                 content[address - start : address - start + size] = bytes(size)
-                written.append(f"{address - start} {self._pointer(address, deep=deep)}")
+                pointers.append(f"{address - start} {self._pointer(address, deep=deep)}")
         # The zeros after a constant depend on what follows.
         text = _FOLDERS.sub(b"", bytes(content)).rstrip(b"\0")
         jumps = [] if part["sh_flags"] & _WRITABLE else self._jumps(start, text)
-        return digest.short(*jumps) if jumps else digest.short(digest.of_bytes(text), *written)
+        return digest.short(*jumps) if jumps else digest.short(digest.of_bytes(text), *pointers)
 
     def _is_location(self, address: int) -> bool:
-        """Whether it is that of a place in Rust's sources, for messages: a path, its length, line, column."""
+        """Whether an address has a place in Rust's sources: a path, its length, line, column."""
         length, column = (self._memory[address + at : address + _LOCATION] for at in (_WORD, 20))
         end = self._pointers[address][2] + int.from_bytes(length[:_WORD], "little")
         return any(column) and self._memory[end - len(_RUST) : end] == _RUST
@@ -297,14 +297,14 @@ class _Library:
 
 
 def _handlers(elf: ELFFile, starts: Sequence[int]) -> Mapping[int, list[tuple[int, int]]]:
-    """Return where the tables of what exceptions lead to begin and end, by the function's address."""
+    """Return start and end of the tables of exception handlers, by the function's address."""
     tables = defaultdict[int, list[tuple[int, int]]](list)
     table = elf.get_section_by_name(_HANDLERS)
     if table:
         entries: Sequence[Any] = elf.get_dwarf_info(follow_links=False).EH_CFI_entries()
-        handled = {each.lsda_pointer: each for each in entries if getattr(each, "lsda_pointer", None)}
-        ends = [*sorted(handled)[1:], table["sh_addr"] + table["sh_size"]]
-        for at, end in zip(sorted(handled), ends, strict=True):
-            function = starts[bisect_right(starts, handled[at]["initial_location"]) - 1]
+        frames = {frame.lsda_pointer: frame for frame in entries if getattr(frame, "lsda_pointer", None)}
+        ends = [*sorted(frames)[1:], table["sh_addr"] + table["sh_size"]]
+        for at, end in zip(sorted(frames), ends, strict=True):
+            function = starts[bisect_right(starts, frames[at]["initial_location"]) - 1]
             tables[function].append((at, end))
     return tables

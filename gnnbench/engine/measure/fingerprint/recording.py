@@ -35,7 +35,7 @@ _UNRECORDED = (
     *(*PASSED_OVER, "_pytest."),
     *(f"{_PACKAGE}.{part}." for part in ("engine", "suite.plugin")),
 )
-"""Modules whose functions are not recorded: also those of pytest, and of what measures."""
+"""Modules whose functions are not recorded: also those of pytest, and of gnnbench's engine and plugin."""
 _IMPORT = "<frozen importlib"
 """Beginning of the files of Python's import."""
 _MODULE = "<module>"
@@ -48,8 +48,8 @@ _DEEPEST = 2
 _READS_VARIABLE = type(os.environ).__getitem__.__code__
 _OWN = Call.__call__.__code__
 identity = object.__hash__
-"""A number of each object that lives, as `id` returns. But `id` causes an audit event, as reading `f_code`
-does, and with a hook for those it takes longer than all else here."""
+"""The number of a live object that `id` returns, too. But `id` raises an audit event, as reading `f_code`
+does, and with an audit hook that takes longer than everything else in this module."""
 
 
 class Recording:
@@ -59,16 +59,16 @@ class Recording:
     """
 
     def __init__(self, contents: Contents, expired: Callable[[], bool] = lambda: False) -> None:
-        """Take what describes values, and what tells whether the call has been recorded for too long."""
+        """`contents` describes values; `expired` tells whether the call has been recorded for too long."""
         contents.begin()
         self._contents, self._expired = contents, expired
         self._events = 0
         self._passed_over: set[int] = set()
-        """Identities of the codes of functions that do not count, nor the C functions that these call."""
+        """Identities of the code of functions that do not count; nor do the C functions that these call."""
         self.functions: dict[int, tuple[CodeType, Mapping[str, Any]]] = {}
         """Code and global names of each Python function, by the identity of its code."""
         self.calls: Counter[int] = Counter()
-        """Numbers of their calls, by the same."""
+        """Number of calls of each function, by the identity of its code."""
         self.objects: dict[int, Any] = {}
         """Arguments and closures of the functions, by identity, without plain values and tensors."""
         self.types: set[type] = set()
@@ -82,13 +82,13 @@ class Recording:
         self.operators: list[tuple[str, str]] = []
         """Names of operators, in order, and their arguments."""
         self.namespaces: set[str] = set()
-        """Those of the operators: `aten`, `torch_sparse`; `torch` is among them."""
+        """Namespaces of the operators: `aten`, `torch_sparse`; `torch` is among them."""
         self.unseen: str | None = None
         """Why a part of the call is not recorded."""
         self.given_up = False
-        """Whether recording the call took too long: then it went on without."""
+        """Whether recording took too long: then the call went on unrecorded."""
         self.disturbed: str | None = None
-        """Another Python thread that ran meanwhile; whether for the call is not known."""
+        """Name of another Python thread that ran meanwhile, perhaps for the call."""
 
     def profile(self, frame: FrameType, event: str, argument: Any) -> None:
         """Note a call; a profile function as `sys.setprofile` takes it."""
@@ -125,8 +125,8 @@ class Recording:
         if code is _READS_VARIABLE:
             self.variables.add(str(local["key"]))
         if code.co_freevars:
-            captured = (local.get(name) for name in code.co_freevars)
-            values = tuple(value for value in captured if not isinstance(value, self._contents.tensors))
+            closure = (local.get(name) for name in code.co_freevars)
+            values = tuple(value for value in closure if not isinstance(value, self._contents.tensors))
             self.captured.setdefault(key, {})[tuple(map(identity, values))] = values
         for value in local.values():
             if type(value) not in ATOMS and identity(value) not in self.objects:
@@ -148,8 +148,8 @@ class Recording:
             self.given_up = True
             return
         self.namespaces |= {"torch", name.partition("::")[0]}
-        given = f"{self._contents.text(args)} {self._contents.text(kwargs) if kwargs else ''}"
-        self.operators.append((name, given))
+        arguments = f"{self._contents.text(args)} {self._contents.text(kwargs) if kwargs else ''}"
+        self.operators.append((name, arguments))
         self._contents.made(result)
 
 
@@ -157,7 +157,7 @@ class Recording:
 def watched_threads(recording: Recording) -> Iterator[None]:
     """Note in the recording whether another Python thread runs meanwhile: its code is not recorded.
 
-    Linux counts how often a thread has run (proc_pid_schedstat). Without that, any other is taken to run.
+    Linux counts how often a thread has run (proc_pid_schedstat). Without counts, any other thread is noted.
     """
     before = _runs()
     yield
@@ -179,10 +179,10 @@ def _runs() -> dict[threading.Thread, str | None]:
     return runs
 
 
-def python_calls(run: Callable[[], object], also: Profile | None = None) -> int:
-    """Count calls of Python functions, without those of PASSED_OVER; `also` gets all events.
+def python_calls(run: Callable[[], object], recorder: Profile | None = None) -> int:
+    """Count calls of Python functions, without those of PASSED_OVER; `recorder` gets all events.
 
-    The function was called just before, so that its caches are filled: Python clears its cache of
+    The caller has just called the function, so that its caches are filled: Python clears its cache of
     `isinstance` checks when a module registers a class with an abstract base class.
     """
     calls = 0
@@ -191,13 +191,13 @@ def python_calls(run: Callable[[], object], also: Profile | None = None) -> int:
         nonlocal calls
         if event == "call":
             calls += not str(frame.f_globals.get("__name__")).startswith(PASSED_OVER)
-        if also:
-            also(frame, event, argument)
+        if recorder:
+            recorder(frame, event, argument)
 
-    before = sys.getprofile()
+    profiler = sys.getprofile()
     sys.setprofile(profile)
     try:
         run()
     finally:
-        sys.setprofile(before)
+        sys.setprofile(profiler)
     return calls

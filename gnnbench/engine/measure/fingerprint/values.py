@@ -79,9 +79,9 @@ def module_of(code: CodeType, scope: Mapping[str, Any]) -> str:
 
 
 class Values:
-    """Finds the values that functions may read, whose code is given.
+    """Finds the values that functions with the given code may read.
 
-    Each name in it, also a text, may be an attribute that is read.
+    Each name and each text in the code may be an attribute that is read.
     """
 
     def __init__(self, codes: Iterable[CodeType], contents: Contents) -> None:
@@ -105,7 +105,7 @@ class Values:
     def globals_of(self, code: CodeType, scope: Mapping[str, Any], *, cached: bool = False) -> None:
         """Look at the globals that a function names, and at what it names inside of modules.
 
-        If its result was `cached`, the functions of its package that it names count: they ran before.
+        If its result was `cached`, the functions of its package that it names count, because they ran before.
         """
         if code.co_qualname.startswith(_GUARD):
             return
@@ -153,43 +153,43 @@ class Values:
             return
         if str(getattr(value, "__module__", None) or kind.__module__).startswith(_OF_PROCESS):
             return
-        own = getattr(value, "__dict__", None)
-        if isinstance(own, dict) and "__wrapped__" in own and kind is not FunctionType:
+        state = getattr(value, "__dict__", None)
+        if isinstance(state, dict) and "__wrapped__" in state and kind is not FunctionType:
             self._memoised(value, "")  # functools.cache, or numba's
         elif isinstance(value, ModuleType):
             if value.__name__ not in sys.stdlib_module_names:
-                own = {name: item for name, item in vars(value).items() if type(item) is not ModuleType}
-                self._attributes_in(value.__name__, own, depth, value.__name__)
+                state = {name: item for name, item in vars(value).items() if type(item) is not ModuleType}
+                self._attributes_in(value.__name__, state, depth, value.__name__)
         elif isinstance(value, type):
             self._attributes_in(_name(value), self._attributes_of(value), depth, _name(value))
         elif isinstance(value, FunctionType):
             self._attributes_in(_name(value), vars(value), depth, path)
-            # Those of a lambda, and of a function with another name, are not found by its name.
+            # The defaults of a lambda, and of a function with another name, are not found by name.
             self.look(f"{place} defaults", [value.__defaults__, value.__kwdefaults__], depth, path)
         else:
             for at, (name, item) in enumerate(_elements(value)):
-                ordered = "" if isinstance(value, set | frozenset) else at
-                self.look(f"{place}{name}", item, depth, f"{path}[{ordered}]")
-            self._instance(kind, own if isinstance(own, dict) else {}, value, depth, path)
+                position = "" if isinstance(value, set | frozenset) else at
+                self.look(f"{place}{name}", item, depth, f"{path}[{position}]")
+            self._instance(kind, state if isinstance(state, dict) else {}, value, depth, path)
 
     def _memoised(self, function: Any, package: str) -> None:
-        """Note a function whose result was kept, or that such a function calls."""
+        """Note a function whose result was cached, or one that such a function calls."""
         function = inspect.unwrap(function) if callable(function) else function
         origin = str(getattr(function, "__module__", "")).partition(".")[0]
         is_of_package = package in {"", origin} and origin not in sys.stdlib_module_names
         if isinstance(function, FunctionType) and is_of_package:
             self.cached[id(function.__code__)] = function
 
-    def _instance(self, kind: type, own: Mapping[str, Any], value: Any, depth: int, path: str) -> None:
-        self._attributes_in(_name(kind), own, depth, path)
-        inherited = {}
+    def _instance(self, kind: type, state: Mapping[str, Any], value: Any, depth: int, path: str) -> None:
+        self._attributes_in(_name(kind), state, depth, path)
+        attributes = {}
         for name, item in self._attributes_of(kind).items():
             if isinstance(item, MemberDescriptorType):
                 with suppress(AttributeError, TypeError):  # an empty slot, or one of the metaclass
-                    inherited[name] = item.__get__(value)
-            elif name not in own:
-                inherited[name] = item
-        self._attributes_in(_name(kind), inherited, depth, path)
+                    attributes[name] = item.__get__(value)
+            elif name not in state:
+                attributes[name] = item
+        self._attributes_in(_name(kind), attributes, depth, path)
 
     def _attributes_in(self, owner: str, attributes: Mapping[str, Any], depth: int, path: str) -> None:
         for name in sorted((attributes.keys() & self._names) - _PYTHONS):
@@ -198,18 +198,18 @@ class Values:
     def _attributes_of(self, kind: type) -> Mapping[str, Any]:
         """Return a class's attributes, with those of its bases and metaclass, by name.
 
-        Of functions only those that were made by others: these are not found by their name, see `defaults`.
+        The only functions among them are local ones, which are not found by name: see `defaults`.
         """
         if kind not in self._attributes:
             attributes: dict[str, Any] = {}
             meta: type = type(kind)
             for base in (*reversed(meta.__mro__), *reversed(kind.__mro__)):
-                stored = vars(base)
-                for name in stored.keys() & self._names:
-                    item = stored[name]
+                namespace = vars(base)
+                for name in namespace.keys() & self._names:
+                    item = namespace[name]
                     item = item.__func__ if isinstance(item, staticmethod | classmethod) else item
-                    made = isinstance(item, FunctionType) and "<locals>" in item.__code__.co_qualname
-                    if made or not isinstance(item, _FUNCTIONS):
+                    is_local = isinstance(item, FunctionType) and "<locals>" in item.__code__.co_qualname
+                    if is_local or not isinstance(item, _FUNCTIONS):
                         attributes[name] = item
             self._attributes[kind] = attributes
         return self._attributes[kind]
@@ -237,7 +237,7 @@ def _elements(value: Any) -> Iterator[tuple[str, Any]]:
 
 @functools.cache
 def _names(code: CodeType) -> Sequence[str]:
-    """Return the names in bytecode: of attributes, and texts that may be one: `getattr(self, "dim")`."""
+    """Return the names in bytecode, and the texts that may name an attribute: `getattr(self, "dim")`."""
     codes = [*nested(code)]
     constants = [constant for inner in codes for constant in inner.co_consts]
     constants += [item for constant in constants if isinstance(constant, tuple) for item in constant]

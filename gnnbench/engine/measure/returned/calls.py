@@ -1,18 +1,18 @@
-"""Makes a few calls of a benchmark, and keeps what they return and what they change, untimed.
+"""Makes a few untimed calls of a benchmark, and keeps what they return and what they change.
 
     0  with the given inputs
-    1  with new values of the same types and shapes, written to where the given ones were
+    1  with new values of the same types and shapes, written over the given ones
     2  the same again; its output is read only after the given values were written back
     3  with copies of the inputs of call 2
     4  with the given inputs, moved by one unit in the last place
-    5  with the new values, moved likewise
-    6 to 11  in turn as 4 and 5, moved by 4, 16 and 64 such units
+    5  with the new values, moved in the same way
+    6 to 11  like 4 and 5 in turn, moved by 4, 16 and 64 such units
 
 In calls 4 and 6 to 11, what torch's operators return is moved, too.
 
-The calls from 4 on are made only where outputs differ. docs/results.md says what each call finds. What is
-kept by content, or for the same objects, executes less in call 2 than in call 1 or call 3; then a further
-call of each kind tells whether these numbers repeat.
+The calls from 4 on are made only where outputs differ. docs/results.md says what each call finds. A
+function that caches results by content, or for the same objects, executes less in call 2 than in call 1 or
+call 3; then a further call of each kind tells whether these numbers repeat.
 """
 
 import gc
@@ -67,7 +67,7 @@ class ComparedCalls:
         self._first_output: dict[str, Any] = {}
         """Arrays, tensors and lists, by place."""
         self._copies: list[Call | None] = []
-        """Kept, so that no address of a copy is that of another."""
+        """Kept alive, so that no two copies have the same address."""
         self.first_state: Mapping[str, Portable] | None = None
         """Numbers and texts in the arguments before any call, by place. None: there was none."""
         self.level = level
@@ -75,13 +75,13 @@ class ComparedCalls:
         self.inputs: dict[str, Portable] = {}
         """The inputs of the first call, by place."""
         self._may_change: set[str] = set()
-        """Places of those that may get new values; later calls may reach more."""
+        """Places of the inputs that may get new values; later calls may reach more."""
         self.writable: list[str] = []
-        """Places of those that do."""
+        """Places of the inputs that do get new values."""
         self.kept = False
         """Whether a call executes less for inputs that it has seen."""
         self.refused = ""
-        """What the call with more new values raised; empty: nothing."""
+        """What the call with more new values raised; empty if nothing."""
 
     def make_first(self) -> None:
         """Make the calls that do not depend on what the other side returned; raise what `make` raises."""
@@ -95,16 +95,16 @@ class ComparedCalls:
         self.make(AGAIN)
         self._first_output = {}
         self.make(COPIED)
-        again, given_work = self.made[AGAIN].work, self.made[GIVEN].work
-        if again and given_work and again <= given_work:
-            self.kept = self._repeats_more(again)
+        work, given_work = self.made[AGAIN].work, self.made[GIVEN].work
+        if work and given_work and work <= given_work:
+            self.kept = self._repeats_more(work)
 
-    def _repeats_more(self, again: int) -> bool:
-        """Tell whether calls with other inputs execute more than `again`, and these numbers repeat."""
+    def _repeats_more(self, work: int) -> bool:
+        """Tell whether calls with other inputs execute more than `work`, and these numbers repeat."""
         new, copied = self.made[NEW].work, self.made[COPIED].work
-        is_new = bool(self.writable) and new is not None and new > again and self.make(NEW_MOVED).work == new
-        is_copied = copied is not None and copied > again and self._made(COPIED).work == copied
-        return (is_new or is_copied) and self._made(AGAIN).work == again
+        is_new = bool(self.writable) and new is not None and new > work and self.make(NEW_MOVED).work == new
+        is_copied = copied is not None and copied > work and self._made(COPIED).work == copied
+        return (is_new or is_copied) and self._made(AGAIN).work == work
 
     def make(self, number: int) -> Effects:
         """Make a call, and keep what it returned and changed; the inputs have the given values afterwards.
@@ -124,18 +124,18 @@ class ComparedCalls:
         if number == GIVEN:
             self.inputs = portable({**reach.arrays, **reach.plain}, {})
             self._may_change = set(reach.writable)
-        new = {place: value for place, value in reach.writable.items() if self._gets_new(place, value)}
-        self.writable = list(new)
-        for value in new.values():
+        inputs = {place: value for place, value in reach.writable.items() if self._gets_new(place, value)}
+        self.writable = list(inputs)
+        for value in inputs.values():
             write(value, self._target(number, value))
         try:
             if number == COPIED:
-                copied = _copy(call)
-                self._copies.append(copied)
-                if copied is None:
+                duplicate = _copy(call)
+                self._copies.append(duplicate)
+                if duplicate is None:
                     return Effects()
                 self._given.restore()  # what is kept of the inputs themselves has other values now
-                call, reach = copied, Reachable(copied, self._scope)
+                call, reach = duplicate, Reachable(duplicate, self._scope)
             return self._returned(number, call, reach)
         finally:
             self._calls.tear_down(call)
@@ -146,7 +146,7 @@ class ComparedCalls:
         return is_chosen and place in self._may_change
 
     def _returned(self, number: int, call: Call, reach: Reachable) -> Effects:
-        """Make a call whose inputs are as it wants them, and keep what it returned and changed."""
+        """Make a call, whose inputs already have its values, and keep what it returned and changed."""
         before = {place: self._given.now(value) for place, value in reach.arrays.items()}
         state = portable(reach.state, {})
         seed(min(number, AGAIN))
@@ -160,19 +160,19 @@ class ComparedCalls:
             gc.collect()  # what is freed later would hide what a call keeps
         before_bytes = allocated_bytes()
         try:
-            with collector_paused(), limited(self._limit_seconds), moves, work as executed:
+            with collector_paused(), limited(self._limit_seconds), moves, work as tracer:
                 output = call()
         except TooLongError:
             return Effects(failure=_TOO_LONG)
         except Exception as error:  # noqa: BLE001 - a benchmark may raise anything
             return Effects(failure=f"{type(error).__name__}: {error}")
-        effects = Effects(work=executed.total if executed else None)
+        effects = Effects(work=tracer.total if tracer else None)
         if self._first_output:
             first = self.made[GIVEN].parts
             with plain_tensors():
-                now = portable(self._first_output, {})
+                parts = portable(self._first_output, {})
             effects.overwritten = [
-                place for place, part in now.items() if part.signature != first[f"output{place}"].signature
+                place for place, part in parts.items() if part.signature != first[f"output{place}"].signature
             ]
         after = changed_arrays(reach, before)
         first_state = state if self.first_state is None else self.first_state
@@ -199,13 +199,13 @@ class ComparedCalls:
             effects.kept_bytes = effects.growth_bytes(before_bytes)
         return effects
 
-    def save(self, wanted: Iterable[tuple[int, str]], folder: Path) -> list[dict[str, str] | None]:
+    def save(self, requests: Iterable[tuple[int, str]], folder: Path) -> list[dict[str, str] | None]:
         """Write numbers as `.npy` files; return each file's name or error, or the beginning of a text.
 
-        Of each part, the number of the call and the place are given. None: the call does not have it.
+        `requests`: the number of the call and the place of each part. None for a part that the call lacks.
         """
         files: list[dict[str, str] | None] = []
-        for number, place in wanted:
+        for number, place in requests:
             part = (self.made.get(number) or self.make(number)).parts.get(place)
             if part is None or isinstance(part.content, str):
                 files.append(None if part is None else {"text": str(part.content)[:_SHOWN]})
@@ -220,7 +220,7 @@ class ComparedCalls:
         return files
 
     def as_json(self) -> dict[str, Any]:
-        """Return what the other side's is compared with: hashes, not values."""
+        """Return what is compared with the other side: hashes, not values."""
         return {
             "inputs": {place: part.signature for place, part in self.inputs.items()},
             "elements": sum(
@@ -236,7 +236,7 @@ class ComparedCalls:
         }
 
     def _target(self, number: int, value: Any) -> NDArray[Any]:
-        """Return the values that an input which may get others has in a call: equal inputs get equal ones."""
+        """Return the values that a writable input has in a call: equal inputs get equal values."""
         values = self._given.of(value)
         content = zlib.crc32(np.ascontiguousarray(values).view(np.uint8).data)
         is_new = number in (NEW, AGAIN, COPIED, *MOVED[NEW])
@@ -267,7 +267,7 @@ def kept_inputs(calls: Pedantic) -> Given | None:
 def _copy(call: Call) -> Call | None:
     """Return a call with copies of its tensors and arrays. Returns None if not all can be copied.
 
-    Those that a function captured are not: they may be what it keeps.
+    What the function captured is not copied, because it may be a cache.
     """
     copies = Copies()
 

@@ -18,12 +18,12 @@ from .portable import TEXT, Portable, array_of, portable
 from .reachable import Reachable, gradients_by_output, gradients_left, is_array, shares_memory
 
 LEAST_KEPT_BYTES = 1 << 16
-"""A call that keeps less is not taken for one that leaks memory."""
+"""A call that keeps less does not count as leaking memory."""
 _MOST_BYTES = 192 << 20
-"""Of inputs, and of the output of a call: several calls have copies, and those are hashed."""
+"""Limit of inputs, and of the output of a call, because they are copied and hashed for several calls."""
 _CHANGED = "{} after the call"
 _EARLIER = "{} after the calls"
-"""Of what earlier calls changed and this one did not, and of attributes that are new."""
+"""For what only earlier calls changed, and for attributes that are new."""
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Effects:
     failure: str = ""
     """Type and message of what it raised, or an empty text."""
     differentiable: bool = False
-    """Whether its output has gradients, and not by a graph that it has freed."""
+    """Whether its output has gradients, by a graph that the call has not freed."""
     shared: list[str] = field(default_factory=list)
     """Places of the output that lie in the memory of an input."""
     overwritten: list[str] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Effects:
     """How much more memory is allocated after the call, without its output."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return what the other side's is compared with: hashes, not values."""
+        """Return what is compared with the other side: hashes, not values."""
         signatures = {place: part.signature for place, part in self.parts.items()}
         names = "left", "failure", "differentiable", "shared", "overwritten", "reused"
         return {"parts": signatures, **{name: getattr(self, name) for name in names}}
@@ -64,27 +64,27 @@ class Effects:
         """
         if output is None:
             return {}
-        opened = Opened(output, tested, digest.plain)
-        check_size("the output", opened.parts.values())
-        self.left |= opened.left
-        for texts, what in ((opened.kinds, "type"), (opened.orders, "order")):
+        contents = Opened(output, tested, digest.plain)
+        check_size("the output", contents.parts.values())
+        self.left |= contents.left
+        for texts, what in ((contents.kinds, "type"), (contents.orders, "order")):
             self.parts |= {f"output{place} {what}": Portable(TEXT, text) for place, text in texts.items()}
-        for place, part in portable(opened.parts, self.left).items():
+        for place, part in portable(contents.parts, self.left).items():
             self.parts[f"output{place}"] = part.copied()
         inputs = list(reach.arrays.values())
         self.shared = [
             place
-            for place, value in opened.parts.items()
+            for place, value in contents.parts.items()
             if any(shares_memory(part, inputs) for part in _strided(value))
         ]
         if has_gradients:
-            by_output, self.differentiable = gradients_by_output(opened.parts.values(), reach.arrays)
+            by_output, self.differentiable = gradients_by_output(contents.parts.values(), reach.arrays)
             self.parts |= portable(by_output, self.left)
-        made = {place: value for place, value in opened.parts.items() if is_array(value)} | opened.lists
-        return {place: value for place, value in made.items() if place not in self.shared}
+        arrays = {place: value for place, value in contents.parts.items() if is_array(value)} | contents.lists
+        return {place: value for place, value in arrays.items() if place not in self.shared}
 
     def growth_bytes(self, before_bytes: int) -> int:
-        """Return how much more is allocated than before a call, without what is kept here to be compared."""
+        """Return how much more is allocated than before a call, excluding the copies for the comparison."""
         copies = sum(part.content.nbytes for part in self.parts.values() if not isinstance(part.content, str))
         grown_bytes = allocated_bytes() - before_bytes - copies
         if grown_bytes < LEAST_KEPT_BYTES:
@@ -95,27 +95,27 @@ class Effects:
 
 def changed_arrays(reach: Reachable, before: Mapping[str, NDArray[Any]]) -> dict[str, Portable]:
     """Return the arguments that a call changed, and the gradients that it left."""
-    changed = {
+    changes = {
         _CHANGED.format(place): value
         for place, value in reach.arrays.items()
         if not equal(array_of(value), before[place])
     }
-    changed |= gradients_left(reach.arrays)
-    return {name: part.copied() for name, part in portable(changed, {}).items()}
+    changes |= gradients_left(reach.arrays)
+    return {name: part.copied() for name, part in portable(changes, {}).items()}
 
 
 def changed_state(
     first: Mapping[str, Portable], before: Mapping[str, Portable], after: Mapping[str, Portable]
 ) -> dict[str, Portable]:
     """Return the numbers and texts in lists, dictionaries and objects that the calls changed."""
-    changed, nothing = {}, Portable(TEXT, "nothing")
+    changes, nothing = {}, Portable(TEXT, "nothing")
     for place in dict.fromkeys((*before, *after)):
         states = [state.get(place, nothing) for state in (after, before, first)]
-        value, present, given = (part.signature for part in states)
-        if not value == present == given:
-            is_late = value == present or ("." in place and nothing in states[1:])
-            changed[(_EARLIER if is_late else _CHANGED).format(place)] = states[0]
-    return changed
+        value, previous, original = (part.signature for part in states)
+        if not value == previous == original:
+            is_late = value == previous or ("." in place and nothing in states[1:])
+            changes[(_EARLIER if is_late else _CHANGED).format(place)] = states[0]
+    return changes
 
 
 def plain_tensors() -> AbstractContextManager[None]:
@@ -137,13 +137,13 @@ def _strided(value: Any) -> tuple[Any, ...]:
 
 
 _BLOCK_BYTES = 64
-"""A block of Python's allocator has about so many; larger ones come from C's."""
+"""Approximate size of a block of Python's allocator; larger blocks come from C's."""
 
 
 def allocated_bytes() -> int:
-    """Return what is allocated by C and Python, and on the GPU; what is mapped otherwise is not counted."""
+    """Return the bytes allocated by C, by Python and on the GPU; other mapped memory is not counted."""
     torch = sys.modules.get("torch")
     on_gpu = torch.cuda.memory_allocated() if torch and torch.cuda.is_initialized() else 0
-    # Not with every C library.
+    # psutil.heap_info needs a C library that supports it.
     of_c = sum(psutil.heap_info()[:2]) if hasattr(psutil, "heap_info") else 0
     return _BLOCK_BYTES * sys.getallocatedblocks() + on_gpu + of_c

@@ -1,4 +1,4 @@
-"""The inputs of a benchmark as they were given, and other numbers in their place or where operators round."""
+"""The given inputs of a benchmark, other numbers in their place, and other rounding by operators."""
 
 import re
 import sys
@@ -22,7 +22,7 @@ _EXACT = re.compile(
     r"|index_put|index_select|masked_|max|min|amax|amin|neg|relu|repeat|roll|select|slice|sort|stack"
     r"|threshold|topk|where)"
 )
-"""Operators that round nothing. What they return may be compared with where it comes from."""
+"""Operators that round nothing. Code may compare their results with their inputs."""
 
 
 class Given:
@@ -33,18 +33,18 @@ class Given:
         """The values and the copies, by id: a value is kept, so that its id stays taken."""
         self._gradients: dict[int, Any] = {}
         self._containers: dict[int, tuple[Any, Any]] = {}
-        """The same; the copies have the same elements."""
+        """The containers and shallow copies, by id."""
         self.state: dict[str, Portable] = {}
         """Numbers and texts in the arguments of the first call, by place."""
 
     def keep(self, values: Iterable[Any], containers: Iterable[Any] = ()) -> None:
-        """Copy what has not been seen."""
+        """Copy the contents of values and containers that are new."""
         for container in containers:
             self._containers.setdefault(id(container), (container, copy(container)))
         unseen = [value for value in values if id(value) not in self._contents]
-        needed = sum(value.nbytes for value in unseen)
-        if needed > MEMORY_SHARE * psutil.virtual_memory().available:
-            raise MemoryError(f"too large to copy: {needed / 2**30:.1f} GiB of inputs")
+        total_bytes = sum(value.nbytes for value in unseen)
+        if total_bytes > MEMORY_SHARE * psutil.virtual_memory().available:
+            raise MemoryError(f"too large to copy: {total_bytes / 2**30:.1f} GiB of inputs")
         for value in unseen:
             self._contents[id(value)] = value, np.array(array_of(value))
             if is_leaf(value):
@@ -59,9 +59,9 @@ class Given:
         return self._contents[id(value)][1]
 
     def now(self, value: Any) -> NDArray[Any]:
-        """Return what a value holds, as a copy: a view has new values where what it is a view of has."""
-        _, given = self._contents.get(id(value), (None, None))
-        return given if given is not None and equal(array_of(value), given) else np.array(array_of(value))
+        """Return a copy of what a value holds now: a view has new values where its base has."""
+        _, array = self._contents.get(id(value), (None, None))
+        return array if array is not None and equal(array_of(value), array) else np.array(array_of(value))
 
     def restore(self) -> None:
         """Write back what all values held, and their gradients."""
@@ -81,12 +81,12 @@ def equal(left: NDArray[Any], right: NDArray[Any]) -> bool:
 
 
 def write(value: Any, content: NDArray[Any]) -> None:
-    """Write numbers to a tensor or an array, unless it holds them: what was kept of it would become invalid.
+    """Write numbers to a tensor or an array, unless it holds them: writing would invalidate caches.
 
-    A view that cannot be written to shows what it is a view of, which is written to, too.
+    A view that cannot be written to shows its base, which is written to, too.
     """
-    present = array_of(value)
-    if present.shape != content.shape or equal(present, content):
+    current = array_of(value)
+    if current.shape != content.shape or equal(current, content):
         return
     if isinstance(value, np.ndarray):
         if value.flags.writeable:
@@ -100,9 +100,9 @@ def write(value: Any, content: NDArray[Any]) -> None:
 def mirrored(values: NDArray[Any]) -> NDArray[Any]:
     """Return other indices of the same range: those of the same graph with its nodes in reverse order.
 
-    They are mirrored within their range and reversed, along the longest axis. So what is sorted stays so,
-    pairs that differ still do, self-loops and symmetric graphs stay, and pointers fit their indices. Where
-    all are 0 or 1, or true or false, they are only reversed.
+    They are mirrored within their range and reversed, along the longest axis. So sorted values stay sorted,
+    pairs that differ still differ, self-loops and symmetric graphs stay, and pointers fit their indices.
+    Where all are 0 or 1, or true or false, they are only reversed.
     """
     axis = int(np.argmax(values.shape))
     if values.dtype.kind == "b":
@@ -117,9 +117,9 @@ def new(values: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
     """Return other values of the same kind: moved to other places, and up to twice as small.
 
     Signs, and limits such as those of probabilities, stay. Whole numbers, which may count something, are only
-    moved, unless all are equal; zeros among others keep their places, as in a triangular matrix. What is
-    sorted along the last axis is sorted again. Symmetric matrices stay so, and positive definite ones too:
-    their rows and columns are moved and scaled alike.
+    moved, unless all are equal; zeros among others keep their places, as in a triangular matrix. Values
+    that are sorted along the last axis are sorted again. Symmetric matrices stay symmetric, and positive
+    definite ones too: their rows and columns are moved and scaled alike.
     """
     if order := _order(values):
         return _sorted((values * (1 - rng.random(values.shape) / 2)).astype(values.dtype), order)
@@ -127,14 +127,14 @@ def new(values: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
     if _is_symmetric(values):
         places = np.roll(np.arange(values.shape[-1]), values.shape[-1] // 3 + 1)
         factors = np.sqrt(1 - rng.random(values.shape[-1]) / 2)
-        moved, scale = values[..., places[:, None], places], np.outer(factors, factors)
+        result, scale = values[..., places[:, None], places], np.outer(factors, factors)
     else:
         flat = values.reshape(-1)
-        chosen = np.ones(flat.shape, bool) if whole else flat != 0
-        moved, scale = flat.copy(), 1 - rng.random(values.shape) / 2
-        moved[chosen] = np.roll(flat[chosen], values.size // 3 + 1)
-        moved = moved.reshape(values.shape)
-    return moved if whole and not np.array_equal(values, moved) else (moved * scale).astype(values.dtype)
+        mask = np.ones(flat.shape, bool) if whole else flat != 0
+        result, scale = flat.copy(), 1 - rng.random(values.shape) / 2
+        result[mask] = np.roll(flat[mask], values.size // 3 + 1)
+        result = result.reshape(values.shape)
+    return result if whole and not np.array_equal(values, result) else (result * scale).astype(values.dtype)
 
 
 def moved(values: NDArray[Any], kind: str, rng: np.random.Generator, units: int = 1) -> NDArray[Any]:
@@ -146,8 +146,8 @@ def moved(values: NDArray[Any], kind: str, rng: np.random.Generator, units: int 
     wide = values.astype(np.longdouble if values.dtype == np.longdouble else np.float64)
     _, exponents = np.frexp(wide)
     unit = np.where(wide == 0, 0.0, min(units, 2 ** (digits // 4)) * np.ldexp(1.0, exponents - digits))
-    directed = np.where(rng.random(values.shape) < 0.5, unit, -unit)  # noqa: PLR2004
-    return _sorted((wide + directed).astype(values.dtype), _order(values))
+    steps = np.where(rng.random(values.shape) < 0.5, unit, -unit)  # noqa: PLR2004
+    return _sorted((wide + steps).astype(values.dtype), _order(values))
 
 
 def _order(values: NDArray[Any]) -> int:
@@ -169,9 +169,9 @@ def _is_symmetric(values: NDArray[Any]) -> bool:
 
 
 def rounding(units: int) -> AbstractContextManager[object]:
-    """Return a context in which floating-point results of operators are moved up or down by so many units.
+    """Return a context in which floating-point results of operators are moved up or down by some units.
 
-    A call may cancel the digits that its inputs move, and not those that it rounds itself. This is Monte
+    A call may cancel changed digits of its inputs, but not those that it rounds itself. This is Monte
     Carlo arithmetic (Parker, Monte Carlo Arithmetic, 1997), by operator.
     """
     torch = sys.modules.get("torch")
@@ -195,7 +195,7 @@ def _move(tensor: Any, units: int) -> None:
     torch = sys.modules["torch"]
     if not tensor.is_complex() and bool((tensor == tensor.round()).all()):
         return
-    generator = torch.Generator(tensor.device).manual_seed(tensor.numel())  # that of the call stays as it is
+    generator = torch.Generator(tensor.device).manual_seed(tensor.numel())  # the call's own is unchanged
     upwards = torch.randint(2, tensor.shape, generator=generator, device=tensor.device)
     directions = (2 * upwards - 1).to(tensor.real.dtype)
     tensor.mul_(1 + directions * (units * torch.finfo(tensor.dtype).eps))

@@ -19,7 +19,7 @@ TEXT = "text"
 _NARROW = ("bfloat16", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
 """Types of torch that NumPy lacks; they become float32, which has all their values."""
 _ADDRESS = re.compile(" at 0x[0-9a-f]+>")
-"""End of the text of an object that has none of its own; the address is another in each process."""
+"""End of the default `repr` of an object; the address differs between processes."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Portable:
     """A number, an array or a text."""
 
     kind: str
-    """Type of the numbers, as `float32` or `bfloat16`; `TEXT`: anything else, by its `repr`."""
+    """Type of the numbers, such as `bfloat16`, or `TEXT` for anything else, by its `repr`."""
     content: NDArray[Any] | str
 
     def copied(self) -> Self:
@@ -44,19 +44,19 @@ class Portable:
         return self.kind, self.content.shape, content
 
 
-def portable(values: Mapping[str, Any], left: dict[str, str]) -> dict[str, Portable]:
-    """Return values in this form, by place; `left` gets the types of those that have none."""
-    return {place: part for name, value in values.items() for place, part in _each(name, value, left)}
+def portable(values: Mapping[str, Any], unsupported: dict[str, str]) -> dict[str, Portable]:
+    """Return values as Portable, by place; `unsupported` gets the types of those that cannot be."""
+    return {place: part for name, value in values.items() for place, part in _each(name, value, unsupported)}
 
 
-def _each(place: str, value: Any, left: dict[str, str]) -> Iterator[tuple[str, Portable]]:
+def _each(place: str, value: Any, unsupported: dict[str, str]) -> Iterator[tuple[str, Portable]]:
     torch = sys.modules.get("torch")
     value = tuple(value) if isinstance(value, list) else value
     if torch and isinstance(value, torch.Tensor):
         try:
             yield from _of_tensor(place, value)
         except (RuntimeError, TypeError, NotImplementedError):  # quantized, nested, without content
-            left[place] = f"torch.Tensor of {value.dtype} and layout {value.layout}"
+            unsupported[place] = f"torch.Tensor of {value.dtype} and layout {value.layout}"
     elif isinstance(value, np.ndarray | np.generic):
         array = np.asarray(value)
         kind = str(array.dtype)
@@ -66,7 +66,7 @@ def _each(place: str, value: Any, left: dict[str, str]) -> Iterator[tuple[str, P
         elif array.dtype.kind in "US" or all(isinstance(item, PLAIN) for item in array.flat):
             yield place, Portable(TEXT, repr(array.tolist()))
         else:
-            left[place] = f"numpy.ndarray of {kind}"
+            unsupported[place] = f"numpy.ndarray of {kind}"
     elif isinstance(value, tuple) and (numbers := _numbers(value)) is not None:
         yield place, Portable(str(numbers.dtype), numbers)
     elif isinstance(value, bool | float | complex) or (type(value) is int and abs(value) < 2**63):
@@ -78,7 +78,7 @@ def _each(place: str, value: Any, left: dict[str, str]) -> Iterator[tuple[str, P
 
 
 def _numbers(values: tuple[Any, ...]) -> NDArray[Any] | None:
-    """Return an array of floats or of whole numbers. Returns None if there are others, or both, or none."""
+    """Return an array of floats or of whole numbers. Returns None for other values, for both, or for none."""
     for kind, letters in ((float, "f"), (Integral, "biu")):
         if values and all(isinstance(value, kind) for value in values):
             numbers = np.array(values)
@@ -103,7 +103,7 @@ def _of_tensor(place: str, value: Any) -> Iterator[tuple[str, Portable]]:
 def array_of(value: Any) -> NDArray[Any]:
     """Return the content of a strided tensor or an array as a NumPy array; it may share memory.
 
-    Raises RuntimeError or TypeError if NumPy cannot have it.
+    Raises RuntimeError or TypeError if NumPy cannot represent it.
     """
     if isinstance(value, np.ndarray):
         return value

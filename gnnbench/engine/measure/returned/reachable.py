@@ -38,22 +38,22 @@ _SHARED = re.compile(r"^(\w+)-(\w+) ...s ", re.MULTILINE)
 
 
 class Reachable:
-    """What a call can reach; the globals of functions with the globals `scope`, the test's, are inputs."""
+    """What a call can reach. Globals that functions of the test's module (`scope`) name are inputs."""
 
     def __init__(self, call: Call, scope: Mapping[str, Any]) -> None:
         self._scope, self._seen = scope, dict[int, Any]()
         self.arrays: dict[str, Any] = {}
         """Strided tensors and arrays by place, each once."""
         self._free: dict[str, Any] = {}
-        """Those that are no parts of other objects, which may have to fit each other."""
+        """Arrays that are no parts of other objects; such parts may have to fit each other."""
         self.plain: dict[str, Any] = {}
         """Numbers and texts among the arguments, by place."""
         self.state: dict[str, Any] = {}
-        """Numbers and texts in the arguments, but in attributes whose names begin with an underscore."""
+        """Numbers and texts in the arguments, except in attributes whose names begin with an underscore."""
         self.containers: list[Any] = []
         """Lists, dictionaries and sets in the arguments."""
         self.held: list[Any] = []
-        """Those in objects, which may be caches."""
+        """Containers inside of objects, which may be caches."""
         self._is_argument = True
         for number, argument in enumerate(call.args):
             self._look(f"argument {number + 1}", argument, 0, is_free=True)
@@ -70,7 +70,7 @@ class Reachable:
         return {place: value for place, value in candidates.items() if not _overlaps(value, shared)}
 
     def _look(self, place: str, value: Any, depth: int, *, is_free: bool) -> None:
-        """Note a value, or what is in it."""
+        """Note a value, or its parts."""
         if id(value) in self._seen or depth > _DEEPEST or len(self._seen) > _MOST:
             return
         if self._is_argument and type(value) in _CONTAINERS:
@@ -94,7 +94,7 @@ class Reachable:
             self._look(f"{place}{name}", item, depth + 1, is_free=is_free and inside)
 
     def _inside(self, value: Any) -> Iterator[tuple[str, Any, bool]]:
-        """Yield what is in a value: the end of its place, itself, and whether it may get other values."""
+        """Yield the parts of a value: the end of the place, the part, and whether it may get other values."""
         kind = kind_or_container(value)
         if isinstance(value, FunctionType):
             yield from self._held_by(value)
@@ -115,9 +115,9 @@ class Reachable:
         Numbers and texts that a function of another module captured are no inputs, but a part of its code.
         """
         is_own = function.__globals__ is self._scope
-        held = [("", value) for value in function.__defaults__ or ()]
-        held += captured(function)
-        yield from ((name, value, True) for name, value in held if is_own or not isinstance(value, PLAIN))
+        items = [("", value) for value in function.__defaults__ or ()]
+        items += captured(function)
+        yield from ((name, value, True) for name, value in items if is_own or not isinstance(value, PLAIN))
         if is_own:
             for name in function.__code__.co_names:
                 if name in self._scope:
@@ -167,13 +167,13 @@ def shares_memory(value: Any, others: Iterable[Any]) -> bool:
 
 def _overlaps(value: Any, ranges: Iterable[tuple[int, int]]) -> bool:
     start, end = _memory_of(value)
-    return any(start < its_end and its_start < end for its_start, its_end in ranges)
+    return any(start < other_end and other_start < end for other_start, other_end in ranges)
 
 
 def _memory_of(value: Any) -> tuple[int, int]:
     """Return the first address of an array's or a tensor's memory, and the one after the last.
 
-    A subclass of tensors, as EdgeIndex, has it from another tensor.
+    A tensor of a subclass, such as EdgeIndex, shares the memory of another tensor.
     """
     if isinstance(value, np.ndarray):
         start: int = value.__array_interface__["data"][0]
@@ -198,19 +198,19 @@ def gradients_left(inputs: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def gradients_by_output(opened: Iterable[Any], inputs: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+def gradients_by_output(values: Iterable[Any], inputs: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
     """Return the gradients of a call's output, in directions that both sides share, and whether it has some.
 
     An input that the output does not depend on has a gradient of zeros: some code computes one, some none.
-    There are none at all if the call ran backward itself, and freed the graph.
+    There are no gradients at all if the call itself ran backward, and freed the graph.
     """
-    tensors = [value for value in opened if is_tensor(value)]
+    tensors = [value for value in values if is_tensor(value)]
     leaves = {place: value for place, value in inputs.items() if is_leaf(value)}
     if not tensors or not leaves:
         return {}, False
     torch = sys.modules["torch"]
     ends = [tensor for tensor in tensors if tensor.requires_grad]
-    rng = np.random.default_rng(0)  # of one sign, terms would cancel in the gradient of a softmax
+    rng = np.random.default_rng(0)  # directions of one sign would cancel in the gradient of a softmax
     directions = [torch.tensor(rng.uniform(-1, 1, end.shape)).to(end) for end in ends]
     gradients = [None] * len(leaves)
     try:
@@ -225,5 +225,5 @@ def gradients_by_output(opened: Iterable[Any], inputs: Mapping[str, Any]) -> tup
 
 
 def _dense(gradient: Any) -> Any:
-    """Return a gradient as a strided tensor: that of an embedding may be sparse or not."""
+    """Return a gradient as a strided tensor: the gradient of an embedding may be sparse."""
     return gradient if gradient.layout == sys.modules["torch"].strided else gradient.to_dense()
