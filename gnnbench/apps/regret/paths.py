@@ -262,11 +262,11 @@ _AMAX = {"max": "amax"}
 def _neighbours(reduce: str, *more: Call) -> tuple[Call, ...]:
     """Return ways to reduce over neighbours."""
     amax = _AMAX.get(reduce, reduce)
-    made = f"CSR made in each call, torch.sparse.mm(..., '{amax}')"
+    csr_call = f"CSR made in each call, torch.sparse.mm(..., '{amax}')"
     return (
         Call("index_select, utils.scatter", partial(_gathered, reduce=reduce), build="edges"),
         Call("index_select, segment_reduce", partial(_gathered_segments, reduce=reduce), build=_half),
-        Call(made, partial(_made_csr_product, reduce=amax), build="edges"),
+        Call(csr_call, partial(_made_csr_product, reduce=amax), build="edges"),
         *more,
     )
 

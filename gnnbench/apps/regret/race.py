@@ -110,24 +110,26 @@ class Race:
         for group in range(len(self.groups)):
             fastest = self.fastest(group)
             for way in self.left(group):
-                found = self.ratio(way, fastest)
-                if way != fastest and found.log > self._width(found):
+                ratio = self.ratio(way, fastest)
+                if way != fastest and ratio.log > self._width(ratio):
                     self._out.add((group, way))
             if self.is_decided(group):
                 self._settled.add(group)
 
     def fastest(self, group: int) -> int:
         """Return the way of a group whose median over the last common blocks is least."""
-        left = self.left(group)
-        common = [logs for logs in self._logs if all(way in logs for way in left)] or [{}]
-        return min(left, key=lambda way: float(np.median([logs.get(way, math.inf) for logs in common])))
+        ways = self.left(group)
+        common = [logs for logs in self._logs if all(way in logs for way in ways)] or [{}]
+        return min(ways, key=lambda way: float(np.median([logs.get(way, math.inf) for logs in common])))
 
     def equally_fast(self, group: int) -> list[int]:
         """Return the ways of a group that are within the effect of its fastest, which is one of them."""
         fastest = self.fastest(group)
-        found = {way: self.ratio(way, fastest) for way in self.left(group) if way != fastest}
+        ratios = {way: self.ratio(way, fastest) for way in self.left(group) if way != fastest}
         return [
-            way for way, one in found.items() if abs(one.log) + self._width(one) < math.log1p(self.effect)
+            way
+            for way, ratio in ratios.items()
+            if abs(ratio.log) + self._width(ratio) < math.log1p(self.effect)
         ]
 
     def is_decided(self, group: int) -> bool:
@@ -142,8 +144,8 @@ class Race:
         """Return the log seconds of a way."""
         return [logs[way] for logs in self._logs if way in logs]
 
-    def _width(self, found: Ratio) -> float:
-        return found.half_width(LEVEL, self.ways * len(LOOKS) * len(self.groups))
+    def _width(self, ratio: Ratio) -> float:
+        return ratio.half_width(LEVEL, self.ways * len(LOOKS) * len(self.groups))
 
 
 def ratio_in(blocks: Sequence[Mapping[int, float]], way: int, base: int, between: float = 0.0) -> Ratio:

@@ -127,15 +127,15 @@ class Regrets:
     def regrets(self, *, same_structure: bool) -> list[Regret]:
         """Return the regret of each call at each point, that with the largest lower bound first."""
         name = "regret_same_structure" if same_structure else "regret"
-        found = [
+        entries = [
             (point, way, fastest, getattr(way, name))
             for point in self.points
             for way in point.ways
             if way.is_call and (fastest := way.fastest_same_structure if same_structure else point.fastest)
         ]
-        family = sum(way.name != fastest for _, way, fastest, _ in found)
+        family = sum(way.name != fastest for _, way, fastest, _ in entries)
         rows = []
-        for point, way, fastest, ratio in found:
+        for point, way, fastest, ratio in entries:
             if way.name == fastest:
                 judgement = Judgement("same", "the fastest way", 1.0)
             elif ratio is None:
@@ -149,14 +149,14 @@ class Regrets:
 
     def crossovers(self) -> list[Crossover]:
         """Return where the fastest way changes between neighbouring points, along degree and along width."""
-        found = []
+        crossovers = []
         for axis in ("degree", "hidden"):
             for line in self._lines(axis):
-                for one, other in pairwise(line):
-                    crossover = _crossover(one, other, axis)
+                for point, neighbour in pairwise(line):
+                    crossover = _crossover(point, neighbour, axis)
                     if crossover:
-                        found.append(crossover)
-        return found
+                        crossovers.append(crossover)
+        return crossovers
 
     def _lines(self, axis: str) -> Iterator[list[Point]]:
         """Yield the points that differ in one field only, in its order, without graphs that have no edges."""
@@ -180,18 +180,18 @@ def _others(point: Point, axis: str) -> Any:
     return replace(point.place, dataset=point.place.dataset.partition("@")[0]), point.nodes
 
 
-def _crossover(one: Point, other: Point, axis: str) -> Crossover | None:
+def _crossover(point: Point, neighbour: Point, axis: str) -> Crossover | None:
     """Return where the fastest way of one point gives way to that of the next; None: it does not."""
-    if not (one.is_decided and other.is_decided):
+    if not (point.is_decided and neighbour.is_decided):
         return None
-    below, above = one.fastest, other.fastest
-    if below in (above, *other.equally_fast) or above in (below, *one.equally_fast):
+    below, above = point.fastest, neighbour.fastest
+    if below in (above, *neighbour.equally_fast) or above in (below, *point.equally_fast):
         return None
-    first = _in_race(one, above)
-    second = _in_race(other, below)
+    first = _in_race(point, above)
+    second = _in_race(neighbour, below)
     if first is None or second is None:
         return None
-    start, end = value_of(one, axis), value_of(other, axis)
+    start, end = value_of(point, axis), value_of(neighbour, axis)
 
     def at(side: int, other_side: int) -> float:
         """Return where the log ratio is 0 for a bound of each point's; side 0: for the ratios themselves."""
@@ -204,7 +204,7 @@ def _crossover(one: Point, other: Point, axis: str) -> Crossover | None:
     corners = [at(*sides) for sides in product((-1, 1), repeat=2)]
     assert below is not None
     assert above is not None
-    return Crossover(one, axis, below, above, (start, end), at(0, 0), min(corners), max(corners))
+    return Crossover(point, axis, below, above, (start, end), at(0, 0), min(corners), max(corners))
 
 
 def _width(ratio: Ratio) -> float:
@@ -226,15 +226,15 @@ def _in_race(point: Point, name: str | None) -> Ratio | None:
 def moved(old: Sequence[Crossover], new: Sequence[Crossover]) -> list[tuple[Crossover, Crossover]]:
     """Return the crossovers, old and new, of the same ways whose intervals have no value in common."""
 
-    def key(one: Crossover) -> Any:
-        return one.axis, one.below, one.above, _others(one.point, one.axis)
+    def key(crossover: Crossover) -> Any:
+        return crossover.axis, crossover.below, crossover.above, _others(crossover.point, crossover.axis)
 
     before: dict[Any, list[Crossover]] = {}
-    for one in old:
-        before.setdefault(key(one), []).append(one)
+    for crossover in old:
+        before.setdefault(key(crossover), []).append(crossover)
     return [
-        (others[0], one)
-        for one in new
-        if (others := before.get(key(one)))
-        and all(one.high < other.low or other.high < one.low for other in others)
+        (earlier[0], crossover)
+        for crossover in new
+        if (earlier := before.get(key(crossover)))
+        and all(crossover.high < other.low or other.high < crossover.low for other in earlier)
     ]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 BUDGET_SECONDS = 60.0
 TOTAL_SECONDS = 360.0
 SEARCH_SECONDS = 1800.0
-_OWN = (
+_OPTIONS = (
     Option("anchor", "N|VERSION", None).described(
         "also compare the newest version with that N before it, with a version, or with a variant; 0: with "
         "none. Default: 30, of releases 5."
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--since", metavar="VERSION", help="begin after this version or commit. Default: the last but one."
     )
     parser.add_argument("--until", metavar="VERSION", help="end with this one. Default: the newest.")
-    common.declare(parser, _OWN, (common.EFFECT, common.RESULTS, common.BUILD))
+    common.declare(parser, _OPTIONS, (common.EFFECT, common.RESULTS, common.BUILD))
     parser.add_argument("--page", type=Path, metavar="FILE", help="also write an HTML page to FILE")
 
 
@@ -103,7 +103,7 @@ def _looked(options: argparse.Namespace, state: "State") -> "tuple[list[Step], b
     from .run import Watch, WatchPlan
     from .versions import Watched
 
-    usual = common.plan_of(
+    common_plan = common.plan_of(
         options,
         "gnnbench watch WHAT --state FOLDER",
         results=options.results,
@@ -112,7 +112,7 @@ def _looked(options: argparse.Namespace, state: "State") -> "tuple[list[Step], b
     )
     since, until, anchor = options.since, options.until, options.anchor
     plan = WatchPlan(
-        **vars(usual), search_seconds=options.search_budget, since=since, until=until, anchor=anchor
+        **vars(common_plan), search_seconds=options.search_budget, since=since, until=until, anchor=anchor
     )
     watched = Watched(options.what, plan.folder, options.clone)
     environment.let_idle_threads_sleep()

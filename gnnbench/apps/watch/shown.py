@@ -33,9 +33,9 @@ def agreement(row: Compared) -> str:
 def counts(step: Step) -> str:
     """Return the number of benchmarks with each verdict: `1 slower, 48 same code`; or why there are none."""
     rows = step.first.rows if step.first else ()
-    found = Counter("same code" if row.judgement.same_code else verdict(row) for row in rows)
-    said = ", ".join(f"{number} {word}" for word, number in sorted(found.items()))
-    return "the same files" if step.same_files else said or step.failed.get("first", "no benchmark")
+    by_verdict = Counter("same code" if row.judgement.same_code else verdict(row) for row in rows)
+    summary = ", ".join(f"{number} {word}" for word, number in sorted(by_verdict.items()))
+    return "the same files" if step.same_files else summary or step.failed.get("first", "no benchmark")
 
 
 def versions(step: Step) -> str:
@@ -77,12 +77,12 @@ def cause(change: Change) -> str:
 def text(change: Change, watched: str) -> Document:
     """Return the text on a change as a maintainer would like to get it."""
     step = change.step
-    first, again = next(iter(change.pairs.values()))
+    first, second = next(iter(change.pairs.values()))
     judged = [
-        f"{units.ratio(one.judgement.ratio, changed=True)} "
-        f"({units.interval(one.judgement.low, one.judgement.high)})"
-        for one in (first, again)
-        if one.judgement.ratio and one.judgement.verdict in TIMES
+        f"{units.ratio(row.judgement.ratio, changed=True)} "
+        f"({units.interval(row.judgement.low, row.judgement.high)})"
+        for row in (first, second)
+        if row.judgement.ratio and row.judgement.verdict in TIMES
     ]
     count = units.count(len(change.pairs), "benchmark")
     measured = f": {judged[0]}, and {judged[1]} in a second run alone" if len(judged) > 1 else ""
@@ -92,7 +92,7 @@ def text(change: Change, watched: str) -> Document:
         for row, _ in change.pairs.values()
         for note in (*row.work.notes(), *memory_notes(row.memory), *result_notes(row.results))
     ]
-    here = step.first and step.first.environment
+    host = step.first and step.first.environment
     return [
         Heading(title(change, watched)),
         Note(f"{versions(step)}: {count} changed ({', '.join(change.kinds)}){measured}."),
@@ -100,7 +100,7 @@ def text(change: Change, watched: str) -> Document:
         Note(f"The outputs of both sides: {', '.join(sorted(names)) or 'not compared'}."),
         *tables(labels_in(change.pairs), COLUMNS, change.pairs),
         *map(Note, dict.fromkeys(notes)),
-        *([Note(f"machine: {here.cpu}, {here.cores} cores, Python {here.python}")] if here else []),
+        *([Note(f"machine: {host.cpu}, {host.cores} cores, Python {host.python}")] if host else []),
         *([Note("repeat", change.command)] if change.command else []),
     ]
 
@@ -118,7 +118,7 @@ def undecided(step: Step) -> list[str]:
 
 def environments(state: State) -> list[Mapping[str, Any]]:
     """Return the machines on which was measured, without what differs from run to run."""
-    shown = ("cpu", "architecture", "cores", "threads", "memory_bytes", "system", "python", "libraries")
+    fields = ("cpu", "architecture", "cores", "threads", "memory_bytes", "system", "python", "libraries")
     machines = filter(None, (step.first and step.first.environment for step in state.steps))
-    rows = [{name: getattr(machine, name) for name in shown} for machine in machines]
+    rows = [{name: getattr(machine, name) for name in fields} for machine in machines]
     return [row for place, row in enumerate(rows) if row not in rows[:place]]

@@ -67,37 +67,37 @@ class Step:
     @property
     def seconds(self) -> float:
         """How long its comparisons and its search took."""
-        return sum((one.seconds or 0.0 for one in (self.first, self.again, self.search) if one), 0.0)
+        return sum((part.seconds or 0.0 for part in (self.first, self.again, self.search) if part), 0.0)
 
     def causes(self, name: str) -> tuple[Cause, ...]:
         """Return what the search named as the cause of a benchmark's change: one, or several candidates."""
         findings = self.search.findings if self.search else ()
-        named = [change.causes for change in findings if name in change.changes]
-        return named[-1] if named else ()
+        causes = [change.causes for change in findings if name in change.changes]
+        return causes[-1] if causes else ()
 
     def confirmed(self) -> dict[str, tuple[Compared, Compared]]:
         """Return the rows of the benchmarks of which both comparisons found the same change."""
-        seconds = changed(self.again)
+        second = changed(self.again)
         return {
-            name: (row, seconds[name])
+            name: (row, second[name])
             for name, row in changed(self.first).items()
-            if name in seconds and kinds(row) & kinds(seconds[name])
+            if name in second and kinds(row) & kinds(second[name])
         }
 
 
 def kinds(row: Compared) -> set[str]:
     """Return how a benchmark changed: some of KINDS."""
-    found: set[str] = {word for word in TIMES if row.judgement.verdict == word}
+    changes: set[str] = {word for word in TIMES if row.judgement.verdict == word}
     if row.memory and row.memory.changed and not row.memory.excused:
-        found.add(row.memory.verdict)
+        changes.add(row.memory.verdict)
     if row.results and row.results.is_other:
-        found.add("different output")
-    return found
+        changes.add("different output")
+    return changes
 
 
-def changed(found: Result | None) -> dict[str, Compared]:
+def changed(result: Result | None) -> dict[str, Compared]:
     """Return the benchmarks that changed in time, memory or result, by id."""
-    return {row.fullname: row for row in (found.rows if found else ()) if kinds(row)}
+    return {row.fullname: row for row in (result.rows if result else ()) if kinds(row)}
 
 
 @dataclass(frozen=True)
@@ -113,8 +113,8 @@ class Change:
     @property
     def kinds(self) -> list[str]:
         """How they changed, in the order of KINDS."""
-        found = set().union(*(kinds(row) & kinds(again) for row, again in self.pairs.values()))
-        return [one for one in KINDS if one in found]
+        names = set().union(*(kinds(row) & kinds(again) for row, again in self.pairs.values()))
+        return [kind for kind in KINDS if kind in names]
 
     @property
     def day(self) -> str:
@@ -175,7 +175,7 @@ class State:
     def put(self, step: Step) -> None:
         """Save a step in place of the one with its number and kind."""
         self._write(f"steps/{step.file}", step)
-        others = [one for one in self.steps if (one.number, one.is_anchor) != (step.number, step.is_anchor)]
+        others = [old for old in self.steps if (old.number, old.is_anchor) != (step.number, step.is_anchor)]
         self.steps = sorted([*others, step], key=attrgetter("number", "is_anchor"))
 
     def _write(self, name: str, content: object) -> None:
@@ -187,35 +187,35 @@ class State:
     @property
     def neighbours(self) -> list[Step]:
         """The steps from a version to the next."""
-        return [one for one in self.steps if not one.is_anchor]
+        return [step for step in self.steps if not step.is_anchor]
 
     def changes(self) -> list[Change]:
         """Return all changes, the newest first: each benchmark stands with those of the same cause."""
-        found = []
+        changes = []
         for step in reversed(self.steps):
             explained = self.explained(step) if step.is_anchor else set()
             groups: dict[tuple[Cause, ...], dict[str, tuple[Compared, Compared]]] = {}
-            for name, pair in sorted(step.confirmed().items(), key=lambda one: _size(one[1][0])):
+            for name, pair in sorted(step.confirmed().items(), key=lambda item: _size(item[1][0])):
                 if name not in explained:
                     groups.setdefault(step.causes(name), {})[name] = pair
-            found += [Change(step, pairs, causes) for causes, pairs in groups.items()]
-        return found
+            changes += [Change(step, pairs, causes) for causes, pairs in groups.items()]
+        return changes
 
     def explained(self, step: Step) -> set[str]:
         """Return the benchmarks whose change since an anchor is that of steps on the way, and no more."""
-        names = [one.base.name for one in self.neighbours]
+        names = [neighbour.base.name for neighbour in self.neighbours]
         if step.base.name not in names:
             return set()
-        way = self.neighbours[names.index(step.base.name) : step.number]
-        found = set()
+        path = self.neighbours[names.index(step.base.name) : step.number]
+        unchanged = set()
         for name, row in changed(step.first).items():
-            known = [one.confirmed()[name][0] for one in way if name in one.confirmed()]
-            ratio = math.prod(one.judgement.ratio or 1.0 for one in known)
+            rows = [neighbour.confirmed()[name][0] for neighbour in path if name in neighbour.confirmed()]
+            ratio = math.prod(neighbour.judgement.ratio or 1.0 for neighbour in rows)
             low, high = row.judgement.low or 0.0, row.judgement.high or math.inf
-            same = kinds(row) <= set().union(*map(kinds, known))
+            same = kinds(row) <= set().union(*map(kinds, rows))
             if same and low <= ratio <= high:
-                found.add(name)
-        return found
+                unchanged.add(name)
+        return unchanged
 
 
 def _size(row: Compared) -> float:

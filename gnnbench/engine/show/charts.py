@@ -81,11 +81,11 @@ def log_axis(values: Sequence[float], style: Style) -> alt.Axis:
     low, high = min(values), max(values)
     first, last = (math.floor(math.log10(value)) for value in (low, high))
     ticks = [factor * 10.0**power for power in range(first, last + 1) for factor in (1, 2, 5)]
-    shown = [tick for tick in ticks if low <= tick <= high]
-    if len(shown) < _FEWEST_TICKS:
-        shown = even_ticks(low, high, style.ticks)
+    visible = [tick for tick in ticks if low <= tick <= high]
+    if len(visible) < _FEWEST_TICKS:
+        visible = even_ticks(low, high, style.ticks)
     # Without values, Vega leaves out labels that it thinks are too close.
-    return alt.Axis(format="~g", labelOverlap=True, grid=not style.narrow, values=shown)
+    return alt.Axis(format="~g", labelOverlap=True, grid=not style.narrow, values=visible)
 
 
 def verdict_fields(judgement: Judgement) -> dict[str, Any]:
@@ -160,15 +160,15 @@ class Rows:
         style = self._style
         base = rows_of(self._texts)
         lines = base.mark_rule(color=style.line).encode(x=alt.value(0), x2=alt.value(self.width), y=self.y())
-        apart = 0 if style.narrow else style.font_size / 2
-        names = base.mark_text(align="left" if style.narrow else "right", dx=-apart, lineBreak="\n").encode(
+        gap = 0 if style.narrow else style.font_size / 2
+        names = base.mark_text(align="left" if style.narrow else "right", dx=-gap, lineBreak="\n").encode(
             x=alt.value(0), y=self.y("first"), text="name:N"
         )
-        values = base.mark_text(align="right" if style.narrow else "left", dx=apart).encode(
+        values = base.mark_text(align="right" if style.narrow else "left", dx=gap).encode(
             x=alt.value(self.width), y=self.y("beside"), text="value:N"
         )
-        drawn = alt.layer(lines, *layers, names, values).properties(width=self.width, height=self.height)
-        return {**drawn.to_dict(), "config": config(style)}
+        chart = alt.layer(lines, *layers, names, values).properties(width=self.width, height=self.height)
+        return {**chart.to_dict(), "config": config(style)}
 
     def _width(self, texts: Iterable[str]) -> float:
         """Return the width of the widest text and its distance from the marks."""

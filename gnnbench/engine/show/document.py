@@ -40,17 +40,17 @@ class Shown:
     """The verdict in whose colour it is, or how it is marked; empty: it is not."""
 
 
-def _ratio(found: tuple[float, bool | None]) -> Shown:
-    value, changed = found
+def _ratio(pair: tuple[float, bool | None]) -> Shown:
+    value, changed = pair
     return Shown(units.ratio(value, changed=changed), value)
 
 
-def _memory(found: MemoryChange) -> Shown:
-    if not found.changed:
+def _memory(memory: MemoryChange) -> Shown:
+    if not memory.changed:
         return Shown("")
-    more = found.head_bytes - found.base_bytes
-    style = "ignored" if found.excused else "slower" if found.is_more else "faster"
-    return Shown(f"{'+' if found.is_more else '-'}{units.size(abs(more))}", more, style)
+    more = memory.head_bytes - memory.base_bytes
+    style = "ignored" if memory.excused else "slower" if memory.is_more else "faster"
+    return Shown(f"{'+' if memory.is_more else '-'}{units.size(abs(more))}", more, style)
 
 
 def effect(value: float) -> str:
@@ -108,9 +108,9 @@ class Table:
     rows: Sequence[Sequence[Any]]
 
     @classmethod
-    def of(cls, heading: str, columns: Sequence[Column], found: Iterable[Any]) -> Self:
+    def of(cls, heading: str, columns: Sequence[Column], rows: Iterable[Any]) -> Self:
         """Make a table of the values that the columns return for each row."""
-        return cls(heading, columns, [tuple(column.of(row) for column in columns) for row in found])
+        return cls(heading, columns, [tuple(column.of(row) for column in columns) for row in rows])
 
 
 @dataclass(frozen=True)
@@ -128,15 +128,15 @@ def filled(columns: Iterable[Column], rows: Collection[Any]) -> list[Column]:
     return [column for column in columns if any(column.shown(column.of(row)).text for row in rows)]
 
 
-def table(names: Names, columns: Sequence[Column], found: Mapping[str, Any]) -> Table:
+def table(names: Names, columns: Sequence[Column], data: Mapping[str, Any]) -> Table:
     """Return a table of benchmarks: their names, and the columns that are not empty."""
-    shown = filled(columns, found.values())
-    rows = [(*names.cells[name], *(column.of(row) for column in shown)) for name, row in found.items()]
-    return Table(names.shared, (*map(Column, names.columns), *shown), rows)
+    visible = filled(columns, data.values())
+    rows = [(*names.cells[name], *(column.of(row) for column in visible)) for name, row in data.items()]
+    return Table(names.shared, (*map(Column, names.columns), *visible), rows)
 
 
 def tables(
-    labels: Mapping[str, Labels | None], columns: Sequence[Column], found: Mapping[str, Any]
+    labels: Mapping[str, Labels | None], columns: Sequence[Column], data: Mapping[str, Any]
 ) -> list[Table]:
     """Return a table for each heading, and one for benchmarks without labels."""
-    return [table(names, columns, {name: found[name] for name in names.cells}) for names in groups(labels)]
+    return [table(names, columns, {name: data[name] for name in names.cells}) for names in groups(labels)]

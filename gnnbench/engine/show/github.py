@@ -63,7 +63,7 @@ def marker(title: str) -> str:
 def _api(*words: str, text: str = "") -> list[Any]:
     """Return the JSON values that `gh api` prints, one a line; it can read a text."""
     try:
-        done = subprocess.run(  # noqa: S603 - what gh is given is checked, or a text
+        process = subprocess.run(  # noqa: S603 - what gh is given is checked, or a text
             ["gh", "api", *words],  # noqa: S607
             input=text,
             capture_output=True,
@@ -78,7 +78,7 @@ def _api(*words: str, text: str = "") -> list[Any]:
         ) from None
     except subprocess.TimeoutExpired:
         raise UsageError(f"gh did not finish in {_TIMEOUT_SECONDS:g} s; try again later") from None
-    if done.returncode:
-        reason = one_line(" ".join(done.stderr.split()))[:_LONGEST_MESSAGE]
+    if process.returncode:
+        reason = one_line(" ".join(process.stderr.split()))[:_LONGEST_MESSAGE]
         raise UsageError(f"gh did not post the comment: {reason}; its token needs {_RIGHT}")
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return [json.loads(line) for line in process.stdout.splitlines()]

@@ -85,7 +85,7 @@ def folded(name: str, width: int, first: int | None = None) -> list[str]:
 def _end(name: str, room: int) -> int:
     """Return the place of the last separator at which a name can be broken; 0 if there is none."""
     for separators in _SEPARATORS:
-        ends = [found.start() for found in separators.finditer(name, 0, max(room, 0) + 1)]
+        ends = [match.start() for match in separators.finditer(name, 0, max(room, 0) + 1)]
         if last := max((end for end in ends if end <= room), default=0):
             return last
     return 0

@@ -71,17 +71,17 @@ class Names:
     @classmethod
     def of(cls, labels: Mapping[str, Labels | None]) -> Self:
         """Choose the columns: ids if a benchmark has no labels, or if two differ in their ids only."""
-        labelled = {name: known for name, known in labels.items() if known}
-        inputs = [tuple(known.inputs.values()) for known in labelled.values()]
+        labelled = {name: label for name, label in labels.items() if label}
+        inputs = [tuple(label.inputs.values()) for label in labelled.values()]
         differs = [len(set(values)) > 1 for values in zip(*inputs, strict=True)]
-        others = [" · ".join(compress(values, differs)) for values in inputs]
+        suffixes = [" · ".join(compress(values, differs)) for values in inputs]
         cells = {
-            name: (known.operation, known.direction, known.platform, *filter(None, [other]))
-            for (name, known), other in zip(labelled.items(), others, strict=True)
+            name: (label.operation, label.direction, label.platform, *filter(None, [suffix]))
+            for (name, label), suffix in zip(labelled.items(), suffixes, strict=True)
         }
         if cells and len(set(cells.values())) == len(labels):
-            columns = ("operation", "dir", "on", *(("input",) if others[0] else ()))
-            return cls(columns, cells, " · ".join(compress(inputs[0], [not one for one in differs])))
+            columns = ("operation", "dir", "on", *(("input",) if suffixes[0] else ()))
+            return cls(columns, cells, " · ".join(compress(inputs[0], [not flag for flag in differs])))
         place = shared_place(list(labels))
         return cls(("benchmark",), {name: (name.removeprefix(place),) for name in labels}, place)
 
@@ -89,18 +89,18 @@ class Names:
 def groups(labels: Mapping[str, Labels | None]) -> list[Names]:
     """Return the names of each table: one for each heading, and one for ids."""
     tables: dict[str, dict[str, Labels | None]] = {}
-    for name, known in labels.items():
-        tables.setdefault(known.heading if known else "", {})[name] = known
+    for name, label in labels.items():
+        tables.setdefault(label.heading if label else "", {})[name] = label
     return [Names.of(table) for table in tables.values()]
 
 
 def short_and_shared(labels: Mapping[str, Labels | None]) -> tuple[dict[str, str], str]:
     """Return the name of each benchmark in a sentence, `spmm_sum f+b pyg`, and what all have in common."""
-    labelled = {name: known for name, known in labels.items() if known}
-    others = {name: known for name, known in labels.items() if not known}
-    parts = [Names.of(part) for part in (labelled, others) if part]
-    found = {name: clean(" ".join(cells)) for names in parts for name, cells in names.cells.items()}
-    return found, clean(" · ".join(filter(None, (names.shared.rstrip(":/") for names in parts))))
+    labelled = {name: label for name, label in labels.items() if label}
+    unlabelled = {name: label for name, label in labels.items() if not label}
+    parts = [Names.of(part) for part in (labelled, unlabelled) if part]
+    texts = {name: clean(" ".join(cells)) for names in parts for name, cells in names.cells.items()}
+    return texts, clean(" · ".join(filter(None, (names.shared.rstrip(":/") for names in parts))))
 
 
 def short(labels: Mapping[str, Labels | None]) -> dict[str, str]:
@@ -123,11 +123,11 @@ def grouped(
         benchmarks: their number; remarks on all of them have "all benchmarks" instead of names.
         hint: what follows the number of many; None: these are named too.
     """
-    found: dict[str, list[str]] = {}
+    subjects: dict[str, list[str]] = {}
     for name, notes in remarks:
         for note in notes:
-            found.setdefault(note, []).append(name)
-    return [f"{note}: {_subjects(names, benchmarks, hint)}" for note, names in found.items()]
+            subjects.setdefault(note, []).append(name)
+    return [f"{note}: {_subjects(names, benchmarks, hint)}" for note, names in subjects.items()]
 
 
 def brief(notes: Sequence[str], *, verbose: bool) -> list[str]:

@@ -116,12 +116,12 @@ class Progress(Listener):
     def _line(self) -> str:
         """Return the step, how long it takes so far, and how long it or the run may take."""
         now = self._clock()
-        taken, left_seconds = f"{now - self._begin_seconds:.0f} s", self._end_seconds - now
+        duration, left_seconds = f"{now - self._begin_seconds:.0f} s", self._end_seconds - now
         if self._at_most_seconds:
-            taken += f" of at most {self._at_most_seconds:.0f} s"
+            duration += f" of at most {self._at_most_seconds:.0f} s"
         elif left_seconds > 0:
-            taken += f"; the run: {self._decided}at most {left_seconds:.0f} s more"
-        return f"{self._text} ({taken})"
+            duration += f"; the run: {self._decided}at most {left_seconds:.0f} s more"
+        return f"{self._text} ({duration})"
 
     def _shown(self) -> Spinner:
         lines = filter(None, (self._line(), self._detail))
