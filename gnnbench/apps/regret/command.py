@@ -101,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _checked(options: argparse.Namespace) -> list[Path]:
-    """Check what can be checked before anything is measured; return the files that are read."""
+    """Check the options before anything is measured; return the files to read."""
     if options.maps:
         from ...engine.ground import packages
 
@@ -120,7 +120,7 @@ def _checked(options: argparse.Namespace) -> list[Path]:
 
 
 def _measured(options: argparse.Namespace) -> "tuple[Regrets, bool]":
-    """Measure all points; return what was measured, and whether the user ended it."""
+    """Measure all points; return the regrets, and whether the user interrupted the measurement."""
     from ...engine.ground import environment, packages
 
     if reason := packages.missing(("torch", "torch_geometric")):
@@ -136,7 +136,7 @@ def _measured(options: argparse.Namespace) -> "tuple[Regrets, bool]":
     points: list[Point] = []
     interrupted = False
     with Progress() as progress, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a forced way may be one that its library warns of
+        warnings.simplefilter("ignore")  # libraries warn about some forced ways
         try:
             points += measuring.measure(
                 grid,
@@ -177,7 +177,7 @@ def _grid(options: argparse.Namespace) -> "Grid":
 
 
 def _random_graphs(options: argparse.Namespace) -> "tuple[DatasetName, ...]":
-    """Return a graph for each kind, scale and degree: half as many edges for each node as neighbours."""
+    """Return a graph for each kind, scale and degree; edges per node are half the degree."""
     from ...suite.graphs.catalog import DatasetName
 
     grid = product(options.skew, options.scale, options.degree)

@@ -24,28 +24,28 @@ from .shown import random_graph
 
 _NOTE = "In each cell: the fastest way (?: not known for sure), and the call's time divided by that way's."
 _THREADS = "threads"
-"""The fact on the session's threads; a map says those of its points."""
+"""The fact on the session's threads, left out because each map names the threads of its points."""
 _LONGEST_NAME = 150
 COLOURS = ("#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00", "#0072b2", "#999999")
 """Distinct for colour-blind readers (Okabe and Ito, Color Universal Design, 2008)."""
 LETTERS = "ABCDEFGH"
 _FULL = 4.0
-"""The regret from which on a colour is full."""
+"""Smallest regret with full colour."""
 _TENS = 9.95
-"""The regret from which on a whole number is shown."""
+"""Smallest regret that is rounded to a whole number."""
 _PALE, _STRONG = 0.25, 0.9
 """Opacity without regret, and at _FULL."""
 
 
 def write(regrets: Regrets, folder: Path) -> list[Path]:
-    """Write a map of each call as SVG and PNG; return the files."""
+    """Write a map of each call as SVG and PNG; return the paths."""
     facts = environment_facts(regrets.environment)
     last = slides.footer(fact for fact in facts if fact[0] != _THREADS)
     return [file for name, picture in pictures(regrets) for file in slides.save(picture, last, folder / name)]
 
 
 def pictures(result: Regrets) -> Iterator[tuple[str, Picture]]:
-    """Yield name and map of each call on random graphs: one for each direction, size, types and threads."""
+    """Yield name and map of each call on random graphs, by direction, size, types and threads."""
     maps: dict[tuple[str, ...], list[Regret]] = {}
     for row in result.regrets(same_structure=False):
         place = row.point.place
@@ -71,7 +71,7 @@ def pictures(result: Regrets) -> Iterator[tuple[str, Picture]]:
 
 
 def _cell(row: Regret) -> dict[str, Any]:
-    """Return what the chart shows of a regret."""
+    """Return a regret's cell in the chart."""
     place = row.point.place
     graph = DatasetName.parse(place.dataset)
     return {
@@ -85,7 +85,7 @@ def _cell(row: Regret) -> dict[str, Any]:
 
 
 def chart(cells: Sequence[Row], ways: Sequence[str], style: Style) -> Spec:
-    """Return the map, a part for each kind of graph; `ways`: the commonest first, eight have a cell."""
+    """Return the map, a part for each kind of graph; `ways`: the commonest first; eight are drawn."""
     marks = [
         {
             **cell,

@@ -1,4 +1,4 @@
-"""Times every way to compute an operation at one point of a grid: checks it, then times it in turns."""
+"""Checks every way to compute an operation at one point of a grid, then times them in turns."""
 
 import math
 import random
@@ -28,12 +28,12 @@ from .race import BETWEEN_PROCESSES, FRESH_LOOKS, LOOKS, Race, Ratio, ratio_in
 from .result import Place, Point, Way
 
 _TRIES = 3
-"""Calls, and rounds of calls, of each way before the race; the fastest counts, as others may be disturbed."""
+"""Calls, and rounds of calls, of each way before the race; only the fastest counts."""
 _FAR = 4.0
-"""A way that takes so many times as long as the fastest in these calls is not in the race."""
+"""A way slower than the fastest by this factor in these calls is not in the race."""
 _ROUNDS = 3
 _LONG_SECONDS = 0.01
-"""Of a round from which on a block has only one."""
+"""Shortest round that is the only one of its block."""
 _PRECISE = 0.25
 """The second phase ends where the interval's half-width is this fraction of the log ratio, or the effect."""
 
@@ -46,7 +46,7 @@ class _Entrant:
     takes: str
     call: Call
     context: Callable[[], AbstractContextManager[None]]
-    """In which it is called."""
+    """The context of each call."""
     iterations: int = 1
     rounds: int = _ROUNDS
 
@@ -60,7 +60,7 @@ def measure(
     effect: float,
     seconds: float,
 ) -> Point:
-    """Check and time all ways in about so many seconds, in a few blocks at least."""
+    """Check and time all ways in about `seconds`, but in at least a few blocks."""
     clock = clock_of([place.device])
     end_seconds = clock.now() + seconds
     point = Point(place, graph.num_nodes, graph.num_edges)
@@ -72,7 +72,7 @@ def measure(
 def _ready(
     family: Family, place: Place, graph: Graph, reference: KeptReference, left_out: dict[str, str]
 ) -> list[_Entrant]:
-    """Return the ways whose result is right; note why others are left out."""
+    """Return the ways with a correct output; note why others are left out."""
     entrants: list[_Entrant] = []
     inputs: tuple[Any, ...] | None = None
     for path in family.paths():
@@ -97,7 +97,7 @@ def _ready(
             and is_installed("pyg_lib")
         )
         context = platforms.without_pyg_lib if hides else nullcontext
-        if inputs is None:  # equal for all, so that all are timed on the same copies
+        if inputs is None:  # made once, so that all ways are timed on the same copies
             inputs = family.inputs(case)
         try:
             with context():
@@ -110,7 +110,7 @@ def _ready(
 
 
 def _why_not(path: Path, spec: Spec, graph: Graph) -> str | None:
-    """Return why a way does not run here; None: nothing is known."""
+    """Return why a way cannot run. Returns None if nothing prevents it."""
     if not path.is_call:
         return None
     reason = not_installed(path.operation, path.platform, spec.device)
@@ -126,7 +126,7 @@ def _checked(
     reference: KeptReference,
     context: Callable[[], AbstractContextManager[None]],
 ) -> _Entrant:
-    """Make a way's structure, and compare its result with the reference of the family."""
+    """Make a way's structure, and compare its output with the family's reference."""
     module = platforms.load(path.platform)
     kernel = path.call.kernel(path.platform)
     first = next(family.paths()).operation
@@ -154,7 +154,7 @@ class _Timing:
         self._groups = {"": tuple(range(len(entrants)))} | {
             kind: tuple(number for number, way in enumerate(entrants) if way.takes == kind) for kind in kinds
         }
-        """The ways by the structure that they take; all ways."""
+        """The numbers of the ways, by the structure taken; all ways by an empty name."""
         self._race = Race(len(entrants), effect, tuple(self._groups.values()))
 
     def point(self, point: Point) -> Point:
@@ -180,7 +180,7 @@ class _Timing:
         )
 
     def _calibrate(self) -> None:
-        """Find how often each way is called in a round, and leave those out that are far too slow."""
+        """Find how often each way is called in a round, and leave out ways that are far too slow."""
         clock = self._clock
         round_seconds = wanted_seconds(clock, 0.0)
         for number, entrant in enumerate(self._entrants):
@@ -206,7 +206,7 @@ class _Timing:
         if self._layouts is None or self._layouts[0] != ways:
             arguments = tuple(self._entrants[way].call.args for way in ways)
             for leaf in leaves([each for several in arguments for each in several]):
-                leaf.grad = None  # it would be copied
+                leaf.grad = None  # a gradient would be copied
             layouts = Layouts(Call(_nothing, arguments, {}))
             self._layouts = ways, layouts, layouts.why_in_place() is None
         _, layouts, copies = self._layouts
@@ -224,7 +224,7 @@ class _Timing:
         return logs
 
     def _fresh(self, fastest: set[int]) -> list[dict[int, float]]:
-        """Time the fastest ways again beside all calls, until ratios are precise or the time is over."""
+        """Time calls and fastest ways again, until their ratios are precise or the time is over."""
         calls = {number for number, entrant in enumerate(self._entrants) if entrant.path.is_call}
         ways, blocks = calls | fastest, list[dict[int, float]]()
         best = self._race.fastest(0)
@@ -241,7 +241,7 @@ class _Timing:
         return ratio.half_width(0.95) <= max(math.log1p(self._effect), _PRECISE * abs(ratio.log))
 
     def _way(self, number: int, fastest: Mapping[str, int], fresh: list[dict[int, float]]) -> Way:
-        """Return what is known of a way."""
+        """Return the times and ratios of a way."""
         entrant, race = self._entrants[number], self._race
         logs = [blocks[number] for blocks in fresh if number in blocks] or race.of(number)
         way = Way(
@@ -263,4 +263,4 @@ class _Timing:
 
 
 def _nothing(*_arguments: Any) -> None:
-    """Stand for all ways, whose inputs are copied together."""
+    """Stand in for all ways, so that their inputs are copied together."""

@@ -34,7 +34,7 @@ class Grid:
     device: str
 
     def places(self) -> list[tuple[Family, DatasetName, Place]]:
-        """Return the places with their families; those that have the same reference follow one another."""
+        """Return the places with their families; places with the same reference are consecutive."""
         places = []
         for family, dataset, dtype, index_dtype in product(
             self.families, self.datasets, self.dtypes, self.index_dtypes
@@ -57,7 +57,7 @@ def measure(
     clock_of: Callable[[Sequence[str]], Clock],
     step: Callable[[str], None],
 ) -> Iterator[Point]:
-    """Yield each point when it is measured, each with an equal part of the time that remains."""
+    """Yield each point once measured; each gets an equal share of the remaining time."""
     places = grid.places()
     end_seconds = RealTime.seconds() + seconds
     reference = KeptReference()

@@ -1,4 +1,4 @@
-"""Regrets as a document: the worst of each call, where the fastest way changes, and what a release moved."""
+"""Regrets as a document: the worst of each call, where the fastest way changes, and what an update moved."""
 
 import statistics
 from collections import Counter
@@ -48,7 +48,7 @@ def document(regrets: Regrets, older: Regrets | None = None) -> Document:
 
 
 def _calls(regrets: Regrets, tables: Iterable[Table]) -> list[str]:
-    """Return a line for each call in the tables that says what a user writes."""
+    """Return a line with the code of each call in the tables."""
     cells = {cell for table in tables for row in table.rows for cell in row if isinstance(cell, str)}
     ways = dict.fromkeys(way.name for point in regrets.points for way in point.ways if way.is_call)
     lines = []
@@ -80,7 +80,7 @@ _WORST = (
     Column("at", of=lambda rows: _where(rows[0].point)),
     Column("fastest there", of=lambda rows: rows[0].fastest),
 )
-"""Of the regrets of one call, the worst first."""
+"""Columns; a row is the regrets of one call, the worst first."""
 _WAYS = (
     Column("fastest below", of=lambda rows: rows[-1].below),
     Column("fastest above", of=lambda rows: rows[-1].above),
@@ -94,25 +94,25 @@ _CROSSINGS = (
     Column("interval", "number", lambda rows: _range(rows[0])),
     Column("first line", of=lambda rows: _where(rows[0].point)),
 )
-"""Of the crossovers of the same two ways."""
+"""Columns; a row is the crossovers of the same two ways."""
 _MOVED = (
     *_WAYS,
     Column("before", "number", lambda pair: _range(pair[0])),
     Column("now", "number", lambda pair: _range(pair[1])),
     Column("at", of=lambda pair: _where(pair[1].point)),
 )
-"""Of a crossover in the older result, and in this one."""
+"""Columns; a row is a crossover in the older result and in the new one."""
 _CHANGED = (
     Column("dir", of=lambda pair: _direction(pair[1])),
     Column("at", of=lambda pair: _where(pair[1])),
     Column("fastest before", of=lambda pair: pair[0].fastest),
     Column("fastest now", of=lambda pair: pair[1].fastest),
 )
-"""Of a point in the older result, and in this one."""
+"""Columns; a row is a point in the older result and in the new one."""
 
 
 def _worst(rows: Sequence[Regret], title: str) -> Table:
-    """Return the largest regrets: a row for each call and direction, unless it is the fastest everywhere."""
+    """Return the largest regrets: a row for each call and direction that is not the fastest everywhere."""
     calls: dict[tuple[str, str], list[Regret]] = {}
     for row in rows:  # the worst first
         calls.setdefault((row.way.name, row.point.place.direction), []).append(row)
@@ -133,13 +133,13 @@ def _where(point: Point) -> str:
 
 
 def random_graph(dataset: str) -> DatasetName | None:
-    """Return the name of a random graph; None for any other."""
+    """Return the name of a random graph. Returns None for other graphs."""
     family = FAMILIES.get(dataset.partition(":")[0])
     return DatasetName.parse(dataset) if family and family.unit == "nodes" else None
 
 
 def _crossings(crossovers: Sequence[Crossover]) -> Table:
-    """Return the table of crossovers, those of one pair of ways together."""
+    """Return the table of crossovers, with a row for each pair of ways."""
     pairs: dict[tuple[str, str, str, str], list[Crossover]] = {}
     for row in crossovers:
         pairs.setdefault((row.axis, row.point.place.direction, row.below, row.above), []).append(row)
@@ -149,7 +149,7 @@ def _crossings(crossovers: Sequence[Crossover]) -> Table:
 
 
 def _moved(new: Regrets, older: Regrets) -> Iterable[Table | Note]:
-    """Yield what differs from an older result."""
+    """Yield the differences from an older result."""
     pairs = moved(older.crossovers(), new.crossovers())
     yield Table.of("crossovers that moved: the intervals have no value in common", _MOVED, pairs)
     old = {point.place: point for point in older.points if point.is_decided}
@@ -161,7 +161,7 @@ def _moved(new: Regrets, older: Regrets) -> Iterable[Table | Note]:
 
 
 def _left_out(points: Iterable[Point]) -> list[str]:
-    """Return a line for each reason why ways are missing, with these ways and at how many points."""
+    """Return a line for each reason to leave ways out, with the ways and the number of points."""
     counts = Counter(item for point in points for item in point.left_out.items())
     ways: dict[tuple[str, int], list[str]] = {}
     for (name, reason), count in counts.items():

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "and the page are written",
     )
     parser.add_argument(
-        "--state", type=Path, required=True, metavar="FOLDER", help="where all that is found is kept"
+        "--state", type=Path, required=True, metavar="FOLDER", help="folder that keeps all results"
     )
     parser.add_argument(
         "--since", metavar="VERSION", help="begin after this version or commit. Default: the last but one."
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Look at new versions, print what was found, write texts and the page, and return the exit code."""
+    """Look at new versions, print the changes, write texts and the page, and return the exit code."""
     from . import shown
     from .state import State
 
@@ -98,7 +98,7 @@ def _write(page: Path | None, state: "State") -> None:
 
 
 def _looked(options: argparse.Namespace, state: "State") -> "tuple[list[Step], bool]":
-    """Look at new versions; return the steps of this run, and whether the user ended it."""
+    """Look at new versions; return the steps of this run, and whether the user interrupted."""
     from ...engine.ground import environment
     from .run import Watch, WatchPlan
     from .versions import Watched
@@ -125,4 +125,4 @@ def _looked(options: argparse.Namespace, state: "State") -> "tuple[list[Step], b
                 return watch.new, True
             return watch.new, False
     except BlockingIOError:
-        raise UsageError("the same watch runs already: wait for it, or end it") from None
+        raise UsageError("another process runs this watch: wait until it ends, or end it") from None

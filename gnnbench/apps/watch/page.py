@@ -44,7 +44,7 @@ def html(state: State) -> str:
 
 
 def _together(steps: Sequence[Step]) -> list[tuple[Step, Step, int]]:
-    """Return first step, last, and their number, the newest first; steps with the same files are together."""
+    """Return first, last and number of steps, newest first; steps without changed files are grouped."""
     numbered = enumerate(steps)
     groups = groupby(numbered, lambda item: "same files" if item[1].same_files else item[0])
     rows = [[step for _, step in group] for _, group in groups]
@@ -56,7 +56,7 @@ def _rows(step: Step) -> dict[str, Any]:
 
 
 def _drawn(state: State) -> list[str]:
-    """Return the benchmarks that did not run the same code in all steps, those that changed first."""
+    """Return the benchmarks that ran different code in some step, confirmed changes first."""
     scores: dict[str, int] = {}
     for step in state.neighbours:
         for name, row in _rows(step).items():
@@ -66,7 +66,7 @@ def _drawn(state: State) -> list[str]:
 
 
 def draw(steps: Sequence[Step], names: Sequence[str], labels: dict[str, str], style: Style) -> Spec:
-    """Return the timeline: a row for each benchmark, a mark where it did not run the same code."""
+    """Return the timeline: a row for each benchmark, a mark where its code changed."""
     rows = Rows([labels[name] for name in names], ["" for _ in names], style)
     marks = [
         {
@@ -90,7 +90,7 @@ def draw(steps: Sequence[Step], names: Sequence[str], labels: dict[str, str], st
 
 
 def _verdict(step: Step, name: str) -> str:
-    """Return the verdict on a benchmark; one that a second run did not confirm is undecided."""
+    """Return the verdict on a benchmark; undecided if a second run did not confirm the change."""
     word: str = _rows(step)[name].judgement.verdict
     pair = step.confirmed().get(name)
     confirmed = pair is not None and word in kinds(pair[1])

@@ -1,4 +1,4 @@
-"""Runs a watch: compares, confirms and searches what is not in the state yet, the oldest version first."""
+"""Runs a watch: compares new versions, oldest first, confirms changes and searches for their commits."""
 
 import hashlib
 import re
@@ -20,7 +20,7 @@ from .state import TIMES, State, Step, changed
 from .versions import Version, Watched
 
 _INSTALLED = re.compile(r"^[^/]*\.dist-info/|(^|/)__pycache__/")
-"""Files that an installation makes."""
+"""Files that an installation writes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,11 +29,11 @@ class WatchPlan(Plan):
 
     search_seconds: float
     since: str | None = None
-    """The first version to look at, where none was looked at yet; None: the last but one."""
+    """The first version to look at in a new state. None for the last but one."""
     until: str | None = None
-    """The last version to look at; None: the newest."""
+    """The last version to look at. None for the newest."""
     anchor: str | None = None
-    """What the newest version is compared with, too, see `versions.anchor`."""
+    """A further version to compare the newest with, see `versions.anchor`."""
 
 
 class Watch:
@@ -44,12 +44,12 @@ class Watch:
         self.new: list[Step] = []
 
     def run(self) -> None:
-        """Look at all versions since the last one; each step is saved, also where the user ends it."""
+        """Look at all versions since the last one; each step is saved, even if the user interrupts."""
         state, plan = self._state, self._plan
         before = state.neighbours
         last_ran = max((step.number for step in state.steps if step.ran), default=0)
         for step in state.steps:
-            # Of the newest ones, the network or the machine may have failed.
+            # In the newest steps, the network or the machine may have failed.
             self._finish(replace(step, failed={}) if step.number >= last_ran else step)
         last = before[-1].head if before else None
         new_versions = self._watched.versions(plan.since, plan.until, last)
@@ -60,13 +60,13 @@ class Watch:
         self._compare_with_anchor()
 
     def _usable(self, before: Version) -> Version:
-        """Return the version that the next one is compared with: that before it, or the last that ran."""
+        """Return the base of the next version: the version before it, or the last that ran."""
         heads = [step.head for step in self._state.neighbours if "first" not in step.failed]
         failed = {step.head.name for step in self._state.neighbours if "first" in step.failed}
         return heads[-1] if heads and before.name in failed else before
 
     def _compare_with_anchor(self) -> None:
-        """Compare the newest version with the anchor, if another code ran since that was done last."""
+        """Compare the newest version with the anchor, if other code ran since the last such comparison."""
         steps = self._state.neighbours
         since = max((step.number for step in self._state.steps if step.is_anchor), default=0)
         if all(step.all_same_code for step in steps[since:]) or "first" in steps[-1].failed:
@@ -78,7 +78,7 @@ class Watch:
             self._finish(Step(len(steps), base, steps[-1].head, is_anchor=True))
 
     def _finish(self, step: Step) -> None:
-        """Do what is left to do of a step, and save it after each part."""
+        """Do the remaining parts of a step, and save the step after each."""
         if not step.ran and "first" not in step.failed:
             step = self._done(step, "first", lambda: self._compared(step, "first"))
         explained = self._state.explained(step) if step.is_anchor else set()
@@ -94,12 +94,12 @@ class Watch:
             self._done(step, "search", lambda: self._searched(step, changed_times))
 
     def _done(self, step: Step, part: str, do: Callable[[], dict[str, Any] | None]) -> Step:
-        """Do a part of a step, which returns fields of it, or note why it is impossible; save the step."""
+        """Do a part of a step, which returns fields, or note why it failed; save the step."""
         try:
             fields = do()
         except UsageError as error:
             if not any(other.ran for other in self._state.steps):
-                raise  # what was typed is more likely wrong
+                raise  # a wrong argument is more likely
             step = replace(step, failed={**step.failed, part: str(error)})
         else:
             if fields is None:
@@ -112,7 +112,7 @@ class Watch:
         return step
 
     def _compared(self, step: Step, part: str, only: Sequence[str] | None = None) -> dict[str, Any]:
-        """Return the result of a comparison, of all benchmarks or of some; or that no file differs."""
+        """Return the result of comparing all or some benchmarks, or the fact that no file differs."""
         plan = replace(self._plan, seed=_seed(step, *(only or ())))
         if only:
             seconds = self._seconds_each(only, plan.total_seconds)
@@ -128,11 +128,11 @@ class Watch:
         return {part: result}
 
     def _seconds_each(self, names: Sequence[str], seconds: float) -> float:
-        """Return the limit of each benchmark where some have a time alone."""
+        """Return the time limit per benchmark if only some benchmarks are compared."""
         return max(self._plan.per_benchmark_seconds, seconds / len(names))
 
     def _searched(self, step: Step, names: Sequence[str]) -> dict[str, Any] | None:
-        """Return the bisection between two versions; None: there is no repository to search."""
+        """Return the bisection between two versions. Returns None if there is no repository to search."""
         ends = self._watched.ends(step.base, step.head)
         if ends is None:
             return None
@@ -152,7 +152,7 @@ class Watch:
 
 
 def _same_files(step: Step, base: Prepared, head: Prepared) -> bool:
-    """Return whether two builds have the same files, but for their metadata and the version in the files."""
+    """Return whether two builds have the same files, except for metadata and version strings."""
     if len(base.trees) != 1 or len(head.trees) != 1:
         return False
     trees, names = (base.trees[0], head.trees[0]), (step.base.name, step.head.name)
@@ -175,6 +175,6 @@ def _same_files(step: Step, base: Prepared, head: Prepared) -> bool:
 
 
 def _seed(step: Step, *names: str) -> int:
-    """Return a seed that is the same when a part of a step is done again after an interruption."""
+    """Return a seed that stays the same if a part of a step is repeated after an interruption."""
     what = step.base.variant, step.head.variant, *names
     return int.from_bytes(hashlib.sha256(repr(what).encode()).digest()[:4])

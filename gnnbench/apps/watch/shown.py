@@ -1,4 +1,4 @@
-"""What a watch has found: of a step for a terminal, and a text for each change."""
+"""Results of a watch: a step for a terminal, and a text for each change."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -22,11 +22,11 @@ COLUMNS = (
     Column("memory", "memory", lambda pair: _MEMORY.of(pair[0])),
     Column("outputs", "text", lambda pair: agreement(pair[0])),
 )
-"""Of both comparisons of a benchmark."""
+"""Columns; a row is both comparisons of a benchmark."""
 
 
 def agreement(row: Compared) -> str:
-    """Return whether the results of both sides agree: `equal`, `close`, `differ`, `not compared`."""
+    """Return whether the outputs of both sides agree: `equal`, `close`, `differ`, `not compared`."""
     return row.results.status if row.results else ""
 
 
@@ -44,7 +44,7 @@ def versions(step: Step) -> str:
 
 
 def of_step(step: Step) -> Document:
-    """Return what a terminal shows of a step."""
+    """Return a step for a terminal."""
     pairs = step.confirmed()
     why = [f"{part}: {reason}" for part, reason in step.failed.items() if part != "first"]
     causes = {cause: None for name in pairs for cause in step.causes(name)}
@@ -68,14 +68,14 @@ def title(change: Change, watched: str) -> str:
 
 
 def cause(change: Change) -> str:
-    """Return the cause of a change in a line: a commit, or a number of candidates; empty: it is not known."""
+    """Return the cause of a change in a line: a commit, or the number of candidates. Empty if unknown."""
     if len(change.causes) > 1:
         return f"one of {units.count(len(change.causes), change.causes[0].kind)}"
     return "".join(map(bisect.named, change.causes))
 
 
 def text(change: Change, watched: str) -> Document:
-    """Return the text on a change as a maintainer would like to get it."""
+    """Return the report on a change for a maintainer."""
     step = change.step
     first, second = next(iter(change.pairs.values()))
     judged = [
@@ -117,7 +117,7 @@ def undecided(step: Step) -> list[str]:
 
 
 def environments(state: State) -> list[Mapping[str, Any]]:
-    """Return the machines on which was measured, without what differs from run to run."""
+    """Return the machines that measured, without fields that differ from run to run."""
     fields = ("cpu", "architecture", "cores", "threads", "memory_bytes", "system", "python", "libraries")
     machines = filter(None, (step.first and step.first.environment for step in state.steps))
     rows = [{name: getattr(machine, name) for name in fields} for machine in machines]

@@ -1,4 +1,4 @@
-"""What a watch has found: a folder of JSON, one file a step, which is written whole or not at all."""
+"""The state of a watch: a folder of JSON, one file per step, each written as a whole or not at all."""
 
 import hashlib
 import math
@@ -26,26 +26,26 @@ KINDS = (*TIMES, "more memory", "less memory", "different output")
 
 @dataclass(frozen=True)
 class Step:
-    """A version, and the one that it is compared with."""
+    """A comparison of a version with an earlier one."""
 
     number: int
     """From 1, in the order of versions."""
     base: Version
     head: Version
     is_anchor: bool = False
-    """Whether they are no neighbours: small changes add up between them."""
+    """Whether the versions are not neighbours: small changes add up between them."""
     same_files: bool = False
-    """Whether both builds have the same files, but for the version in them: then nothing is compared."""
+    """Whether both builds have the same files except for the version string; then nothing is compared."""
     first: Result | None = None
     """The comparison."""
     again: Result | None = None
-    """That of what changed, compared once more."""
+    """The second comparison, of the benchmarks that changed."""
     search: Bisected | None = None
-    """The bisection between them."""
+    """The bisection between both versions."""
     failed: Mapping[str, str] = field(default_factory=dict)
-    """Why one of these three is missing, by its name."""
+    """Why `first`, `again` or `search` is missing, by name."""
     looked_at: str = ""
-    """When it was compared, in UTC: `2026-01-31T12:00:00Z`."""
+    """When the step was compared, in UTC: `2026-01-31T12:00:00Z`."""
 
     @property
     def all_same_code(self) -> bool:
@@ -60,23 +60,23 @@ class Step:
 
     @property
     def file(self) -> str:
-        """The name of its file."""
+        """The name of the step's file."""
         name = re.sub(r"[^\w.+-]", "_", self.head.name)
         return f"{self.number:04}-{'anchor-' if self.is_anchor else ''}{name}.json"
 
     @property
     def seconds(self) -> float:
-        """How long its comparisons and its search took."""
+        """How long the comparisons and the search took."""
         return sum((part.seconds or 0.0 for part in (self.first, self.again, self.search) if part), 0.0)
 
     def causes(self, name: str) -> tuple[Cause, ...]:
-        """Return what the search named as the cause of a benchmark's change: one, or several candidates."""
+        """Return the cause of a benchmark's change by the search: one, or several candidates."""
         findings = self.search.findings if self.search else ()
         causes = [change.causes for change in findings if name in change.changes]
         return causes[-1] if causes else ()
 
     def confirmed(self) -> dict[str, tuple[Compared, Compared]]:
-        """Return the rows of the benchmarks of which both comparisons found the same change."""
+        """Return both rows of each benchmark with the same change in both comparisons."""
         second = changed(self.again)
         return {
             name: (row, second[name])
@@ -86,7 +86,7 @@ class Step:
 
 
 def kinds(row: Compared) -> set[str]:
-    """Return how a benchmark changed: some of KINDS."""
+    """Return the KINDS of change of a benchmark."""
     changes: set[str] = {word for word in TIMES if row.judgement.verdict == word}
     if row.memory and row.memory.changed and not row.memory.excused:
         changes.add(row.memory.verdict)
@@ -96,34 +96,34 @@ def kinds(row: Compared) -> set[str]:
 
 
 def changed(result: Result | None) -> dict[str, Compared]:
-    """Return the benchmarks that changed in time, memory or result, by id."""
+    """Return the benchmarks that changed in time, memory or output, by id."""
     return {row.fullname: row for row in (result.rows if result else ()) if kinds(row)}
 
 
 @dataclass(frozen=True)
 class Change:
-    """What changed in a step through one cause, of which a second run found the same."""
+    """The confirmed changes of a step that have one cause."""
 
     step: Step
     pairs: Mapping[str, tuple[Compared, Compared]]
-    """By id, the rows of both comparisons; the largest change first."""
+    """The rows of both comparisons by id, the largest change first."""
     causes: tuple[Cause, ...]
-    """The cause, or several of which one is; empty: it was not searched, or not found."""
+    """The cause, or several candidates. Empty if not searched or not found."""
 
     @property
     def kinds(self) -> list[str]:
-        """How they changed, in the order of KINDS."""
+        """How the benchmarks changed, in the order of KINDS."""
         names = set().union(*(kinds(row) & kinds(again) for row, again in self.pairs.values()))
         return [kind for kind in KINDS if kind in names]
 
     @property
     def day(self) -> str:
-        """The day of the cause, or else that of the version; empty: unknown."""
+        """The day of the cause, or else of the version. Empty if unknown."""
         return (self.causes[0].day if len(self.causes) == 1 else "") or self.step.head.day
 
     @property
     def command(self) -> str:
-        """The command that repeats the comparison; empty: none does."""
+        """The command that repeats the comparison. Empty if there is none."""
         repeat = self.step.first and self.step.first.repeat
         return repeat.commands(list(self.pairs)).ab if repeat else ""
 
@@ -149,9 +149,9 @@ class State:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.steps: list[Step] = []
-        """Those between neighbours and those to an anchor, in order."""
+        """Steps between neighbours and steps from an anchor, in order."""
         self.watched: str | None = None
-        """As the user typed it; None: nothing was looked at yet."""
+        """The argument as the user typed it. None before the first run."""
         head = folder / "watch.json"
         if head.exists():
             content = json_io.read(head, _REMEDY)
@@ -190,7 +190,7 @@ class State:
         return [step for step in self.steps if not step.is_anchor]
 
     def changes(self) -> list[Change]:
-        """Return all changes, the newest first: each benchmark stands with those of the same cause."""
+        """Return all changes, newest first, with the benchmarks of one cause together."""
         changes = []
         for step in reversed(self.steps):
             explained = self.explained(step) if step.is_anchor else set()
@@ -202,7 +202,7 @@ class State:
         return changes
 
     def explained(self, step: Step) -> set[str]:
-        """Return the benchmarks whose change since an anchor is that of steps on the way, and no more."""
+        """Return the benchmarks whose change since an anchor is fully explained by the steps between."""
         names = [neighbour.base.name for neighbour in self.neighbours]
         if step.base.name not in names:
             return set()
@@ -219,5 +219,5 @@ class State:
 
 
 def _size(row: Compared) -> float:
-    """Sort key: the largest change first."""
+    """Return the sort key: the largest change comes first."""
     return -abs(math.log(row.judgement.ratio or 1.0))

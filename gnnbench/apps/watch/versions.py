@@ -20,7 +20,7 @@ from ...engine.process.variants.variant import Commit
 _NIGHT = re.compile(r"\.?dev(20\d\d)(\d\d)(\d\d)")
 """The day in the version of a nightly build, `2.9.0.dev20261027`."""
 _TAGS = ("v{}", "{}", "{name}-{}", "{name}-v{}", "release-{}")
-"""How repositories call the tag of a release."""
+"""Usual names for the tag of a release."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Version:
     variant: str
     """The variant that builds it."""
     day: str = ""
-    """`2026-10-27`; empty: unknown."""
+    """`2026-10-27`. Empty if unknown."""
     title: str = ""
     """A commit's subject line."""
 
@@ -58,11 +58,11 @@ class Watched:
 
     @property
     def is_package(self) -> bool:
-        """Whether it is a package, not a repository."""
+        """Whether a package is watched, not a repository."""
         return self._commit is None
 
     def versions(self, since: str | None, until: str | None, last: Version | None) -> list[Version]:
-        """Return the last version that was looked at, or the first to look at, and those after it."""
+        """Return the last version looked at (or else the first to look at), and all versions after it."""
         return self._releases(since, until, last) if self.is_package else self._commits(since, until, last)
 
     def _releases(self, since: str | None, until: str | None, last: Version | None) -> list[Version]:
@@ -75,7 +75,7 @@ class Watched:
             for text in (last.name if last else since, until)
         ]
         first = ends[0] or releases[-2:][0]
-        # The last one that was looked at may be gone from the index.
+        # The last version that was looked at may be gone from the index.
         later = [item for item in releases if first < item <= (ends[1] or releases[-1])]
         return [self.release(str(item), "===" if str(item) in builds else "==") for item in (first, *later)]
 
@@ -100,7 +100,7 @@ class Watched:
         ]
 
     def ends(self, base: Version, head: Version) -> tuple[str, str] | None:
-        """Return the ends of a bisection, of a nightly build by its day; None: there is no repository."""
+        """Return the ends of a bisection, by day for nightly builds. Returns None without a repository."""
         if not self.is_package:
             return base.variant, head.variant
         if self.clone is None:
@@ -125,7 +125,7 @@ class Watched:
 
 
 def _tag(name: str, version: str, typed: str, folder: Path) -> str:
-    """Return the tag of a release in a repository, in a folder that the user typed."""
+    """Return the tag of a release in a repository, whose folder the user typed."""
     names = git.tags(folder)
     candidates = [form.format(version, name=name) for form in _TAGS]
     tags = [tag for tag in candidates if tag in names]
@@ -143,7 +143,7 @@ def _release(name: str, text: str, releases: Sequence[Release]) -> Release:
 
 
 def anchor(text: str | None, looked_at: Sequence[Version], watched: Watched) -> Version | None:
-    """Return the version that the newest one is compared with, too: so many before it, or what is named."""
+    """Return the version to compare the newest with as well: a number of steps before it, or by name."""
     is_number = text is None or text.isdigit()
     if not is_number:
         assert text

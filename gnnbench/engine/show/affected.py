@@ -11,7 +11,7 @@ from .wording import memory_notes, result_notes
 
 
 def document(result: AffectedResult, *, verbose: bool = True) -> Document:
-    """Return a table of the affected benchmarks for each heading, and notes: those on outputs first."""
+    """Return a table of the affected benchmarks for each heading, and notes, first those on outputs."""
     benchmarks = {name: row for name, row in result.benchmarks.items() if row.status != "same"}
     labels = labels_in(benchmarks)
     names = short(labels)

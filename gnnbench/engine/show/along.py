@@ -1,4 +1,4 @@
-"""Benchmarks of a run along an axis, as a document: a table for each inputs, the means, and notes."""
+"""Benchmarks of a run along an axis, as a document: tables by inputs, the means, and notes."""
 
 from collections import Counter
 
@@ -16,7 +16,7 @@ _NAMES = {"operation": "operation", "direction": "dir", "platform": "on"}
 _NUMBERS = named("time", "ratio", "interval")
 _VERDICT = (Column("verdict", "verdict", lambda row: row.judgement.verdict),)
 _ENOUGH = 3
-"""Processes from which on it is known how far the errors of different benchmarks are correlated."""
+"""Fewest processes that show how far the errors of different benchmarks are correlated."""
 MEANS = "geometric mean of the ratios, over the benchmarks that both have"
 
 
@@ -47,7 +47,7 @@ def _table(heading: str, groups: list[list[Row]], along: Along) -> Table:
 
 
 def _mean(along: Along, mean: Mean) -> tuple[object, ...]:
-    """Return what is divided, the ratio, its interval, and of how many benchmarks with which verdicts."""
+    """Return the cells of a mean: what is divided, the ratio, its interval, and counts of verdicts."""
     judged = mean.judgement
     verdicts: Counter[str] = Counter(
         row.judgement.verdict for row in along.rows if row.pair.value == mean.value
@@ -61,7 +61,7 @@ def _mean(along: Along, mean: Mean) -> tuple[object, ...]:
 
 
 def is_judged(along: Along) -> bool:
-    """Return whether a row has a verdict; with one process none has."""
+    """Return whether any row has a verdict, which takes at least two processes."""
     unjudged = (Reason.ONE_PROCESS, Reason.TOO_FEW_BLOCKS)
     return any(row.judgement.head_processes and row.judgement.code not in unjudged for row in along.rows)
 
@@ -99,7 +99,7 @@ def notes(along: Along) -> list[str]:
 
 
 def _remarks(row: Row, along: Along) -> list[str]:
-    """Return why a row has no verdict, if the table does not show it, and its notes."""
+    """Return why a row has no verdict, unless the table shows why, and the row's notes."""
     judgement = row.judgement
     obvious = [Reason.WIDE_INTERVAL, *([Reason.ONE_PROCESS] if along.processes == 1 else [])]
     unsure = judgement.verdict in ("undecided", "incomparable") and judgement.code not in obvious
@@ -123,7 +123,7 @@ def _columns(pair: Pair) -> tuple[str, ...]:
 
 
 def _names(pair: Pair, place: str) -> tuple[str, ...]:
-    """Return what names a benchmark in a table, without the folder or file that all have in common."""
+    """Return the cells that name a benchmark, without the folder or file that all have in common."""
     if not pair.labels:
         others = ", ".join(f"{name}={value}" for name, value in pair.fields.items())
         return (f"{pair.function.removeprefix(place)}{f'[{others}]' if others else ''}",)

@@ -73,7 +73,7 @@ def summary(result: Bisected) -> str:
     counts = result.verdicts
     words = ("slower", "faster", "same", *_UNSURE)
     ends = ", ".join(f"{counts[word]} {word}" for word in words if counts[word])
-    if not counts["slower"] + counts["faster"]:  # without any, interrupted in the first pair, or all skipped
+    if not counts["slower"] + counts["faster"]:  # no counts: interrupted at once, or all skipped
         how = "undecided" if counts["undecided"] else "the ends do not differ"
         ends = f"{how}: {ends}" if counts else "no benchmark was compared"
     work = f"{units.count(result.candidates, 'candidate')}, {units.count(result.pairs, 'pair')} of processes"

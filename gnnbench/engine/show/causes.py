@@ -1,4 +1,4 @@
-"""What slower benchmarks have in common, in words, and the commands that go on from there."""
+"""What slower benchmarks have in common, in words, and the commands to investigate further."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,9 +17,9 @@ from .wording import CHANGED, is_changed
 
 _MOST_CAUSES = 5
 _MOST_PARTS = 3
-"""Functions or counters that are named."""
+"""Most functions or counters that a cause names."""
 BENCHMARKS = 8
-"""Benchmarks that are named."""
+"""Most benchmarks that a cause names."""
 
 _ORDER = (*CHANGED, "undecided", "incomparable", "ignored", "same")
 
@@ -32,7 +32,7 @@ class Explained:
     commands: tuple[Note, ...]
 
     def sentence(self, write: Callable[[str], str] = str) -> str:
-        """Return the cause, its names as `write` makes them: `6 slower with a change in gcn_norm`."""
+        """Return the cause, with names formatted by `write`: `6 slower with a change in gcn_norm`."""
         cause, count = self.cause, len(self.cause.rows)
         counters = units.listed([write(counter) for counter in cause.counters], _MOST_PARTS)
         if cause.kind == "counters":
@@ -51,7 +51,7 @@ class Explained:
 
     @cached_property
     def fullnames(self) -> frozenset[str]:
-        """The benchmarks."""
+        """The ids of the benchmarks."""
         return frozenset(row.fullname for row in self.cause.rows)
 
     def notes(self, names: Mapping[str, str]) -> list[Note]:
@@ -64,7 +64,7 @@ class Explained:
 
 
 def of_result(result: Result) -> list[Explained]:
-    """Return the causes to show of a result, those of most benchmarks first."""
+    """Return the causes of a result to show; causes of most benchmarks come first."""
     return [
         Explained(cause, _commands([row.fullname for row in cause.rows], result.repeat))
         for cause in causes.causes(result.rows)[:_MOST_CAUSES]
@@ -72,7 +72,7 @@ def of_result(result: Result) -> list[Explained]:
 
 
 def counting(result: Result) -> Note | None:
-    """Return the command that tells more of undecided benchmarks. Returns None if no command does."""
+    """Return the command that tells more about undecided benchmarks. Returns None if no command does."""
     undecided = [row for row in result.rows if row.judgement.verdict == "undecided"]
     names = [row.fullname for row in undecided if not row.work.instructions]
     if not names or not result.repeat:
@@ -84,13 +84,13 @@ def counting(result: Result) -> Note | None:
 
 
 def notes_of(row: Compared, explained: Iterable[Explained]) -> list[str]:
-    """Return the notes on a benchmark, without those that its cause says."""
+    """Return the notes on a benchmark, except notes that its cause already covers."""
     is_explained = any(row.fullname in item.fullnames and item.cause.tells_all(row) for item in explained)
     return [note for note in row.notes if not is_explained or note not in row.work.notes()]
 
 
 def ranked(rows: Iterable[Compared], explained: Sequence[Explained]) -> list[Compared]:
-    """Return what fails first, then other changes, those of a cause together, larger before smaller ones."""
+    """Return failures, then other changes; benchmarks of one cause together, larger changes first."""
     place = {name: number for number, explanation in enumerate(explained) for name in explanation.fullnames}
 
     def rank(row: Compared) -> tuple[bool, bool, int, int, float]:

@@ -35,14 +35,14 @@ _FEWEST = 10
 
 
 class Console(rich.console.Console):
-    """A console of rich that highlights nothing; what is printed on it must be printable."""
+    """A rich console without highlighting; text printed on it must be printable."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(highlight=False, emoji=False, **options)
 
     @property
     def file(self) -> IO[str]:
-        """The stream itself, past those that only stand before it: rich's own, and the command's."""
+        """The stream itself, without the proxies that rich and the command put in front of it."""
         stream = super().file
         return getattr(stream, "rich_proxied_file", stream)
 
@@ -73,7 +73,7 @@ class Terminal(Writer):
     """Writes documents for a terminal, or for a pipe."""
 
     width: int | None = None
-    """Characters per line; None: those of `line_width`."""
+    """Characters per line. None for `line_width()`."""
     colour: bool = False
 
     def write(self, document: Document) -> str:

@@ -1,4 +1,4 @@
-"""What all outputs are made of: values, of which each writer cleans names and texts."""
+"""Documents: tables, headings and notes, whose names and texts each writer cleans."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,9 +35,9 @@ class Shown:
 
     text: str
     sort: float | None = None
-    """What a page sorts by; None: the text."""
+    """The sort key on a page. None to sort by the text."""
     style: str = ""
-    """The verdict in whose colour it is, or how it is marked; empty: it is not."""
+    """The verdict that sets the colour, or another mark. Empty for plain text."""
 
 
 def _ratio(pair: tuple[float, bool | None]) -> Shown:
@@ -69,7 +69,7 @@ _KINDS: Mapping[Kind, Callable[[Any], Shown]] = {
     "count": lambda number: Shown(str(number), number),
     "memory": _memory,
 }
-"""How a value is shown. A ratio comes with whether it surely differs from 1, an interval is its bounds."""
+"""How a value is shown. A ratio comes with whether it surely differs from 1; an interval is two bounds."""
 
 
 @dataclass(frozen=True)
@@ -79,19 +79,19 @@ class Column:
     title: str
     kind: Kind = "name"
     of: Callable[[Any], Any] = lambda row: row
-    """Returns the value for a row; None: the cell is empty."""
+    """Returns the value for a row, or None for an empty cell."""
     once: bool = False
-    """Whether a terminal leaves it empty where all such columns repeat the row above."""
+    """Whether a terminal leaves the cell empty where all such columns repeat the row above."""
     aside: bool = False
-    """Whether a narrow page leaves it out."""
+    """Whether a narrow page leaves the column out."""
 
     @property
     def is_number(self) -> bool:
-        """Whether it is aligned right."""
+        """Whether the column is aligned right."""
         return self.kind not in ("name", "text", "verdict", "shown")
 
     def shown(self, value: Any) -> Shown:
-        """Return what the cell of a value shows; names and texts are as they are in the file."""
+        """Return what the cell of a value shows; names and texts are not cleaned yet."""
         if value is None or value == "":
             return Shown("")
         if isinstance(value, Shown):

@@ -37,7 +37,7 @@ class PullRequest:
         return cls(repository, int(number))
 
     def publish(self, body: str, marker: str) -> tuple[str, bool]:
-        """Post a comment, or update this account's with the marker; return its URL, and if it was there."""
+        """Post a comment, or update this account's one with the marker; return the URL and if it existed."""
         (account,) = _api("graphql", "--raw-field", f"query={_VIEWER}", "--jq", ".data.viewer.login | tojson")
         issues = f"repos/{self.repository}/issues"
         comments = f"{issues}/{self.number}/comments"
@@ -61,9 +61,9 @@ def marker(title: str) -> str:
 
 
 def _api(*words: str, text: str = "") -> list[Any]:
-    """Return the JSON values that `gh api` prints, one a line; it can read a text."""
+    """Return the JSON values that `gh api` prints, one per line; `text` is its standard input."""
     try:
-        process = subprocess.run(  # noqa: S603 - what gh is given is checked, or a text
+        process = subprocess.run(  # noqa: S603 - all arguments are checked
             ["gh", "api", *words],  # noqa: S607
             input=text,
             capture_output=True,

@@ -18,13 +18,13 @@ from .pictures import Picture
 from .pictures import times as chart
 
 Entry = Mapping[str, Any]
-"""A benchmark as pytest-benchmark's hook `pytest_benchmark_group_stats` gets it."""
+"""A benchmark as pytest-benchmark passes it to the hook `pytest_benchmark_group_stats`."""
 _Seconds = tuple[float, float | None, float | None, float, float]
 """Times in the order of `_TIMES`."""
 
 _LONGEST_TITLE = 120
 _MOST_ROWS = 9
-"""Of a picture, so that it is legible."""
+"""Most rows of a legible picture."""
 _OF_BLOCKS = (
     f"Dot: the time in the table. Thick line: its {units.level(estimate.SHOWN_LEVEL)} interval. "
     "Thin line: the middle 80% of the measurements."
@@ -37,13 +37,13 @@ _OF_ROUNDS = (
 
 
 _TIMES = "time", "low", "high", "least", "most"
-"""Of a row: its dot, and the ends of its thick line, None if there is none, and of its thin line."""
+"""Fields of a row: the dot, the ends of the thick line (None without one) and of the thin line."""
 
 
 def pictures(
     groups: Sequence[tuple[str | None, Sequence[Entry]]], *, by_operation: bool
 ) -> Iterator[tuple[str, Picture]]:
-    """Yield the pictures, each with a name for its file; those of a large group have the same name.
+    """Yield each picture with a name for its file; all pictures of a large group have the same name.
 
     `by_operation`: whether gnnbench's own benchmarks are grouped by operation and graph instead.
     """

@@ -19,13 +19,13 @@ _SHORTEST = 20
 """Fewest characters of a row or a note."""
 _FEW = 20
 """Up to this many rows, none is folded."""
-_MEMORY = "the peak of a call beside its inputs, where it differs by at least 1% and 64 KiB"
+_MEMORY = "the peak of a call excluding its inputs, where the peaks differ by at least 1% and 64 KiB"
 _COLUMNS = sorted(verdicts.COLUMNS, key=lambda column: column.kind != "verdict")
 """The verdict comes first: a comment is often narrow."""
 
 
 def write(result: Result, title: str = "", details_url: str = "", most: int = MOST_CHARACTERS) -> str:
-    """Write a result in at most `most` characters, with a line on what is left out for that."""
+    """Write a result in at most `most` characters, with a line on what is left out for length."""
     comment = _Comment(result, title, details_url)
     high = min(max(len(comment.rows), len(comment.remarks)), most // _SHORTEST)
     if _size(text := comment.render(high)) <= most:
@@ -35,7 +35,7 @@ def write(result: Result, title: str = "", details_url: str = "", most: int = MO
 
 
 def _size(text: str) -> int:
-    """Return the length in UTF-16 units, the largest of the ways to count."""
+    """Return the length in UTF-16 units, the largest of the lengths that GitHub may count."""
     return len(text.encode("utf-16-le")) // 2
 
 
@@ -65,7 +65,7 @@ class _Comment:
         by_row = [
             (_name(self.names, row), [prose(note) for note in verdicts.remarks(row, self.causes)])
             for row in self.rows
-            if not wording.is_changed(row)  # whose notes are below the table
+            if not wording.is_changed(row)  # the notes on changed benchmarks are below the table
         ]
         whole = *wording.shrunk((row.judgement for row in result.rows), "benchmark"), *result.all_notes()
         return [f"- {line}" for line in (*grouped(by_row), *map(prose, whole))]
@@ -127,7 +127,7 @@ def _cause(explained: Explained, names: Names) -> list[str]:
 
 
 def _table(rows: Sequence[Compared], names: Names) -> list[str]:
-    """Return the lines of a table; of no rows there are none."""
+    """Return the lines of a table. Empty if there are no rows."""
     by_name = {row.fullname: row for row in rows}
     return table(document.table(names, _COLUMNS, by_name)) if by_name else []
 
@@ -145,6 +145,6 @@ def _key(result: Result) -> list[str]:
         f"- time: of the head; ratio: to that of the base; interval: simultaneous {family} interval",
         f"- slower, faster: the simultaneous interval excludes 1, and the change is at least {effect}",
         f"- same: the per-benchmark {level} interval lies within {effect}; undecided: neither",
-        "- MDE: minimum detectable effect of an undecided one (power 90%)",
+        "- MDE: minimum detectable effect of an undecided benchmark (power 90%)",
         *([f"- memory: {_MEMORY}"] if any(row.memory and row.memory.changed for row in result.rows) else []),
     ]

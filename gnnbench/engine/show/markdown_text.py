@@ -1,4 +1,4 @@
-"""Documents in GitHub's Markdown, in which foreign text is quoted so that it shows as it is.
+"""Documents in GitHub's Markdown, with foreign text quoted so that GitHub shows it unchanged.
 
 Outside code, GitHub turns mentions, issue numbers, commit hashes and URLs into links, :emoji: into pictures
 and $...$ into formulas. So everything but plain English words and numbers is written as code.
@@ -18,7 +18,7 @@ from .wording import CHANGED, OTHER
 NAME_CHARACTERS = 200
 NOTE_CHARACTERS = 400
 CELL_CHARACTERS = 60
-"""A longer name in a table has several lines, so that the numbers beside it are in view."""
+"""A longer name in a table has several lines, so that the numbers next to it stay in view."""
 _MUCH = 4000
 """A longer text is cut in the middle before anything else, to save time."""
 
@@ -35,7 +35,7 @@ _RIGHT_TO_LEFT = ("R", "AL", "AN")
 _RUN = re.compile("`+")
 _EMPTY_LINES = re.compile("\n{3,}")
 _PARTS = re.compile("(?<=[:;]) ")
-"""Between names, of which each is code of its own."""
+"""Between names that are quoted separately."""
 
 
 class Markdown(Writer):
@@ -88,7 +88,7 @@ def code(text: str, *, in_table: bool = False, most: int = NAME_CHARACTERS) -> s
     """Write a name as code, on one line."""
     visible = _shortened(_visible(_shortened(text, _MUCH)), most)
     if in_table:
-        # In a table, a backslash before a bar escapes it even within code.
+        # In a table, a backslash before a bar escapes the bar even within code.
         visible = visible.replace("\\|", "\\\\x7c").replace("|", "\\|")
     runs = {len(run) for run in _RUN.findall(visible)}
     fence = "`" * next(length for length in range(1, len(runs) + 2) if length not in runs)
@@ -97,7 +97,7 @@ def code(text: str, *, in_table: bool = False, most: int = NAME_CHARACTERS) -> s
 
 
 def cell(name: str) -> str:
-    """Write a name in a cell of a table as code, a long one in lines."""
+    """Write a name as code for a cell of a table, a long name in several lines."""
     visible = _shortened(_visible(_shortened(name, _MUCH)), NAME_CHARACTERS)
     return "<br>".join(code(part, in_table=True) for part in folded(visible, CELL_CHARACTERS))
 

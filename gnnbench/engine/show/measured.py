@@ -17,7 +17,7 @@ NO_INTERVAL = "no interval ('?'), too few measurements: raise --benchmark-max-ti
 _DISTURBED = f"other programs used more than {CONTENDED:.0%} of the CPU time: stop them and run again"
 _IN_PLACE = "inputs are not copied between blocks, so another run may differ by more than the interval"
 _TO_DO = (_DISTURBED, NO_INTERVAL)
-"""Notes about which a reader can do something; they come first."""
+"""Notes that a reader can act on, which come first."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Measured:
 
     seconds: float
     interval: tuple[float, float] | None
-    """Its bounds. None if there are too few blocks."""
+    """The bounds in seconds. None if there are too few blocks."""
     location: str
     """Name of the estimate."""
     facts: tuple[tuple[str, str], ...] = ()
@@ -35,7 +35,7 @@ class Measured:
 
 
 def time_of(benchmark: Benchmark) -> Measured | None:
-    """Return the time of a benchmark. Returns None if nothing was measured, or in several processes."""
+    """Return the time of a benchmark. Returns None if no process or more than one measured it."""
     measured = benchmark.part.measurement
     if measured is None:
         return _plain(benchmark)
@@ -90,7 +90,7 @@ def times(measured: Measurement) -> tuple[float, float | None, float | None]:
 
 
 def half_width(middle: float, low: float | None, high: float | None) -> Shown:
-    """Return the larger half-width of an interval as a fraction of the estimate; `?`: a bound is missing."""
+    """Return the larger half-width as a fraction of the estimate, or `?` if a bound is missing."""
     if low is None or high is None:
         return Shown("?")
     width = max(high - middle, middle - low) / middle
@@ -98,7 +98,7 @@ def half_width(middle: float, low: float | None, high: float | None) -> Shown:
 
 
 def notes(by_benchmark: Iterable[tuple[str, Sequence[str]]], benchmarks: int, verbosity: int) -> list[str]:
-    """Return the notes on the benchmarks of a session, each once, first those with something to do."""
+    """Return the notes of a session, each once; notes that a reader can act on come first."""
     hint = None if verbosity > 0 else " (-v names them)"
     lines = sorted(grouped(by_benchmark, benchmarks, hint), key=lambda line: not line.startswith(_TO_DO))
     return brief(lines, verbose=verbosity > 0)

@@ -24,9 +24,9 @@ LONGEST = 2000
 _MOST_LINES = 3
 """Most lines of a wrapped name."""
 _MOST_NOTES = 2
-"""So many notes are printed without -v; of more, the first."""
+"""Most notes printed without -v; if there are more, only the first is printed."""
 _NAMED = 4
-"""A note names at most this many benchmarks; otherwise it has their number."""
+"""Most benchmarks that a note names; if there are more, the note has their number."""
 
 
 def clean(value: object, longest: int = _LONGEST) -> str:
@@ -36,7 +36,7 @@ def clean(value: object, longest: int = _LONGEST) -> str:
 
 
 def cleaned(value: Any, longest: int = _LONGEST) -> Any:
-    """Return lists and mappings with their texts as `clean` returns them; lines of a text stay."""
+    """Return lists and mappings with all texts cleaned; line breaks stay."""
     if isinstance(value, Mapping):
         return {name: cleaned(each, longest) for name, each in value.items()}
     if isinstance(value, list | tuple):
@@ -45,7 +45,7 @@ def cleaned(value: Any, longest: int = _LONGEST) -> Any:
 
 
 def in_lines(text: str, letters: int) -> list[str]:
-    """Return a name in lines; one that is too long keeps its beginning and its end."""
+    """Break a name into lines; a name that is too long keeps its beginning and its end."""
     lines = wrapped(text, letters, "").split("\n")
     if len(lines) > _MOST_LINES:
         lines = [*lines[: _MOST_LINES - 1], f"…{text[1 - letters :]}"]
@@ -64,9 +64,9 @@ class Names:
 
     columns: tuple[str, ...]
     cells: Mapping[str, tuple[str, ...]]
-    """One per column, by the benchmark's fullname; as they are in the file, so possibly with escapes."""
+    """One text per column, by the benchmark's fullname; not cleaned yet."""
     shared: str
-    """The inputs of all; if names are ids, the folder or file that all begin with."""
+    """The inputs that all share; if names are ids, the folder or file that all begin with."""
 
     @classmethod
     def of(cls, labels: Mapping[str, Labels | None]) -> Self:
@@ -104,7 +104,7 @@ def short_and_shared(labels: Mapping[str, Labels | None]) -> tuple[dict[str, str
 
 
 def short(labels: Mapping[str, Labels | None]) -> dict[str, str]:
-    """Return these names."""
+    """Return the name of each benchmark in a sentence, without what all have in common."""
     return short_and_shared(labels)[0]
 
 
@@ -120,8 +120,8 @@ def grouped(
     """Return each remark once, with the names or the number of its benchmarks.
 
     Args:
-        benchmarks: their number; remarks on all of them have "all benchmarks" instead of names.
-        hint: what follows the number of many; None: these are named too.
+        benchmarks: the number of all benchmarks; remarks on all have "all benchmarks" instead of names.
+        hint: the text after the number of many benchmarks; None to name all of them.
     """
     subjects: dict[str, list[str]] = {}
     for name, notes in remarks:
@@ -131,7 +131,7 @@ def grouped(
 
 
 def brief(notes: Sequence[str], *, verbose: bool) -> list[str]:
-    """Return notes, the most important first; without `verbose`, at most that one and how many more."""
+    """Return the notes; without `verbose`, only the first of many and how many more there are."""
     if verbose or len(notes) <= _MOST_NOTES:
         return list(notes)
     return [f"{notes[0]}; {len(notes) - 1} more notes: -v prints them"]
@@ -146,7 +146,7 @@ def _subjects(names: Sequence[str], benchmarks: int | None, hint: str | None) ->
 
 
 def shared_place(names: Sequence[str]) -> str:
-    """Return the folder, file or class that all names begin with; something of each name is left."""
+    """Return the folder, file or class that all names begin with; never a whole name."""
     common = os.path.commonprefix([name[:-1] for name in names])  # noqa: RUF071 - "::" separates too
     common = common.partition("[")[0]  # parameters may hold anything
     return common[: max(common.rfind("/") + 1, common.rfind("::") + 2 if "::" in common else 0)]

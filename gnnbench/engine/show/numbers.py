@@ -18,7 +18,7 @@ from .view import BenchmarkView
 from .wording import detectable, is_changed, memory_sentence
 
 _MOST = 200
-"""Layouts of a process that are drawn; of more, evenly spaced ones. Each takes seven bytes of the page."""
+"""Most layouts drawn per process, evenly spaced. Each takes seven bytes of the page."""
 
 
 def numbers(view: BenchmarkView) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def _counts(counters: Counters) -> Iterator[tuple[str, str]]:
 
 
 def _operators(counters: Counters | None) -> list[tuple[str, int]]:
-    """Return name and number of calls, also of other libraries' functions, the most frequent first."""
+    """Return names and call counts of operators and library functions, the most frequent first."""
     kinds = [counters.counts.get(kind, {}) for kind in ("operators", "library_calls")] if counters else []
     return sorted((item for counts in kinds for item in counts.items()), key=lambda item: -item[1])
 
@@ -75,7 +75,7 @@ def notes(view: BenchmarkView) -> list[str]:
 
 
 def further(view: BenchmarkView) -> list[str]:
-    """Return the notes on a benchmark that the table of changed ones does not show."""
+    """Return the notes that the table of changed benchmarks does not show."""
     unchanged = remarks(view.row) if view.row and not is_changed(view.row) else []
     return [*unchanged, *_measured(view)]
 
@@ -87,9 +87,9 @@ def _measured(view: BenchmarkView) -> list[str]:
 
 
 def layouts(processes: Sequence[Sequence[float]], estimate: Measured | None) -> str:
-    """Draw the times of layouts as SVG, as wide as its place in a page, because all places are in percent.
+    """Draw the times of layouts as SVG that fits any width, because all positions are in percent.
 
-    `processes`: seconds in the order of measurement, which goes downwards. `estimate`: the benchmark's time.
+    `processes`: seconds in the order of measurement, from top to bottom. `estimate`: the benchmark's time.
     """
     middle = estimate.seconds if estimate else float(np.median(np.concatenate(processes)))
     start, end = (estimate and estimate.interval) or (middle, middle)

@@ -37,7 +37,7 @@ _MOST_CHANGED = 100
 def render(template: str, *, assets: str = "", package: str = _SHARED, **context: Any) -> str:
     """Return a page: all that is in `context` is cleaned and escaped, and only gnnbench's own scripts run.
 
-    `assets`: style sheet and script in `gnnbench.engine.show` of this page alone; `package`: the template's.
+    `assets`: name of the style sheet and script of this page alone; `package`: where the template is.
     """
     style = "\n".join(_text(f"{name}.css") for name in ("base", assets) if name)
     texts = [_text(f"{name}.js") for name in ("table", assets) if name]
@@ -77,7 +77,7 @@ def _environment() -> Environment:
 
 
 def _finalized(value: Any) -> Any:
-    """Return what the template writes for a value: text that is not ours without invisible characters."""
+    """Return a value for the template; untrusted text loses its invisible characters."""
     return clean(value, LONGEST) if type(value) is str else value
 
 
@@ -117,7 +117,7 @@ def _spread(view: BenchmarkView) -> Shown | None:
 
 
 def _of_row(column: Column) -> Column:
-    """Return a column of verdicts as one of benchmarks."""
+    """Return a column of `Compared` as a column of `BenchmarkView`."""
     return replace(column, of=lambda view: view.row and column.of(view.row))
 
 
@@ -171,14 +171,14 @@ def _causes(view: View) -> list[tuple[Explained, list[BenchmarkView], list[Note]
 
 
 def _changed(view: View) -> list[BenchmarkView]:
-    """Return what changed: slower benchmarks by their cause, as far as it is known, other times, the rest."""
+    """Return the changed benchmarks: slower ones by cause, then other changed times, then the rest."""
     by_name = {benchmark.fullname: benchmark for benchmark in view.benchmarks}
     rows = [benchmark.row for benchmark in view.benchmarks if benchmark.row and is_changed(benchmark.row)]
     return [by_name[row.fullname] for row in ranked(rows, view.causes)]
 
 
 def _packed(content: Any) -> Markup:
-    """Return content as compressed JSON in base64, which is safe inside an element, as markup."""
+    """Return content as markup: compressed JSON in base64, which is safe inside an element."""
     text = json.dumps(content, separators=(",", ":"), allow_nan=False)
     return Markup(base64.b64encode(zlib.compress(text.encode())).decode())  # noqa: S704 - no markup
 

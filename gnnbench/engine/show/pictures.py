@@ -19,7 +19,7 @@ from .wording import change
 
 MEMORY = Column("memory", "memory")
 _FARTHEST = math.log(4)
-"""Bounds farther than this from their ratio, as log ratio, do not widen the axis."""
+"""Bounds farther than this from their ratio (natural logarithm) do not widen the axis."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,13 @@ class Picture:
     note: str
     """How to read the chart."""
     text: str
-    """Description for readers who cannot see it."""
+    """Description for readers who cannot see the chart."""
     draw: Callable[[Style], Spec]
     rows: int = 0
     """Number of named rows; a style may draw fewer."""
 
     def caption(self, style: Style) -> str:
-        """Return the note, with how many rows a style draws if it is not all."""
+        """Return the note, and how many rows the style draws if it leaves some out."""
         left_out = f" {style.most_rows} of {self.rows:,} are drawn." if self.rows > style.most_rows else ""
         return f"{self.note}{left_out}"
 
@@ -92,12 +92,12 @@ def _times(benchmarks: Sequence[tuple[BenchmarkView, float]]) -> Picture:
 
 
 def _work(benchmark: BenchmarkView) -> Sequence[str]:
-    """Return what is equal for all platforms."""
+    """Return the labels of the work, which are the same on all platforms."""
     return benchmark.labels.work if benchmark.labels else (benchmark.fullname,)
 
 
 def _time(benchmark: BenchmarkView, seconds: float) -> dict[str, Any]:
-    """Return a row of `times`, in milliseconds; no interval without both bounds."""
+    """Return a row of `times`, in milliseconds; without an interval, both bounds are the time."""
     interval = benchmark.time and benchmark.time.interval
     low, high = interval or (seconds, seconds)
     text = f"{units.seconds(seconds)}{'' if interval else '?'}"
@@ -106,7 +106,7 @@ def _time(benchmark: BenchmarkView, seconds: float) -> dict[str, Any]:
 
 
 def ratios(labelled_rows: Sequence[tuple[str, Compared]], effect: float, style: Style) -> Spec:
-    """Return the forest plot: ratios with their intervals, and a band of changes below the effect."""
+    """Return the forest plot: ratios with their intervals, and a band of changes below the minimum effect."""
     judgements = [row.judgement for _, row in labelled_rows]
     low, high = _domain([point for point in judgements if point.low is not None] or judgements, effect)
     rows = Rows([label for label, _ in labelled_rows], [_value(row) for _, row in labelled_rows], style)
@@ -143,13 +143,13 @@ def ratios(labelled_rows: Sequence[tuple[str, Compared]], effect: float, style: 
 
 
 def _value(row: Compared) -> str:
-    """Return what stands beside a row: its ratio and verdict, and how much more memory it needs."""
+    """Return the text next to a row: ratio, verdict and change of memory."""
     memory = MEMORY.shown(row.memory).text
     return f"{change(row)}, {memory}" if memory else change(row)
 
 
 def _domain(judgements: Sequence[Judgement], effect: float) -> tuple[float, float]:
-    """Return the ends of the axis: it has all ratios, twice the band, and bounds within `_FARTHEST`."""
+    """Return the ends of the axis, which has all ratios, twice the band, and bounds within `_FARTHEST`."""
     least = 2 * math.log1p(effect)
     low, high = -least, least
     for judgement in judgements:
@@ -167,7 +167,7 @@ def times(benchmarks: Sequence[Row], unit: str, style: Style) -> Spec:
     """Return the chart of times with their intervals.
 
     `benchmarks`: rows with `label`, the time as `text`, `time`, `low` and `high` in the unit, and `sure`: 1,
-    or 0 for a time without an interval; perhaps `least` and `most`, the ends of a thin line.
+    or 0 for a time without an interval; optionally `least` and `most`, the ends of a thin line.
     """
     rows = Rows([row["label"] for row in benchmarks], [row["text"] for row in benchmarks], style)
     base = rows_of({**row, "row": number} for number, row in enumerate(benchmarks)).encode(y=rows.y())

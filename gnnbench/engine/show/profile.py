@@ -13,7 +13,7 @@ from .lines import Note
 from .names import clean
 
 _SHOWN, _LONGEST = 25, 56
-"""Functions in a table, and the characters of a name."""
+"""Most functions in a table, and most characters of a name."""
 _NVTX = (
     "NVTX ranges need a GPU (--device cuda). On a CPU, torch.profiler shows them.",
     "NVTX ranges: run this under `nsys profile` to see them. Times are the host's; it does not wait.",
@@ -23,7 +23,7 @@ Section = Mapping[str, Any]
 
 
 def document(folder: Path, content: Section) -> Iterator[Heading | Table | Note]:
-    """Yield what a benchmark's profile says; its folder is shown as it is given."""
+    """Yield a benchmark's profile; the folder is shown as given."""
     yield Heading(content["id"])
     for kind, section in content["sections"].items():
         if kind in KINDS:

@@ -15,18 +15,18 @@ from .style import SLIDE
 _LARGE, _SMALL = 34, 24
 """Font sizes of the title, and of caption and footer."""
 _WIDTH_OF_LETTER = 0.52
-"""Of a title, in font sizes."""
+"""Average width of a letter in the title, in font sizes."""
 _FEWEST_ROWS = 3
 _MARGIN = 40
 _LINE = 1.3
 """Height of a line, in font sizes."""
 _LARGEST = 1.3
-"""A small chart is enlarged by this at most."""
+"""Largest factor by which a small chart is enlarged."""
 _SVG = "http://www.w3.org/2000/svg"
 _SPEAKING = ("processor", "GPU", "system", "libraries")
 """Facts that need no name."""
 _LONGEST_END = 92
-"""Characters of the last line."""
+"""Most characters of the last line."""
 _WIDTH, _HEIGHT = 1280, 720
 
 

@@ -18,7 +18,7 @@ _Judged = TypeVar("_Judged", Compared, Decision)
 
 
 def divided(benchmarks: Iterable[_Judged]) -> tuple[list[_Judged], str]:
-    """Return the benchmarks that have rows, and `31 run the same code` on the others, or nothing."""
+    """Return the benchmarks with rows, and `31 run the same code` on the others. Empty if there are none."""
     rows = list(benchmarks)
     remaining = [row for row in rows if not row.judgement.same_code]
     count = len(rows) - len(remaining)
@@ -26,10 +26,10 @@ def divided(benchmarks: Iterable[_Judged]) -> tuple[list[_Judged], str]:
 
 
 def newly_decided(decisions: Mapping[str, Decision], printed: set[str]) -> list[str]:
-    """Return a line for each benchmark that is decided and not in `printed`, which is brought up to date."""
+    """Return a line for each decided benchmark that is not in `printed`, and update `printed`."""
     decided = {name: decision for name, decision in decisions.items() if decision.counts.decided}
     new = {name: decision for name, decision in decided.items() if name not in printed}
-    printed.clear()  # of another comparison, they are printed again
+    printed.clear()  # so that the next comparison prints its own verdicts
     printed.update(decided)
     same_code = divided(new.values())[1]
     lines = [
@@ -67,7 +67,7 @@ def _on(judgement: Judgement) -> Shown:
 
 
 def _results(row: Compared) -> Shown | None:
-    """Return how outputs agree. Returns None if they are equal, or were not compared, as a note says."""
+    """Return how outputs agree. Returns None if equal, or not compared, which a note explains."""
     agreement = row.results
     is_plain = agreement is not None and not agreement.only_repeated and not agreement.reservation
     if agreement is None or (is_plain and agreement.status in ("equal", "not compared")):
@@ -88,7 +88,7 @@ COLUMNS = (
     Column("memory", "memory", lambda row: row.memory),
     Column("outputs", "text", _results),
 )
-"""What tables of verdicts say of a benchmark after its name, in this order; a row is `Compared`."""
+"""The columns of verdict tables after the name, in order; each row is a `Compared`."""
 
 
 _OF_RUN = 3
@@ -102,7 +102,7 @@ def named(*titles: str) -> list[Column]:
 def document(
     run: Comparison, causes: Sequence[Explained] = (), result: Result | None = None, *, verbose: bool = True
 ) -> Document:
-    """Return the tables, notes and causes of a run or a part of it; not `verbose`: the first note only."""
+    """Return the tables, notes and causes of a run or part of one; only the first note unless `verbose`."""
     notes = result.first_notes() if result else ()
     rows = ranked(divided(run.rows)[0], causes)
     labels = labels_of(rows)
@@ -123,14 +123,14 @@ def document(
 
 
 def _rank(row: Compared) -> int:
-    """Return how early the notes on a benchmark come, those below `_OF_RUN` before the notes on the run."""
+    """Return the sort key of a benchmark's notes; below `_OF_RUN`, they precede the notes on the run."""
     if row.has_other_result:
         return 0
     return 1 if row.is_worse else 2 if row.judgement.verdict == "incomparable" else _OF_RUN
 
 
 def remarks(row: Compared, causes: Sequence[Explained] = ()) -> list[str]:
-    """Return what changed besides the time, and why there is no verdict, without what the causes say."""
+    """Return changes other than of time, and why there is no verdict, except what the causes explain."""
     time_notes, other_notes = reasons(row.judgement), (*memory_notes(row.memory), *result_notes(row.results))
     first = (*time_notes, *other_notes) if row.has_other_result else (*other_notes, *time_notes)
     return [*first, *notes_of(row, causes)]

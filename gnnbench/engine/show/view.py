@@ -32,33 +32,33 @@ class BenchmarkView:
 
     fullname: str
     label: str
-    """Operation, direction, platform, and what else differs on the page; or the name of the test."""
+    """Operation, direction, platform and whatever else differs on the page; or the test's name."""
     labels: Labels | None = None
     row: Compared | None = None
-    """Its verdict. None if it has none."""
+    """The verdict. None if the benchmark has none."""
     timed: Benchmark = _NOT_TIMED
-    """Its measurement, which is empty if the file is a result or has none of it."""
+    """The measurement. Empty if the file is a result, or did not measure the benchmark."""
     error: str = ""
-    """Why it was interrupted."""
+    """Why the benchmark was interrupted. Empty if it was not."""
 
     @property
     def fragment(self) -> str:
-        """Id of its row, the same in each page."""
+        """The id of the benchmark's row, the same on every page."""
         return f"b-{hashlib.sha256(self.fullname.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
 
     @property
     def verdict(self) -> str:
-        """Empty if it has none."""
+        """The verdict to show. Empty if the benchmark has none."""
         return wording.verdict(self.row) if self.row else ""
 
     @property
     def ratio(self) -> float:
-        """1 if it has none."""
+        """Head time / base time. 1 if the benchmark has no ratio."""
         return (self.row and self.row.judgement.ratio) or 1.0
 
     @property
     def slowdown(self) -> str:
-        """How much slower it is, also beyond what is accepted: `gcn_norm f+b torch is 1.12x slower`."""
+        """How much slower it is, or than accepted: `gcn_norm f+b torch is 1.12x slower`."""
         ratio = units.ratio(self.ratio, changed=True)
         if limit := self.row and self.row.allowed:
             beyond = units.ratio(self.ratio / limit.ratio, changed=True)
@@ -67,12 +67,12 @@ class BenchmarkView:
 
     @cached_property
     def time(self) -> Measured | None:
-        """Its time in a run. None if it was not measured there."""
+        """The time in a run. None if the run did not measure the benchmark."""
         return time_of(self.timed)
 
     @property
     def seconds(self) -> float | None:
-        """Its time. None if it is not known."""
+        """The time in seconds. None if unknown."""
         timing = self.time or self.row
         return timing.seconds if timing else None
 
@@ -88,19 +88,19 @@ class View:
     """Graph, width and types that all benchmarks have in common."""
     benchmarks: tuple[BenchmarkView, ...] = ()
     result: Result | None = None
-    """The verdicts. None if there are none; its newer side has no text if it is the file of the page."""
+    """The verdicts. None if there are none. The head has no title if it is the page's own file."""
     facts: tuple[tuple[str, str], ...] = ()
-    """Place and time of the measurement: name and value."""
+    """Machine and time of the measurement, as pairs of name and value."""
     notes: tuple[str, ...] = ()
 
     @cached_property
     def causes(self) -> list[Explained]:
-        """What slower benchmarks have in common, those of most benchmarks first."""
+        """What slower benchmarks have in common; causes of most benchmarks come first."""
         return of_result(self.result) if self.result else []
 
     @cached_property
     def rows(self) -> tuple[BenchmarkView, ...]:
-        """The benchmarks with a row: those that this file has measured, or whose verdict needed times."""
+        """The benchmarks with a row: measured in this file, or with a verdict that needed times."""
         return tuple(
             view for view in self.benchmarks if view.time or not (view.row and view.row.judgement.same_code)
         )
@@ -126,7 +126,7 @@ class View:
         return f"{text}; {interrupted} interrupted" if interrupted else text
 
     def _verdicts(self, rows: Sequence[Compared], result: Result) -> str:
-        """Return the main result; of what is slower, the largest change."""
+        """Return the main result, with the largest slowdown if a benchmark is slower."""
         headline = wording.headline(rows, result.thresholds.effect, busy=result.is_busy)
         slower = [view for view in self.benchmarks if view.verdict == "slower"]
         if not slower:
@@ -136,7 +136,7 @@ class View:
 
 
 def ordered(benchmarks: Iterable[BenchmarkView]) -> list[BenchmarkView]:
-    """Return what failed, then other changes, then the rest, each in the order of the file."""
+    """Return failures, then other changes, then the rest, each group in file order."""
 
     def place(benchmark: BenchmarkView) -> int:
         if benchmark.error or (benchmark.row and benchmark.row.is_worse):
@@ -177,7 +177,7 @@ def _of_run(run: RunFile) -> View:
 def _benchmarks(
     rows: Sequence[Compared], run: RunFile | None = None
 ) -> tuple[tuple[BenchmarkView, ...], str]:
-    """Return the benchmarks of a run and those that have a verdict, and what all have in common."""
+    """Return the benchmarks of a run or with a verdict, and what all have in common."""
     timed = run.benchmarks if run else {}
     verdicts = {row.fullname: row for row in rows}
     errors = {entry.fullname: str(entry.error) for entry in run.part.incomplete} if run else {}
@@ -205,7 +205,7 @@ def _saved(run: RunFile) -> Result | None:
 
 
 def environment_facts(environment: Environment | None) -> tuple[tuple[str, str], ...]:
-    """Return name and value of each known field."""
+    """Return name and value of each field that is not empty."""
     if not environment:
         return ()
     changed = ", with uncommitted changes" if environment.dirty else ""

@@ -11,36 +11,36 @@ from ..judge.verdict import Judgement, Thresholds
 from .document import effect
 
 CHANGED = ("slower", "accepted", "faster")
-"""Verdicts on a changed time, in the order in which they are shown."""
+"""Verdicts on a changed time, in display order."""
 OTHER = "different output"
-"""What is said instead of incomparable, if that is why."""
+"""Shown instead of incomparable where the outputs differ."""
 ORDER = ("slower", OTHER, "accepted", "faster", "same", "undecided", "incomparable", "ignored")
 _PARTLY = "faster, outputs partly compared"
 _UNKNOWN = ("undecided", "incomparable")
 _OTHERS = ("accepted", "faster", _PARTLY, "same", "same code", *_UNKNOWN, "ignored")
-"""All verdicts but slower, in the order of a sentence."""
+"""All verdicts except slower, in the order of the headline."""
 _ALL = {"same code": ("runs the same code", "run the same code"), "ignored": ("is ignored", "are ignored")}
-"""What is said if nothing else is."""
+"""Verbs of the headline if all benchmarks have this verdict and none fails."""
 
 
 def verdict(row: Compared) -> str:
-    """Return a verdict as it is shown."""
+    """Return the verdict to show for a benchmark."""
     return OTHER if row.has_other_result else row.judgement.verdict
 
 
 def word(row: Compared) -> str:
-    """Return a verdict as it is counted: a faster one apart, if its output was only partly compared."""
+    """Return the verdict to count; faster benchmarks with partly compared outputs are counted separately."""
     is_partly = row.judgement.verdict == "faster" and row.results is not None and row.results.reservation
     return _PARTLY if is_partly else verdict(row)
 
 
 def plural(count: int, verdict: str) -> str:
-    """Return what stands after a number of verdicts: `different outputs` is a noun."""
+    """Return a verdict's form after a number; only `different output` has a plural."""
     return f"{verdict}s" if verdict == OTHER and count > 1 else verdict
 
 
 def is_changed(row: Compared) -> bool:
-    """Return whether the time, the memory or the output changed, also where that is accepted."""
+    """Return whether the time, the memory or the output changed, accepted changes included."""
     memory, results = row.memory, row.results
     is_other = (memory is not None and memory.changed) or (results is not None and results.is_other)
     return is_other or row.judgement.verdict in CHANGED
@@ -51,18 +51,18 @@ class Headline:
     """The main result."""
 
     said: str
-    """What the exit code tells too: `2 of 5 benchmarks are slower, 1 needs more memory`."""
+    """The part that the exit code reports: `2 of 5 benchmarks are slower, 1 needs more memory`."""
     others: str
     """The other verdicts, counted: `1 faster, 2 same`. Empty if there are none."""
 
     @property
     def whole(self) -> str:
-        """Both, on one line."""
+        """Both parts on one line."""
         return f"{self.said}; {self.others}" if self.others else self.said
 
 
 def headline(rows: Sequence[Compared], effect: float | None = None, *, busy: bool = False) -> Headline:
-    """Return the main result: what fails; or else what is not decided; or that there is no slowdown."""
+    """Return the main result: failures if any, else what is undecided if anything, else no slowdown."""
     words = ["same code" if row.judgement.same_code else word(row) for row in rows]
     if not words:
         return Headline("No benchmark in the result", "")
@@ -102,14 +102,14 @@ def change(row: Compared) -> str:
 
 
 def shrunk(judgements: Iterable[Judgement], noun: str) -> list[str]:
-    """Return the note on judgements, each of a `noun`, whose variance is mostly that of the others."""
+    """Return a note if the variance of some judgements (one per `noun`) comes mostly from the others."""
     count = sum(judgement.shrunk for judgement in judgements)
     reason = "their variance between processes is mostly estimated from the other"
     return [f"{units.count(count, noun)} with few processes: {reason} {noun}s"] if count else []
 
 
 def _of_all(total: int, parts: Iterable[tuple[int, str, str]]) -> str:
-    """Write how many are what: `2 of 5 benchmarks are slower, 1 needs more memory`. Empty if none are."""
+    """Count benchmarks: `2 of 5 benchmarks are slower, 1 needs more memory`. Empty if all counts are 0."""
     nonzero = [part for part in parts if part[0]]
     if not nonzero:
         return ""
@@ -120,7 +120,7 @@ def _of_all(total: int, parts: Iterable[tuple[int, str, str]]) -> str:
 
 
 def _excused(rows: Sequence[Compared]) -> list[str]:
-    """Count changes of memory and outputs that do not fail."""
+    """Count the changes of memory and outputs that do not fail the run."""
     memory = Counter(row.memory.verdict for row in rows if row.memory and row.memory.changed)
     failing = sum(row.needs_more_memory for row in rows)
     counts = {
@@ -141,26 +141,26 @@ def _counted(count: int, word: str, effect: float | None, why: str) -> str:
 
 
 def every(count: int, verb: str, verbs: str) -> str:
-    """Write how many benchmarks there are, and a verb: `All 3 benchmarks are`."""
+    """Write the number of benchmarks and a verb: `All 3 benchmarks are`."""
     return f"The one benchmark {verb}" if count == 1 else f"All {count:,} benchmarks {verbs}"
 
 
 def memory_sentence(memory: MemoryChange) -> str:
-    """Write a verdict and both peaks: `more memory: 8 MiB beside the inputs, 4 MiB in the base (2.00x)`."""
+    """Write a verdict and both peaks: `more memory: 8 MiB excluding inputs, 4 MiB in the base (2.00x)`."""
     has_both = memory.base_bytes and memory.head_bytes
     ratio = f" ({units.ratio(memory.head_bytes / memory.base_bytes, 'less')})" if has_both else ""
     head, base = units.size(memory.head_bytes), units.size(memory.base_bytes)
     excused = f", {memory.excused}" if memory.excused else ""
-    return f"{memory.verdict}: {head} beside the inputs, {base} in the base{ratio}{excused}"
+    return f"{memory.verdict}: {head} excluding inputs, {base} in the base{ratio}{excused}"
 
 
 def memory_notes(memory: MemoryChange | None) -> tuple[str, ...]:
-    """Return the note of verdict tables, if the memory changed."""
+    """Return the note for verdict tables. Empty if the memory did not change."""
     return (memory_sentence(memory),) if memory and memory.changed else ()
 
 
 def result_notes(agreement: Agreement | None) -> tuple[str, ...]:
-    """Return the note on outputs; where they fail, the verdict's reason says so."""
+    """Return the note on outputs. Empty for failures, which the verdict's reason states."""
     if agreement is None:
         return ()
     if agreement.excused:
@@ -173,12 +173,12 @@ def result_notes(agreement: Agreement | None) -> tuple[str, ...]:
 
 
 def detectable(judgement: Judgement) -> float | None:
-    """Return the minimum detectable effect of an undecided benchmark; None: it is decided, or not known."""
+    """Return the minimum detectable effect. Returns None if the row is decided, or the effect unknown."""
     return judgement.minimum_detectable_effect if judgement.verdict == "undecided" else None
 
 
 def reasons(judgement: Judgement) -> list[str]:
-    """Return why there is no verdict by time, or why it is ignored; nothing if the numbers say all."""
+    """Return why a row is ignored or has no verdict by time. Empty if its numbers explain the verdict."""
     if judgement.verdict == "ignored":
         return [f"ignored: {judgement.reason}"]
     excludes_one = (judgement.low or 0.0) > 1 or (judgement.high or 1.0) < 1
@@ -187,7 +187,7 @@ def reasons(judgement: Judgement) -> list[str]:
 
 
 def effects(thresholds: Thresholds, names: Iterable[str]) -> str:
-    """Write the minimum effect of interest: `3.0%`, or `3.0% (10% by rule 2 of pyproject.toml)`."""
+    """Write the minimum effect: `3.0%`, or `3.0% (10% by rule 2 of pyproject.toml)`."""
     rules = thresholds.rules
     exceptions = dict.fromkeys(rule for name in names if (rule := rules.rule("effect", name)))
     texts = [f"{units.fraction(rule.effect or 0.0)} by {rules.place(rule)}" for rule in exceptions]
