@@ -42,7 +42,7 @@ def test_ab_finds_a_copy_of_the_features_in_its_first_pair_of_processes(tmp_path
     result = gnnbench("ab", *words, cwd=tmp_path, **variables)
     assert result.returncode == 1, result.stderr
     assert "The one benchmark needs more memory; 1 undecided" in result.stdout
-    assert "more memory: 2.9 MiB beside the inputs, 2.0 MiB in the base (1.50x)" in result.stdout
+    assert "more memory: 2.9 MiB excluding inputs, 2.0 MiB in the base (1.50x)" in result.stdout
     (found,) = rows(json.loads((tmp_path / "ab.json").read_text())).values()
     features = 4 * 4000 * 64
     assert found["memory"] == {

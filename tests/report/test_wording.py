@@ -162,10 +162,10 @@ CHANGED = [
 
 def test_a_sentence_begins_with_what_fails_and_changes_are_counted():
     assert wording.sentence(CHANGED[1]).startswith(
-        "more memory: 8.0 MiB beside the inputs, 4.0 MiB in the base (2.00x); same: 1.000x"
+        "more memory: 8.0 MiB excluding inputs, 4.0 MiB in the base (2.00x); same: 1.000x"
     )
     assert wording.sentence(CHANGED[2]).endswith(
-        "; less memory: 2.0 MiB beside the inputs, 8.0 MiB in the base (0.25x)"
+        "; less memory: 2.0 MiB excluding inputs, 8.0 MiB in the base (0.25x)"
     )
     assert wording.memory_sentence(MemoryChange("more memory", 0, MIB)).endswith("0 B in the base")
     assert wording.headline(CHANGED).whole == "1 of 4 benchmarks needs more memory; 4 same, 1 less memory"

@@ -1,1 +1,1 @@
-"""Is the way that a library takes the fastest of the ways that it could take?"""
+"""Does a library use the fastest of the implementations that it could use?"""

@@ -78,49 +78,49 @@ def run(options: argparse.Namespace) -> int:
     from . import shown
     from .result import Regrets
 
-    read = _checked(options)
+    paths = _checked(options)
     older = Regrets.read(options.against) if options.against else None
     interrupted = False
     if options.saved:
-        found = Regrets.read(options.saved)
+        regrets = Regrets.read(options.saved)
     else:
-        found, interrupted = _measured(options)
+        regrets, interrupted = _measured(options)
     if options.json:
-        save(options.json, as_text(found), read)
-    streams.show(shown.document(found, older))
+        save(options.json, as_text(regrets), paths)
+    streams.show(shown.document(regrets, older))
     if options.maps:
         from . import maps
 
         print(f"drawing maps in {options.maps}", file=sys.stderr)
-        written = [*map(str, maps.write(found, options.maps))]
-        print(*written or ["no maps: no call was timed on a random graph"], sep="\n")
+        files = [*map(str, maps.write(regrets, options.maps))]
+        print(*files or ["no maps: no call was timed on a random graph"], sep="\n")
     if interrupted:
-        streams.say(f"gnnbench: interrupted after {len(found.points)} points", sys.stderr)
+        streams.say(f"gnnbench: interrupted after {len(regrets.points)} points", sys.stderr)
         return common.INTERRUPTED
-    return common.NOTHING_SLOWER if any(point.fastest for point in found.points) else common.NOT_JUDGED
+    return common.NOTHING_SLOWER if any(point.fastest for point in regrets.points) else common.NOT_JUDGED
 
 
 def _checked(options: argparse.Namespace) -> list[Path]:
-    """Check what can be checked before anything is measured; return the files that are read."""
+    """Check the options before anything is measured; return the files to read."""
     if options.maps:
         from ...engine.ground import packages
 
         if reason := packages.missing(packages.PAGES):
             raise UsageError(reason)
         check_folder(options.maps)
-    given = [*options.operations, *(f"--{key.replace('_', '-')}" for key in options.typed)]
-    if options.saved and given:
-        raise UsageError(f"--from shows the whole result in {options.saved}: leave out {', '.join(given)}")
+    names = [*options.operations, *(f"--{key.replace('_', '-')}" for key in options.typed)]
+    if options.saved and names:
+        raise UsageError(f"--from shows the whole result in {options.saved}: leave out {', '.join(names)}")
     if options.json and options.saved:
         raise UsageError(f"--json saves what is measured, and {options.saved} is saved: leave --json out")
-    read = [options.against] if options.against else []
+    paths = [options.against] if options.against else []
     if options.json:
-        check_writable(options.json, read)
-    return read
+        check_writable(options.json, paths)
+    return paths
 
 
 def _measured(options: argparse.Namespace) -> "tuple[Regrets, bool]":
-    """Measure all points; return what was measured, and whether the user ended it."""
+    """Measure all points; return the regrets, and whether the user interrupted the measurement."""
     from ...engine.ground import environment, packages
 
     if reason := packages.missing(("torch", "torch_geometric")):
@@ -136,7 +136,7 @@ def _measured(options: argparse.Namespace) -> "tuple[Regrets, bool]":
     points: list[Point] = []
     interrupted = False
     with Progress() as progress, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a forced way may be one that its library warns of
+        warnings.simplefilter("ignore")  # libraries warn about some forced ways
         try:
             points += measuring.measure(
                 grid,
@@ -157,13 +157,13 @@ def _grid(options: argparse.Namespace) -> "Grid":
     from .paths import FAMILIES
     from .run import Grid
 
-    known = [name for family in FAMILIES for name in family.operations]
-    chosen = [name for text in options.operations for name in text.split(",") if name]
-    for name in chosen:
-        if name not in known:
-            raise unknown_name("operation with several ways", name, known)
-    wanted = set(chosen or known)
-    families = [family for family in FAMILIES if wanted & set(family.operations)]
+    operations = [name for family in FAMILIES for name in family.operations]
+    names = [name for text in options.operations for name in text.split(",") if name]
+    for name in names:
+        if name not in operations:
+            raise unknown_name("operation with several ways", name, operations)
+    selection = set(names or operations)
+    families = [family for family in FAMILIES if selection & set(family.operations)]
     return Grid(
         families,
         options.direction,
@@ -177,7 +177,7 @@ def _grid(options: argparse.Namespace) -> "Grid":
 
 
 def _random_graphs(options: argparse.Namespace) -> "tuple[DatasetName, ...]":
-    """Return a graph for each kind, scale and degree: half as many edges for each node as neighbours."""
+    """Return a graph for each kind, scale and degree; edges per node are half the degree."""
     from ...suite.graphs.catalog import DatasetName
 
     grid = product(options.skew, options.scale, options.degree)

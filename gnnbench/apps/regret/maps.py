@@ -24,37 +24,37 @@ from .shown import random_graph
 
 _NOTE = "In each cell: the fastest way (?: not known for sure), and the call's time divided by that way's."
 _THREADS = "threads"
-"""The fact on the session's threads; a map says those of its points."""
+"""The fact on the session's threads, left out because each map names the threads of its points."""
 _LONGEST_NAME = 150
 COLOURS = ("#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00", "#0072b2", "#999999")
 """Distinct for colour-blind readers (Okabe and Ito, Color Universal Design, 2008)."""
 LETTERS = "ABCDEFGH"
 _FULL = 4.0
-"""The regret from which on a colour is full."""
+"""Smallest regret with full colour."""
 _TENS = 9.95
-"""The regret from which on a whole number is shown."""
+"""Smallest regret that is rounded to a whole number."""
 _PALE, _STRONG = 0.25, 0.9
 """Opacity without regret, and at _FULL."""
 
 
-def write(found: Regrets, folder: Path) -> list[Path]:
-    """Write a map of each call as SVG and PNG; return the files."""
-    facts = environment_facts(found.environment)
+def write(regrets: Regrets, folder: Path) -> list[Path]:
+    """Write a map of each call as SVG and PNG; return the paths."""
+    facts = environment_facts(regrets.environment)
     last = slides.footer(fact for fact in facts if fact[0] != _THREADS)
-    return [file for name, picture in pictures(found) for file in slides.save(picture, last, folder / name)]
+    return [file for name, picture in pictures(regrets) for file in slides.save(picture, last, folder / name)]
 
 
-def pictures(found: Regrets) -> Iterator[tuple[str, Picture]]:
-    """Yield name and map of each call on random graphs: one for each direction, size, types and threads."""
+def pictures(result: Regrets) -> Iterator[tuple[str, Picture]]:
+    """Yield name and map of each call on random graphs, by direction, size, types and threads."""
     maps: dict[tuple[str, ...], list[Regret]] = {}
-    for row in found.regrets(same_structure=False):
+    for row in result.regrets(same_structure=False):
         place = row.point.place
         if graph := random_graph(place.dataset):
             more = place.dtype, place.index_dtype, units.count(place.threads, "thread"), place.device
             direction = place.direction.replace("_", " and ")
             maps.setdefault((row.way.name, direction, f"2**{graph.scale} nodes", *more), []).append(row)
     differs = [True, True, *[len(set(values)) > 1 for values in zip(*maps, strict=True)][2:]]
-    places = [point.place for point in found.points]
+    places = [point.place for point in result.points]
     for key, rows in maps.items():
         ways = [way for way, _ in Counter(row.fastest for row in rows).most_common()]
         what = ", ".join(compress(key, differs))
@@ -71,7 +71,7 @@ def pictures(found: Regrets) -> Iterator[tuple[str, Picture]]:
 
 
 def _cell(row: Regret) -> dict[str, Any]:
-    """Return what the chart shows of a regret."""
+    """Return a regret's cell in the chart."""
     place = row.point.place
     graph = DatasetName.parse(place.dataset)
     return {
@@ -85,8 +85,8 @@ def _cell(row: Regret) -> dict[str, Any]:
 
 
 def chart(cells: Sequence[Row], ways: Sequence[str], style: Style) -> Spec:
-    """Return the map, a part for each kind of graph; `ways`: the commonest first, eight have a cell."""
-    shown = [
+    """Return the map, a part for each kind of graph; `ways`: the commonest first; eight are drawn."""
+    marks = [
         {
             **cell,
             "legend": f"{letter}  {cell['way']}",
@@ -99,15 +99,15 @@ def chart(cells: Sequence[Row], ways: Sequence[str], style: Style) -> Spec:
         for letter in LETTERS[ways.index(cell["way"])]
     ]
     legends = [f"{letter}  {way}" for letter, way in zip(LETTERS, ways, strict=False)]
-    kinds = list(dict.fromkeys(cell["kind"] for cell in shown))
+    kinds = list(dict.fromkeys(cell["kind"] for cell in marks))
     size = (style.whole - 4 * style.font_size) / max(len(kinds), 1) - style.font_size
-    widths = sorted({cell["hidden"] for cell in shown}, key=float, reverse=True)
+    widths = sorted({cell["hidden"] for cell in marks}, key=float, reverse=True)
     parts = []
     for kind in kinds:
-        own = [cell for cell in shown if cell["kind"] == kind]
-        degrees = sorted({cell["degree"] for cell in own}, key=float)
+        kind_cells = [cell for cell in marks if cell["kind"] == kind]
+        degrees = sorted({cell["degree"] for cell in kind_cells}, key=float)
         axis = alt.Axis(title="width") if kind == kinds[0] else None
-        base = rows_of(own).encode(
+        base = rows_of(kind_cells).encode(
             x=alt.X("degree:O", sort=degrees, title=f"{kind}, mean degree", axis=alt.Axis(labelAngle=0)),
             y=alt.Y("hidden:O", scale=alt.Scale(domain=widths), axis=axis),
         )

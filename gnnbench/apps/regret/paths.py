@@ -1,7 +1,7 @@
-"""Ways to compute the same: the calls of operations that return the same, and more ways beside them.
+"""Families of ways, which are implementations of one operation: calls of libraries, and more ways.
 
-A call of an operation is what a user of a library writes, so it stands for the library's own choice. The ways
-beside it are what the library could do instead.
+A call is what a user of a library writes, so it stands for the library's own choice. The other ways are what
+the library could do instead.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,19 +24,19 @@ from ...suite.operations.scatter import Destination, offsets, unsorted_index
 
 
 class Path(NamedTuple):
-    """A way to compute the result of an operation."""
+    """A way: an implementation of an operation."""
 
     operation: Operation
-    """For a way beside the calls, the first of its family."""
+    """The operation; for a way that is not a call, the first of its family."""
     platform: str
-    """For a way beside the calls, one whose module reads its output."""
+    """The platform; for a way that is not a call, one whose module reads the output."""
     call: Call
     is_call: bool
-    """Whether it is the operation's call on the platform, which stands for the library's own choice."""
+    """Whether the way is the operation's call on the platform, so the library's own choice."""
 
     @property
     def id(self) -> str:
-        """Its name in tables and files."""
+        """The way's name in tables and files."""
         if self.is_call:
             return f"{self.operation.name} on {self.platform}"
         return self.call.text
@@ -47,9 +47,9 @@ class Family(NamedTuple):
 
     operations: tuple[str, ...]
     inputs: Callable[[Case], tuple[Tensor, ...]]
-    """Makes the inputs after the structure."""
+    """Makes the arguments after the structure."""
     more: tuple[Call, ...]
-    """Ways beside the calls, on tensors of PyTorch."""
+    """Ways that are not calls, on tensors of PyTorch."""
     without: tuple[str, ...] = ()
     """Ids of calls that return something else, or take inputs of one width only."""
     has_features: bool = True
@@ -77,7 +77,7 @@ class Half(NamedTuple):
 
 
 def structure_kind(structure: Any, graph: Graph) -> str:
-    """Return what form a structure has: two calls that take the same form need no conversion between them."""
+    """Return the form of a structure; calls that take the same form need no conversion between them."""
     kind = type(structure).__name__
     if kind in ("Edges", "tuple"):
         return structure_kind(structure[0], graph)
@@ -199,7 +199,7 @@ def _gathered_segments(half: Half, x: Tensor, reduce: str) -> Tensor:
 
 
 def _made_csr_product(edge_index: Tensor, x: Tensor, reduce: str) -> Tensor:
-    """Return the product with a CSR matrix that is made of the edges, which are sorted by target."""
+    """Return the product with a CSR matrix made of the edges, which are sorted by target."""
     source, target = edge_index
     pointer = torch._convert_indices_from_coo_to_csr(  # noqa: SLF001 - it has no public name
         target, x.size(0), out_int32=target.dtype == torch.int32
@@ -256,17 +256,17 @@ def _csr_by_two_sorts(edges: Edges, weight: Tensor) -> tuple[Tensor, Tensor, Ten
 
 
 _AMAX = {"max": "amax"}
-"""torch's names of reductions, as far as they are others than PyG's."""
+"""torch's names of reductions that differ from PyG's."""
 
 
 def _neighbours(reduce: str, *more: Call) -> tuple[Call, ...]:
     """Return ways to reduce over neighbours."""
     amax = _AMAX.get(reduce, reduce)
-    made = f"CSR made in each call, torch.sparse.mm(..., '{amax}')"
+    csr_call = f"CSR made in each call, torch.sparse.mm(..., '{amax}')"
     return (
         Call("index_select, utils.scatter", partial(_gathered, reduce=reduce), build="edges"),
         Call("index_select, segment_reduce", partial(_gathered_segments, reduce=reduce), build=_half),
-        Call(made, partial(_made_csr_product, reduce=amax), build="edges"),
+        Call(csr_call, partial(_made_csr_product, reduce=amax), build="edges"),
         *more,
     )
 
@@ -375,12 +375,12 @@ FAMILIES = (
             _on_shuffled("sort of keys", _csr_by_keys),
             _on_shuffled("sort by target, then by source", _csr_by_two_sorts),
         ),
-        without=("to_csr on dgl",),  # DGL leaves the columns of a row as they come
+        without=("to_csr on dgl",),  # DGL does not sort the columns of a row
         has_features=False,
     ),
 )
 
 
 def family_of(operation: str) -> Family | None:
-    """Return the family of an operation; None: it has one way only."""
+    """Return the family of an operation. Returns None if the operation has one way only."""
     return next((family for family in FAMILIES if operation in family.operations), None)

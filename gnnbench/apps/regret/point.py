@@ -1,4 +1,4 @@
-"""Times every way to compute an operation at one point of a grid: checks it, then times it in turns."""
+"""Checks every way to compute an operation at one point of a grid, then times them in turns."""
 
 import math
 import random
@@ -28,12 +28,12 @@ from .race import BETWEEN_PROCESSES, FRESH_LOOKS, LOOKS, Race, Ratio, ratio_in
 from .result import Place, Point, Way
 
 _TRIES = 3
-"""Calls, and rounds of calls, of each way before the race; the fastest counts, as others may be disturbed."""
+"""Calls, and rounds of calls, of each way before the race; only the fastest counts."""
 _FAR = 4.0
-"""A way that takes so many times as long as the fastest in these calls is not in the race."""
+"""A way slower than the fastest by this factor in these calls is not in the race."""
 _ROUNDS = 3
 _LONG_SECONDS = 0.01
-"""Of a round from which on a block has only one."""
+"""Shortest round that is the only one of its block."""
 _PRECISE = 0.25
 """The second phase ends where the interval's half-width is this fraction of the log ratio, or the effect."""
 
@@ -46,7 +46,7 @@ class _Entrant:
     takes: str
     call: Call
     context: Callable[[], AbstractContextManager[None]]
-    """In which it is called."""
+    """The context of each call."""
     iterations: int = 1
     rounds: int = _ROUNDS
 
@@ -55,25 +55,25 @@ def measure(
     family: Family,
     place: Place,
     graph: Graph,
-    kept: KeptReference,
+    reference: KeptReference,
     clock_of: Callable[[Sequence[str]], Clock],
     effect: float,
     seconds: float,
 ) -> Point:
-    """Check and time all ways in about so many seconds, in a few blocks at least."""
+    """Check and time all ways in about `seconds`, but in at least a few blocks."""
     clock = clock_of([place.device])
     end_seconds = clock.now() + seconds
-    found = Point(place, graph.num_nodes, graph.num_edges)
+    point = Point(place, graph.num_nodes, graph.num_edges)
     with cpu_threads(place.threads):
-        entrants = _ready(family, place, graph, kept, found.left_out)
-        return _Timing(entrants, clock, effect, end_seconds).point(found) if entrants else found
+        entrants = _ready(family, place, graph, reference, point.left_out)
+        return _Timing(entrants, clock, effect, end_seconds).point(point) if entrants else point
 
 
 def _ready(
-    family: Family, place: Place, graph: Graph, kept: KeptReference, left_out: dict[str, str]
+    family: Family, place: Place, graph: Graph, reference: KeptReference, left_out: dict[str, str]
 ) -> list[_Entrant]:
-    """Return the ways whose result is right; note why others are left out."""
-    found: list[_Entrant] = []
+    """Return the ways with a correct output; note why others are left out."""
+    entrants: list[_Entrant] = []
     inputs: tuple[Any, ...] | None = None
     for path in family.paths():
         spec = Spec(
@@ -97,20 +97,20 @@ def _ready(
             and is_installed("pyg_lib")
         )
         context = platforms.without_pyg_lib if hides else nullcontext
-        if inputs is None:  # equal for all, so that all are timed on the same copies
+        if inputs is None:  # made once, so that all ways are timed on the same copies
             inputs = family.inputs(case)
         try:
             with context():
-                found.append(_checked(family, path, case, inputs, kept, context))
+                entrants.append(_checked(family, path, case, inputs, reference, context))
         except MismatchError as error:
             left_out[path.id] = f"its result is wrong: {one_line(str(error))}"
         except Exception as error:  # noqa: BLE001 - a library may refuse a type with any error
             left_out[path.id] = f"{type(error).__name__}: {one_line(str(error))}"
-    return found
+    return entrants
 
 
 def _why_not(path: Path, spec: Spec, graph: Graph) -> str | None:
-    """Return why a way does not run here; None: nothing is known."""
+    """Return why a way cannot run. Returns None if nothing prevents it."""
     if not path.is_call:
         return None
     reason = not_installed(path.operation, path.platform, spec.device)
@@ -123,10 +123,10 @@ def _checked(
     path: Path,
     case: Case,
     inputs: tuple[Any, ...],
-    kept: KeptReference,
+    reference: KeptReference,
     context: Callable[[], AbstractContextManager[None]],
 ) -> _Entrant:
-    """Make a way's structure, and compare its result with the reference of the family."""
+    """Make a way's structure, and compare its output with the family's reference."""
     module = platforms.load(path.platform)
     kernel = path.call.kernel(path.platform)
     first = next(family.paths()).operation
@@ -135,8 +135,8 @@ def _checked(
     run, arguments = kernel.run, (structure, *inputs)
     if case.spec.direction == FORWARD_BACKWARD:
         run, arguments = with_backward(module, run, arguments)
-    view = kept.view(case.graph, case.spec.hidden, first)
-    verify(case, module, run, arguments, first.reference, result=kernel.result, view=view, kept=kept)
+    view = reference.view(case.graph, case.spec.hidden, first)
+    verify(case, module, run, arguments, first.reference, result=kernel.result, view=view, kept=reference)
     return _Entrant(path, structure_kind(structure, case.graph), Call(run, arguments, {}), context)
 
 
@@ -150,11 +150,11 @@ class _Timing:
         self._tried: list[float] = []
         """Seconds of a call of each way, before the race."""
         self._layouts: tuple[Sequence[int], Layouts, bool] | None = None
-        kinds = dict.fromkeys(one.takes for one in entrants if one.path.is_call)
+        kinds = dict.fromkeys(way.takes for way in entrants if way.path.is_call)
         self._groups = {"": tuple(range(len(entrants)))} | {
-            kind: tuple(number for number, one in enumerate(entrants) if one.takes == kind) for kind in kinds
+            kind: tuple(number for number, way in enumerate(entrants) if way.takes == kind) for kind in kinds
         }
-        """The ways by the structure that they take; all ways."""
+        """The numbers of the ways, by the structure taken; all ways by an empty name."""
         self._race = Race(len(entrants), effect, tuple(self._groups.values()))
 
     def point(self, point: Point) -> Point:
@@ -169,7 +169,7 @@ class _Timing:
             race.add(self._block(wanted))
         fastest = {kind: race.fastest(number) for number, kind in enumerate(self._groups)}
         fresh = self._fresh(set(fastest.values()))
-        names = [one.path.id for one in self._entrants]
+        names = [entrant.path.id for entrant in self._entrants]
         ways = tuple(self._way(number, fastest, fresh) for number in range(len(names)))
         return replace(
             point,
@@ -180,21 +180,21 @@ class _Timing:
         )
 
     def _calibrate(self) -> None:
-        """Find how often each way is called in a round, and leave those out that are far too slow."""
+        """Find how often each way is called in a round, and leave out ways that are far too slow."""
         clock = self._clock
-        wanted = wanted_seconds(clock, 0.0)
-        for number, one in enumerate(self._entrants):
-            with one.context():
-                seconds = min(clock.block(one.call, 1, 1).seconds[0] for _ in range(_TRIES))
-                guess = math.ceil(wanted / seconds) if seconds > 0 else 10
+        round_seconds = wanted_seconds(clock, 0.0)
+        for number, entrant in enumerate(self._entrants):
+            with entrant.context():
+                seconds = min(clock.block(entrant.call, 1, 1).seconds[0] for _ in range(_TRIES))
+                guess = math.ceil(round_seconds / seconds) if seconds > 0 else 10
                 iterations = 1
                 if guess > 1:
-                    timed = partial(self._round, one.call)
-                    iterations = calibrated_iterations(timed, guess, wanted, clock)
-                    tried = clock.block(one.call, _TRIES, iterations).seconds
-                    seconds = min(seconds, *(each / iterations for each in tried))
+                    timed = partial(self._round, entrant.call)
+                    iterations = calibrated_iterations(timed, guess, round_seconds, clock)
+                    trials = clock.block(entrant.call, _TRIES, iterations).seconds
+                    seconds = min(seconds, *(each / iterations for each in trials))
             rounds = 1 if seconds * iterations > _LONG_SECONDS else _ROUNDS
-            self._entrants[number] = replace(one, iterations=iterations, rounds=rounds)
+            self._entrants[number] = replace(entrant, iterations=iterations, rounds=rounds)
             self._tried.append(seconds)
         self._race.drop_far(self._tried, _FAR)
 
@@ -206,7 +206,7 @@ class _Timing:
         if self._layouts is None or self._layouts[0] != ways:
             arguments = tuple(self._entrants[way].call.args for way in ways)
             for leaf in leaves([each for several in arguments for each in several]):
-                leaf.grad = None  # it would be copied
+                leaf.grad = None  # a gradient would be copied
             layouts = Layouts(Call(_nothing, arguments, {}))
             self._layouts = ways, layouts, layouts.why_in_place() is None
         _, layouts, copies = self._layouts
@@ -215,52 +215,52 @@ class _Timing:
             self._clock.renewed()
         logs = {}
         for way in self._random.sample(ways, len(ways)):
-            one = self._entrants[way]
-            call = one.call._replace(args=layouts.current.args[ways.index(way)])
-            with one.context(), collector_paused():
+            entry = self._entrants[way]
+            call = entry.call._replace(args=layouts.current.args[ways.index(way)])
+            with entry.context(), collector_paused():
                 self._clock.block(call, 1, 1)  # the first call on new buffers is slower
-                seconds = statistics.median(self._clock.block(call, one.rounds, one.iterations).seconds)
-            logs[way] = math.log(max(seconds, self._clock.resolution_seconds) / one.iterations)
+                seconds = statistics.median(self._clock.block(call, entry.rounds, entry.iterations).seconds)
+            logs[way] = math.log(max(seconds, self._clock.resolution_seconds) / entry.iterations)
         return logs
 
     def _fresh(self, fastest: set[int]) -> list[dict[int, float]]:
-        """Time the fastest ways again beside all calls, until ratios are precise or the time is over."""
-        calls = {number for number, one in enumerate(self._entrants) if one.path.is_call}
-        wanted, blocks = calls | fastest, list[dict[int, float]]()
+        """Time calls and fastest ways again, until their ratios are precise or the time is over."""
+        calls = {number for number, entrant in enumerate(self._entrants) if entrant.path.is_call}
+        ways, blocks = calls | fastest, list[dict[int, float]]()
         best = self._race.fastest(0)
         while len(blocks) < FRESH_LOOKS[-1]:
-            blocks.append(self._block(sorted(wanted)))
+            blocks.append(self._block(sorted(ways)))
             if len(blocks) in FRESH_LOOKS:
-                precise = {way for way in wanted if self._is_precise(ratio_in(blocks, way, best))}
-                if wanted == precise or self._clock.now() > self._end_seconds:
+                precise = {way for way in ways if self._is_precise(ratio_in(blocks, way, best))}
+                if ways == precise or self._clock.now() > self._end_seconds:
                     break
-                wanted -= precise - fastest
+                ways -= precise - fastest
         return blocks
 
     def _is_precise(self, ratio: Ratio) -> bool:
         return ratio.half_width(0.95) <= max(math.log1p(self._effect), _PRECISE * abs(ratio.log))
 
     def _way(self, number: int, fastest: Mapping[str, int], fresh: list[dict[int, float]]) -> Way:
-        """Return what is known of a way."""
-        one, race = self._entrants[number], self._race
-        timed = [blocks[number] for blocks in fresh if number in blocks] or race.of(number)
-        found = Way(
-            one.path.id,
-            one.takes,
-            one.path.is_call,
-            math.exp(statistics.median(timed)) if timed else self._tried[number],
+        """Return the times and ratios of a way."""
+        entrant, race = self._entrants[number], self._race
+        logs = [blocks[number] for blocks in fresh if number in blocks] or race.of(number)
+        way = Way(
+            entrant.path.id,
+            entrant.takes,
+            entrant.path.is_call,
+            math.exp(statistics.median(logs)) if logs else self._tried[number],
             in_race=race.ratio(number, fastest[""]).saved,
         )
-        if not one.path.is_call:
-            return found
-        same = fastest[one.takes]
+        if not entrant.path.is_call:
+            return way
+        rival = fastest[entrant.takes]
         return replace(
-            found,
+            way,
             regret=ratio_in(fresh, number, fastest[""], BETWEEN_PROCESSES).saved,
-            regret_same_structure=ratio_in(fresh, number, same, BETWEEN_PROCESSES).saved,
-            fastest_same_structure=self._entrants[same].path.id,
+            regret_same_structure=ratio_in(fresh, number, rival, BETWEEN_PROCESSES).saved,
+            fastest_same_structure=self._entrants[rival].path.id,
         )
 
 
 def _nothing(*_arguments: Any) -> None:
-    """Stand for all ways, whose inputs are copied together."""
+    """Stand in for all ways, so that their inputs are copied together."""

@@ -1,7 +1,7 @@
-"""Finds the fastest of several ways from times that were taken in turns, and how far others are from it.
+"""Finds the fastest of several ways from times that were taken in turns, and the distances of the others.
 
-A block times each way that is left, in random order, on the same new copies of the inputs. So what slows a
-block as a whole cancels in ratios within it. All values are natural logarithms.
+A block times each remaining way, in random order, on the same new copies of the inputs. So disturbances of a
+whole block cancel in its ratios. All values are natural logarithms.
 
 The fastest way of several noisy ones looks faster than it is (the winner's curse). So ways are chosen by the
 blocks of one phase, and ratios are taken from blocks of a second phase.
@@ -19,7 +19,7 @@ from scipy import special
 from ...engine.ground.codec import NotNegative, Positive
 
 LEVEL = 0.99
-"""Confidence that the fastest way of each group was not left out, for all ways and analyses of a race."""
+"""Confidence that the fastest way of each group stays in, over all ways and analyses of a race."""
 LOOKS = (5, 8, 12, 18, 27, 40)
 """Numbers of blocks after which the race is analysed."""
 FRESH_LOOKS = (6, 9, 13, 20, 30)
@@ -35,23 +35,23 @@ class Ratio:
 
     ratio: Positive
     error: NotNegative
-    """Standard error of its natural logarithm; infinite with fewer than two blocks."""
+    """Standard error of the natural logarithm; infinite with fewer than two blocks."""
     blocks: Annotated[int, Meta(ge=2, lt=10**18)]
-    """Two at least where it is saved."""
+    """At least two in a saved ratio."""
 
     @property
     def log(self) -> float:
-        """Its natural logarithm."""
+        """The natural logarithm."""
         return math.log(self.ratio)
 
     @property
     def saved(self) -> Self | None:
-        """The ratio. None if it is of too few blocks."""
+        """The ratio. None if there are too few blocks."""
         return self if math.isfinite(self.error) else None
 
     @property
     def degrees_of_freedom(self) -> float:
-        """Those of an error with BETWEEN_PROCESSES, which is known, by Welch and Satterthwaite."""
+        """Degrees of freedom by Welch and Satterthwaite; the part BETWEEN_PROCESSES of the error is exact."""
         within = max(self.error**2 - BETWEEN_PROCESSES**2, 0.0)
         return (self.blocks - 1) * (self.error**2 / within) ** 2 if within else math.inf
 
@@ -68,18 +68,18 @@ class Race:
 
     ways: int
     effect: float
-    """Ways that differ by less are equally fast, as a fraction."""
+    """Ways that differ by less than this fraction are equally fast."""
     groups: Sequence[Collection[int]]
-    """Sets of ways, of each of which the fastest is wanted."""
+    """Sets of ways; the race finds the fastest of each."""
     _logs: list[dict[int, float]] = field(default_factory=list)
     _out: set[tuple[int, int]] = field(default_factory=set)
-    """Group and way."""
+    """Pairs of group and way that are out of the race."""
     _settled: set[int] = field(default_factory=set)
     """Groups with an answer."""
 
     @property
     def blocks(self) -> int:
-        """Blocks so far."""
+        """The number of blocks so far."""
         return len(self._logs)
 
     def left(self, group: int) -> list[int]:
@@ -88,7 +88,7 @@ class Race:
 
     @property
     def wanted(self) -> list[int]:
-        """The ways that the next block times: of each group without an answer, those that are left."""
+        """The ways that the next block times: the remaining ways of each group without an answer."""
         groups = [
             group
             for group in range(len(self.groups))
@@ -97,41 +97,43 @@ class Race:
         return sorted({way for group in groups for way in self.left(group)})
 
     def drop_far(self, seconds: Sequence[float], factor: float) -> None:
-        """Leave ways out that took more than `factor` times as long as the fastest of their group."""
+        """Leave out ways that took more than `factor` times as long as the fastest of their group."""
         for group, ways in enumerate(self.groups):
             least = min(seconds[way] for way in ways)
             self._out |= {(group, way) for way in ways if seconds[way] > factor * least}
 
     def add(self, logs: dict[int, float]) -> None:
-        """Add a block: the log time of each way that it timed. After some blocks, leave slower ways out."""
+        """Add a block, the log time of each way timed. After some blocks, leave out slower ways."""
         self._logs.append(logs)
         if self.blocks not in LOOKS:
             return
         for group in range(len(self.groups)):
             fastest = self.fastest(group)
             for way in self.left(group):
-                found = self.ratio(way, fastest)
-                if way != fastest and found.log > self._width(found):
+                ratio = self.ratio(way, fastest)
+                if way != fastest and ratio.log > self._width(ratio):
                     self._out.add((group, way))
             if self.is_decided(group):
                 self._settled.add(group)
 
     def fastest(self, group: int) -> int:
-        """Return the way of a group whose median over the last common blocks is least."""
-        left = self.left(group)
-        common = [logs for logs in self._logs if all(way in logs for way in left)] or [{}]
-        return min(left, key=lambda way: float(np.median([logs.get(way, math.inf) for logs in common])))
+        """Return the way of a group with the smallest median over the last common blocks."""
+        ways = self.left(group)
+        common = [logs for logs in self._logs if all(way in logs for way in ways)] or [{}]
+        return min(ways, key=lambda way: float(np.median([logs.get(way, math.inf) for logs in common])))
 
     def equally_fast(self, group: int) -> list[int]:
-        """Return the ways of a group that are within the effect of its fastest, which is one of them."""
+        """Return the ways of a group that are within the effect of the fastest way, which is not listed."""
         fastest = self.fastest(group)
-        found = {way: self.ratio(way, fastest) for way in self.left(group) if way != fastest}
+        ratios = {way: self.ratio(way, fastest) for way in self.left(group) if way != fastest}
         return [
-            way for way, one in found.items() if abs(one.log) + self._width(one) < math.log1p(self.effect)
+            way
+            for way, ratio in ratios.items()
+            if abs(ratio.log) + self._width(ratio) < math.log1p(self.effect)
         ]
 
     def is_decided(self, group: int) -> bool:
-        """Tell whether all other ways of a group are slower, or equally fast."""
+        """Return whether all other ways of a group are slower, or equally fast."""
         return len(self.equally_fast(group)) == len(self.left(group)) - 1
 
     def ratio(self, way: int, base: int) -> Ratio:
@@ -142,8 +144,8 @@ class Race:
         """Return the log seconds of a way."""
         return [logs[way] for logs in self._logs if way in logs]
 
-    def _width(self, found: Ratio) -> float:
-        return found.half_width(LEVEL, self.ways * len(LOOKS) * len(self.groups))
+    def _width(self, ratio: Ratio) -> float:
+        return ratio.half_width(LEVEL, self.ways * len(LOOKS) * len(self.groups))
 
 
 def ratio_in(blocks: Sequence[Mapping[int, float]], way: int, base: int, between: float = 0.0) -> Ratio:

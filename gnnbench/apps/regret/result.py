@@ -18,32 +18,32 @@ from .race import BETWEEN_PROCESSES, Ratio
 
 VERSION = 1
 _TAIL = 0.005
-"""Of a 99 % interval."""
+"""Probability of one tail of a 99 % interval."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """A way to compute an operation, at a point."""
+    """A way at a point: an implementation of an operation, with its times."""
 
     name: str
     takes: str
-    """The structure that it takes: edge list, CSR, index, ..."""
+    """The structure that the way takes: edge list, CSR, index, ..."""
     is_call: bool
-    """Whether it is what a user of a library calls."""
+    """Whether users of a library call it."""
     seconds: Positive
-    """Of a call: the median of the blocks, or of a few calls if it was far too slow to be timed in turns."""
+    """Of a call: the median of the blocks; for ways too slow for the race, the fastest of a few calls."""
     in_race: Ratio | None = None
-    """To the fastest way, in the blocks that chose it."""
+    """Ratio to the fastest way, in the blocks that chose the fastest."""
     regret: Ratio | None = None
-    """Of a call: to the fastest way, in other blocks."""
+    """Ratio of a call to the fastest way, in other blocks."""
     regret_same_structure: Ratio | None = None
-    """Of a call: to the fastest way that takes the same structure, in other blocks."""
+    """Ratio of a call to the fastest way that takes the same structure, in other blocks."""
     fastest_same_structure: str | None = None
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where in the grid a point is."""
+    """The place of a point in the grid."""
 
     operation: str
     """The first of its family."""
@@ -63,7 +63,7 @@ class Point:
     place: Place
     nodes: Count
     entries: Count
-    """Of the adjacency matrix: twice the number of edges."""
+    """Entries of the adjacency matrix: twice the number of edges."""
     ways: tuple[Way, ...] = ()
     fastest: str | None = None
     is_decided: bool = False
@@ -85,7 +85,7 @@ class Regret:
     point: Point
     way: Way
     fastest: str
-    """Of all ways, or of those that take the same structure as the call."""
+    """Fastest of all ways, or of the ways that take the same structure as the call."""
     judgement: Judgement
 
 
@@ -102,7 +102,7 @@ class Crossover:
     between: tuple[float, float]
     """The values of both points."""
     at: Positive
-    """Where both are equally fast, if the log ratio is linear in the logarithm of the value."""
+    """Where both ways are equally fast, if the log ratio is linear in the logarithm of the value."""
     low: Positive
     """The 99 % interval, within `between`."""
     high: Positive
@@ -125,17 +125,17 @@ class Regrets:
         return codec.read(path, content, cls, VERSION, remedy)
 
     def regrets(self, *, same_structure: bool) -> list[Regret]:
-        """Return the regret of each call at each point, that with the largest lower bound first."""
+        """Return the regret of each call at each point, the largest lower bound first."""
         name = "regret_same_structure" if same_structure else "regret"
-        found = [
+        entries = [
             (point, way, fastest, getattr(way, name))
             for point in self.points
             for way in point.ways
             if way.is_call and (fastest := way.fastest_same_structure if same_structure else point.fastest)
         ]
-        family = sum(way.name != fastest for _, way, fastest, _ in found)
+        family = sum(way.name != fastest for _, way, fastest, _ in entries)
         rows = []
-        for point, way, fastest, ratio in found:
+        for point, way, fastest, ratio in entries:
             if way.name == fastest:
                 judgement = Judgement("same", "the fastest way", 1.0)
             elif ratio is None:
@@ -149,17 +149,17 @@ class Regrets:
 
     def crossovers(self) -> list[Crossover]:
         """Return where the fastest way changes between neighbouring points, along degree and along width."""
-        found = []
+        crossovers = []
         for axis in ("degree", "hidden"):
             for line in self._lines(axis):
-                for one, other in pairwise(line):
-                    crossover = _crossover(one, other, axis)
+                for point, neighbour in pairwise(line):
+                    crossover = _crossover(point, neighbour, axis)
                     if crossover:
-                        found.append(crossover)
-        return found
+                        crossovers.append(crossover)
+        return crossovers
 
     def _lines(self, axis: str) -> Iterator[list[Point]]:
-        """Yield the points that differ in one field only, in its order, without graphs that have no edges."""
+        """Yield lists of points with edges that differ in one field only, sorted by the field."""
         lines: dict[Any, list[Point]] = {}
         for point in self.points:
             if point.fastest is not None and point.entries:
@@ -174,27 +174,27 @@ def value_of(point: Point, axis: str) -> float:
 
 
 def _others(point: Point, axis: str) -> Any:
-    """Return the fields of a point's place but one."""
+    """Return the fields of a point's place except the axis."""
     if axis == "hidden":
         return replace(point.place, hidden=1)
     return replace(point.place, dataset=point.place.dataset.partition("@")[0]), point.nodes
 
 
-def _crossover(one: Point, other: Point, axis: str) -> Crossover | None:
-    """Return where the fastest way of one point gives way to that of the next; None: it does not."""
-    if not (one.is_decided and other.is_decided):
+def _crossover(point: Point, neighbour: Point, axis: str) -> Crossover | None:
+    """Return where the fastest way changes between two points. Returns None if the way stays the fastest."""
+    if not (point.is_decided and neighbour.is_decided):
         return None
-    below, above = one.fastest, other.fastest
-    if below in (above, *other.equally_fast) or above in (below, *one.equally_fast):
+    below, above = point.fastest, neighbour.fastest
+    if below in (above, *neighbour.equally_fast) or above in (below, *point.equally_fast):
         return None
-    first = _in_race(one, above)
-    second = _in_race(other, below)
+    first = _in_race(point, above)
+    second = _in_race(neighbour, below)
     if first is None or second is None:
         return None
-    start, end = value_of(one, axis), value_of(other, axis)
+    start, end = value_of(point, axis), value_of(neighbour, axis)
 
     def at(side: int, other_side: int) -> float:
-        """Return where the log ratio is 0 for a bound of each point's; side 0: for the ratios themselves."""
+        """Return where the log ratio is 0, from one bound of each point; side 0 is the ratio itself."""
         loses, gains = (
             max(ratio.log + sign * _width(ratio), 1e-9)
             for ratio, sign in ((first, side), (second, other_side))
@@ -204,7 +204,7 @@ def _crossover(one: Point, other: Point, axis: str) -> Crossover | None:
     corners = [at(*sides) for sides in product((-1, 1), repeat=2)]
     assert below is not None
     assert above is not None
-    return Crossover(one, axis, below, above, (start, end), at(0, 0), min(corners), max(corners))
+    return Crossover(point, axis, below, above, (start, end), at(0, 0), min(corners), max(corners))
 
 
 def _width(ratio: Ratio) -> float:
@@ -214,7 +214,7 @@ def _width(ratio: Ratio) -> float:
 
 
 def is_slower(point: Point, name: str | None) -> bool:
-    """Tell whether a way is slower than the fastest at a point (99 %), also in other processes."""
+    """Return whether a way is slower than the fastest at a point (99 %), also in other processes."""
     ratio = _in_race(point, name)
     return ratio is not None and ratio.log > _width(ratio)
 
@@ -224,17 +224,17 @@ def _in_race(point: Point, name: str | None) -> Ratio | None:
 
 
 def moved(old: Sequence[Crossover], new: Sequence[Crossover]) -> list[tuple[Crossover, Crossover]]:
-    """Return the crossovers, old and new, of the same ways whose intervals have no value in common."""
+    """Return pairs of old and new crossovers of the same ways whose intervals do not overlap."""
 
-    def key(one: Crossover) -> Any:
-        return one.axis, one.below, one.above, _others(one.point, one.axis)
+    def key(crossover: Crossover) -> Any:
+        return crossover.axis, crossover.below, crossover.above, _others(crossover.point, crossover.axis)
 
     before: dict[Any, list[Crossover]] = {}
-    for one in old:
-        before.setdefault(key(one), []).append(one)
+    for crossover in old:
+        before.setdefault(key(crossover), []).append(crossover)
     return [
-        (others[0], one)
-        for one in new
-        if (others := before.get(key(one)))
-        and all(one.high < other.low or other.high < one.low for other in others)
+        (earlier[0], crossover)
+        for crossover in new
+        if (earlier := before.get(key(crossover)))
+        and all(crossover.high < other.low or other.high < crossover.low for other in earlier)
     ]

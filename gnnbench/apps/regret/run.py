@@ -34,18 +34,18 @@ class Grid:
     device: str
 
     def places(self) -> list[tuple[Family, DatasetName, Place]]:
-        """Return the places with their families; those that have the same reference follow one another."""
-        found = []
+        """Return the places with their families; places with the same reference are consecutive."""
+        places = []
         for family, dataset, dtype, index_dtype in product(
             self.families, self.datasets, self.dtypes, self.index_dtypes
         ):
             first = OPERATIONS[family.operations[0]]
-            directions = [one for one in self.directions if one in first.directions]
+            directions = [name for name in self.directions if name in first.directions]
             for hidden in self.hidden if family.has_features else self.hidden[:1]:
                 for direction, threads in product(directions, self.threads):
                     types = dtype, index_dtype, threads, self.device
-                    found.append((family, dataset, Place(first.name, direction, dataset.id, hidden, *types)))
-        return found
+                    places.append((family, dataset, Place(first.name, direction, dataset.id, hidden, *types)))
+        return places
 
 
 def measure(
@@ -57,15 +57,15 @@ def measure(
     clock_of: Callable[[Sequence[str]], Clock],
     step: Callable[[str], None],
 ) -> Iterator[Point]:
-    """Yield each point when it is measured, each with an equal part of the time that remains."""
+    """Yield each point once measured; each gets an equal share of the remaining time."""
     places = grid.places()
     end_seconds = RealTime.seconds() + seconds
-    kept = KeptReference()
+    reference = KeptReference()
     loaded: dict[str, Graph] = {}
     for number, (family, dataset, place) in enumerate(places):
-        left_seconds = max(end_seconds - RealTime.seconds(), 0.0)
-        each_seconds = left_seconds / (len(places) - number)
+        remaining_seconds = max(end_seconds - RealTime.seconds(), 0.0)
+        each_seconds = remaining_seconds / (len(places) - number)
         step(f"point {number + 1} of {len(places)}: {place.operation} {place.direction} on {dataset.id}")
         if dataset.id not in loaded:
             loaded[dataset.id] = load(dataset, data_root, cache)
-        yield point.measure(family, place, loaded[dataset.id], kept, clock_of, effect, each_seconds)
+        yield point.measure(family, place, loaded[dataset.id], reference, clock_of, effect, each_seconds)

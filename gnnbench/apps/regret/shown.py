@@ -1,4 +1,4 @@
-"""Regrets as a document: the worst of each call, where the fastest way changes, and what a release moved."""
+"""Regrets as a document: the worst of each call, where the fastest way changes, and what an update moved."""
 
 import statistics
 from collections import Counter
@@ -17,24 +17,24 @@ _MOST_ROWS = 10
 _AXES = {"degree": "mean degree", "hidden": "width"}
 
 
-def document(found: Regrets, older: Regrets | None = None) -> Document:
+def document(regrets: Regrets, older: Regrets | None = None) -> Document:
     """Return the tables of a result."""
-    effect = units.fraction(found.effect)
-    timed = [point for point in found.points if point.fastest]
+    effect = units.fraction(regrets.effect)
+    timed = [point for point in regrets.points if point.fastest]
     decided = sum(point.is_decided for point in timed)
-    kept, given = (
-        _worst(found.regrets(same_structure=same), f"time of the call / time of the fastest way{title}")
+    all_ways, same_kind = (
+        _worst(regrets.regrets(same_structure=same), f"time of the call / time of the fastest way{title}")
         for same, title in (
             (False, ", if the graph is converted once and kept"),
             (True, " that takes what the call takes, as for a graph that changes in each call"),
         )
     )
-    crossings = _crossings(found.crossovers())
-    blocks = [kept, given, crossings, *(_moved(found, older) if older else ())]
-    more = "" if decided == len(timed) else "; a larger --budget may tell at the others"
-    known = f"{units.count(len(timed), 'point')}; at {decided} the fastest way is known"
-    notes = [f"{known}: the others are slower, or differ by less than {effect}{more}"]
-    if kept.rows:
+    crossings = _crossings(regrets.crossovers())
+    blocks = [all_ways, same_kind, crossings, *(_moved(regrets, older) if older else ())]
+    hint = "" if decided == len(timed) else "; a larger --budget may tell at the others"
+    summary = f"{units.count(len(timed), 'point')}; at {decided} the fastest way is known"
+    notes = [f"{summary}: the others are slower, or differ by less than {effect}{hint}"]
+    if all_ways.rows:
         notes += [
             "median: of the call at all points; worst: the point whose interval has the largest lower end",
             "interval: 99%, simultaneous for all calls and points; d: mean degree; w: width",
@@ -43,19 +43,19 @@ def document(found: Regrets, older: Regrets | None = None) -> Document:
         notes.append(
             "at, interval (99%): on the first line; a line has points that differ in degree or width only"
         )
-    notes += [*_calls(found, (kept, given)), *_left_out(found.points)]
-    return [*(one for one in blocks if not isinstance(one, Table) or one.rows), *map(Note, notes)]
+    notes += [*_calls(regrets, (all_ways, same_kind)), *_left_out(regrets.points)]
+    return [*(block for block in blocks if not isinstance(block, Table) or block.rows), *map(Note, notes)]
 
 
-def _calls(found: Regrets, tables: Iterable[Table]) -> list[str]:
-    """Return a line for each call in the tables that says what a user writes."""
-    named = {cell for table in tables for row in table.rows for cell in row if isinstance(cell, str)}
-    ways = dict.fromkeys(way.name for point in found.points for way in point.ways if way.is_call)
+def _calls(regrets: Regrets, tables: Iterable[Table]) -> list[str]:
+    """Return a line with the code of each call in the tables."""
+    cells = {cell for table in tables for row in table.rows for cell in row if isinstance(cell, str)}
+    ways = dict.fromkeys(way.name for point in regrets.points for way in point.ways if way.is_call)
     lines = []
-    for name in filter(named.__contains__, ways):
+    for name in filter(cells.__contains__, ways):
         operation, _, platform = name.rpartition(" on ")
-        if (known := OPERATIONS.get(operation)) and platform in known.calls:
-            lines.append(f"{name}: {known.calls[platform].text}")
+        if (definition := OPERATIONS.get(operation)) and platform in definition.calls:
+            lines.append(f"{name}: {definition.calls[platform].text}")
     return lines
 
 
@@ -63,61 +63,61 @@ def _direction(point: Point) -> str:
     return SHORT_DIRECTION[point.place.direction]
 
 
-def _range(one: Crossover) -> str:
-    return f"{one.low:.3g}-{one.high:.3g}"
+def _range(crossover: Crossover) -> str:
+    return f"{crossover.low:.3g}-{crossover.high:.3g}"
 
 
 _WORST = (
-    Column("call", of=lambda ones: ones[0].way.name),
-    Column("dir", of=lambda ones: _direction(ones[0].point)),
+    Column("call", of=lambda rows: rows[0].way.name),
+    Column("dir", of=lambda rows: _direction(rows[0].point)),
     Column(
         "median",
         "number",
-        lambda ones: units.ratio(statistics.median(one.judgement.ratio or 1.0 for one in ones)),
+        lambda rows: units.ratio(statistics.median(row.judgement.ratio or 1.0 for row in rows)),
     ),
-    Column("worst", "number", lambda ones: units.ratio(ones[0].judgement.ratio)),
-    Column("interval", "number", lambda ones: units.interval(ones[0].judgement.low, ones[0].judgement.high)),
-    Column("at", of=lambda ones: _where(ones[0].point)),
-    Column("fastest there", of=lambda ones: ones[0].fastest),
+    Column("worst", "number", lambda rows: units.ratio(rows[0].judgement.ratio)),
+    Column("interval", "number", lambda rows: units.interval(rows[0].judgement.low, rows[0].judgement.high)),
+    Column("at", of=lambda rows: _where(rows[0].point)),
+    Column("fastest there", of=lambda rows: rows[0].fastest),
 )
-"""Of the regrets of one call, the worst first."""
+"""Columns; a row is the regrets of one call, the worst first."""
 _WAYS = (
-    Column("fastest below", of=lambda ones: ones[-1].below),
-    Column("fastest above", of=lambda ones: ones[-1].above),
-    Column("dir", of=lambda ones: _direction(ones[-1].point)),
-    Column("along", of=lambda ones: _AXES[ones[-1].axis]),
+    Column("fastest below", of=lambda rows: rows[-1].below),
+    Column("fastest above", of=lambda rows: rows[-1].above),
+    Column("dir", of=lambda rows: _direction(rows[-1].point)),
+    Column("along", of=lambda rows: _AXES[rows[-1].axis]),
 )
 _CROSSINGS = (
     *_WAYS,
     Column("lines", "count", len),
-    Column("at", "number", lambda ones: f"{ones[0].at:.3g}"),
-    Column("interval", "number", lambda ones: _range(ones[0])),
-    Column("first line", of=lambda ones: _where(ones[0].point)),
+    Column("at", "number", lambda rows: f"{rows[0].at:.3g}"),
+    Column("interval", "number", lambda rows: _range(rows[0])),
+    Column("first line", of=lambda rows: _where(rows[0].point)),
 )
-"""Of the crossovers of the same two ways."""
+"""Columns; a row is the crossovers of the same two ways."""
 _MOVED = (
     *_WAYS,
     Column("before", "number", lambda pair: _range(pair[0])),
     Column("now", "number", lambda pair: _range(pair[1])),
     Column("at", of=lambda pair: _where(pair[1].point)),
 )
-"""Of a crossover in the older result, and in this one."""
+"""Columns; a row is a crossover in the older result and in the new one."""
 _CHANGED = (
     Column("dir", of=lambda pair: _direction(pair[1])),
     Column("at", of=lambda pair: _where(pair[1])),
     Column("fastest before", of=lambda pair: pair[0].fastest),
     Column("fastest now", of=lambda pair: pair[1].fastest),
 )
-"""Of a point in the older result, and in this one."""
+"""Columns; a row is a point in the older result and in the new one."""
 
 
 def _worst(rows: Sequence[Regret], title: str) -> Table:
-    """Return the largest regrets: a row for each call and direction, unless it is the fastest everywhere."""
+    """Return the largest regrets: a row for each call and direction that is not the fastest everywhere."""
     calls: dict[tuple[str, str], list[Regret]] = {}
     for row in rows:  # the worst first
         calls.setdefault((row.way.name, row.point.place.direction), []).append(row)
-    found = [ones for ones in calls.values() if ones[0].judgement.low is not None]
-    return Table.of(title, _WORST, found[:_MOST_ROWS])
+    groups = [regrets for regrets in calls.values() if regrets[0].judgement.low is not None]
+    return Table.of(title, _WORST, groups[:_MOST_ROWS])
 
 
 def _where(point: Point) -> str:
@@ -133,36 +133,36 @@ def _where(point: Point) -> str:
 
 
 def random_graph(dataset: str) -> DatasetName | None:
-    """Return the name of a random graph; None for any other."""
+    """Return the name of a random graph. Returns None for other graphs."""
     family = FAMILIES.get(dataset.partition(":")[0])
     return DatasetName.parse(dataset) if family and family.unit == "nodes" else None
 
 
 def _crossings(crossovers: Sequence[Crossover]) -> Table:
-    """Return the table of crossovers, those of one pair of ways together."""
+    """Return the table of crossovers, with a row for each pair of ways."""
     pairs: dict[tuple[str, str, str, str], list[Crossover]] = {}
-    for one in crossovers:
-        pairs.setdefault((one.axis, one.point.place.direction, one.below, one.above), []).append(one)
-    common = sorted(pairs.values(), key=lambda ones: -len(ones))[:_MOST_ROWS]
+    for row in crossovers:
+        pairs.setdefault((row.axis, row.point.place.direction, row.below, row.above), []).append(row)
+    common = sorted(pairs.values(), key=lambda group: -len(group))[:_MOST_ROWS]
     title = "crossovers: where two ways are equally fast, along mean degree or width"
     return Table.of(title, _CROSSINGS, common)
 
 
-def _moved(found: Regrets, older: Regrets) -> Iterable[Table | Note]:
-    """Yield what differs from an older result."""
-    pairs = moved(older.crossovers(), found.crossovers())
+def _moved(new: Regrets, older: Regrets) -> Iterable[Table | Note]:
+    """Yield the differences from an older result."""
+    pairs = moved(older.crossovers(), new.crossovers())
     yield Table.of("crossovers that moved: the intervals have no value in common", _MOVED, pairs)
-    before = {point.place: point for point in older.points if point.is_decided}
-    both = [(before[one.place], one) for one in found.points if one.is_decided and one.place in before]
-    changed = [(a, b) for a, b in both if is_slower(a, b.fastest) and is_slower(b, a.fastest)]
+    old = {point.place: point for point in older.points if point.is_decided}
+    points = [(old[point.place], point) for point in new.points if point.is_decided and point.place in old]
+    changed = [(a, b) for a, b in points if is_slower(a, b.fastest) and is_slower(b, a.fastest)]
     yield Table.of("points at which another way is the fastest", _CHANGED, changed[:_MOST_ROWS])
-    count = units.count(len(both), "point")
+    count = units.count(len(points), "point")
     yield Note(f"{count} decided in both results; another way is the fastest at {len(changed)}")
 
 
 def _left_out(points: Iterable[Point]) -> list[str]:
-    """Return a line for each reason why ways are missing, with these ways and at how many points."""
-    counts = Counter(one for point in points for one in point.left_out.items())
+    """Return a line for each reason to leave ways out, with the ways and the number of points."""
+    counts = Counter(item for point in points for item in point.left_out.items())
     ways: dict[tuple[str, int], list[str]] = {}
     for (name, reason), count in counts.items():
         ways.setdefault((reason, count), []).append(name)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 BUDGET_SECONDS = 60.0
 TOTAL_SECONDS = 360.0
 SEARCH_SECONDS = 1800.0
-_OWN = (
+_OPTIONS = (
     Option("anchor", "N|VERSION", None).described(
         "also compare the newest version with that N before it, with a version, or with a variant; 0: with "
         "none. Default: 30, of releases 5."
@@ -43,18 +43,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "and the page are written",
     )
     parser.add_argument(
-        "--state", type=Path, required=True, metavar="FOLDER", help="where all that is found is kept"
+        "--state", type=Path, required=True, metavar="FOLDER", help="folder that keeps all results"
     )
     parser.add_argument(
         "--since", metavar="VERSION", help="begin after this version or commit. Default: the last but one."
     )
     parser.add_argument("--until", metavar="VERSION", help="end with this one. Default: the newest.")
-    common.declare(parser, _OWN, (common.EFFECT, common.RESULTS, common.BUILD))
+    common.declare(parser, _OPTIONS, (common.EFFECT, common.RESULTS, common.BUILD))
     parser.add_argument("--page", type=Path, metavar="FILE", help="also write an HTML page to FILE")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Look at new versions, print what was found, write texts and the page, and return the exit code."""
+    """Look at new versions, print the changes, write texts and the page, and return the exit code."""
     from . import shown
     from .state import State
 
@@ -98,12 +98,12 @@ def _write(page: Path | None, state: "State") -> None:
 
 
 def _looked(options: argparse.Namespace, state: "State") -> "tuple[list[Step], bool]":
-    """Look at new versions; return the steps of this run, and whether the user ended it."""
+    """Look at new versions; return the steps of this run, and whether the user interrupted."""
     from ...engine.ground import environment
     from .run import Watch, WatchPlan
     from .versions import Watched
 
-    usual = common.plan_of(
+    common_plan = common.plan_of(
         options,
         "gnnbench watch WHAT --state FOLDER",
         results=options.results,
@@ -112,7 +112,7 @@ def _looked(options: argparse.Namespace, state: "State") -> "tuple[list[Step], b
     )
     since, until, anchor = options.since, options.until, options.anchor
     plan = WatchPlan(
-        **vars(usual), search_seconds=options.search_budget, since=since, until=until, anchor=anchor
+        **vars(common_plan), search_seconds=options.search_budget, since=since, until=until, anchor=anchor
     )
     watched = Watched(options.what, plan.folder, options.clone)
     environment.let_idle_threads_sleep()
@@ -125,4 +125,4 @@ def _looked(options: argparse.Namespace, state: "State") -> "tuple[list[Step], b
                 return watch.new, True
             return watch.new, False
     except BlockingIOError:
-        raise UsageError("the same watch runs already: wait for it, or end it") from None
+        raise UsageError("another process runs this watch: wait until it ends, or end it") from None

@@ -36,7 +36,7 @@ def html(state: State) -> str:
         figure=for_page(partial(draw, state.neighbours, names, labels), words) if names else "",
         not_drawn=len(labels) - len(names),
         steps=_together(state.steps),
-        undecided=[(step, found) for step in reversed(state.steps) if (found := shown.undecided(step))],
+        undecided=[(step, ids) for step in reversed(state.steps) if (ids := shown.undecided(step))],
         environments=shown.environments(state),
         package=__package__,
         watch=shown,
@@ -44,9 +44,9 @@ def html(state: State) -> str:
 
 
 def _together(steps: Sequence[Step]) -> list[tuple[Step, Step, int]]:
-    """Return first step, last, and their number, the newest first; steps with the same files are together."""
-    alone = enumerate(steps)
-    groups = groupby(alone, lambda one: "same files" if one[1].same_files else one[0])
+    """Return first, last and number of steps, newest first; steps without changed files are grouped."""
+    numbered = enumerate(steps)
+    groups = groupby(numbered, lambda item: "same files" if item[1].same_files else item[0])
     rows = [[step for _, step in group] for _, group in groups]
     return [(row[0], row[-1], len(row)) for row in reversed(rows)]
 
@@ -56,17 +56,17 @@ def _rows(step: Step) -> dict[str, Any]:
 
 
 def _drawn(state: State) -> list[str]:
-    """Return the benchmarks that did not run the same code in all steps, those that changed first."""
-    found: dict[str, int] = {}
+    """Return the benchmarks that ran different code in some step, confirmed changes first."""
+    scores: dict[str, int] = {}
     for step in state.neighbours:
         for name, row in _rows(step).items():
             if not row.judgement.same_code:
-                found[name] = found.get(name, 0) + 1 + 1000 * (name in step.confirmed())
-    return sorted(found, key=lambda name: (-found[name], name))[:_DRAWN]
+                scores[name] = scores.get(name, 0) + 1 + 1000 * (name in step.confirmed())
+    return sorted(scores, key=lambda name: (-scores[name], name))[:_DRAWN]
 
 
 def draw(steps: Sequence[Step], names: Sequence[str], labels: dict[str, str], style: Style) -> Spec:
-    """Return the timeline: a row for each benchmark, a mark where it did not run the same code."""
+    """Return the timeline: a row for each benchmark, a mark where its code changed."""
     rows = Rows([labels[name] for name in names], ["" for _ in names], style)
     marks = [
         {
@@ -78,8 +78,8 @@ def draw(steps: Sequence[Step], names: Sequence[str], labels: dict[str, str], st
         for place, name in enumerate(names)
         if (row := _rows(step).get(name)) and not row.judgement.same_code
     ]
-    some = range(1, len(steps) + 1, max(len(steps) // max(style.ticks // 2, 1), 1))
-    dates = {number: steps[number - 1].head.day or steps[number - 1].head.name for number in some}
+    numbers = range(1, len(steps) + 1, max(len(steps) // max(style.ticks // 2, 1), 1))
+    dates = {number: steps[number - 1].head.day or steps[number - 1].head.name for number in numbers}
     x = alt.X(
         "step:Q",
         title=None,
@@ -90,8 +90,8 @@ def draw(steps: Sequence[Step], names: Sequence[str], labels: dict[str, str], st
 
 
 def _verdict(step: Step, name: str) -> str:
-    """Return the verdict on a benchmark; one that a second run did not confirm is undecided."""
-    said: str = _rows(step)[name].judgement.verdict
+    """Return the verdict on a benchmark; undecided if a second run did not confirm the change."""
+    word: str = _rows(step)[name].judgement.verdict
     pair = step.confirmed().get(name)
-    confirmed = pair is not None and said in kinds(pair[1])
-    return said if confirmed or said not in TIMES else "undecided"
+    confirmed = pair is not None and word in kinds(pair[1])
+    return word if confirmed or word not in TIMES else "undecided"

@@ -1,4 +1,4 @@
-"""Runs a watch: compares, confirms and searches what is not in the state yet, the oldest version first."""
+"""Runs a watch: compares new versions, oldest first, confirms changes and searches for their commits."""
 
 import hashlib
 import re
@@ -19,8 +19,8 @@ from . import versions
 from .state import TIMES, State, Step, changed
 from .versions import Version, Watched
 
-_MADE = re.compile(r"^[^/]*\.dist-info/|(^|/)__pycache__/")
-"""Files that an installation makes."""
+_INSTALLED = re.compile(r"^[^/]*\.dist-info/|(^|/)__pycache__/")
+"""Files that an installation writes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,11 +29,11 @@ class WatchPlan(Plan):
 
     search_seconds: float
     since: str | None = None
-    """The first version to look at, where none was looked at yet; None: the last but one."""
+    """The first version to look at in a new state. None for the last but one."""
     until: str | None = None
-    """The last version to look at; None: the newest."""
+    """The last version to look at. None for the newest."""
     anchor: str | None = None
-    """What the newest version is compared with, too, see `versions.anchor`."""
+    """A further version to compare the newest with, see `versions.anchor`."""
 
 
 class Watch:
@@ -44,95 +44,95 @@ class Watch:
         self.new: list[Step] = []
 
     def run(self) -> None:
-        """Look at all versions since the last one; each step is saved, also where the user ends it."""
+        """Look at all versions since the last one; each step is saved, even if the user interrupts."""
         state, plan = self._state, self._plan
         before = state.neighbours
-        ran = max((one.number for one in state.steps if one.ran), default=0)
+        last_ran = max((step.number for step in state.steps if step.ran), default=0)
         for step in state.steps:
-            # Of the newest ones, the network or the machine may have failed.
-            self._finish(replace(step, failed={}) if step.number >= ran else step)
+            # In the newest steps, the network or the machine may have failed.
+            self._finish(replace(step, failed={}) if step.number >= last_ran else step)
         last = before[-1].head if before else None
-        found = self._watched.versions(plan.since, plan.until, last)
+        new_versions = self._watched.versions(plan.since, plan.until, last)
         state.begin(self._watched.text)
-        for number, head in enumerate(found[1:], len(before) + 1):
-            self._watcher.say(f"{head.name}: {number - len(before)} of {len(found) - 1}")
-            self._finish(Step(number, self._usable(found[number - len(before) - 1]), head))
+        for number, head in enumerate(new_versions[1:], len(before) + 1):
+            self._watcher.say(f"{head.name}: {number - len(before)} of {len(new_versions) - 1}")
+            self._finish(Step(number, self._usable(new_versions[number - len(before) - 1]), head))
         self._compare_with_anchor()
 
     def _usable(self, before: Version) -> Version:
-        """Return the version that the next one is compared with: that before it, or the last that ran."""
-        ran = [one.head for one in self._state.neighbours if "first" not in one.failed]
-        failed = {one.head.name for one in self._state.neighbours if "first" in one.failed}
-        return ran[-1] if ran and before.name in failed else before
+        """Return the base of the next version: the version before it, or the last that ran."""
+        heads = [step.head for step in self._state.neighbours if "first" not in step.failed]
+        failed = {step.head.name for step in self._state.neighbours if "first" in step.failed}
+        return heads[-1] if heads and before.name in failed else before
 
     def _compare_with_anchor(self) -> None:
-        """Compare the newest version with the anchor, if another code ran since that was done last."""
+        """Compare the newest version with the anchor, if other code ran since the last such comparison."""
         steps = self._state.neighbours
-        since = max((one.number for one in self._state.steps if one.is_anchor), default=0)
-        if all(one.all_same_code for one in steps[since:]) or "first" in steps[-1].failed:
+        since = max((step.number for step in self._state.steps if step.is_anchor), default=0)
+        if all(step.all_same_code for step in steps[since:]) or "first" in steps[-1].failed:
             return
-        looked_at = [steps[0].base, *(one.head for one in steps if "first" not in one.failed)]
+        looked_at = [steps[0].base, *(step.head for step in steps if "first" not in step.failed)]
         base = versions.anchor(self._plan.anchor, looked_at, self._watched)
         if base:
             self._watcher.say(f"{steps[-1].head.name} and its anchor, {base.name}")
             self._finish(Step(len(steps), base, steps[-1].head, is_anchor=True))
 
     def _finish(self, step: Step) -> None:
-        """Do what is left to do of a step, and save it after each part."""
+        """Do the remaining parts of a step, and save the step after each."""
         if not step.ran and "first" not in step.failed:
             step = self._done(step, "first", lambda: self._compared(step, "first"))
         explained = self._state.explained(step) if step.is_anchor else set()
         names = [name for name in changed(step.first) if name not in explained]
         if names and step.again is None and "again" not in step.failed:
             step = self._done(step, "again", lambda: self._compared(step, "again", names))
-        found = [
+        changed_times = [
             name
             for name, rows in step.confirmed().items()
             if all(row.judgement.verdict in TIMES for row in rows)
         ]
-        if found and step.search is None and "search" not in step.failed:
-            self._done(step, "search", lambda: self._searched(step, found))
+        if changed_times and step.search is None and "search" not in step.failed:
+            self._done(step, "search", lambda: self._searched(step, changed_times))
 
     def _done(self, step: Step, part: str, do: Callable[[], dict[str, Any] | None]) -> Step:
-        """Do a part of a step, which returns fields of it, or note why it is impossible; save the step."""
+        """Do a part of a step, which returns fields, or note why it failed; save the step."""
         try:
-            made = do()
+            fields = do()
         except UsageError as error:
-            if not any(one.ran for one in self._state.steps):
-                raise  # what was typed is more likely wrong
+            if not any(other.ran for other in self._state.steps):
+                raise  # a wrong argument is more likely
             step = replace(step, failed={**step.failed, part: str(error)})
         else:
-            if made is None:
+            if fields is None:
                 return step
-            step = replace(step, **made)
+            step = replace(step, **fields)
         now = datetime.now(tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         step = replace(step, looked_at=step.looked_at or now)
         self._state.put(step)
-        self.new = [*(one for one in self.new if one.file != step.file), step]
+        self.new = [*(other for other in self.new if other.file != step.file), step]
         return step
 
     def _compared(self, step: Step, part: str, only: Sequence[str] | None = None) -> dict[str, Any]:
-        """Return the result of a comparison, of all benchmarks or of some; or that no file differs."""
+        """Return the result of comparing all or some benchmarks, or the fact that no file differs."""
         plan = replace(self._plan, seed=_seed(step, *(only or ())))
         if only:
             seconds = self._seconds_each(only, plan.total_seconds)
             plan = replace(plan, only=only, per_benchmark_seconds=seconds)
-        base, head = (variant.parse(one.variant) for one in (step.base, step.head))
+        base, head = (variant.parse(version.variant) for version in (step.base, step.head))
         sides_of = partial(prepare.both, dependencies=plan.dependencies, build=plan.build)
         with sides_of(base, head, plan.folder, self._watcher) as sides:
             if self._watched.is_package and not plan.dependencies and _same_files(step, *sides):
                 return {"same_files": True}
-            found = settle.settled(coordinator.run(*sides, plan, self._watcher))
-        if found.interrupted:
+            result = settle.settled(coordinator.run(*sides, plan, self._watcher))
+        if result.interrupted:
             raise KeyboardInterrupt
-        return {part: found}
+        return {part: result}
 
     def _seconds_each(self, names: Sequence[str], seconds: float) -> float:
-        """Return the limit of each benchmark where some have a time alone."""
+        """Return the time limit per benchmark if only some benchmarks are compared."""
         return max(self._plan.per_benchmark_seconds, seconds / len(names))
 
     def _searched(self, step: Step, names: Sequence[str]) -> dict[str, Any] | None:
-        """Return the bisection between two versions; None: there is no repository to search."""
+        """Return the bisection between two versions. Returns None if there is no repository to search."""
         ends = self._watched.ends(step.base, step.head)
         if ends is None:
             return None
@@ -145,22 +145,22 @@ class Watch:
             per_benchmark_seconds=self._seconds_each(names, ends_seconds),
             total_seconds=self._plan.search_seconds,
         )
-        found = bisection.run(*ends, plan, self._watcher)
-        if found.unfinished == bisection.INTERRUPTED:
+        bisected = bisection.run(*ends, plan, self._watcher)
+        if bisected.unfinished == bisection.INTERRUPTED:
             raise KeyboardInterrupt
-        return {"search": found}
+        return {"search": bisected}
 
 
 def _same_files(step: Step, base: Prepared, head: Prepared) -> bool:
-    """Return whether two builds have the same files, but for their metadata and the version in the files."""
+    """Return whether two builds have the same files, except for metadata and version strings."""
     if len(base.trees) != 1 or len(head.trees) != 1:
         return False
     trees, names = (base.trees[0], head.trees[0]), (step.base.name, step.head.name)
-    found = [
+    sizes = [
         {
-            file: one.stat().st_size
-            for one in tree.rglob("*")
-            if one.is_file() and not _MADE.search(file := str(one.relative_to(tree)))
+            file: path.stat().st_size
+            for path in tree.rglob("*")
+            if path.is_file() and not _INSTALLED.search(file := str(path.relative_to(tree)))
         }
         for tree in trees
     ]
@@ -168,13 +168,13 @@ def _same_files(step: Step, base: Prepared, head: Prepared) -> bool:
     def content(side: int, file: str) -> bytes:
         return (trees[side] / file).read_bytes().replace(names[side].encode(), b"VERSION")
 
-    small_first = sorted(found[0], key=found[0].__getitem__)
-    return found[0].keys() == found[1].keys() and all(
-        content(0, one) == content(1, one) for one in small_first
+    small_first = sorted(sizes[0], key=sizes[0].__getitem__)
+    return sizes[0].keys() == sizes[1].keys() and all(
+        content(0, file) == content(1, file) for file in small_first
     )
 
 
 def _seed(step: Step, *names: str) -> int:
-    """Return a seed that is the same when a part of a step is done again after an interruption."""
+    """Return a seed that stays the same if a part of a step is repeated after an interruption."""
     what = step.base.variant, step.head.variant, *names
     return int.from_bytes(hashlib.sha256(repr(what).encode()).digest()[:4])

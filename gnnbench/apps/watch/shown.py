@@ -1,4 +1,4 @@
-"""What a watch has found: of a step for a terminal, and a text for each change."""
+"""Results of a watch: a step for a terminal, and a text for each change."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -22,20 +22,20 @@ COLUMNS = (
     Column("memory", "memory", lambda pair: _MEMORY.of(pair[0])),
     Column("outputs", "text", lambda pair: agreement(pair[0])),
 )
-"""Of both comparisons of a benchmark."""
+"""Columns; a row is both comparisons of a benchmark."""
 
 
 def agreement(row: Compared) -> str:
-    """Return whether the results of both sides agree: `equal`, `close`, `differ`, `not compared`."""
+    """Return whether the outputs of both sides agree: `equal`, `close`, `differ`, `not compared`."""
     return row.results.status if row.results else ""
 
 
 def counts(step: Step) -> str:
     """Return the number of benchmarks with each verdict: `1 slower, 48 same code`; or why there are none."""
     rows = step.first.rows if step.first else ()
-    found = Counter("same code" if row.judgement.same_code else verdict(row) for row in rows)
-    said = ", ".join(f"{number} {word}" for word, number in sorted(found.items()))
-    return "the same files" if step.same_files else said or step.failed.get("first", "no benchmark")
+    by_verdict = Counter("same code" if row.judgement.same_code else verdict(row) for row in rows)
+    summary = ", ".join(f"{number} {word}" for word, number in sorted(by_verdict.items()))
+    return "the same files" if step.same_files else summary or step.failed.get("first", "no benchmark")
 
 
 def versions(step: Step) -> str:
@@ -44,7 +44,7 @@ def versions(step: Step) -> str:
 
 
 def of_step(step: Step) -> Document:
-    """Return what a terminal shows of a step."""
+    """Return a step for a terminal."""
     pairs = step.confirmed()
     why = [f"{part}: {reason}" for part, reason in step.failed.items() if part != "first"]
     causes = {cause: None for name in pairs for cause in step.causes(name)}
@@ -68,21 +68,21 @@ def title(change: Change, watched: str) -> str:
 
 
 def cause(change: Change) -> str:
-    """Return the cause of a change in a line: a commit, or a number of candidates; empty: it is not known."""
+    """Return the cause of a change in a line: a commit, or the number of candidates. Empty if unknown."""
     if len(change.causes) > 1:
         return f"one of {units.count(len(change.causes), change.causes[0].kind)}"
     return "".join(map(bisect.named, change.causes))
 
 
 def text(change: Change, watched: str) -> Document:
-    """Return the text on a change as a maintainer would like to get it."""
+    """Return the report on a change for a maintainer."""
     step = change.step
-    first, again = next(iter(change.pairs.values()))
+    first, second = next(iter(change.pairs.values()))
     judged = [
-        f"{units.ratio(one.judgement.ratio, changed=True)} "
-        f"({units.interval(one.judgement.low, one.judgement.high)})"
-        for one in (first, again)
-        if one.judgement.ratio and one.judgement.verdict in TIMES
+        f"{units.ratio(row.judgement.ratio, changed=True)} "
+        f"({units.interval(row.judgement.low, row.judgement.high)})"
+        for row in (first, second)
+        if row.judgement.ratio and row.judgement.verdict in TIMES
     ]
     count = units.count(len(change.pairs), "benchmark")
     measured = f": {judged[0]}, and {judged[1]} in a second run alone" if len(judged) > 1 else ""
@@ -92,7 +92,7 @@ def text(change: Change, watched: str) -> Document:
         for row, _ in change.pairs.values()
         for note in (*row.work.notes(), *memory_notes(row.memory), *result_notes(row.results))
     ]
-    here = step.first and step.first.environment
+    host = step.first and step.first.environment
     return [
         Heading(title(change, watched)),
         Note(f"{versions(step)}: {count} changed ({', '.join(change.kinds)}){measured}."),
@@ -100,7 +100,7 @@ def text(change: Change, watched: str) -> Document:
         Note(f"The outputs of both sides: {', '.join(sorted(names)) or 'not compared'}."),
         *tables(labels_in(change.pairs), COLUMNS, change.pairs),
         *map(Note, dict.fromkeys(notes)),
-        *([Note(f"machine: {here.cpu}, {here.cores} cores, Python {here.python}")] if here else []),
+        *([Note(f"machine: {host.cpu}, {host.cores} cores, Python {host.python}")] if host else []),
         *([Note("repeat", change.command)] if change.command else []),
     ]
 
@@ -117,8 +117,8 @@ def undecided(step: Step) -> list[str]:
 
 
 def environments(state: State) -> list[Mapping[str, Any]]:
-    """Return the machines on which was measured, without what differs from run to run."""
-    shown = ("cpu", "architecture", "cores", "threads", "memory_bytes", "system", "python", "libraries")
+    """Return the machines that measured, without fields that differ from run to run."""
+    fields = ("cpu", "architecture", "cores", "threads", "memory_bytes", "system", "python", "libraries")
     machines = filter(None, (step.first and step.first.environment for step in state.steps))
-    rows = [{name: getattr(machine, name) for name in shown} for machine in machines]
+    rows = [{name: getattr(machine, name) for name in fields} for machine in machines]
     return [row for place, row in enumerate(rows) if row not in rows[:place]]

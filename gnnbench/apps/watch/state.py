@@ -1,4 +1,4 @@
-"""What a watch has found: a folder of JSON, one file a step, which is written whole or not at all."""
+"""The state of a watch: a folder of JSON, one file per step, each written as a whole or not at all."""
 
 import hashlib
 import math
@@ -26,26 +26,26 @@ KINDS = (*TIMES, "more memory", "less memory", "different output")
 
 @dataclass(frozen=True)
 class Step:
-    """A version, and the one that it is compared with."""
+    """A comparison of a version with an earlier one."""
 
     number: int
     """From 1, in the order of versions."""
     base: Version
     head: Version
     is_anchor: bool = False
-    """Whether they are no neighbours: small changes add up between them."""
+    """Whether the versions are not neighbours: small changes add up between them."""
     same_files: bool = False
-    """Whether both builds have the same files, but for the version in them: then nothing is compared."""
+    """Whether both builds have the same files except for the version string; then nothing is compared."""
     first: Result | None = None
     """The comparison."""
     again: Result | None = None
-    """That of what changed, compared once more."""
+    """The second comparison, of the benchmarks that changed."""
     search: Bisected | None = None
-    """The bisection between them."""
+    """The bisection between both versions."""
     failed: Mapping[str, str] = field(default_factory=dict)
-    """Why one of these three is missing, by its name."""
+    """Why `first`, `again` or `search` is missing, by name."""
     looked_at: str = ""
-    """When it was compared, in UTC: `2026-01-31T12:00:00Z`."""
+    """When the step was compared, in UTC: `2026-01-31T12:00:00Z`."""
 
     @property
     def all_same_code(self) -> bool:
@@ -60,70 +60,70 @@ class Step:
 
     @property
     def file(self) -> str:
-        """The name of its file."""
+        """The name of the step's file."""
         name = re.sub(r"[^\w.+-]", "_", self.head.name)
         return f"{self.number:04}-{'anchor-' if self.is_anchor else ''}{name}.json"
 
     @property
     def seconds(self) -> float:
-        """How long its comparisons and its search took."""
-        return sum((one.seconds or 0.0 for one in (self.first, self.again, self.search) if one), 0.0)
+        """How long the comparisons and the search took."""
+        return sum((part.seconds or 0.0 for part in (self.first, self.again, self.search) if part), 0.0)
 
     def causes(self, name: str) -> tuple[Cause, ...]:
-        """Return what the search named as the cause of a benchmark's change: one, or several candidates."""
+        """Return the cause of a benchmark's change by the search: one, or several candidates."""
         findings = self.search.findings if self.search else ()
-        named = [change.causes for change in findings if name in change.changes]
-        return named[-1] if named else ()
+        causes = [change.causes for change in findings if name in change.changes]
+        return causes[-1] if causes else ()
 
     def confirmed(self) -> dict[str, tuple[Compared, Compared]]:
-        """Return the rows of the benchmarks of which both comparisons found the same change."""
-        seconds = changed(self.again)
+        """Return both rows of each benchmark with the same change in both comparisons."""
+        second = changed(self.again)
         return {
-            name: (row, seconds[name])
+            name: (row, second[name])
             for name, row in changed(self.first).items()
-            if name in seconds and kinds(row) & kinds(seconds[name])
+            if name in second and kinds(row) & kinds(second[name])
         }
 
 
 def kinds(row: Compared) -> set[str]:
-    """Return how a benchmark changed: some of KINDS."""
-    found: set[str] = {word for word in TIMES if row.judgement.verdict == word}
+    """Return the KINDS of change of a benchmark."""
+    changes: set[str] = {word for word in TIMES if row.judgement.verdict == word}
     if row.memory and row.memory.changed and not row.memory.excused:
-        found.add(row.memory.verdict)
+        changes.add(row.memory.verdict)
     if row.results and row.results.is_other:
-        found.add("different output")
-    return found
+        changes.add("different output")
+    return changes
 
 
-def changed(found: Result | None) -> dict[str, Compared]:
-    """Return the benchmarks that changed in time, memory or result, by id."""
-    return {row.fullname: row for row in (found.rows if found else ()) if kinds(row)}
+def changed(result: Result | None) -> dict[str, Compared]:
+    """Return the benchmarks that changed in time, memory or output, by id."""
+    return {row.fullname: row for row in (result.rows if result else ()) if kinds(row)}
 
 
 @dataclass(frozen=True)
 class Change:
-    """What changed in a step through one cause, of which a second run found the same."""
+    """The confirmed changes of a step that have one cause."""
 
     step: Step
     pairs: Mapping[str, tuple[Compared, Compared]]
-    """By id, the rows of both comparisons; the largest change first."""
+    """The rows of both comparisons by id, the largest change first."""
     causes: tuple[Cause, ...]
-    """The cause, or several of which one is; empty: it was not searched, or not found."""
+    """The cause, or several candidates. Empty if not searched or not found."""
 
     @property
     def kinds(self) -> list[str]:
-        """How they changed, in the order of KINDS."""
-        found = set().union(*(kinds(row) & kinds(again) for row, again in self.pairs.values()))
-        return [one for one in KINDS if one in found]
+        """How the benchmarks changed, in the order of KINDS."""
+        names = set().union(*(kinds(row) & kinds(again) for row, again in self.pairs.values()))
+        return [kind for kind in KINDS if kind in names]
 
     @property
     def day(self) -> str:
-        """The day of the cause, or else that of the version; empty: unknown."""
+        """The day of the cause, or else of the version. Empty if unknown."""
         return (self.causes[0].day if len(self.causes) == 1 else "") or self.step.head.day
 
     @property
     def command(self) -> str:
-        """The command that repeats the comparison; empty: none does."""
+        """The command that repeats the comparison. Empty if there is none."""
         repeat = self.step.first and self.step.first.repeat
         return repeat.commands(list(self.pairs)).ab if repeat else ""
 
@@ -149,9 +149,9 @@ class State:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.steps: list[Step] = []
-        """Those between neighbours and those to an anchor, in order."""
+        """Steps between neighbours and steps from an anchor, in order."""
         self.watched: str | None = None
-        """As the user typed it; None: nothing was looked at yet."""
+        """The argument as the user typed it. None before the first run."""
         head = folder / "watch.json"
         if head.exists():
             content = json_io.read(head, _REMEDY)
@@ -175,7 +175,7 @@ class State:
     def put(self, step: Step) -> None:
         """Save a step in place of the one with its number and kind."""
         self._write(f"steps/{step.file}", step)
-        others = [one for one in self.steps if (one.number, one.is_anchor) != (step.number, step.is_anchor)]
+        others = [old for old in self.steps if (old.number, old.is_anchor) != (step.number, step.is_anchor)]
         self.steps = sorted([*others, step], key=attrgetter("number", "is_anchor"))
 
     def _write(self, name: str, content: object) -> None:
@@ -187,37 +187,37 @@ class State:
     @property
     def neighbours(self) -> list[Step]:
         """The steps from a version to the next."""
-        return [one for one in self.steps if not one.is_anchor]
+        return [step for step in self.steps if not step.is_anchor]
 
     def changes(self) -> list[Change]:
-        """Return all changes, the newest first: each benchmark stands with those of the same cause."""
-        found = []
+        """Return all changes, newest first, with the benchmarks of one cause together."""
+        changes = []
         for step in reversed(self.steps):
             explained = self.explained(step) if step.is_anchor else set()
             groups: dict[tuple[Cause, ...], dict[str, tuple[Compared, Compared]]] = {}
-            for name, pair in sorted(step.confirmed().items(), key=lambda one: _size(one[1][0])):
+            for name, pair in sorted(step.confirmed().items(), key=lambda item: _size(item[1][0])):
                 if name not in explained:
                     groups.setdefault(step.causes(name), {})[name] = pair
-            found += [Change(step, pairs, causes) for causes, pairs in groups.items()]
-        return found
+            changes += [Change(step, pairs, causes) for causes, pairs in groups.items()]
+        return changes
 
     def explained(self, step: Step) -> set[str]:
-        """Return the benchmarks whose change since an anchor is that of steps on the way, and no more."""
-        names = [one.base.name for one in self.neighbours]
+        """Return the benchmarks whose change since an anchor is fully explained by the steps between."""
+        names = [neighbour.base.name for neighbour in self.neighbours]
         if step.base.name not in names:
             return set()
-        way = self.neighbours[names.index(step.base.name) : step.number]
-        found = set()
+        path = self.neighbours[names.index(step.base.name) : step.number]
+        unchanged = set()
         for name, row in changed(step.first).items():
-            known = [one.confirmed()[name][0] for one in way if name in one.confirmed()]
-            ratio = math.prod(one.judgement.ratio or 1.0 for one in known)
+            rows = [neighbour.confirmed()[name][0] for neighbour in path if name in neighbour.confirmed()]
+            ratio = math.prod(neighbour.judgement.ratio or 1.0 for neighbour in rows)
             low, high = row.judgement.low or 0.0, row.judgement.high or math.inf
-            same = kinds(row) <= set().union(*map(kinds, known))
+            same = kinds(row) <= set().union(*map(kinds, rows))
             if same and low <= ratio <= high:
-                found.add(name)
-        return found
+                unchanged.add(name)
+        return unchanged
 
 
 def _size(row: Compared) -> float:
-    """Sort key: the largest change first."""
+    """Return the sort key: the largest change comes first."""
     return -abs(math.log(row.judgement.ratio or 1.0))

@@ -20,7 +20,7 @@ from ...engine.process.variants.variant import Commit
 _NIGHT = re.compile(r"\.?dev(20\d\d)(\d\d)(\d\d)")
 """The day in the version of a nightly build, `2.9.0.dev20261027`."""
 _TAGS = ("v{}", "{}", "{name}-{}", "{name}-v{}", "release-{}")
-"""How repositories call the tag of a release."""
+"""Usual names for the tag of a release."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Version:
     variant: str
     """The variant that builds it."""
     day: str = ""
-    """`2026-10-27`; empty: unknown."""
+    """`2026-10-27`. Empty if unknown."""
     title: str = ""
     """A commit's subject line."""
 
@@ -51,33 +51,33 @@ class Watched:
         if ":" not in self.text and not self.text.startswith((".", "/", "~")):
             command.pinned(f"{self.text}==0")
             return
-        found = variant.parse(shlex.join([self.text]))
+        parts = variant.parse(shlex.join([self.text]))
         if not self.text.startswith("git:"):
             raise UsageError(f"{self.text!r} cannot be watched: give a package, git:REF or git:DIR@REF")
-        object.__setattr__(self, "_commit", found.of(Commit)[0])
+        object.__setattr__(self, "_commit", parts.of(Commit)[0])
 
     @property
     def is_package(self) -> bool:
-        """Whether it is a package, not a repository."""
+        """Whether a package is watched, not a repository."""
         return self._commit is None
 
     def versions(self, since: str | None, until: str | None, last: Version | None) -> list[Version]:
-        """Return the last version that was looked at, or the first to look at, and those after it."""
+        """Return the last version looked at (or else the first to look at), and all versions after it."""
         return self._releases(since, until, last) if self.is_package else self._commits(since, until, last)
 
     def _releases(self, since: str | None, until: str | None, last: Version | None) -> list[Version]:
-        known = line.available(self.text, self.root, early=True)
-        builds = {one.public for one in known if one.local}  # of which pip would take the one with a name
-        found = sorted({Release(one.public) for one in known})
-        found = [one for one in found if not one.is_prerelease] or found  # nightly builds are nothing else
+        index = line.available(self.text, self.root, early=True)
+        builds = {item.public for item in index if item.local}  # those that pip would take instead
+        releases = sorted({Release(item.public) for item in index})
+        releases = [item for item in releases if not item.is_prerelease] or releases  # a nightly index
         ends = [
-            None if text is None else _release(self.text, text, found)
+            None if text is None else _release(self.text, text, releases)
             for text in (last.name if last else since, until)
         ]
-        first = ends[0] or found[-2:][0]
-        # The last one that was looked at may be gone from the index.
-        later = [one for one in found if first < one <= (ends[1] or found[-1])]
-        return [self.release(str(one), "===" if str(one) in builds else "==") for one in (first, *later)]
+        first = ends[0] or releases[-2:][0]
+        # The last version that was looked at may be gone from the index.
+        later = [item for item in releases if first < item <= (ends[1] or releases[-1])]
+        return [self.release(str(item), "===" if str(item) in builds else "==") for item in (first, *later)]
 
     def release(self, version: str, equals: str = "==") -> Version:
         """Return a release or nightly build of the package."""
@@ -94,13 +94,13 @@ class Watched:
         later = git.first_parents(folder, first, newest)
         base = git.commit_of(folder, first)
         return [
-            Version(one.hash[:SHORT], shlex.join([str(Commit(one.hash, typed))]), one.day, one.title)
-            for one in (base, *later)
-            if one
+            Version(entry.hash[:SHORT], shlex.join([str(Commit(entry.hash, typed))]), entry.day, entry.title)
+            for entry in (base, *later)
+            if entry
         ]
 
     def ends(self, base: Version, head: Version) -> tuple[str, str] | None:
-        """Return the ends of a bisection, of a nightly build by its day; None: there is no repository."""
+        """Return the ends of a bisection, by day for nightly builds. Returns None without a repository."""
         if not self.is_package:
             return base.variant, head.variant
         if self.clone is None:
@@ -109,49 +109,49 @@ class Watched:
         typed = typed if typed.startswith((".", "/", "~")) else f"./{typed}"
         folder = Commit(ref, typed).repository(self.root).root
         first, last = (
-            self._by_day(folder, ref or "HEAD", one.day, more)
-            if one.day
-            else _tag(self.text, one.name, typed, folder)
-            for one, more in ((base, 0), (head, 1))
+            self._by_day(folder, ref or "HEAD", version.day, days)
+            if version.day
+            else _tag(self.text, version.name, typed, folder)
+            for version, days in ((base, 0), (head, 1))
         )
         return shlex.join([str(Commit(first, typed))]), shlex.join([str(Commit(last, typed))])
 
-    def _by_day(self, folder: Path, ref: str, day: str, more: int) -> str:
-        until = date.fromisoformat(day) + timedelta(days=more)
-        found = git.last_before(folder, ref, until.isoformat())
-        if found is None:
+    def _by_day(self, folder: Path, ref: str, day: str, days: int) -> str:
+        until = date.fromisoformat(day) + timedelta(days=days)
+        commit = git.last_before(folder, ref, until.isoformat())
+        if commit is None:
             raise UsageError(f"{self.clone} has no commit before {until}: fetch its history")
-        return found
+        return commit
 
 
 def _tag(name: str, version: str, typed: str, folder: Path) -> str:
-    """Return the tag of a release in a repository, in a folder that the user typed."""
+    """Return the tag of a release in a repository, whose folder the user typed."""
     names = git.tags(folder)
-    wanted = [form.format(version, name=name) for form in _TAGS]
-    found = [one for one in wanted if one in names]
-    if not found:
-        raise UsageError(f"the repository {typed} has no tag of {name} {version}, such as {wanted[0]}")
-    return found[0]
+    candidates = [form.format(version, name=name) for form in _TAGS]
+    tags = [tag for tag in candidates if tag in names]
+    if not tags:
+        raise UsageError(f"the repository {typed} has no tag of {name} {version}, such as {candidates[0]}")
+    return tags[0]
 
 
-def _release(name: str, text: str, known: Sequence[Release]) -> Release:
+def _release(name: str, text: str, releases: Sequence[Release]) -> Release:
     """Read a version."""
     try:
         return Release(text)
     except InvalidVersion:
-        raise unknown_name(f"version of {name}", text, list(map(str, known[-20:]))) from None
+        raise unknown_name(f"version of {name}", text, list(map(str, releases[-20:]))) from None
 
 
 def anchor(text: str | None, looked_at: Sequence[Version], watched: Watched) -> Version | None:
-    """Return the version that the newest one is compared with, too: so many before it, or what is named."""
+    """Return the version to compare the newest with as well: a number of steps before it, or by name."""
     is_number = text is None or text.isdigit()
     if not is_number:
         assert text
         if ":" in text:
             return Version(shlex.split(text)[0].partition(":")[2], text)
-        known = next((one for one in looked_at if text in (one.name, one.variant)), None)
-        return known or (watched.release(text) if watched.is_package else None)
-    usual = 30 if looked_at[-1].day else 5
-    steps = usual if text is None else int(text)
+        match = next((version for version in looked_at if text in (version.name, version.variant)), None)
+        return match or (watched.release(text) if watched.is_package else None)
+    default = 30 if looked_at[-1].day else 5
+    steps = default if text is None else int(text)
     base = looked_at[max(len(looked_at) - 1 - steps, 0)]
     return base if steps > 1 and base not in looked_at[-2:] else None

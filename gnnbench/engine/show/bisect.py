@@ -18,35 +18,35 @@ _COLUMNS = (
 )
 
 
-def document(found: Bisected, *, verbose: bool = True) -> Document:
+def document(result: Bisected, *, verbose: bool = True) -> Document:
     """Return what changed the benchmarks: each cause with its benchmarks, and notes."""
     blocks: list[Heading | Table | Note] = []
-    for finding in found.findings:
+    for finding in result.findings:
         blocks += [*heading(finding), *tables(labels_in(finding.changes), _COLUMNS, finding.changes)]
         lines = (line for change in finding.changes.values() for line in change.work.notes())
         blocks += [*map(Note, dict.fromkeys(lines)), Note("repeat", finding.command)]
-    reasons = [f"{name} cannot be measured: {reason}" for name, reason in found.unmeasured.items()]
-    judged = ((row.fullname, row.judgement) for row in found.ends.rows)
-    reasons += [f"{name}: {why.verdict}: {why.reason}" for name, why in judged if why.verdict in _UNSURE]
-    notes = brief([*reasons, *found.notes], verbose=verbose)
-    return [*blocks, *map(Note, ["", *notes] if blocks else notes), Note(summary(found))]
+    reasons = [f"{name} cannot be measured: {reason}" for name, reason in result.unmeasured.items()]
+    judgements = ((row.fullname, row.judgement) for row in result.ends.rows)
+    reasons += [f"{name}: {why.verdict}: {why.reason}" for name, why in judgements if why.verdict in _UNSURE]
+    notes = brief([*reasons, *result.notes], verbose=verbose)
+    return [*blocks, *map(Note, ["", *notes] if blocks else notes), Note(summary(result))]
 
 
-def of_outputs(found: BisectedOutputs, *, verbose: bool = True) -> Document:
+def of_outputs(result: BisectedOutputs, *, verbose: bool = True) -> Document:
     """Return what changed outputs: each cause with its benchmarks, and notes."""
     blocks: list[Heading | Table | Note] = []
-    for change in found.changes:
+    for change in result.changes:
         blocks += heading(change)
         blocks += [Note(f"{name}: {agreement.reason}") for name, agreement in change.benchmarks.items()]
-    others = {name: each.reason for name, each in found.results.items() if each.status == "not compared"}
+    others = {name: each.reason for name, each in result.results.items() if each.status == "not compared"}
     notes = [f"{name}: outputs not compared: {reason}" for name, reason in others.items()]
-    notes += [f"{name} cannot be compared: {reason}" for name, reason in found.unmeasured.items()]
-    count = sum(len(change.benchmarks) for change in found.changes)
+    notes += [f"{name} cannot be compared: {reason}" for name, reason in result.unmeasured.items()]
+    count = sum(len(change.benchmarks) for change in result.changes)
     total = units.count(count, "other output") if count else "no other output"
-    whole = units.count(len(found.results), "benchmark")
-    done = f"{found.compared} of {units.count(found.candidates, 'candidate')} compared"
+    whole = units.count(len(result.results), "benchmark")
+    progress = f"{result.compared} of {units.count(result.candidates, 'candidate')} compared"
     blocks += map(Note, brief(notes, verbose=verbose))
-    return [*blocks, Note(f"{total} of {whole}; {done}; {units.seconds(found.seconds)}")]
+    return [*blocks, Note(f"{total} of {whole}; {progress}; {units.seconds(result.seconds)}")]
 
 
 def heading(place: Place) -> Iterator[Heading | Note]:
@@ -68,13 +68,13 @@ def named(cause: Cause) -> str:
     return f"{kind}{cause.short}{f' ({cause.day})' if cause.day else ''}{title}"
 
 
-def summary(found: Bisected) -> str:
+def summary(result: Bisected) -> str:
     """Return the last line: how the ends differ, and what was done."""
-    counts = found.verdicts
+    counts = result.verdicts
     words = ("slower", "faster", "same", *_UNSURE)
     ends = ", ".join(f"{counts[word]} {word}" for word in words if counts[word])
-    if not counts["slower"] + counts["faster"]:  # without any, interrupted in the first pair, or all skipped
+    if not counts["slower"] + counts["faster"]:  # no counts: interrupted at once, or all skipped
         how = "undecided" if counts["undecided"] else "the ends do not differ"
         ends = f"{how}: {ends}" if counts else "no benchmark was compared"
-    done = f"{units.count(found.candidates, 'candidate')}, {units.count(found.pairs, 'pair')} of processes"
-    return f"{ends}; {done}; {units.seconds(found.seconds)}"
+    work = f"{units.count(result.candidates, 'candidate')}, {units.count(result.pairs, 'pair')} of processes"
+    return f"{ends}; {work}; {units.seconds(result.seconds)}"

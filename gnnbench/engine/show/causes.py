@@ -1,4 +1,4 @@
-"""What slower benchmarks have in common, in words, and the commands that go on from there."""
+"""What slower benchmarks have in common, in words, and the commands to investigate further."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,9 +17,9 @@ from .wording import CHANGED, is_changed
 
 _MOST_CAUSES = 5
 _MOST_PARTS = 3
-"""Functions or counters that are named."""
+"""Most functions or counters that a cause names."""
 BENCHMARKS = 8
-"""Benchmarks that are named."""
+"""Most benchmarks that a cause names."""
 
 _ORDER = (*CHANGED, "undecided", "incomparable", "ignored", "same")
 
@@ -32,15 +32,15 @@ class Explained:
     commands: tuple[Note, ...]
 
     def sentence(self, write: Callable[[str], str] = str) -> str:
-        """Return the cause, its names as `write` makes them: `6 slower with a change in gcn_norm`."""
+        """Return the cause, with names formatted by `write`: `6 slower with a change in gcn_norm`."""
         cause, count = self.cause, len(self.cause.rows)
-        counters = units.listed([write(one) for one in cause.counters], _MOST_PARTS)
+        counters = units.listed([write(counter) for counter in cause.counters], _MOST_PARTS)
         if cause.kind == "counters":
             return f"{count} slower with {counters}"
         names = short_names(cause.names) if cause.kind == "functions" else cause.names
-        parts = [write(one) for one in names]
+        parts = [write(name) for name in names]
         if cause.kind == "functions":
-            parts = [run_by(*one) for one in zip(parts, map(cause.side_of, cause.names), strict=True)]
+            parts = [run_by(*pair) for pair in zip(parts, map(cause.side_of, cause.names), strict=True)]
         what = FRAMES[cause.kind].format(units.listed(parts, _MOST_PARTS))
         text = f"{count} slower with {'a change in ' if cause.kind == 'functions' else ''}{what}"
         if counters:
@@ -51,7 +51,7 @@ class Explained:
 
     @cached_property
     def fullnames(self) -> frozenset[str]:
-        """The benchmarks."""
+        """The ids of the benchmarks."""
         return frozenset(row.fullname for row in self.cause.rows)
 
     def notes(self, names: Mapping[str, str]) -> list[Note]:
@@ -63,51 +63,51 @@ class Explained:
         ]
 
 
-def of_result(found: Result) -> list[Explained]:
-    """Return the causes to show of a result, those of most benchmarks first."""
+def of_result(result: Result) -> list[Explained]:
+    """Return the causes of a result to show; causes of most benchmarks come first."""
     return [
-        Explained(one, _commands([row.fullname for row in one.rows], found.repeat))
-        for one in causes.causes(found.rows)[:_MOST_CAUSES]
+        Explained(cause, _commands([row.fullname for row in cause.rows], result.repeat))
+        for cause in causes.causes(result.rows)[:_MOST_CAUSES]
     ]
 
 
-def counting(found: Result) -> Note | None:
-    """Return the command that tells more of undecided benchmarks. Returns None if no command does."""
-    undecided = [row for row in found.rows if row.judgement.verdict == "undecided"]
+def counting(result: Result) -> Note | None:
+    """Return the command that tells more about undecided benchmarks. Returns None if no command does."""
+    undecided = [row for row in result.rows if row.judgement.verdict == "undecided"]
     names = [row.fullname for row in undecided if not row.work.instructions]
-    if not names or not found.repeat:
+    if not names or not result.repeat:
         return None
-    how = replace(found.repeat, options=(*found.repeat.options, "--instructions"))
+    repeat = replace(result.repeat, options=(*result.repeat.options, "--instructions"))
     which = units.count(len(names), "undecided benchmark")
     what = f"count the instructions of {which}, to see whether they differ"
-    return Note(what, how.commands(names).ab)
+    return Note(what, repeat.commands(names).ab)
 
 
-def notes_of(row: Compared, shown: Iterable[Explained]) -> list[str]:
-    """Return the notes on a benchmark, without those that its cause says."""
-    said = any(row.fullname in one.fullnames and one.cause.tells_all(row) for one in shown)
-    return [note for note in row.notes if not said or note not in row.work.notes()]
+def notes_of(row: Compared, explained: Iterable[Explained]) -> list[str]:
+    """Return the notes on a benchmark, except notes that its cause already covers."""
+    is_explained = any(row.fullname in item.fullnames and item.cause.tells_all(row) for item in explained)
+    return [note for note in row.notes if not is_explained or note not in row.work.notes()]
 
 
-def ranked(rows: Iterable[Compared], shown: Sequence[Explained]) -> list[Compared]:
-    """Return what fails first, then other changes, those of a cause together, larger before smaller ones."""
-    place = {name: number for number, one in enumerate(shown) for name in one.fullnames}
+def ranked(rows: Iterable[Compared], explained: Sequence[Explained]) -> list[Compared]:
+    """Return failures, then other changes; benchmarks of one cause together, larger changes first."""
+    place = {name: number for number, explanation in enumerate(explained) for name in explanation.fullnames}
 
     def rank(row: Compared) -> tuple[bool, bool, int, int, float]:
-        found = row.judgement
-        change = abs(math.log(found.ratio)) if found.ratio and found.ratio > 0 else 0.0
-        order = _ORDER.index(found.verdict), place.get(row.fullname, len(place))
+        judgement = row.judgement
+        change = abs(math.log(judgement.ratio)) if judgement.ratio and judgement.ratio > 0 else 0.0
+        order = _ORDER.index(judgement.verdict), place.get(row.fullname, len(place))
         return not row.is_worse, not is_changed(row), *order, -change
 
     return sorted(rows, key=rank)
 
 
-def _commands(names: Sequence[str], how: Repeat | None) -> tuple[Note, ...]:
-    if how is None:
+def _commands(names: Sequence[str], repeat: Repeat | None) -> tuple[Note, ...]:
+    if repeat is None:
         return ()
-    found = how.commands(names)
-    commands = [Note("repeat", found.ab)]
-    if found.bisect and how.ends:
-        what = "release" if how.ends[0].startswith("pip:") else "commit"
-        commands.append(Note(f"find the {what}", found.bisect))
+    command = repeat.commands(names)
+    commands = [Note("repeat", command.ab)]
+    if command.bisect and repeat.ends:
+        what = "release" if repeat.ends[0].startswith("pip:") else "commit"
+        commands.append(Note(f"find the {what}", command.bisect))
     return tuple(commands)

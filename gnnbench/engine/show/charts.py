@@ -1,4 +1,4 @@
-"""Charts: Vega-Lite specs made with altair, of which these are the parts, drawn without a browser."""
+"""Parts of charts: Vega-Lite specs made with altair, drawn without a browser."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ Row = Mapping[str, Any]
 
 _FEWEST_TICKS = 3
 _PALE = 0.4
-"""Opacity of the marks of what is not decided."""
+"""Opacity of undecided marks."""
 _GAP = 0.5
 """Least space between the texts of two rows, in font sizes."""
 _NAMES = 0.75
@@ -81,15 +81,15 @@ def log_axis(values: Sequence[float], style: Style) -> alt.Axis:
     low, high = min(values), max(values)
     first, last = (math.floor(math.log10(value)) for value in (low, high))
     ticks = [factor * 10.0**power for power in range(first, last + 1) for factor in (1, 2, 5)]
-    shown = [tick for tick in ticks if low <= tick <= high]
-    if len(shown) < _FEWEST_TICKS:
-        shown = even_ticks(low, high, style.ticks)
+    visible = [tick for tick in ticks if low <= tick <= high]
+    if len(visible) < _FEWEST_TICKS:
+        visible = even_ticks(low, high, style.ticks)
     # Without values, Vega leaves out labels that it thinks are too close.
-    return alt.Axis(format="~g", labelOverlap=True, grid=not style.narrow, values=shown)
+    return alt.Axis(format="~g", labelOverlap=True, grid=not style.narrow, values=visible)
 
 
 def verdict_fields(judgement: Judgement) -> dict[str, Any]:
-    """Return what `verdict_marks` shows: what is not decided is pale, what has no interval is hollow."""
+    """Return the fields of `verdict_marks`: undecided marks are pale, marks without an interval hollow."""
     strength = _PALE if judgement.verdict in ("undecided", "incomparable", "ignored") else 1.0
     return {"verdict": judgement.verdict, "sure": float(judgement.low is not None), "strength": strength}
 
@@ -111,7 +111,7 @@ def verdict_marks(rows: alt.Chart, x: alt.X, style: Style) -> alt.Chart:
 
 
 def even_ticks(low: float, high: float, most: int) -> list[float]:
-    """Return about so many round numbers in a range, at most."""
+    """Return at most about `most` round numbers in a range."""
     if low == high:
         return [low]
     power = 10.0 ** math.floor(math.log10((high - low) / most))
@@ -120,7 +120,7 @@ def even_ticks(low: float, high: float, most: int) -> list[float]:
 
 
 class Rows:
-    """Rows of one height: names, marks and values beside each other, or above in a narrow chart."""
+    """Rows of equal height: names, marks and values side by side; in a narrow chart, texts above marks."""
 
     def __init__(self, names: Sequence[str], values: Sequence[str], style: Style) -> None:
         """Place the rows; the field `row` of data is a row's number."""
@@ -137,7 +137,7 @@ class Rows:
         above = 0.5 + text / height / 2 if style.narrow else 0.5  # of a row, above the middle of its marks
         self._domain = [-above, len(lines) - above]
         self.reach = marks / height / 2 if style.narrow else 0.5
-        """From the middle of a row to the ends of its marks."""
+        """Distance from the middle of a row to the ends of its marks."""
         self._texts = []
         for row, (name, value) in enumerate(zip(lines, values, strict=True)):
             tall = len(name) * style.line_height
@@ -160,15 +160,15 @@ class Rows:
         style = self._style
         base = rows_of(self._texts)
         lines = base.mark_rule(color=style.line).encode(x=alt.value(0), x2=alt.value(self.width), y=self.y())
-        apart = 0 if style.narrow else style.font_size / 2
-        names = base.mark_text(align="left" if style.narrow else "right", dx=-apart, lineBreak="\n").encode(
+        gap = 0 if style.narrow else style.font_size / 2
+        names = base.mark_text(align="left" if style.narrow else "right", dx=-gap, lineBreak="\n").encode(
             x=alt.value(0), y=self.y("first"), text="name:N"
         )
-        values = base.mark_text(align="right" if style.narrow else "left", dx=apart).encode(
+        values = base.mark_text(align="right" if style.narrow else "left", dx=gap).encode(
             x=alt.value(self.width), y=self.y("beside"), text="value:N"
         )
-        drawn = alt.layer(lines, *layers, names, values).properties(width=self.width, height=self.height)
-        return {**drawn.to_dict(), "config": config(style)}
+        chart = alt.layer(lines, *layers, names, values).properties(width=self.width, height=self.height)
+        return {**chart.to_dict(), "config": config(style)}
 
     def _width(self, texts: Iterable[str]) -> float:
         """Return the width of the widest text and its distance from the marks."""

@@ -35,14 +35,14 @@ _FEWEST = 10
 
 
 class Console(rich.console.Console):
-    """A console of rich that highlights nothing; what is printed on it must be printable."""
+    """A rich console without highlighting; text printed on it must be printable."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(highlight=False, emoji=False, **options)
 
     @property
     def file(self) -> IO[str]:
-        """The stream itself, past those that only stand before it: rich's own, and the command's."""
+        """The stream itself, without the proxies that rich and the command put in front of it."""
         stream = super().file
         return getattr(stream, "rich_proxied_file", stream)
 
@@ -73,7 +73,7 @@ class Terminal(Writer):
     """Writes documents for a terminal, or for a pipe."""
 
     width: int | None = None
-    """Characters per line; None: those of `line_width`."""
+    """Characters per line. None for `line_width()`."""
     colour: bool = False
 
     def write(self, document: Document) -> str:
@@ -96,21 +96,21 @@ class Terminal(Writer):
 
 def _drawn(table: Table) -> RichTable:
     titled = any(column.title for column in table.columns)
-    drawn = RichTable(box=None, pad_edge=False, padding=(0, 1, 0, 0), show_header=titled)
+    grid = RichTable(box=None, pad_edge=False, padding=(0, 1, 0, 0), show_header=titled)
     for column in table.columns:
         whole = column.kind not in ("name", "text") or column.title in _SHORT
-        drawn.add_column(clean(column.title), justify="right" if column.is_number else "left", no_wrap=whole)
+        grid.add_column(clean(column.title), justify="right" if column.is_number else "left", no_wrap=whole)
     once, above = [column.once for column in table.columns], None
     for row in table.rows:
         names = list(compress(row, once))
-        shown = [None if names == above and hide else value for value, hide in zip(row, once, strict=True)]
-        drawn.add_row(*map(_cell, table.columns, shown))
+        cells = [None if names == above and hide else value for value, hide in zip(row, once, strict=True)]
+        grid.add_row(*map(_cell, table.columns, cells))
         above = names
-    return drawn
+    return grid
 
 
 def _cell(column: Column, value: Any) -> Text | Folded:
-    found = column.shown(value)
+    content = column.shown(value)
     if column.kind == "name":
-        return Folded(found.text)
-    return Text(clean(found.text), _STYLES.get(found.style, ""), overflow="fold")
+        return Folded(content.text)
+    return Text(clean(content.text), _STYLES.get(content.style, ""), overflow="fold")

@@ -1,4 +1,4 @@
-"""What all outputs are made of: values, of which each writer cleans names and texts."""
+"""Documents: tables, headings and notes, whose names and texts each writer cleans."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,22 +35,22 @@ class Shown:
 
     text: str
     sort: float | None = None
-    """What a page sorts by; None: the text."""
+    """The sort key on a page. None to sort by the text."""
     style: str = ""
-    """The verdict in whose colour it is, or how it is marked; empty: it is not."""
+    """The verdict that sets the colour, or another mark. Empty for plain text."""
 
 
-def _ratio(found: tuple[float, bool | None]) -> Shown:
-    value, changed = found
+def _ratio(pair: tuple[float, bool | None]) -> Shown:
+    value, changed = pair
     return Shown(units.ratio(value, changed=changed), value)
 
 
-def _memory(found: MemoryChange) -> Shown:
-    if not found.changed:
+def _memory(memory: MemoryChange) -> Shown:
+    if not memory.changed:
         return Shown("")
-    more = found.head_bytes - found.base_bytes
-    style = "ignored" if found.excused else "slower" if found.is_more else "faster"
-    return Shown(f"{'+' if found.is_more else '-'}{units.size(abs(more))}", more, style)
+    more = memory.head_bytes - memory.base_bytes
+    style = "ignored" if memory.excused else "slower" if memory.is_more else "faster"
+    return Shown(f"{'+' if memory.is_more else '-'}{units.size(abs(more))}", more, style)
 
 
 def effect(value: float) -> str:
@@ -69,7 +69,7 @@ _KINDS: Mapping[Kind, Callable[[Any], Shown]] = {
     "count": lambda number: Shown(str(number), number),
     "memory": _memory,
 }
-"""How a value is shown. A ratio comes with whether it surely differs from 1, an interval is its bounds."""
+"""How a value is shown. A ratio comes with whether it surely differs from 1; an interval is two bounds."""
 
 
 @dataclass(frozen=True)
@@ -79,19 +79,19 @@ class Column:
     title: str
     kind: Kind = "name"
     of: Callable[[Any], Any] = lambda row: row
-    """Returns the value for a row; None: the cell is empty."""
+    """Returns the value for a row, or None for an empty cell."""
     once: bool = False
-    """Whether a terminal leaves it empty where all such columns repeat the row above."""
+    """Whether a terminal leaves the cell empty where all such columns repeat the row above."""
     aside: bool = False
-    """Whether a narrow page leaves it out."""
+    """Whether a narrow page leaves the column out."""
 
     @property
     def is_number(self) -> bool:
-        """Whether it is aligned right."""
+        """Whether the column is aligned right."""
         return self.kind not in ("name", "text", "verdict", "shown")
 
     def shown(self, value: Any) -> Shown:
-        """Return what the cell of a value shows; names and texts are as they are in the file."""
+        """Return what the cell of a value shows; names and texts are not cleaned yet."""
         if value is None or value == "":
             return Shown("")
         if isinstance(value, Shown):
@@ -108,9 +108,9 @@ class Table:
     rows: Sequence[Sequence[Any]]
 
     @classmethod
-    def of(cls, heading: str, columns: Sequence[Column], found: Iterable[Any]) -> Self:
+    def of(cls, heading: str, columns: Sequence[Column], rows: Iterable[Any]) -> Self:
         """Make a table of the values that the columns return for each row."""
-        return cls(heading, columns, [tuple(column.of(row) for column in columns) for row in found])
+        return cls(heading, columns, [tuple(column.of(row) for column in columns) for row in rows])
 
 
 @dataclass(frozen=True)
@@ -128,15 +128,15 @@ def filled(columns: Iterable[Column], rows: Collection[Any]) -> list[Column]:
     return [column for column in columns if any(column.shown(column.of(row)).text for row in rows)]
 
 
-def table(names: Names, columns: Sequence[Column], found: Mapping[str, Any]) -> Table:
+def table(names: Names, columns: Sequence[Column], data: Mapping[str, Any]) -> Table:
     """Return a table of benchmarks: their names, and the columns that are not empty."""
-    shown = filled(columns, found.values())
-    rows = [(*names.cells[name], *(column.of(row) for column in shown)) for name, row in found.items()]
-    return Table(names.shared, (*map(Column, names.columns), *shown), rows)
+    visible = filled(columns, data.values())
+    rows = [(*names.cells[name], *(column.of(row) for column in visible)) for name, row in data.items()]
+    return Table(names.shared, (*map(Column, names.columns), *visible), rows)
 
 
 def tables(
-    labels: Mapping[str, Labels | None], columns: Sequence[Column], found: Mapping[str, Any]
+    labels: Mapping[str, Labels | None], columns: Sequence[Column], data: Mapping[str, Any]
 ) -> list[Table]:
     """Return a table for each heading, and one for benchmarks without labels."""
-    return [table(names, columns, {name: found[name] for name in names.cells}) for names in groups(labels)]
+    return [table(names, columns, {name: data[name] for name in names.cells}) for names in groups(labels)]

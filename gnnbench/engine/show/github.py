@@ -37,7 +37,7 @@ class PullRequest:
         return cls(repository, int(number))
 
     def publish(self, body: str, marker: str) -> tuple[str, bool]:
-        """Post a comment, or update this account's with the marker; return its URL, and if it was there."""
+        """Post a comment, or update this account's one with the marker; return the URL and if it existed."""
         (account,) = _api("graphql", "--raw-field", f"query={_VIEWER}", "--jq", ".data.viewer.login | tojson")
         issues = f"repos/{self.repository}/issues"
         comments = f"{issues}/{self.number}/comments"
@@ -61,9 +61,9 @@ def marker(title: str) -> str:
 
 
 def _api(*words: str, text: str = "") -> list[Any]:
-    """Return the JSON values that `gh api` prints, one a line; it can read a text."""
+    """Return the JSON values that `gh api` prints, one per line; `text` is its standard input."""
     try:
-        done = subprocess.run(  # noqa: S603 - what gh is given is checked, or a text
+        process = subprocess.run(  # noqa: S603 - all arguments are checked
             ["gh", "api", *words],  # noqa: S607
             input=text,
             capture_output=True,
@@ -78,7 +78,7 @@ def _api(*words: str, text: str = "") -> list[Any]:
         ) from None
     except subprocess.TimeoutExpired:
         raise UsageError(f"gh did not finish in {_TIMEOUT_SECONDS:g} s; try again later") from None
-    if done.returncode:
-        reason = one_line(" ".join(done.stderr.split()))[:_LONGEST_MESSAGE]
+    if process.returncode:
+        reason = one_line(" ".join(process.stderr.split()))[:_LONGEST_MESSAGE]
         raise UsageError(f"gh did not post the comment: {reason}; its token needs {_RIGHT}")
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return [json.loads(line) for line in process.stdout.splitlines()]

@@ -18,32 +18,32 @@ from .pictures import Picture
 from .pictures import times as chart
 
 Entry = Mapping[str, Any]
-"""A benchmark as pytest-benchmark's hook `pytest_benchmark_group_stats` gets it."""
+"""A benchmark as pytest-benchmark passes it to the hook `pytest_benchmark_group_stats`."""
 _Seconds = tuple[float, float | None, float | None, float, float]
 """Times in the order of `_TIMES`."""
 
 _LONGEST_TITLE = 120
 _MOST_ROWS = 9
-"""Of a picture, so that it is legible."""
-_OURS = (
+"""Most rows of a legible picture."""
+_OF_BLOCKS = (
     f"Dot: the time in the table. Thick line: its {units.level(estimate.SHOWN_LEVEL)} interval. "
     "Thin line: the middle 80% of the measurements."
 )
 _NO_INTERVAL = "Hollow: too few measurements for an interval."
-_THEIRS = (
+_OF_ROUNDS = (
     "Dot: median of the rounds. Thick line: the middle half of the rounds. Thin line: rounds within 1.5 "
     "interquartile ranges of it."
 )
 
 
 _TIMES = "time", "low", "high", "least", "most"
-"""Of a row: its dot, and the ends of its thick line, None if there is none, and of its thin line."""
+"""Fields of a row: the dot, the ends of the thick line (None without one) and of the thin line."""
 
 
 def pictures(
     groups: Sequence[tuple[str | None, Sequence[Entry]]], *, by_operation: bool
 ) -> Iterator[tuple[str, Picture]]:
-    """Yield the pictures, each with a name for its file; those of a large group have the same name.
+    """Yield each picture with a name for its file; all pictures of a large group have the same name.
 
     `by_operation`: whether gnnbench's own benchmarks are grouped by operation and graph instead.
     """
@@ -67,15 +67,15 @@ def _of_group(title: str, entries: Sequence[Entry]) -> Iterator[Picture]:
     timed = sorted(zip(labels, seconds, strict=True), key=lambda row: row[1][0])
     parts = -(-len(timed) // _MOST_ROWS)
     ends = [len(timed) * part // parts for part in range(parts + 1)]
-    notes = [f"{shared}." if title and shared else "", _OURS if is_ours else _THEIRS]
+    notes = [f"{shared}." if title and shared else "", _OF_BLOCKS if is_ours else _OF_ROUNDS]
     if any(low is None for _, (_, low, *_) in timed):
         notes.append(_NO_INTERVAL)
     for part, (start, end) in enumerate(pairwise(ends), 1):
         divisor, unit = units.scale(timed[end - 1][1][0])
-        shown = [_row(label, times, divisor) for label, times in timed[start:end]]
+        rows = [_row(label, times, divisor) for label, times in timed[start:end]]
         message = f"{title or shared or 'Times'}{f', part {part} of {parts}' if parts > 1 else ''}"
-        text = f"Times of {units.count(len(shown), 'benchmark')}. {message}."
-        yield Picture(message, " ".join(filter(None, notes)), text, partial(chart, shown, unit))
+        text = f"Times of {units.count(len(rows), 'benchmark')}. {message}."
+        yield Picture(message, " ".join(filter(None, notes)), text, partial(chart, rows, unit))
 
 
 def _row(label: str, times: _Seconds, divisor: float) -> dict[str, Any]:
@@ -92,8 +92,8 @@ def _named(entries: Sequence[Entry]) -> tuple[list[str], str]:
     """Return what distinguishes the benchmarks, and what they have in common."""
     names, shared = short_and_shared({entry["fullname"]: _labels(entry) for entry in entries})
     sources = (str(entry["source"] or "").rsplit("/", 1)[-1][:12] for entry in entries)
-    named = zip((names[entry["fullname"]] for entry in entries), sources, strict=True)
-    return [f"{name} ({source})" if source else name for name, source in named], shared
+    pairs = zip((names[entry["fullname"]] for entry in entries), sources, strict=True)
+    return [f"{name} ({source})" if source else name for name, source in pairs], shared
 
 
 def _labels(entry: Entry) -> Labels | None:

@@ -8,14 +8,14 @@ from ..ground.errors import printable
 
 INDENT = "  "
 IN_A_PIPE = 100
-"""Characters per line where the output is no terminal, unless the variable COLUMNS says another number."""
+"""Characters per line if the output is not a terminal and the variable COLUMNS is not set."""
 _NARROWEST = 10
 """Characters per line, at least."""
 _UNITS, _VERDICTS = r"(?:[nµm]?s|min|h|[KMG]iB)\b", r"(?<=\d )(?:slower|faster|same|undecided)\b"
 _BETWEEN_WORDS = re.compile(rf" (?!{_UNITS})(?!{_VERDICTS})")
-"""A space, but not one before a unit, or between a number and its verdict."""
+"""A space, except before a unit or between a number and its verdict."""
 _SEPARATORS = (re.compile(r"(?<=::)|(?=\[)|(?<=[-/])"), re.compile(r"(?<=[_.,:=@])"))
-"""Where a name is broken; the second where the first are missing."""
+"""Where a name is broken; the second pattern applies if the first matches nowhere."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def wrapped(line: Note | str, width: int | None = None, indent: str = INDENT) ->
     A word longer than a line, such as a test id, is broken at its natural separators. A command that does not
     fit has a line of its own, which stays whole so that it can be pasted.
 
-    `width`: characters per line; None: those of `line_width`.
+    `width`: characters per line; by default, `line_width()`.
     """
     width, note = width or line_width(), line if isinstance(line, Note) else Note(line)
     text = f"{note.text}:" if note.command else note.text
@@ -70,7 +70,7 @@ def _broken(line: str, width: int, indent: str) -> str:
 def folded(name: str, width: int, first: int | None = None) -> list[str]:
     """Break a name, such as a test id, at its natural separators: `::`, `[`, `-` and `/`.
 
-    `first`: characters of the first line, which is empty if no part of the name fits; None: `width`.
+    `first`: characters of the first line, by default `width`; the line is empty if nothing fits.
     """
     lines: list[str] = []
     width = max(width, _NARROWEST)
@@ -85,7 +85,7 @@ def folded(name: str, width: int, first: int | None = None) -> list[str]:
 def _end(name: str, room: int) -> int:
     """Return the place of the last separator at which a name can be broken; 0 if there is none."""
     for separators in _SEPARATORS:
-        ends = [found.start() for found in separators.finditer(name, 0, max(room, 0) + 1)]
+        ends = [match.start() for match in separators.finditer(name, 0, max(room, 0) + 1)]
         if last := max((end for end in ends if end <= room), default=0):
             return last
     return 0

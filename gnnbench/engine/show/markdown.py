@@ -19,13 +19,13 @@ _SHORTEST = 20
 """Fewest characters of a row or a note."""
 _FEW = 20
 """Up to this many rows, none is folded."""
-_MEMORY = "the peak of a call beside its inputs, where it differs by at least 1% and 64 KiB"
+_MEMORY = "the peak of a call excluding its inputs, where the peaks differ by at least 1% and 64 KiB"
 _COLUMNS = sorted(verdicts.COLUMNS, key=lambda column: column.kind != "verdict")
 """The verdict comes first: a comment is often narrow."""
 
 
 def write(result: Result, title: str = "", details_url: str = "", most: int = MOST_CHARACTERS) -> str:
-    """Write a result in at most `most` characters, with a line on what is left out for that."""
+    """Write a result in at most `most` characters, with a line on what is left out for length."""
     comment = _Comment(result, title, details_url)
     high = min(max(len(comment.rows), len(comment.remarks)), most // _SHORTEST)
     if _size(text := comment.render(high)) <= most:
@@ -35,7 +35,7 @@ def write(result: Result, title: str = "", details_url: str = "", most: int = MO
 
 
 def _size(text: str) -> int:
-    """Return the length in UTF-16 units, the largest of the ways to count."""
+    """Return the length in UTF-16 units, the largest of the lengths that GitHub may count."""
     return len(text.encode("utf-16-le")) // 2
 
 
@@ -65,7 +65,7 @@ class _Comment:
         by_row = [
             (_name(self.names, row), [prose(note) for note in verdicts.remarks(row, self.causes)])
             for row in self.rows
-            if not wording.is_changed(row)  # whose notes are below the table
+            if not wording.is_changed(row)  # the notes on changed benchmarks are below the table
         ]
         whole = *wording.shrunk((row.judgement for row in result.rows), "benchmark"), *result.all_notes()
         return [f"- {line}" for line in (*grouped(by_row), *map(prose, whole))]
@@ -73,24 +73,24 @@ class _Comment:
     def render(self, most: int) -> str:
         """Write at most `most` rows and `most` notes, with blank lines between blocks."""
         result, rows, url = self.result, self.rows, self.details_url
-        kept = rows[:most]
-        changed = [row for row in kept if wording.is_changed(row)]
-        shown = kept if len(rows) <= _FEW else changed
-        folded = kept[len(shown) :]
+        first_rows = rows[:most]
+        changed = [row for row in first_rows if wording.is_changed(row)]
+        visible = first_rows if len(rows) <= _FEW else changed
+        folded = first_rows[len(visible) :]
         explained = self.causes[:most]
-        why = [line for one in explained for line in _cause(one, self.names)]
-        remain = [(row, notes) for row in changed if (notes := verdicts.remarks(row, explained))]
-        why += [f"- {_name(self.names, row)}: {'; '.join(map(prose, notes))}" for row, notes in remain]
+        why = [line for cause in explained for line in _cause(cause, self.names)]
+        notes_by_row = [(row, notes) for row in changed if (notes := verdicts.remarks(row, explained))]
+        why += [f"- {_name(self.names, row)}: {'; '.join(map(prose, notes))}" for row, notes in notes_by_row]
         shared = f": {code(self.names.shared)}" if self.names.shared else ""
-        missing = {"benchmark": len(rows) - len(kept), "note": len(self.remarks) - most}
-        left_out = " and ".join(units.count(number, noun) for noun, number in missing.items() if number > 0)
+        omissions = {"benchmark": len(rows) - len(first_rows), "note": len(self.remarks) - most}
+        left_out = " and ".join(units.count(number, noun) for noun, number in omissions.items() if number > 0)
         file = code(result.path.name) if result.path.name else ""
         where = f"[the full report]({url})" if url else file
         what = f"{units.count(len(folded), 'more benchmark')}, notes" if folded else "Notes"
         blocks = [
             [f"{_verdict(result)}{f' · {prose(self.title)}' if self.title else ''}"],
             [f"{prose(result.base.title)} → {prose(result.head.title)}{_machine(result)}{shared}"],
-            _table(shown, self.names),
+            _table(visible, self.names),
             why,
             [f"Left out for length: {left_out}{where and f'; see {where}'}."] if left_out else [],
             ["<details>", f"<summary>{what} and how to read this</summary>"],
@@ -104,8 +104,8 @@ class _Comment:
 
 def _verdict(result: Result) -> str:
     """Return the summary line."""
-    found = wording.headline(result.rows, busy=result.is_busy)
-    return f"**{found.said}**{f'; {found.others}' if found.others else ''}"
+    headline = wording.headline(result.rows, busy=result.is_busy)
+    return f"**{headline.said}**{f'; {headline.others}' if headline.others else ''}"
 
 
 def _machine(result: Result) -> str:
@@ -127,9 +127,9 @@ def _cause(explained: Explained, names: Names) -> list[str]:
 
 
 def _table(rows: Sequence[Compared], names: Names) -> list[str]:
-    """Return the lines of a table; of no rows there are none."""
-    found = {row.fullname: row for row in rows}
-    return table(document.table(names, _COLUMNS, found)) if found else []
+    """Return the lines of a table. Empty if there are no rows."""
+    by_name = {row.fullname: row for row in rows}
+    return table(document.table(names, _COLUMNS, by_name)) if by_name else []
 
 
 def _name(names: Names, row: Compared) -> str:
@@ -139,12 +139,12 @@ def _name(names: Names, row: Compared) -> str:
 
 def _key(result: Result) -> list[str]:
     thresholds = result.thresholds
-    family, own = units.level(thresholds.family_level), units.level(thresholds.own_level)
+    family, level = units.level(thresholds.family_level), units.level(thresholds.own_level)
     effect = prose(wording.effects(thresholds, (row.fullname for row in result.rows)))
     return [
         f"- time: of the head; ratio: to that of the base; interval: simultaneous {family} interval",
         f"- slower, faster: the simultaneous interval excludes 1, and the change is at least {effect}",
-        f"- same: the per-benchmark {own} interval lies within {effect}; undecided: neither",
-        "- MDE: minimum detectable effect of an undecided one (power 90%)",
+        f"- same: the per-benchmark {level} interval lies within {effect}; undecided: neither",
+        "- MDE: minimum detectable effect of an undecided benchmark (power 90%)",
         *([f"- memory: {_MEMORY}"] if any(row.memory and row.memory.changed for row in result.rows) else []),
     ]

@@ -1,4 +1,4 @@
-"""Documents in GitHub's Markdown, in which foreign text is quoted so that it shows as it is.
+"""Documents in GitHub's Markdown, with foreign text quoted so that GitHub shows it unchanged.
 
 Outside code, GitHub turns mentions, issue numbers, commit hashes and URLs into links, :emoji: into pictures
 and $...$ into formulas. So everything but plain English words and numbers is written as code.
@@ -18,7 +18,7 @@ from .wording import CHANGED, OTHER
 NAME_CHARACTERS = 200
 NOTE_CHARACTERS = 400
 CELL_CHARACTERS = 60
-"""A longer name in a table has several lines, so that the numbers beside it are in view."""
+"""A longer name in a table has several lines, so that the numbers next to it stay in view."""
 _MUCH = 4000
 """A longer text is cut in the middle before anything else, to save time."""
 
@@ -35,7 +35,7 @@ _RIGHT_TO_LEFT = ("R", "AL", "AN")
 _RUN = re.compile("`+")
 _EMPTY_LINES = re.compile("\n{3,}")
 _PARTS = re.compile("(?<=[:;]) ")
-"""Between names, of which each is code of its own."""
+"""Between names that are quoted separately."""
 
 
 class Markdown(Writer):
@@ -61,12 +61,12 @@ def _note(note: Note) -> str:
     return f"- {prose(note.text)}{command}" if note.text else ""
 
 
-def table(found: Table) -> list[str]:
+def table(content: Table) -> list[str]:
     """Return the lines of a table."""
     return [
-        _row(prose(column.title) for column in found.columns),
-        f"|{'|'.join('---:' if column.is_number else '---' for column in found.columns)}|",
-        *(_row(map(_cell, found.columns, row)) for row in found.rows),
+        _row(prose(column.title) for column in content.columns),
+        f"|{'|'.join('---:' if column.is_number else '---' for column in content.columns)}|",
+        *(_row(map(_cell, content.columns, row)) for row in content.rows),
     ]
 
 
@@ -75,52 +75,52 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _cell(column: Column, value: Any) -> str:
-    shown = column.shown(value)
-    text = shown.text
+    content = column.shown(value)
+    text = content.text
     if column.kind in ("name", "text") and text:
         return cell(text) if column.kind == "name" else prose(text).replace("|", "\\|")
     if column.is_number:
         text = text.translate(_UNBREAKABLE) if len(text) <= _WIDEST else "?"
-    return f"**{text}**" if shown.style in (*CHANGED, OTHER) else text
+    return f"**{text}**" if content.style in (*CHANGED, OTHER) else text
 
 
 def code(text: str, *, in_table: bool = False, most: int = NAME_CHARACTERS) -> str:
     """Write a name as code, on one line."""
-    shown = _shortened(_visible(_shortened(text, _MUCH)), most)
+    visible = _shortened(_visible(_shortened(text, _MUCH)), most)
     if in_table:
-        # In a table, a backslash before a bar escapes it even within code.
-        shown = shown.replace("\\|", "\\\\x7c").replace("|", "\\|")
-    runs = {len(run) for run in _RUN.findall(shown)}
+        # In a table, a backslash before a bar escapes the bar even within code.
+        visible = visible.replace("\\|", "\\\\x7c").replace("|", "\\|")
+    runs = {len(run) for run in _RUN.findall(visible)}
     fence = "`" * next(length for length in range(1, len(runs) + 2) if length not in runs)
-    space = " " if not shown.strip() or shown[0] in "` " or shown[-1] in "` " else ""
-    return f"{fence}{space}{shown}{space}{fence}"
+    space = " " if not visible.strip() or visible[0] in "` " or visible[-1] in "` " else ""
+    return f"{fence}{space}{visible}{space}{fence}"
 
 
 def cell(name: str) -> str:
-    """Write a name in a cell of a table as code, a long one in lines."""
-    shown = _shortened(_visible(_shortened(name, _MUCH)), NAME_CHARACTERS)
-    return "<br>".join(code(part, in_table=True) for part in folded(shown, CELL_CHARACTERS))
+    """Write a name as code for a cell of a table, a long name in several lines."""
+    visible = _shortened(_visible(_shortened(name, _MUCH)), NAME_CHARACTERS)
+    return "<br>".join(code(part, in_table=True) for part in folded(visible, CELL_CHARACTERS))
 
 
 def prose(text: str, most: int = NOTE_CHARACTERS) -> str:
     """Write a sentence on one line: words and numbers as they are, the rest as code."""
-    shown = _shortened(_visible(" ".join(_shortened(text, _MUCH).split())), most)
-    words = [word for word in shown.split(" ") if word]
+    visible = _shortened(_visible(" ".join(_shortened(text, _MUCH).split())), most)
+    words = [word for word in visible.split(" ") if word]
     plain = [_is_plain(word) or bool(place and _CLOSING.fullmatch(word)) for place, word in enumerate(words)]
     groups = groupby(zip(plain, words, strict=True), key=lambda pair: pair[0])
     parts: list[str] = []
     for is_plain, group in groups:
         text = " ".join(word for _, word in group)
-        for one in [text] if is_plain else _PARTS.split(text):
+        for piece in [text] if is_plain else _PARTS.split(text):
             opened = any(part.count("(") > part.count(")") for part in parts[-1:])
-            parts.append(one if is_plain else _quoted(one, ",;:)" if opened else ",;:"))
+            parts.append(piece if is_plain else _quoted(piece, ",;:)" if opened else ",;:"))
     return " ".join(parts)
 
 
 def _quoted(text: str, punctuation: str) -> str:
     """Write words as code, without the punctuation at their end."""
-    kept = text.rstrip(punctuation) or text
-    return code(kept, most=len(text)) + text[len(kept) :]
+    words = text.rstrip(punctuation) or text
+    return code(words, most=len(text)) + text[len(words) :]
 
 
 def _is_plain(word: str) -> bool:

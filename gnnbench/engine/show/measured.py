@@ -17,7 +17,7 @@ NO_INTERVAL = "no interval ('?'), too few measurements: raise --benchmark-max-ti
 _DISTURBED = f"other programs used more than {CONTENDED:.0%} of the CPU time: stop them and run again"
 _IN_PLACE = "inputs are not copied between blocks, so another run may differ by more than the interval"
 _TO_DO = (_DISTURBED, NO_INTERVAL)
-"""Notes about which a reader can do something; they come first."""
+"""Notes that a reader can act on, which come first."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Measured:
 
     seconds: float
     interval: tuple[float, float] | None
-    """Its bounds. None if there are too few blocks."""
+    """The bounds in seconds. None if there are too few blocks."""
     location: str
     """Name of the estimate."""
     facts: tuple[tuple[str, str], ...] = ()
@@ -34,11 +34,11 @@ class Measured:
     remarks: tuple[str, ...] = ()
 
 
-def time_of(one: Benchmark) -> Measured | None:
-    """Return the time of a benchmark. Returns None if nothing was measured, or in several processes."""
-    measured = one.part.measurement
+def time_of(benchmark: Benchmark) -> Measured | None:
+    """Return the time of a benchmark. Returns None if no process or more than one measured it."""
+    measured = benchmark.part.measurement
     if measured is None:
-        return _plain(one)
+        return _plain(benchmark)
     if len(measured.processes) != 1 or not measured.blocks_ns:
         return None
     measured.summarize()
@@ -61,25 +61,25 @@ def _interval(low: float | None, high: float | None) -> tuple[float, float] | No
     return None if low is None or high is None else (low, high)
 
 
-def _plain(one: Benchmark) -> Measured | None:
+def _plain(benchmark: Benchmark) -> Measured | None:
     """Return the time from pytest-benchmark's rounds, or from its median. Returns None if it has neither."""
-    if rounds := one.rounds_seconds:
-        found = estimate.estimate(np.array(rounds))
-        interval, facts = _interval(found.low, found.high), (("rounds", f"{len(rounds):,}"),)
+    if rounds := benchmark.rounds_seconds:
+        summary = estimate.estimate(np.array(rounds))
+        interval, facts = _interval(summary.low, summary.high), (("rounds", f"{len(rounds):,}"),)
         remarks = () if interval else (NO_INTERVAL,)
-        return Measured(found.location, interval, "10% quantile of the rounds", facts, remarks)
-    if one.median_seconds is None:
+        return Measured(summary.location, interval, "10% quantile of the rounds", facts, remarks)
+    if benchmark.median_seconds is None:
         return None
-    return Measured(one.median_seconds, None, "median of pytest-benchmark")
+    return Measured(benchmark.median_seconds, None, "median of pytest-benchmark")
 
 
-def block_medians(one: Benchmark) -> list[list[float]]:
+def block_medians(benchmark: Benchmark) -> list[list[float]]:
     """Return each process's medians of blocks, or pytest-benchmark's rounds, in order, in seconds."""
-    measured = one.part.measurement
+    measured = benchmark.part.measurement
     if measured is None:
-        return [list(one.rounds_seconds)] if one.rounds_seconds else []
+        return [list(benchmark.rounds_seconds)] if benchmark.rounds_seconds else []
     blocks = (process.times_ns for process in measured.processes if process.blocks_ns)
-    return [(estimate.block_values(each_ns) / 1e9).tolist() for each_ns in blocks]
+    return [(estimate.block_values(values_ns) / 1e9).tolist() for values_ns in blocks]
 
 
 def times(measured: Measurement) -> tuple[float, float | None, float | None]:
@@ -90,24 +90,24 @@ def times(measured: Measurement) -> tuple[float, float | None, float | None]:
 
 
 def half_width(middle: float, low: float | None, high: float | None) -> Shown:
-    """Return the larger half-width of an interval as a fraction of the estimate; `?`: a bound is missing."""
+    """Return the larger half-width as a fraction of the estimate, or `?` if a bound is missing."""
     if low is None or high is None:
         return Shown("?")
     width = max(high - middle, middle - low) / middle
     return Shown(units.fraction(width), width)
 
 
-def notes(found: Iterable[tuple[str, Sequence[str]]], benchmarks: int, verbosity: int) -> list[str]:
-    """Return the notes on the benchmarks of a session, each once, first those with something to do."""
+def notes(by_benchmark: Iterable[tuple[str, Sequence[str]]], benchmarks: int, verbosity: int) -> list[str]:
+    """Return the notes of a session, each once; notes that a reader can act on come first."""
     hint = None if verbosity > 0 else " (-v names them)"
-    lines = sorted(grouped(found, benchmarks, hint), key=lambda line: not line.startswith(_TO_DO))
+    lines = sorted(grouped(by_benchmark, benchmarks, hint), key=lambda line: not line.startswith(_TO_DO))
     return brief(lines, verbose=verbosity > 0)
 
 
 def remarks(measured: Measurement) -> list[str]:
     """Return the notes on a measurement."""
     whole = measured.whole_call
-    found = {
+    conditions = {
         _DISTURBED: (measured.contention_share or 0) > CONTENDED,
         NO_INTERVAL: None in (measured.low_ns, measured.high_ns),
         f"only timed, so ops, peak and sync are empty: {whole}": whole,
@@ -115,4 +115,4 @@ def remarks(measured: Measurement) -> list[str]:
         "changes its inputs, so each call sees other values": measured.changes_inputs,
     }
     not_copied = [f"inputs of this type are not copied: {name}" for name in measured.not_copied]
-    return [*not_copied, *(remark for remark, holds in found.items() if holds)]
+    return [*not_copied, *(remark for remark, holds in conditions.items() if holds)]

@@ -24,9 +24,9 @@ LONGEST = 2000
 _MOST_LINES = 3
 """Most lines of a wrapped name."""
 _MOST_NOTES = 2
-"""So many notes are printed without -v; of more, the first."""
+"""Most notes printed without -v; if there are more, only the first is printed."""
 _NAMED = 4
-"""A note names at most this many benchmarks; otherwise it has their number."""
+"""Most benchmarks that a note names; if there are more, the note has their number."""
 
 
 def clean(value: object, longest: int = _LONGEST) -> str:
@@ -36,7 +36,7 @@ def clean(value: object, longest: int = _LONGEST) -> str:
 
 
 def cleaned(value: Any, longest: int = _LONGEST) -> Any:
-    """Return lists and mappings with their texts as `clean` returns them; lines of a text stay."""
+    """Return lists and mappings with all texts cleaned; line breaks stay."""
     if isinstance(value, Mapping):
         return {name: cleaned(each, longest) for name, each in value.items()}
     if isinstance(value, list | tuple):
@@ -45,7 +45,7 @@ def cleaned(value: Any, longest: int = _LONGEST) -> Any:
 
 
 def in_lines(text: str, letters: int) -> list[str]:
-    """Return a name in lines; one that is too long keeps its beginning and its end."""
+    """Break a name into lines; a name that is too long keeps its beginning and its end."""
     lines = wrapped(text, letters, "").split("\n")
     if len(lines) > _MOST_LINES:
         lines = [*lines[: _MOST_LINES - 1], f"…{text[1 - letters :]}"]
@@ -64,24 +64,24 @@ class Names:
 
     columns: tuple[str, ...]
     cells: Mapping[str, tuple[str, ...]]
-    """One per column, by the benchmark's fullname; as they are in the file, so possibly with escapes."""
+    """One text per column, by the benchmark's fullname; not cleaned yet."""
     shared: str
-    """The inputs of all; if names are ids, the folder or file that all begin with."""
+    """The inputs that all share; if names are ids, the folder or file that all begin with."""
 
     @classmethod
     def of(cls, labels: Mapping[str, Labels | None]) -> Self:
         """Choose the columns: ids if a benchmark has no labels, or if two differ in their ids only."""
-        labelled = {name: known for name, known in labels.items() if known}
-        inputs = [tuple(known.inputs.values()) for known in labelled.values()]
+        labelled = {name: label for name, label in labels.items() if label}
+        inputs = [tuple(label.inputs.values()) for label in labelled.values()]
         differs = [len(set(values)) > 1 for values in zip(*inputs, strict=True)]
-        others = [" · ".join(compress(values, differs)) for values in inputs]
+        suffixes = [" · ".join(compress(values, differs)) for values in inputs]
         cells = {
-            name: (known.operation, known.direction, known.platform, *filter(None, [other]))
-            for (name, known), other in zip(labelled.items(), others, strict=True)
+            name: (label.operation, label.direction, label.platform, *filter(None, [suffix]))
+            for (name, label), suffix in zip(labelled.items(), suffixes, strict=True)
         }
         if cells and len(set(cells.values())) == len(labels):
-            columns = ("operation", "dir", "on", *(("input",) if others[0] else ()))
-            return cls(columns, cells, " · ".join(compress(inputs[0], [not one for one in differs])))
+            columns = ("operation", "dir", "on", *(("input",) if suffixes[0] else ()))
+            return cls(columns, cells, " · ".join(compress(inputs[0], [not flag for flag in differs])))
         place = shared_place(list(labels))
         return cls(("benchmark",), {name: (name.removeprefix(place),) for name in labels}, place)
 
@@ -89,22 +89,22 @@ class Names:
 def groups(labels: Mapping[str, Labels | None]) -> list[Names]:
     """Return the names of each table: one for each heading, and one for ids."""
     tables: dict[str, dict[str, Labels | None]] = {}
-    for name, known in labels.items():
-        tables.setdefault(known.heading if known else "", {})[name] = known
+    for name, label in labels.items():
+        tables.setdefault(label.heading if label else "", {})[name] = label
     return [Names.of(table) for table in tables.values()]
 
 
 def short_and_shared(labels: Mapping[str, Labels | None]) -> tuple[dict[str, str], str]:
     """Return the name of each benchmark in a sentence, `spmm_sum f+b pyg`, and what all have in common."""
-    labelled = {name: known for name, known in labels.items() if known}
-    others = {name: known for name, known in labels.items() if not known}
-    parts = [Names.of(part) for part in (labelled, others) if part]
-    found = {name: clean(" ".join(cells)) for names in parts for name, cells in names.cells.items()}
-    return found, clean(" · ".join(filter(None, (names.shared.rstrip(":/") for names in parts))))
+    labelled = {name: label for name, label in labels.items() if label}
+    unlabelled = {name: label for name, label in labels.items() if not label}
+    parts = [Names.of(part) for part in (labelled, unlabelled) if part]
+    texts = {name: clean(" ".join(cells)) for names in parts for name, cells in names.cells.items()}
+    return texts, clean(" · ".join(filter(None, (names.shared.rstrip(":/") for names in parts))))
 
 
 def short(labels: Mapping[str, Labels | None]) -> dict[str, str]:
-    """Return these names."""
+    """Return the name of each benchmark in a sentence, without what all have in common."""
     return short_and_shared(labels)[0]
 
 
@@ -120,18 +120,18 @@ def grouped(
     """Return each remark once, with the names or the number of its benchmarks.
 
     Args:
-        benchmarks: their number; remarks on all of them have "all benchmarks" instead of names.
-        hint: what follows the number of many; None: these are named too.
+        benchmarks: the number of all benchmarks; remarks on all have "all benchmarks" instead of names.
+        hint: the text after the number of many benchmarks; None to name all of them.
     """
-    found: dict[str, list[str]] = {}
+    subjects: dict[str, list[str]] = {}
     for name, notes in remarks:
         for note in notes:
-            found.setdefault(note, []).append(name)
-    return [f"{note}: {_subjects(names, benchmarks, hint)}" for note, names in found.items()]
+            subjects.setdefault(note, []).append(name)
+    return [f"{note}: {_subjects(names, benchmarks, hint)}" for note, names in subjects.items()]
 
 
 def brief(notes: Sequence[str], *, verbose: bool) -> list[str]:
-    """Return notes, the most important first; without `verbose`, at most that one and how many more."""
+    """Return the notes; without `verbose`, only the first of many and how many more there are."""
     if verbose or len(notes) <= _MOST_NOTES:
         return list(notes)
     return [f"{notes[0]}; {len(notes) - 1} more notes: -v prints them"]
@@ -146,7 +146,7 @@ def _subjects(names: Sequence[str], benchmarks: int | None, hint: str | None) ->
 
 
 def shared_place(names: Sequence[str]) -> str:
-    """Return the folder, file or class that all names begin with; something of each name is left."""
+    """Return the folder, file or class that all names begin with; never a whole name."""
     common = os.path.commonprefix([name[:-1] for name in names])  # noqa: RUF071 - "::" separates too
     common = common.partition("[")[0]  # parameters may hold anything
     return common[: max(common.rfind("/") + 1, common.rfind("::") + 2 if "::" in common else 0)]

@@ -18,40 +18,40 @@ from .view import BenchmarkView
 from .wording import detectable, is_changed, memory_sentence
 
 _MOST = 200
-"""Layouts of a process that are drawn; of more, evenly spaced ones. Each takes seven bytes of the page."""
+"""Most layouts drawn per process, evenly spaced. Each takes seven bytes of the page."""
 
 
-def numbers(one: BenchmarkView) -> dict[str, Any]:
+def numbers(view: BenchmarkView) -> dict[str, Any]:
     """Return the data of a benchmark's row."""
-    processes = block_medians(one.timed)
-    found = {"facts": facts(one), "notes": notes(one), "operators": _operators(one.timed.part.counters)}
-    row: dict[str, Any] = cleaned(found, LONGEST)
-    return row | {"svg": layouts(processes, one.time)} if processes else row
+    processes = block_medians(view.timed)
+    content = {"facts": facts(view), "notes": notes(view), "operators": _operators(view.timed.part.counters)}
+    row: dict[str, Any] = cleaned(content, LONGEST)
+    return row | {"svg": layouts(processes, view.time)} if processes else row
 
 
-def facts(one: BenchmarkView) -> list[tuple[str, str]]:
+def facts(view: BenchmarkView) -> list[tuple[str, str]]:
     """Return name and value of the facts shown in an opened row."""
-    found, part = [], one.timed.part
-    if judged := one.row and one.row.judgement:
-        found.append(("verdict", f"{one.verdict}: {judged.reason}"))
-        if judged.own_low is not None:
-            found.append(("per-benchmark interval", units.interval(judged.own_low, judged.own_high, 3)))
-        if (smallest := detectable(judged)) is not None:
-            found.append(("minimum detectable effect", effect(smallest)))
-        if judged.base_processes or judged.head_processes:
-            found.append(("processes", f"base {judged.base_processes}, head {judged.head_processes}"))
-    if one.row and one.row.memory:
-        found.append(("verdict on memory", memory_sentence(one.row.memory)))
-    if measured := one.time:
-        if bounds := measured.interval:
+    pairs, part = [], view.timed.part
+    if judgement := view.row and view.row.judgement:
+        pairs.append(("verdict", f"{view.verdict}: {judgement.reason}"))
+        if judgement.own_low is not None:
+            pairs.append(("per-benchmark interval", units.interval(judgement.own_low, judgement.own_high, 3)))
+        if (smallest := detectable(judgement)) is not None:
+            pairs.append(("minimum detectable effect", effect(smallest)))
+        if judgement.base_processes or judgement.head_processes:
+            pairs.append(("processes", f"base {judgement.base_processes}, head {judgement.head_processes}"))
+    if view.row and view.row.memory:
+        pairs.append(("verdict on memory", memory_sentence(view.row.memory)))
+    if time := view.time:
+        if bounds := time.interval:
             name = f"{units.level(SHOWN_LEVEL)} interval of the time"
-            found.append((name, " to ".join(map(units.seconds, bounds))))
-        found += [("estimate", measured.location), *measured.facts]
+            pairs.append((name, " to ".join(map(units.seconds, bounds))))
+        pairs += [("estimate", time.location), *time.facts]
     if limit := part.limit:
         least = f"{units.size(limit.least.bytes)} moved, {limit.least.flops / 1e6:,.1f} million operations"
         bound = f"{units.fraction(limit.fraction)}; at least {least}"
-        found.append(("fraction of the roofline bound", bound))
-    return [*found, *(_counts(part.counters) if part.counters else ())]
+        pairs.append(("fraction of the roofline bound", bound))
+    return [*pairs, *(_counts(part.counters) if part.counters else ())]
 
 
 def _counts(counters: Counters) -> Iterator[tuple[str, str]]:
@@ -63,36 +63,36 @@ def _counts(counters: Counters) -> Iterator[tuple[str, str]]:
 
 
 def _operators(counters: Counters | None) -> list[tuple[str, int]]:
-    """Return name and number of calls, also of other libraries' functions, the most frequent first."""
+    """Return names and call counts of operators and library functions, the most frequent first."""
     kinds = [counters.counts.get(kind, {}) for kind in ("operators", "library_calls")] if counters else []
-    return sorted((one for counts in kinds for one in counts.items()), key=lambda one: -one[1])
+    return sorted((item for counts in kinds for item in counts.items()), key=lambda item: -item[1])
 
 
-def notes(one: BenchmarkView) -> list[str]:
+def notes(view: BenchmarkView) -> list[str]:
     """Return the notes on a benchmark."""
-    error = [f"interrupted: {one.error}"] if one.error else []
-    return [*error, *(one.row.notes if one.row else ()), *_measured(one)]
+    error = [f"interrupted: {view.error}"] if view.error else []
+    return [*error, *(view.row.notes if view.row else ()), *_measured(view)]
 
 
-def further(one: BenchmarkView) -> list[str]:
-    """Return the notes on a benchmark that the table of changed ones does not show."""
-    unchanged = remarks(one.row) if one.row and not is_changed(one.row) else []
-    return [*unchanged, *_measured(one)]
+def further(view: BenchmarkView) -> list[str]:
+    """Return the notes that the table of changed benchmarks does not show."""
+    unchanged = remarks(view.row) if view.row and not is_changed(view.row) else []
+    return [*unchanged, *_measured(view)]
 
 
-def _measured(one: BenchmarkView) -> list[str]:
-    limit = one.timed.part.limit
+def _measured(view: BenchmarkView) -> list[str]:
+    limit = view.timed.part.limit
     above = [f"above the roofline bound: {limit.note}"] if limit and limit.note else []
-    return [*(one.time.remarks if one.time else ()), *above]
+    return [*(view.time.remarks if view.time else ()), *above]
 
 
-def layouts(processes: Sequence[Sequence[float]], known: Measured | None) -> str:
-    """Draw the times of layouts as SVG, as wide as its place in a page, because all places are in percent.
+def layouts(processes: Sequence[Sequence[float]], estimate: Measured | None) -> str:
+    """Draw the times of layouts as SVG that fits any width, because all positions are in percent.
 
-    `processes`: seconds in the order of measurement, which goes downwards. `known`: the benchmark's time.
+    `processes`: seconds in the order of measurement, from top to bottom. `estimate`: the benchmark's time.
     """
-    middle = known.seconds if known else float(np.median(np.concatenate(processes)))
-    start, end = (known and known.interval) or (middle, middle)
+    middle = estimate.seconds if estimate else float(np.median(np.concatenate(processes)))
+    start, end = (estimate and estimate.interval) or (middle, middle)
     whole = [*chain(*processes)]
     low, high = min(start, *whole), max(end, *whole)
     margin = (high - low or high) / 30
@@ -108,19 +108,19 @@ def layouts(processes: Sequence[Sequence[float]], known: Measured | None) -> str
     height = round(tall * len(processes))
     text = f'font-family="sans-serif" font-size="{size}px" fill="{PAGE.ink}" text-anchor="middle"'
     parts = []
-    if known:
+    if estimate:
         line = f'x1="{x(middle)}" x2="{x(middle)}" y2="{height}"'
         parts += [
             f'<rect x="{x(start)}" width="{wide(end - start)}" height="{height}" fill="{PAGE.band}"/>',
             f'<line {line} stroke="{PAGE.muted}" stroke-dasharray="4 3"/>',
         ]
     for number, times in enumerate(processes):
-        drawn = [times[place] for place in np.linspace(0, len(times) - 1, min(len(times), _MOST)).astype(int)]
-        step = (tall - size - 2 * radius) / max(len(drawn) - 1, 1)
+        dots = [times[place] for place in np.linspace(0, len(times) - 1, min(len(times), _MOST)).astype(int)]
+        step = (tall - size - 2 * radius) / max(len(dots) - 1, 1)
         top = number * tall + size
         parts += [
             f'<circle cx="{x(time)}" cy="{top + step * order:.4g}" r="{radius}" fill="{PAGE.mark}"/>'
-            for order, time in enumerate(drawn)
+            for order, time in enumerate(dots)
         ]
     ends = f"time of a call: {' to '.join(map(units.seconds, (min(whole), max(whole))))}"
     parts.append(f'<text x="50%" y="{height + 1.2 * size:.4g}" {text}>{ends}</text>')

@@ -34,13 +34,13 @@ _MOST_CHANGED = 100
 """Most rows in the table of changed benchmarks; the table of all benchmarks has the others."""
 
 
-def render(template: str, *, own: str = "", package: str = _SHARED, **context: Any) -> str:
+def render(template: str, *, assets: str = "", package: str = _SHARED, **context: Any) -> str:
     """Return a page: all that is in `context` is cleaned and escaped, and only gnnbench's own scripts run.
 
-    `own`: style sheet and script in `gnnbench.engine.show` of this page alone; `package`: the template's.
+    `assets`: name of the style sheet and script of this page alone; `package`: where the template is.
     """
-    style = "\n".join(_text(f"{name}.css") for name in ("base", own) if name)
-    texts = [_text(f"{name}.js") for name in ("table", own) if name]
+    style = "\n".join(_text(f"{name}.css") for name in ("base", assets) if name)
+    texts = [_text(f"{name}.js") for name in ("table", assets) if name]
     policy = "; ".join(
         (
             "default-src 'none'",
@@ -52,9 +52,9 @@ def render(template: str, *, own: str = "", package: str = _SHARED, **context: A
         )
     )
     # These texts are gnnbench's own, so they need no escaping.
-    ours = {"policy": Markup(policy), "style": Markup(style), "scripts": list(map(Markup, texts))}  # noqa: S704
+    markup = {"policy": Markup(policy), "style": Markup(style), "scripts": list(map(Markup, texts))}  # noqa: S704
     page = _environment().from_string(_text(template, package))
-    return page.render(version=__version__, **ours, **context)
+    return page.render(version=__version__, **markup, **context)
 
 
 def _environment() -> Environment:
@@ -77,7 +77,7 @@ def _environment() -> Environment:
 
 
 def _finalized(value: Any) -> Any:
-    """Return what the template writes for a value: text that is not ours without invisible characters."""
+    """Return a value for the template; untrusted text loses its invisible characters."""
     return clean(value, LONGEST) if type(value) is str else value
 
 
@@ -94,9 +94,9 @@ def html(view: View, picture: Picture | None) -> str:
     rows, changed = ordered(view.rows), _changed(view)
     return render(
         "report.html",
-        own="report",
+        assets="report",
         view=view,
-        effect=view.result and effects(view.result.thresholds, (one.fullname for one in view.benchmarks)),
+        effect=view.result and effects(view.result.thresholds, (row.fullname for row in view.benchmarks)),
         counts=_counts(view.benchmarks),
         plural=plural,
         causes=_causes(view),
@@ -106,45 +106,45 @@ def html(view: View, picture: Picture | None) -> str:
         changed_columns=filled(_changed_columns(view), changed),
         figure=charts.for_page(picture.draw, picture.text) if picture else "",
         caption=picture.caption(PAGE) if picture else "",
-        remarks=grouped((one.label, further(one)) for one in rows),
+        remarks=grouped((row.label, further(row)) for row in rows),
         columns=filled(_COLUMNS, rows),
         packed=_packed(list(map(numbers, rows))),
     )
 
 
-def _spread(one: BenchmarkView) -> Shown | None:
-    return half_width(one.time.seconds, *(one.time.interval or (None, None))) if one.time else None
+def _spread(view: BenchmarkView) -> Shown | None:
+    return half_width(view.time.seconds, *(view.time.interval or (None, None))) if view.time else None
 
 
 def _of_row(column: Column) -> Column:
-    """Return a column of verdicts as one of benchmarks."""
-    return replace(column, of=lambda one: one.row and column.of(one.row))
+    """Return a column of `Compared` as a column of `BenchmarkView`."""
+    return replace(column, of=lambda view: view.row and column.of(view.row))
 
 
 _COLUMNS = (
-    Column("time", "time", lambda one: one.seconds),
+    Column("time", "time", lambda view: view.seconds),
     Column("±", "fraction", _spread, aside=True),
     *map(_of_row, named("ratio", "interval", "verdict", "memory", "outputs")),
-    Column("limit", "fraction", lambda one: (limit := one.timed.part.limit) and limit.fraction, aside=True),
-    Column("peak", "size", lambda one: one.timed.part.memory.get("peak_bytes"), aside=True),
+    Column("limit", "fraction", lambda view: (limit := view.timed.part.limit) and limit.fraction, aside=True),
+    Column("peak", "size", lambda view: view.timed.part.memory.get("peak_bytes"), aside=True),
     Column(
-        "operators", "count", lambda one: (made := one.timed.part.counters) and made.operators, aside=True
+        "operators", "count", lambda view: (work := view.timed.part.counters) and work.operators, aside=True
     ),
 )
 
 
-def _change(one: BenchmarkView) -> Shown:
-    return Shown(change(one.row) if one.row else "", style=one.verdict)
+def _change(view: BenchmarkView) -> Shown:
+    return Shown(change(view.row) if view.row else "", style=view.verdict)
 
 
-def _times(one: BenchmarkView) -> str:
-    now = one.seconds
-    return f"{units.seconds(now / one.ratio)} → {units.seconds(now)}" if now else ""
+def _times(view: BenchmarkView) -> str:
+    seconds = view.seconds
+    return f"{units.seconds(seconds / view.ratio)} → {units.seconds(seconds)}" if seconds else ""
 
 
-def _what_else(one: BenchmarkView) -> str:
-    known = remarks(one.row) if one.row else ()
-    return "; ".join(known) or "counters are equal, or were not recorded"
+def _what_else(view: BenchmarkView) -> str:
+    notes = remarks(view.row) if view.row else ()
+    return "; ".join(notes) or "counters are equal, or were not recorded"
 
 
 def _changed_columns(view: View) -> list[Column]:
@@ -162,27 +162,27 @@ def _changed_columns(view: View) -> list[Column]:
 
 def _causes(view: View) -> list[tuple[Explained, list[BenchmarkView], list[Note]]]:
     """Return each cause with the benchmarks to name, and the commands to show."""
-    known = {one.fullname: one for one in view.benchmarks}
-    found = []
-    for one in view.causes:
-        shown = [known[row.fullname] for row in one.cause.rows[:BENCHMARKS]]
-        found.append((one, shown, [note for note in one.commands if len(note.command) <= LONGEST]))
-    return found
+    by_name = {explained.fullname: explained for explained in view.benchmarks}
+    rows = []
+    for explained in view.causes:
+        views = [by_name[row.fullname] for row in explained.cause.rows[:BENCHMARKS]]
+        rows.append((explained, views, [note for note in explained.commands if len(note.command) <= LONGEST]))
+    return rows
 
 
 def _changed(view: View) -> list[BenchmarkView]:
-    """Return what changed: slower benchmarks by their cause, as far as it is known, other times, the rest."""
-    known = {one.fullname: one for one in view.benchmarks}
-    changed = [one.row for one in view.benchmarks if one.row and is_changed(one.row)]
-    return [known[row.fullname] for row in ranked(changed, view.causes)]
+    """Return the changed benchmarks: slower ones by cause, then other changed times, then the rest."""
+    by_name = {benchmark.fullname: benchmark for benchmark in view.benchmarks}
+    rows = [benchmark.row for benchmark in view.benchmarks if benchmark.row and is_changed(benchmark.row)]
+    return [by_name[row.fullname] for row in ranked(rows, view.causes)]
 
 
 def _packed(content: Any) -> Markup:
-    """Return content as compressed JSON in base64, which is safe inside an element, as markup."""
+    """Return content as markup: compressed JSON in base64, which is safe inside an element."""
     text = json.dumps(content, separators=(",", ":"), allow_nan=False)
     return Markup(base64.b64encode(zlib.compress(text.encode())).decode())  # noqa: S704 - no markup
 
 
 def _counts(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, int]]:
-    counts = Counter(one.verdict for one in benchmarks if one.row and not one.row.judgement.same_code)
+    counts = Counter(view.verdict for view in benchmarks if view.row and not view.row.judgement.same_code)
     return [(verdict, counts[verdict]) for verdict in ORDER if verdict in counts]

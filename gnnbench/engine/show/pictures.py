@@ -19,7 +19,7 @@ from .wording import change
 
 MEMORY = Column("memory", "memory")
 _FARTHEST = math.log(4)
-"""Bounds farther than this from their ratio, as log ratio, do not widen the axis."""
+"""Bounds farther than this from their ratio (natural logarithm) do not widen the axis."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,13 @@ class Picture:
     note: str
     """How to read the chart."""
     text: str
-    """Description for readers who cannot see it."""
+    """Description for readers who cannot see the chart."""
     draw: Callable[[Style], Spec]
     rows: int = 0
     """Number of named rows; a style may draw fewer."""
 
     def caption(self, style: Style) -> str:
-        """Return the note, with how many rows a style draws if it is not all."""
+        """Return the note, and how many rows the style draws if it leaves some out."""
         left_out = f" {style.most_rows} of {self.rows:,} are drawn." if self.rows > style.most_rows else ""
         return f"{self.note}{left_out}"
 
@@ -45,20 +45,20 @@ class Picture:
 def picture(view: View) -> Picture | None:
     """Return the ratios of a comparison, or the times of a run. Returns None if there are none."""
     if view.result:
-        judged = [one.row for one in view.benchmarks if one.row]
-        with_ratio = [row for row in judged if row.judgement.ratio and not row.judgement.same_code]
+        rows = [benchmark.row for benchmark in view.benchmarks if benchmark.row]
+        with_ratio = [row for row in rows if row.judgement.ratio and not row.judgement.same_code]
         return _ratios(view, view.result.thresholds, with_ratio) if with_ratio else None
-    timed = [(one, one.seconds) for one in view.benchmarks if one.seconds]
-    return _times(timed) if timed else None
+    pairs = [(benchmark, benchmark.seconds) for benchmark in view.benchmarks if benchmark.seconds]
+    return _times(pairs) if pairs else None
 
 
 def _ratios(view: View, thresholds: Thresholds, rows: Sequence[Compared]) -> Picture:
-    labels = {one.fullname: one.label for one in view.benchmarks}
-    named = [(labels[row.fullname], row) for row in ranked(rows, view.causes)]
+    labels = {benchmark.fullname: benchmark.label for benchmark in view.benchmarks}
+    labelled_rows = [(labels[row.fullname], row) for row in ranked(rows, view.causes)]
     level, effect = thresholds.family_level, thresholds.effect
 
     def draw(style: Style) -> Spec:
-        return ratios(named[: style.most_rows], effect, style)
+        return ratios(labelled_rows[: style.most_rows], effect, style)
 
     has_pale = any(verdict_fields(row.judgement)["strength"] < 1 for row in rows)
     hollow = any(row.judgement.low is None for row in rows)
@@ -75,10 +75,10 @@ def _ratios(view: View, thresholds: Thresholds, rows: Sequence[Compared]) -> Pic
 
 def _times(benchmarks: Sequence[tuple[BenchmarkView, float]]) -> Picture:
     longest: dict[Sequence[str], float] = {}
-    for one, seconds in benchmarks:
-        longest[_work(one)] = max(seconds, longest.get(_work(one), 0.0))
-    in_order = sorted(benchmarks, key=lambda one: (-longest[_work(one[0])], _work(one[0]), -one[1]))
-    rows = [_time(*one) for one in in_order]
+    for benchmark, seconds in benchmarks:
+        longest[_work(benchmark)] = max(seconds, longest.get(_work(benchmark), 0.0))
+    in_order = sorted(benchmarks, key=lambda pair: (-longest[_work(pair[0])], _work(pair[0]), -pair[1]))
+    rows = [_time(*pair) for pair in in_order]
 
     def draw(style: Style) -> Spec:
         return times(rows[: style.most_rows], "ms", style)
@@ -91,36 +91,36 @@ def _times(benchmarks: Sequence[tuple[BenchmarkView, float]]) -> Picture:
     return Picture(message, note, text, draw, len(rows))
 
 
-def _work(one: BenchmarkView) -> Sequence[str]:
-    """Return what is equal for all platforms."""
-    return one.labels.work if one.labels else (one.fullname,)
+def _work(benchmark: BenchmarkView) -> Sequence[str]:
+    """Return the labels of the work, which are the same on all platforms."""
+    return benchmark.labels.work if benchmark.labels else (benchmark.fullname,)
 
 
-def _time(one: BenchmarkView, seconds: float) -> dict[str, Any]:
-    """Return a row of `times`, in milliseconds; no interval without both bounds."""
-    interval = one.time and one.time.interval
+def _time(benchmark: BenchmarkView, seconds: float) -> dict[str, Any]:
+    """Return a row of `times`, in milliseconds; without an interval, both bounds are the time."""
+    interval = benchmark.time and benchmark.time.interval
     low, high = interval or (seconds, seconds)
     text = f"{units.seconds(seconds)}{'' if interval else '?'}"
     scaled = {"time": 1e3 * seconds, "low": 1e3 * low, "high": 1e3 * high}
-    return {"label": one.label, "text": text, "sure": float(interval is not None), **scaled}
+    return {"label": benchmark.label, "text": text, "sure": float(interval is not None), **scaled}
 
 
-def ratios(named: Sequence[tuple[str, Compared]], effect: float, style: Style) -> Spec:
-    """Return the forest plot: ratios with their intervals, and a band of changes below the effect."""
-    judgements = [row.judgement for _, row in named]
-    low, high = _domain([found for found in judgements if found.low is not None] or judgements, effect)
-    rows = Rows([label for label, _ in named], [_value(row) for _, row in named], style)
+def ratios(labelled_rows: Sequence[tuple[str, Compared]], effect: float, style: Style) -> Spec:
+    """Return the forest plot: ratios with their intervals, and a band of changes below the minimum effect."""
+    judgements = [row.judgement for _, row in labelled_rows]
+    low, high = _domain([point for point in judgements if point.low is not None] or judgements, effect)
+    rows = Rows([label for label, _ in labelled_rows], [_value(row) for _, row in labelled_rows], style)
     base = rows_of(
         {
             "row": number,
-            **verdict_fields(found),
+            **verdict_fields(point),
             **{
                 name: None if bound is None else min(max(bound, low), high)
                 for name in ("ratio", "low", "high")
-                for bound in (getattr(found, name),)
+                for bound in (getattr(point, name),)
             },
         }
-        for number, found in enumerate(judgements)
+        for number, point in enumerate(judgements)
     ).encode(y=rows.y())
     x = alt.X(
         "ratio:Q",
@@ -128,9 +128,9 @@ def ratios(named: Sequence[tuple[str, Compared]], effect: float, style: Style) -
         axis=log_axis([low, high], style),
         title="time of the head / of the base (log scale)",
     )
-    same = {"low": 1 / (1 + effect), "high": 1 + effect, "one": 1.0}
-    ends = ({"top": row - rows.reach, "bottom": row + rows.reach} for row in range(len(named)))
-    band = rows_of({**same, **each} for each in ends).encode(y=rows.y("top"), y2="bottom:Q")
+    limits = {"low": 1 / (1 + effect), "high": 1 + effect, "one": 1.0}
+    ends = ({"top": row - rows.reach, "bottom": row + rows.reach} for row in range(len(labelled_rows)))
+    band = rows_of({**limits, **end} for end in ends).encode(y=rows.y("top"), y2="bottom:Q")
     layers = [
         band.mark_rect(color=style.band).encode(x="low:Q", x2="high:Q"),
         band.mark_rule(color=style.muted).encode(x="one:Q"),
@@ -143,19 +143,19 @@ def ratios(named: Sequence[tuple[str, Compared]], effect: float, style: Style) -
 
 
 def _value(row: Compared) -> str:
-    """Return what stands beside a row: its ratio and verdict, and how much more memory it needs."""
-    more = MEMORY.shown(row.memory).text
-    return f"{change(row)}, {more}" if more else change(row)
+    """Return the text next to a row: ratio, verdict and change of memory."""
+    memory = MEMORY.shown(row.memory).text
+    return f"{change(row)}, {memory}" if memory else change(row)
 
 
-def _domain(found: Sequence[Judgement], effect: float) -> tuple[float, float]:
-    """Return the ends of the axis: it has all ratios, twice the band, and bounds within `_FARTHEST`."""
+def _domain(judgements: Sequence[Judgement], effect: float) -> tuple[float, float]:
+    """Return the ends of the axis, which has all ratios, twice the band, and bounds within `_FARTHEST`."""
     least = 2 * math.log1p(effect)
     low, high = -least, least
-    for one in found:
-        assert one.ratio is not None
-        middle = math.log(one.ratio)
-        for bound in (one.ratio, one.low, one.high):
+    for judgement in judgements:
+        assert judgement.ratio is not None
+        middle = math.log(judgement.ratio)
+        for bound in (judgement.ratio, judgement.low, judgement.high):
             if bound is not None and bound > 0:
                 near = min(max(math.log(bound), middle - _FARTHEST), middle + _FARTHEST)
                 low, high = min(low, near), max(high, near)
@@ -167,7 +167,7 @@ def times(benchmarks: Sequence[Row], unit: str, style: Style) -> Spec:
     """Return the chart of times with their intervals.
 
     `benchmarks`: rows with `label`, the time as `text`, `time`, `low` and `high` in the unit, and `sure`: 1,
-    or 0 for a time without an interval; perhaps `least` and `most`, the ends of a thin line.
+    or 0 for a time without an interval; optionally `least` and `most`, the ends of a thin line.
     """
     rows = Rows([row["label"] for row in benchmarks], [row["text"] for row in benchmarks], style)
     base = rows_of({**row, "row": number} for number, row in enumerate(benchmarks)).encode(y=rows.y())

@@ -13,7 +13,7 @@ from .lines import Note
 from .names import clean
 
 _SHOWN, _LONGEST = 25, 56
-"""Functions in a table, and the characters of a name."""
+"""Most functions in a table, and most characters of a name."""
 _NVTX = (
     "NVTX ranges need a GPU (--device cuda). On a CPU, torch.profiler shows them.",
     "NVTX ranges: run this under `nsys profile` to see them. Times are the host's; it does not wait.",
@@ -23,7 +23,7 @@ Section = Mapping[str, Any]
 
 
 def document(folder: Path, content: Section) -> Iterator[Heading | Table | Note]:
-    """Yield what a benchmark's profile says; its folder is shown as it is given."""
+    """Yield a benchmark's profile; the folder is shown as given."""
     yield Heading(content["id"])
     for kind, section in content["sections"].items():
         if kind in KINDS:
@@ -32,8 +32,8 @@ def document(folder: Path, content: Section) -> Iterator[Heading | Table | Note]
     for finding in content["findings"]:
         for begin, field in (("- ", "text"), ("  ", "evidence"), ("  → ", "remedy")):
             yield Note(f"{begin}{finding[field]}")
-    others = sorted(path.name for path in folder.iterdir() if path.name != FILE)
-    yield Heading(f"saved in {folder}: {', '.join([FILE, *others])}")
+    files = sorted(path.name for path in folder.iterdir() if path.name != FILE)
+    yield Heading(f"saved in {folder}: {', '.join([FILE, *files])}")
 
 
 def shown(kind: str, section: Section) -> Iterator[Heading | Table | Note]:
@@ -49,9 +49,9 @@ def shown(kind: str, section: Section) -> Iterator[Heading | Table | Note]:
 def _tree(heading: str, section: Section) -> Iterator[Table | Note]:
     """Yield a tree of ranges; outermost ranges do not overlap, nor do the times in the column `Self`."""
     root, *inner = section["rows"]
-    named = [("  " * (len(row["path"]) - 2) + row["path"][-1], row) for row in inner]
-    rest, rows = {**root, "total_ns": root["self_ns"], "cold_ns": None}, []
-    for name, row in (*named, ("the rest", rest), ("the whole", {**root, "self_ns": root["total_ns"]})):
+    events = [("  " * (len(row["path"]) - 2) + row["path"][-1], row) for row in inner]
+    remainder, rows = {**root, "total_ns": root["self_ns"], "cold_ns": None}, []
+    for name, row in (*events, ("the rest", remainder), ("the whole", {**root, "self_ns": root["total_ns"]})):
         total_ns, count = sum(row["total_ns"]), sum(row["calls"])
         average = (_time(total_ns / count), units.fraction(_spread(row["total_ns"]))) if count else ("", "")
         shares = [units.fraction(ns / sum(root["total_ns"])) for ns in (total_ns, sum(row["self_ns"]))]

@@ -35,9 +35,9 @@ class ErrorConsole(Console):
 
 
 class Progress(Listener):
-    """Prints notes and verdicts as lines; a terminal has the step below them, all the time.
+    """Prints notes and verdicts as lines; a terminal always shows the current step below them.
 
-    Elsewhere the step is a line too, as soon as no line was printed for QUIET_SECONDS.
+    Elsewhere the step is printed as a line after QUIET_SECONDS without a line.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Progress(Listener):
         clock: Callable[[], float] = RealTime.seconds,
         write: Callable[[str], object] | None = None,
     ) -> None:
-        """Print on a console, that of standard error if none is given; or let a function write each line."""
+        """Print on a console, by default standard error; or pass each line to `write`."""
         self._console, self._clock, self._write = console or ErrorConsole(), clock, write
         self._spinner = Spinner("dots")
         self._live: Live | None = None
@@ -114,14 +114,14 @@ class Progress(Listener):
             self.remind()
 
     def _line(self) -> str:
-        """Return the step, how long it takes so far, and how long it or the run may take."""
+        """Return the step, its duration so far, and the time limit of the step or the run."""
         now = self._clock()
-        taken, left_seconds = f"{now - self._begin_seconds:.0f} s", self._end_seconds - now
+        duration, left_seconds = f"{now - self._begin_seconds:.0f} s", self._end_seconds - now
         if self._at_most_seconds:
-            taken += f" of at most {self._at_most_seconds:.0f} s"
+            duration += f" of at most {self._at_most_seconds:.0f} s"
         elif left_seconds > 0:
-            taken += f"; the run: {self._decided}at most {left_seconds:.0f} s more"
-        return f"{self._text} ({taken})"
+            duration += f"; the run: {self._decided}at most {left_seconds:.0f} s more"
+        return f"{self._text} ({duration})"
 
     def _shown(self) -> Spinner:
         lines = filter(None, (self._line(), self._detail))

@@ -15,18 +15,18 @@ from .style import SLIDE
 _LARGE, _SMALL = 34, 24
 """Font sizes of the title, and of caption and footer."""
 _WIDTH_OF_LETTER = 0.52
-"""Of a title, in font sizes."""
+"""Average width of a letter in the title, in font sizes."""
 _FEWEST_ROWS = 3
 _MARGIN = 40
 _LINE = 1.3
 """Height of a line, in font sizes."""
 _LARGEST = 1.3
-"""A small chart is enlarged by this at most."""
+"""Largest factor by which a small chart is enlarged."""
 _SVG = "http://www.w3.org/2000/svg"
 _SPEAKING = ("processor", "GPU", "system", "libraries")
 """Facts that need no name."""
 _LONGEST_END = 92
-"""Characters of the last line."""
+"""Most characters of the last line."""
 _WIDTH, _HEIGHT = 1280, 720
 
 
@@ -41,14 +41,14 @@ def save(picture: Picture, last: str, path: Path) -> tuple[Path, Path]:
 
 def footer(facts: Iterable[tuple[str, str]], result: Result | None = None) -> str:
     """Return both sides, machine and versions as one text."""
-    known = dict(facts)
-    both = []
+    values = dict(facts)
+    sides = []
     if result:
-        commit = known.pop("commit", "")
+        commit = values.pop("commit", "")
         newer = result.head.title or commit[:SHORT_COMMIT] or "this run"
-        both = [f"{result.base.title} → {newer}"]
+        sides = [f"{result.base.title} → {newer}"]
     return " · ".join(
-        (*both, *(value if name in _SPEAKING else f"{name} {value}" for name, value in known.items()))
+        (*sides, *(value if name in _SPEAKING else f"{name} {value}" for name, value in values.items()))
     )
 
 
@@ -56,8 +56,8 @@ def slide(picture: Picture, last: str) -> str:
     """Return a chart of as many rows as fit, as SVG with message and caption above, and a text below."""
     title = _lines(picture.message, SLIDE.ink, _LARGE, weight="bold")
     whole = clean(last, _LONGEST_END)
-    known = whole.rpartition(" · ")[0] if whole.endswith("…") else ""
-    end = _lines(known or whole, SLIDE.muted, _SMALL)[:1]
+    whole_facts = whole.rpartition(" · ")[0] if whole.endswith("…") else ""
+    end = _lines(whole_facts or whole, SLIDE.muted, _SMALL)[:1]
     for most in range(SLIDE.most_rows, _FEWEST_ROWS - 1, -1):
         style = replace(SLIDE, most_rows=most)
         above = [*title, *_lines(picture.caption(style), SLIDE.muted, _SMALL)]

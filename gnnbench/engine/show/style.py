@@ -35,12 +35,12 @@ class Style:
     """Least height of a chart with rows."""
     most_rows: int
     label_width: int
-    """Most width of the names at the left."""
+    """Largest width of the names on the left."""
     ticks: int
     margins: tuple[float, float]
     page: bool
     narrow: bool = False
-    """Whether the rows' names are above the marks, because there is no room beside them."""
+    """Whether names are above the marks, because there is no room next to the marks."""
 
     @property
     def symbol(self) -> int:
@@ -49,7 +49,7 @@ class Style:
 
     @property
     def letter(self) -> float:
-        """Average width of a letter; some fonts of browsers are as wide."""
+        """Average width of a letter in a wide browser font."""
         return 0.6 * self.font_size
 
     @property

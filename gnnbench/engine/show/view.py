@@ -32,33 +32,33 @@ class BenchmarkView:
 
     fullname: str
     label: str
-    """Operation, direction, platform, and what else differs on the page; or the name of the test."""
+    """Operation, direction, platform and whatever else differs on the page; or the test's name."""
     labels: Labels | None = None
     row: Compared | None = None
-    """Its verdict. None if it has none."""
+    """The verdict. None if the benchmark has none."""
     timed: Benchmark = _NOT_TIMED
-    """Its measurement, which is empty if the file is a result or has none of it."""
+    """The measurement. Empty if the file is a result, or did not measure the benchmark."""
     error: str = ""
-    """Why it was interrupted."""
+    """Why the benchmark was interrupted. Empty if it was not."""
 
     @property
     def fragment(self) -> str:
-        """Id of its row, the same in each page."""
+        """The id of the benchmark's row, the same on every page."""
         return f"b-{hashlib.sha256(self.fullname.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
 
     @property
     def verdict(self) -> str:
-        """Empty if it has none."""
+        """The verdict to show. Empty if the benchmark has none."""
         return wording.verdict(self.row) if self.row else ""
 
     @property
     def ratio(self) -> float:
-        """1 if it has none."""
+        """Head time / base time. 1 if the benchmark has no ratio."""
         return (self.row and self.row.judgement.ratio) or 1.0
 
     @property
     def slowdown(self) -> str:
-        """How much slower it is, also beyond what is accepted: `gcn_norm f+b torch is 1.12x slower`."""
+        """How much slower it is, or than accepted: `gcn_norm f+b torch is 1.12x slower`."""
         ratio = units.ratio(self.ratio, changed=True)
         if limit := self.row and self.row.allowed:
             beyond = units.ratio(self.ratio / limit.ratio, changed=True)
@@ -67,14 +67,14 @@ class BenchmarkView:
 
     @cached_property
     def time(self) -> Measured | None:
-        """Its time in a run. None if it was not measured there."""
+        """The time in a run. None if the run did not measure the benchmark."""
         return time_of(self.timed)
 
     @property
     def seconds(self) -> float | None:
-        """Its time. None if it is not known."""
-        found = self.time or self.row
-        return found.seconds if found else None
+        """The time in seconds. None if unknown."""
+        timing = self.time or self.row
+        return timing.seconds if timing else None
 
 
 @dataclass(frozen=True)
@@ -88,60 +88,60 @@ class View:
     """Graph, width and types that all benchmarks have in common."""
     benchmarks: tuple[BenchmarkView, ...] = ()
     result: Result | None = None
-    """The verdicts. None if there are none; its newer side has no text if it is the file of the page."""
+    """The verdicts. None if there are none. The head has no title if it is the page's own file."""
     facts: tuple[tuple[str, str], ...] = ()
-    """Place and time of the measurement: name and value."""
+    """Machine and time of the measurement, as pairs of name and value."""
     notes: tuple[str, ...] = ()
 
     @cached_property
     def causes(self) -> list[Explained]:
-        """What slower benchmarks have in common, those of most benchmarks first."""
+        """What slower benchmarks have in common; causes of most benchmarks come first."""
         return of_result(self.result) if self.result else []
 
     @cached_property
     def rows(self) -> tuple[BenchmarkView, ...]:
-        """The benchmarks with a row: those that this file has measured, or whose verdict needed times."""
+        """The benchmarks with a row: measured in this file, or with a verdict that needed times."""
         return tuple(
-            one for one in self.benchmarks if one.time or not (one.row and one.row.judgement.same_code)
+            view for view in self.benchmarks if view.time or not (view.row and view.row.judgement.same_code)
         )
 
     @cached_property
     def same_code(self) -> str:
         """One line on the benchmarks that run the same code on both sides. Empty if there are none."""
-        return divided([one.row for one in self.benchmarks if one.row])[1]
+        return divided([benchmark.row for benchmark in self.benchmarks if benchmark.row])[1]
 
     @property
     def headline(self) -> str:
         """The main result, on one line."""
         if not self.benchmarks:
             return "This file has no benchmarks"
-        others = [one for one in self.benchmarks if one.row or not one.error]
-        cut = len(self.benchmarks) - len(others)
-        if all(one.error for one in self.benchmarks):
+        complete = [benchmark for benchmark in self.benchmarks if benchmark.row or not benchmark.error]
+        interrupted = len(self.benchmarks) - len(complete)
+        if all(benchmark.error for benchmark in self.benchmarks):
             return f"{wording.every(len(self.benchmarks), 'is', 'are')} interrupted"
         if self.result:
-            text = self._verdicts([one.row for one in others if one.row], self.result)
+            text = self._verdicts([benchmark.row for benchmark in complete if benchmark.row], self.result)
         else:
-            text = f"{units.count(len(others), 'benchmark')}, not compared with a baseline"
-        return f"{text}; {cut} interrupted" if cut else text
+            text = f"{units.count(len(complete), 'benchmark')}, not compared with a baseline"
+        return f"{text}; {interrupted} interrupted" if interrupted else text
 
     def _verdicts(self, rows: Sequence[Compared], result: Result) -> str:
-        """Return the main result; of what is slower, the largest change."""
-        found = wording.headline(rows, result.thresholds.effect, busy=result.is_busy)
-        slower = [one for one in self.benchmarks if one.verdict == "slower"]
+        """Return the main result, with the largest slowdown if a benchmark is slower."""
+        headline = wording.headline(rows, result.thresholds.effect, busy=result.is_busy)
+        slower = [view for view in self.benchmarks if view.verdict == "slower"]
         if not slower:
-            return found.whole
-        alone = len(slower) == 1 and not any(row.needs_more_memory for row in rows)
-        return f"{found.said}{':' if alone else ';'} {max(slower, key=lambda one: one.ratio).slowdown}"
+            return headline.whole
+        single = len(slower) == 1 and not any(row.needs_more_memory for row in rows)
+        return f"{headline.said}{':' if single else ';'} {max(slower, key=lambda view: view.ratio).slowdown}"
 
 
 def ordered(benchmarks: Iterable[BenchmarkView]) -> list[BenchmarkView]:
-    """Return what failed, then other changes, then the rest, each in the order of the file."""
+    """Return failures, then other changes, then the rest, each group in file order."""
 
-    def place(one: BenchmarkView) -> int:
-        if one.error or (one.row and one.row.is_worse):
+    def place(benchmark: BenchmarkView) -> int:
+        if benchmark.error or (benchmark.row and benchmark.row.is_worse):
             return 0
-        return 1 if one.row and wording.is_changed(one.row) else 2
+        return 1 if benchmark.row and wording.is_changed(benchmark.row) else 2
 
     return sorted(benchmarks, key=place)
 
@@ -152,60 +152,60 @@ def read(path: Path) -> View:
     kind = result.kind(content)
     if kind is None:
         json_io.refuse(path, "neither a run file nor a result", _REMEDY)
-    found = run_file.parse(path, content) if kind == "run" else result.parse(path, content)
+    run_or_result = run_file.parse(path, content) if kind == "run" else result.parse(path, content)
     with json_io.refusing(path, "damaged", "save it again"):
-        return _of_run(found) if isinstance(found, RunFile) else _of_result(found)
+        return _of_run(run_or_result) if isinstance(run_or_result, RunFile) else _of_result(run_or_result)
 
 
-def _of_result(found: Result) -> View:
-    benchmarks, common = _benchmarks(found.rows)
-    taken = [] if found.seconds is None else [("took", f"{found.seconds:,.0f} s")]
-    if (busy := found.contention_share) is not None:
-        taken.append(("CPU time of other programs", units.fraction(busy)))
-    facts = (*taken, *environment_facts(found.environment))
-    return View(found.command, found.path.name, common, benchmarks, found, facts, found.all_notes())
+def _of_result(result: Result) -> View:
+    benchmarks, common = _benchmarks(result.rows)
+    timing = [] if result.seconds is None else [("took", f"{result.seconds:,.0f} s")]
+    if (share := result.contention_share) is not None:
+        timing.append(("CPU time of other programs", units.fraction(share)))
+    facts = (*timing, *environment_facts(result.environment))
+    return View(result.command, result.path.name, common, benchmarks, result, facts, result.all_notes())
 
 
 def _of_run(run: RunFile) -> View:
-    judged = _saved(run)
-    benchmarks, common = _benchmarks(judged.rows if judged else (), run)
-    taken = (("measured", run.datetime[:19].replace("T", " ")),) if run.datetime else ()
-    facts = (*taken, *environment_facts(run.environment))
-    return View("report", run.path.name, common, benchmarks, judged, facts, judged.notes if judged else ())
+    result = _saved(run)
+    benchmarks, common = _benchmarks(result.rows if result else (), run)
+    timing = (("measured", run.datetime[:19].replace("T", " ")),) if run.datetime else ()
+    facts = (*timing, *environment_facts(run.environment))
+    return View("report", run.path.name, common, benchmarks, result, facts, result.notes if result else ())
 
 
 def _benchmarks(
     rows: Sequence[Compared], run: RunFile | None = None
 ) -> tuple[tuple[BenchmarkView, ...], str]:
-    """Return the benchmarks of a run and those that have a verdict, and what all have in common."""
+    """Return the benchmarks of a run or with a verdict, and what all have in common."""
     timed = run.benchmarks if run else {}
-    judged = {row.fullname: row for row in rows}
-    cut = {one.fullname: str(one.error) for one in run.part.incomplete} if run else {}
-    names = list(dict.fromkeys([*timed, *judged, *cut]))
+    verdicts = {row.fullname: row for row in rows}
+    errors = {entry.fullname: str(entry.error) for entry in run.part.incomplete} if run else {}
+    names = list(dict.fromkeys([*timed, *verdicts, *errors]))
     labels = {**labels_in(names), **{name: row.labels for name, row in timed.items() if row.labels}}
     short, common = short_and_shared({name: labels[name] for name in names})
-    found = tuple(
+    views = tuple(
         BenchmarkView(
             name,
             short[name],
             labels[name],
-            judged.get(name),
+            verdicts.get(name),
             timed.get(name) or Benchmark(name, ()),
-            cut.get(name, ""),
+            errors.get(name, ""),
         )
         for name in names
     )
-    return found, common
+    return views, common
 
 
 def _saved(run: RunFile) -> Result | None:
     """Return the verdicts of `--benchmark-compare` in a run file. Returns None if it has none."""
-    saved = run.part.compared
-    return replace(result.parse(run.path, saved), head=Side("")) if saved else None  # it is the page's file
+    content = run.part.compared
+    return replace(result.parse(run.path, content), head=Side("")) if content else None  # the page's file
 
 
 def environment_facts(environment: Environment | None) -> tuple[tuple[str, str], ...]:
-    """Return name and value of each known field."""
+    """Return name and value of each field that is not empty."""
     if not environment:
         return ()
     changed = ", with uncommitted changes" if environment.dirty else ""
