@@ -40,7 +40,7 @@ def suite(rest: Sequence[str], command: str) -> list[str]:
         return [folder, *rest]
     if has_testpaths(rest):
         return [*rest]
-    raise UsageError(f"no folder benchmarks here; give the path of the suite: {command} -- PATH")
+    raise UsageError(f"there is no folder named benchmarks; give the path of the suite: {command} -- PATH")
 
 
 def nearest(path: str) -> str | None:

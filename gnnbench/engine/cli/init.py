@@ -126,7 +126,7 @@ def _first(survey: "Survey", *, verbose: bool) -> str:
         count = units.count(len(draft.untried), "more operation")
         streams.say(f"{count} could be timed: {units.listed(draft.untried, limit)}")
     if draft.is_example:
-        streams.say("no operation here could be called, and so the benchmark times an example")
+        streams.say("no operation of this repository could be called, so the benchmark times an example")
     return draft.text
 
 
@@ -149,7 +149,7 @@ def _show(plan: "Adoption") -> None:
 
 def _agreed(count: int) -> bool:
     if not sys.stdin.isatty():
-        raise UsageError("nothing was written: nobody can answer here; give --yes to write without asking")
+        raise UsageError("nothing was written: no terminal can answer; give --yes to write without asking")
     print(f"write {units.count(count, 'file')}? [Y/n] ", end="", flush=True)
     return sys.stdin.readline().strip().lower() in ("", "y", "yes")
 

@@ -91,7 +91,7 @@ class Judging:
             self._choose()
             if fields := runs.differing_fields(base.runs, [self.head]):
                 text = runs.describe_fields(fields)
-                self.lines.append(f"the times of the record are not compared: other settings, {text}")
+                self.lines.append(f"the record's times are not compared, because settings differ: {text}")
 
     @property
     def recorded(self) -> Collection[str]:
@@ -215,7 +215,7 @@ class Judging:
         """Add lines on the record, and on the differences between the record and the session."""
         run, sources = self.base.runs[0], self.head.sources
         if run.sources is None:
-            raise UsageError(f"{run.path} has no environment; record again")
+            raise UsageError(f"{run.path} does not describe its environment; record it again")
         assert sources
         if parts := rebuild.differences(run.sources, sources):
             self.differences.append(f"since {self.base.title}: {', '.join(parts)}")

@@ -138,7 +138,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         from .records import A_COMMIT, how_to_record
 
         why = _why_not_judged_here(config, config.option.benchmark_compare)
-        text = f"the comparison is pytest-benchmark's own: {why}; for gnnbench's: {A_COMMIT}, or a record"
+        text = f"pytest-benchmark did this comparison: {why}; for gnnbench's, give {A_COMMIT} or record times"
         say(terminalreporter, text, how_to_record(config))
     if records := attached(terminalreporter, "gnnbench"):
         from . import terminal

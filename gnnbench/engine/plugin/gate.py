@@ -35,7 +35,7 @@ from .withheld import Withheld
 
 _UNLIMITED = 1e9
 """Seconds for each benchmark: only the limit for all together matters."""
-_UNTIMED = "time it without -n, --benchmark-skip, --benchmark-disable and --gnn-layouts off, or record again"
+_UNTIMED = "run without -n, --benchmark-skip, --benchmark-disable and --gnn-layouts off, or record again"
 
 
 class Gate:
@@ -209,7 +209,7 @@ class Gate:
         """Say that no benchmark was judged: a failure if there is no record, or no times for its tests."""
         option, is_failure = session.config.option, options_of(self._config).strict
         if untimed and not (self._failures or session.testsfailed):
-            text = f"the record has {units.count(len(untimed), 'test')} of this session; {_UNTIMED}"
+            text = f"this session did not time {units.count(len(untimed), 'test')} of the record; {_UNTIMED}"
             missing, is_failure = Note(text, records.how_to_record(self._config)), True
         elif missing:
             has_any = not session.items or any(map(declares, session.items))

@@ -179,7 +179,7 @@ class _Bisection:
         ends = coordinator.run(*sides, self._plan, self._watcher)
         if ends.rows and all(row.judgement.verdict == "incomparable" for row in ends.rows):
             name, why = ends.rows[0].fullname, ends.rows[0].judgement.reason
-            raise UsageError(f"the ends cannot be compared: {name}: {why}; give two that run the benchmarks")
+            raise UsageError(f"the ends cannot be compared: {name}: {why}; give ends that run the benchmarks")
         if not ends.interrupted:
             self._saved.ends = ends
             save(self._file, json.dumps(codec.encode(self._saved)))

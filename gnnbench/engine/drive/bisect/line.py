@@ -103,7 +103,7 @@ def _commits(old: str, new: str, common: Sequence[str], root: Path) -> list[Cand
     repository = good.repository(root)
     folder, first, last = repository.root, repository.commit(good.ref), repository.commit(bad.ref)
     if first == last:
-        raise UsageError(f"{old} and {new} are the same commit: give two")
+        raise UsageError(f"{old} and {new} are the same commit: give two different ones")
     if (base := git.merge_base(folder, first, last)) != first:
         instead = f"give their last common commit {base}" if base else "give one of its history"
         raise UsageError(
