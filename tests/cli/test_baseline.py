@@ -105,7 +105,7 @@ def test_a_record_without_a_commit_says_why(project, capsys, monkeypatch):
     assert status == 0, err
     assert "recorded without a commit, so that its code cannot be built again: detected dubious owner" in err
     assert "safe.directory" in err
-    assert out.endswith(" compare with it: python -m pytest benchmarks --benchmark-compare")
+    assert out.endswith(" to compare with it: python -m pytest benchmarks --benchmark-compare")
     (record,) = RecordStore(project / FOLDER).records()
     assert [run.commit for run in record.read()] == [None, None]
 

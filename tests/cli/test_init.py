@@ -144,7 +144,7 @@ def test_where_nothing_can_be_called_the_benchmark_is_an_example(tmp_path, run, 
     (tmp_path / "model.py").write_text(f"{text}def load(path): ...\n")
     (tmp_path / "setup.cfg").write_text("[tool:pytest]\npython_files = tests/*.py\n")
     found = run()
-    assert "\nno operation here could be called" in f"\n{found.stdout}"
+    assert "\nno operation of this repository could be called" in f"\n{found.stdout}"
     assert "to see that they run: python -m pytest benchmarks/test_operations.py" in found.stdout
     ran = suite.run("benchmarks/test_operations.py", "--benchmark-disable", cwd=tmp_path)
     assert ran.returncode == 0, ran.stdout

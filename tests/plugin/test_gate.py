@@ -163,7 +163,7 @@ def test_where_a_record_has_tests_of_which_none_is_timed_the_session_fails_and_s
     result, verdicts = project.run("--benchmark-skip", "-k", "sorted or [3]")
     assert result.returncode == 1, result.stdout
     assert verdicts == {}
-    said = "failed: no benchmark was judged: the record has 2 tests of this session; time it without -n, "
+    said = "failed: no benchmark was judged: this session did not time 2 tests of the record; run without -n"
     assert said in result.text
     assert ", or record again: gnnbench baseline record -- " in result.text
 
@@ -225,12 +225,12 @@ def test_who_compares(pytester):
 def test_pytest_benchmark_s_own_comparison_keeps_its_exit_code_and_one_line_says_whose_it_is(tmp_path):
     (tmp_path / "test_one.py").write_text("def test_one(benchmark):\n    benchmark(sum, [1])\n")
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    said = "gnnbench: the comparison is pytest-benchmark's own: there is no record; for gnnbench's: "
+    said = "gnnbench: pytest-benchmark did this comparison: there is no record; for gnnbench's, give "
     again = "gnnbench baseline record -- -p no:cacheprovider --gnn-device cpu --benchmark-max-time=0.01 ."
     words = (COMPARE, "--benchmark-max-time=0.01")
     result = run(*words, cwd=tmp_path)
     assert result.returncode == 0, result.stdout
-    assert result.stdout.count(f"{said}{COMPARE}=git:main, or a record: {again}\n") == 1
+    assert result.stdout.count(f"{said}{COMPARE}=git:main or record times: {again}\n") == 1
     assert "no benchmark was judged" not in result.stdout
     (tmp_path / "gnnbench.toml").write_text("effect = '5%'\n")
     result = run(*words, cwd=tmp_path)

@@ -180,5 +180,5 @@ def test_the_times_of_a_record_with_other_settings_are_not_compared(start):
     session.record({"one": 1}, sources(OLD), wait_policy="ACTIVE")
     _, across, other = session.judged.lines
     assert across == "1 benchmark not compared: --gnn-turns never"
-    assert other.startswith("the times of the record are not compared: other settings, ")
+    assert other.startswith("the record's times are not compared, because settings differ: ")
     assert session.judge(None)["one"].judgement.verdict == "incomparable"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..process.plan import Plan
 
 BUDGET_SECONDS = 60.0
-_OWN = (
+_OPTIONS = (
     seconds(
         "budget",
         BUDGET_SECONDS,
@@ -38,7 +38,7 @@ _SHARD = OPTIONS["shard"].described("time only part I of N, with 1/N of the fami
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     common.add_variants(parser)
-    common.declare(parser, _OWN, (common.EFFECT, common.RESULTS, common.BUILD, common.STRICT, _SHARD))
+    common.declare(parser, _OPTIONS, (common.EFFECT, common.RESULTS, common.BUILD, common.STRICT, _SHARD))
     common.add_output(parser)
 
 
@@ -53,26 +53,26 @@ def run(options: argparse.Namespace) -> int:
 
     plan, planted = _plan(options), options.typed.get("plant")
     if options.instructions:
-        instructions.counter_name()  # or say why they cannot be counted here
+        instructions.counter_name()  # raises if instructions cannot be counted
     with common.both_sides(options, plan) as (*sides, progress):
         base, head = map(slowdown.planted, sides, (0.0, options.plant)) if planted else sides
-        found = coordinator.run(base, head, plan, progress)
-        if found.interrupted and not found.rows:
+        result = coordinator.run(base, head, plan, progress)
+        if result.interrupted and not result.rows:
             raise KeyboardInterrupt
-        if options.instructions and not found.interrupted:
-            found = counted(found, base, head, plan, progress)
+        if options.instructions and not result.interrupted:
+            result = counted(result, base, head, plan, progress)
     if planted:
-        found = replace(found, notes=(*found.notes, f"a slowdown of {planted} was planted in the head"))
-    found = replace(settled(found), path=options.json or Path())
-    comparison = found.comparison
-    with common.saving(options.json, found):
-        explained = causes.of_result(found)
-        streams.show(verdicts.document(comparison, explained, found, verbose=options.verbose))
-        if found.interrupted:
-            left = sum(not (row.counts and row.counts.decided) for row in found.rows)
-            streams.say(f"interrupted: {units.count(left, 'benchmark')} not decided")
-        streams.say(wording.result(comparison, found.seconds, busy=found.is_busy))
-    if found.interrupted:
+        result = replace(result, notes=(*result.notes, f"a slowdown of {planted} was planted in the head"))
+    result = replace(settled(result), path=options.json or Path())
+    comparison = result.comparison
+    with common.saving(options.json, result):
+        explanations = causes.of_result(result)
+        streams.show(verdicts.document(comparison, explanations, result, verbose=options.verbose))
+        if result.interrupted:
+            count = sum(not (row.counts and row.counts.decided) for row in result.rows)
+            streams.say(f"interrupted: {units.count(count, 'benchmark')} not decided")
+        streams.say(wording.result(comparison, result.seconds, busy=result.is_busy))
+    if result.interrupted:
         return common.INTERRUPTED
     if plan.shard and not comparison.rows:
         return common.NOTHING_SLOWER  # this shard has no benchmarks

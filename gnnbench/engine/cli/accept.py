@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _file() -> "Accepted":
-    """Return the project's file; if there is none, the place of a new one: pytest's rootdir."""
+    """Return the project's file, or a new file in pytest's rootdir if there is none."""
     from ..plugin.rootdir import rootdir
     from ..store import accepted
 

@@ -10,7 +10,7 @@ _FAIL = Option("fail", "", False).described(
     "exit with 1 if a benchmark fails in HEAD alone, has a different output or needs more memory"
 )
 _NAMED = 3
-"""So many failed benchmarks are named."""
+"""Most failed benchmarks that a line names."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,18 +24,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Inspect, print what is affected, and return the exit code."""
     from ..drive import affected
-    from ..show import affected as shown
+    from ..show import affected as show
 
     plan = common.plan_of(options, "gnnbench affected BASE HEAD", results=options.results)
     with common.both_sides(options, plan) as (base, head, progress):
-        found = affected.run(base, head, plan, progress)
-    with common.saving(options.json, found):
-        streams.show(shown.document(found, verbose=options.verbose))
-        if found.benchmarks:
-            streams.say(f"{shown.summary(found)}; {units.seconds(found.seconds)}")
+        result = affected.run(base, head, plan, progress)
+    with common.saving(options.json, result):
+        streams.show(show.document(result, verbose=options.verbose))
+        if result.benchmarks:
+            streams.say(f"{show.summary(result)}; {units.seconds(result.seconds)}")
         else:
             streams.say("no benchmark was inspected")
-    if options.fail and (worse := found.worse(plan.thresholds)):
+    if options.fail and (worse := result.worse(plan.thresholds)):
         streams.say(f"{units.count(len(worse), 'benchmark')} failed: {units.listed(worse, _NAMED)}")
         return common.SLOWER
-    return 0 if any(not one.failed for one in found.benchmarks.values()) else common.NOT_JUDGED
+    return 0 if any(not row.failed for row in result.benchmarks.values()) else common.NOT_JUDGED

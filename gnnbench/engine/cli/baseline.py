@@ -71,15 +71,15 @@ def _record(options: argparse.Namespace) -> int:
     with scratch() as folder, Progress() as progress:
         runs = _runs(arguments, options.processes, folder, progress)
         contents = [_as_recorded(json_io.read(run.path, run_file.REMEDY), runs[0].benchmarks) for run in runs]
-    saved = store.save(contents, get_machine_id(), (runs[0].commit or "unversioned")[:10], options.reason)
+    record = store.save(contents, get_machine_id(), (runs[0].commit or "unversioned")[:10], options.reason)
     if why := git.why_no_commit(root):
         line = f"gnnbench: recorded without a commit, so that its code cannot be built again: {why}"
         streams.say(line, sys.stderr)
-    if disturbed := baseline.disturbed(runs):
-        streams.say(f"gnnbench: {disturbed}", sys.stderr)
-    count, processes = units.count(len(runs[0].benchmarks), "benchmark"), len(saved.files)
-    streams.say(f"recorded {count} in {processes} processes: record {saved.id} of {saved.environment}")
-    streams.say(Note("compare with it", fresh.typed([*arguments, "--benchmark-compare"], Path.cwd())))
+    if warning := baseline.disturbed(runs):
+        streams.say(f"gnnbench: {warning}", sys.stderr)
+    count, processes = units.count(len(runs[0].benchmarks), "benchmark"), len(record.files)
+    streams.say(f"recorded {count} in {processes} processes: record {record.id} of {record.environment}")
+    streams.say(Note("to compare with it", fresh.typed([*arguments, "--benchmark-compare"], Path.cwd())))
     return NOTHING_SLOWER
 
 
@@ -88,8 +88,8 @@ def _runs(arguments: "Sequence[str]", processes: int, folder: Path, progress: Pr
     from ..process.variants import fresh
     from ..store import baseline, run_file
 
-    chosen = any(argument.startswith("--gnn-layouts") for argument in arguments)
-    layouts = () if chosen else ("--gnn-layouts", "sample")  # the default of --benchmark-compare
+    has_layouts = any(argument.startswith("--gnn-layouts") for argument in arguments)
+    layouts = () if has_layouts else ("--gnn-layouts", "sample")  # the default of --benchmark-compare
     runs: list[RunFile] = []
     printed: set[str] = set()
     for number in range(1, processes + 1):
@@ -109,7 +109,7 @@ def _runs(arguments: "Sequence[str]", processes: int, folder: Path, progress: Pr
 
 
 def _as_recorded(content: dict[str, Any], names: "Collection[str]") -> dict[str, Any]:
-    """Return a run file's content with these benchmarks, without pytest-benchmark's copy of their rounds."""
+    """Return a run file's content for some benchmarks, without pytest-benchmark's copy of the rounds."""
     from ..store import benchmark
 
     rows = [entry for name, entry in benchmark.entries(content).items() if name in names]
@@ -128,18 +128,18 @@ def _show(options: argparse.Namespace) -> int:
     if not (records := store.records()):
         raise UsageError(f"there are no records in {store.root}; make one: gnnbench baseline record")
     if options.environment:
-        known = ", ".join(sorted({record.environment for record in records}))
+        names = ", ".join(sorted({record.environment for record in records}))
         records = store.records(options.environment)
         if not records:
             text = f"there are no records of environment {options.environment}; environments with records"
-            raise UsageError(f"{text}: {known}")
+            raise UsageError(f"{text}: {names}")
     record = records[-1]
     runs = record.read()
-    recorded = runs[0].part.record
+    details = runs[0].part.record
     streams.say(f"record {record.id} of {record.environment}")
     streams.say(
         f"commit {runs[0].commit}, {f'shard {runs[0].shard}, ' if runs[0].shard else ''}"
-        f"{units.count(len(runs), 'process')}; {(recorded and recorded.reason) or 'no reason given'}"
+        f"{units.count(len(runs), 'process')}; {(details and details.reason) or 'no reason given'}"
     )
     for key, value in codec.encode(runs[0].environment).items():
         streams.say(f"  {key}: {json.dumps(value)}", indent="    ")
@@ -151,7 +151,7 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _times(runs: "Sequence[RunFile]", name: str) -> tuple[str, str, str]:
-    """Return the mean time of a benchmark's processes, its standard deviation, and how many do not count."""
+    """Return the mean and standard deviation over a benchmark's processes, and how many do not count."""
     rows = [run.benchmarks[name] for run in runs if name in run.benchmarks]
     processes = [process for benchmark in rows for process in benchmark.processes]
     logs = [process.log for process in processes]
@@ -159,5 +159,5 @@ def _times(runs: "Sequence[RunFile]", name: str) -> tuple[str, str, str]:
         return "not timed", "", ""
     deviation = statistics.stdev(logs) if len(logs) > 1 else 0.0
     disturbed = sum(not process.is_evidence for process in processes)
-    marked = f"{disturbed} of {len(logs)}" if disturbed else ""
-    return units.seconds(math.exp(statistics.fmean(logs)) / 1e9), units.fraction(deviation), marked
+    share = f"{disturbed} of {len(logs)}" if disturbed else ""
+    return units.seconds(math.exp(statistics.fmean(logs)) / 1e9), units.fraction(deviation), share

@@ -10,7 +10,7 @@ from .common import INTERRUPTED, NOT_JUDGED, NOTHING_SLOWER, SLOWER
 
 BUDGET_SECONDS = 180.0
 TOTAL_SECONDS = 1800.0
-_OWN = (
+_OPTIONS = (
     seconds("budget", BUDGET_SECONDS, "average seconds per benchmark to find out whether the ends differ"),
     seconds("total-budget", TOTAL_SECONDS, "seconds for everything together"),
     *common.PROCESSES,
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ends = "git:REF, git:DIR@REF or pip:NAME==VERSION"
     parser.add_argument("good", metavar="GOOD", help=f"the older end: {ends}")
     parser.add_argument("bad", metavar="BAD", help="the newer end, of the same kind")
-    common.declare(parser, _OWN, (common.EFFECT, common.BUILD))
+    common.declare(parser, _OPTIONS, (common.EFFECT, common.BUILD))
     text = "find what changed outputs, and time nothing"
     parser.add_argument("--outputs", action="store_true", help=text)
     common.add_output(parser)
@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     """Bisect, print the answer, and return the exit code."""
     from ..drive.bisect import bisection, outputs
     from ..ground import environment
-    from ..show import bisect as shown
+    from ..show import bisect as show
 
     plan = common.plan_of(
         options,
@@ -45,17 +45,17 @@ def run(options: argparse.Namespace) -> int:
     ends = options.good, options.bad, plan
     if options.outputs:
         with Progress() as progress:
-            changed = outputs.run(*ends, progress)
-        with common.saving(options.json, changed):
-            streams.show(shown.of_outputs(changed, verbose=options.verbose))
-        known = any(agreement.status != "not compared" for agreement in changed.results.values())
-        return SLOWER if changed.changes else NOTHING_SLOWER if known else NOT_JUDGED
+            result = outputs.run(*ends, progress)
+        with common.saving(options.json, result):
+            streams.show(show.of_outputs(result, verbose=options.verbose))
+        is_known = any(agreement.status != "not compared" for agreement in result.results.values())
+        return SLOWER if result.changes else NOTHING_SLOWER if is_known else NOT_JUDGED
     with Progress() as progress:
         bisected = bisection.run(*ends, progress)
     if bisected.unfinished:
         streams.say(f"{bisected.unfinished}; the same command continues")
     with common.saving(options.json, bisected):
-        streams.show(shown.document(bisected, verbose=options.verbose))
+        streams.show(show.document(bisected, verbose=options.verbose))
     if bisected.unfinished == bisection.INTERRUPTED:
         return INTERRUPTED
     counts = bisected.verdicts

@@ -9,7 +9,7 @@ from ..ground.files import save
 from ..ground.options import Option
 from .common import declare
 
-_OWN = (
+_OPTIONS = (
     Option("title", "TEXT", "").described("title; an earlier comment with the same title is updated"),
     Option("repository", "OWNER/NAME", "").described(
         "repository of the pull request. Default: the variable GITHUB_REPOSITORY."
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RESULT.json",
         help="result of gnnbench ab --json or gnnbench compare --json",
     )
-    declare(parser, _OWN)
+    declare(parser, _OPTIONS)
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the comment to FILE")
     parser.add_argument("--details-url", default="", metavar="URL", help="link to the full report")
     parser.add_argument(
@@ -45,13 +45,13 @@ def run(options: argparse.Namespace) -> int:
         repository = options.repository or os.environ.get("GITHUB_REPOSITORY", "")
         target = github.PullRequest.parse(repository, options.pull_request)
     marker = github.marker(options.title)
-    most = markdown.MOST_CHARACTERS - len(marker) - 2
-    text = markdown.write(result.read(options.result), options.title, options.details_url, most)
+    limit = markdown.MOST_CHARACTERS - len(marker) - 2
+    text = markdown.write(result.read(options.result), options.title, options.details_url, limit)
     if options.output:
         save(options.output, f"{text}\n{marker}\n", [options.result])
     elif not target:
         sys.stdout.write(f"{text}\n{marker}\n")
     if target:
-        address, known = target.publish(text, marker)
-        print(f"{'updated' if known else 'created'} {address}")
+        address, is_update = target.publish(text, marker)
+        print(f"{'updated' if is_update else 'created'} {address}")
     return 0

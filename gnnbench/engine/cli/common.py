@@ -1,4 +1,4 @@
-"""What several subcommands share: exit codes and arguments."""
+"""Exit codes and arguments that several subcommands share."""
 
 import argparse
 import os
@@ -29,10 +29,10 @@ WRONG_USAGE = 2
 
 
 def suite(rest: Sequence[str], command: str) -> list[str]:
-    """Return pytest's arguments; without a path, the nearest folder `benchmarks` or `testpaths` is taken."""
+    """Return pytest's arguments; if none is a path, the nearest `benchmarks` or `testpaths` is used."""
     from ..plugin.rootdir import has_testpaths
 
-    # A word after an option may be its value.
+    # A word after an option may be the option's value.
     words = [word for before, word in zip(("", *rest), rest, strict=False) if not before.startswith("-")]
     if any(os.path.exists(word.partition("::")[0]) for word in words):  # noqa: PTH110 - False for any text
         return [*rest]
@@ -40,13 +40,13 @@ def suite(rest: Sequence[str], command: str) -> list[str]:
         return [folder, *rest]
     if has_testpaths(rest):
         return [*rest]
-    raise UsageError(f"no folder benchmarks here; give the path of the suite: {command} -- PATH")
+    raise UsageError(f"there is no folder named benchmarks; give the path of the suite: {command} -- PATH")
 
 
 def nearest(path: str) -> str | None:
-    """Return a path as it is typed here: that of the nearest folder that has it, from here up."""
-    found = (folder / path for folder in above(Path.cwd()))
-    return next((os.path.relpath(one) for one in found if one.exists()), None)
+    """Return the relative path of a file or folder in the nearest parent that has it. None if none has."""
+    candidates = (folder / path for folder in above(Path.cwd()))
+    return next((os.path.relpath(candidate) for candidate in candidates if candidate.exists()), None)
 
 
 EFFECT = OPTIONS["effect"].described("minimum effect of interest. Default: 3%.")
@@ -58,21 +58,21 @@ PROCESSES = (
     seconds("timeout", TIMEOUT_SECONDS, "stop a process that has not answered for S seconds"),
     Option("dependencies", "", False).described("also install the dependencies of pip: requirements"),
 )
-"""Options of processes that run variants."""
+"""Options of commands that run variants in processes."""
 BUILD = OPTIONS["build"]
 
 
 def declare(
-    parser: argparse.ArgumentParser, own: Sequence[Option] = (), shared: Sequence[Option] = ()
+    parser: argparse.ArgumentParser, options: Sequence[Option] = (), shared: Sequence[Option] = ()
 ) -> None:
-    """Declare options of which settings may have defaults: those of a command's own, and pytest's."""
-    for option in (*own, *shared):
+    """Declare options whose defaults may be in the settings: of the command, and shared with pytest."""
+    for option in (*options, *shared):
         option.declare(parser.add_argument)
-    parser.set_defaults(table=(own, shared))
+    parser.set_defaults(table=(options, shared))
 
 
 def thresholds_of(options: argparse.Namespace) -> "Thresholds":
-    """Return the minimum effect, with what the project accepts, and its rules."""
+    """Return the minimum effect, the project's accepted slowdowns and its rules."""
     from ..judge.verdict import Thresholds
     from ..store import accepted
 
@@ -80,17 +80,17 @@ def thresholds_of(options: argparse.Namespace) -> "Thresholds":
 
 
 def plan_of(options: argparse.Namespace, command: str, **more: Any) -> "Plan":
-    """Return how the processes run that a command starts, whose files can be written.
+    """Return how the processes of a command run, after checking that `--json` can be written.
 
-    `command`: its usage, for a message.
+    `command`: the usage of the command, for a message.
     """
     from ..process.plan import Plan
 
     if file := vars(options).get("json"):
         check_writable(file)
     typed, build = options.typed, options.build
-    repeated = {"--effect": typed.get("effect"), "--build": build, "--plant": typed.get("plant")}
-    words = [word for pair in repeated.items() if pair[1] for word in pair]
+    flags = {"--effect": typed.get("effect"), "--build": build, "--plant": typed.get("plant")}
+    words = [word for pair in flags.items() if pair[1] for word in pair]
     return Plan(
         arguments=tuple(suite(options.rest, command)),
         defaults=from_settings(options.settings),
@@ -117,7 +117,7 @@ def add_variants(parser: argparse.ArgumentParser) -> None:
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
-    """Declare the file of the result, and how much is printed."""
+    """Declare the options for the result's file and for printing more."""
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
     parser.add_argument("-v", "--verbose", action="store_true", help="print all notes below the tables")
 
@@ -129,7 +129,7 @@ def both_sides(options: argparse.Namespace, plan: "Plan") -> "Iterator[tuple[Pre
     from ..process.variants import prepare, variant
 
     sides = variant.parse(options.base), variant.parse(options.head)
-    environment.let_idle_threads_sleep()  # the processes do so too
+    environment.let_idle_threads_sleep()  # as in the processes
     with (
         Progress() as progress,
         prepare.both(
@@ -141,7 +141,7 @@ def both_sides(options: argparse.Namespace, plan: "Plan") -> "Iterator[tuple[Pre
 
 @contextmanager
 def saving(file: Path | None, result: Any) -> "Iterator[None]":
-    """Save a result after what is printed inside, also if the output was closed."""
+    """Save a result after the `with` block has printed it, even if the output was closed."""
     try:
         yield
         sys.stdout.flush()
@@ -150,12 +150,12 @@ def saving(file: Path | None, result: Any) -> "Iterator[None]":
             save(file, as_text(result))
 
 
-def exit_code(found: "Comparison", *, strict: bool) -> int:
+def exit_code(comparison: "Comparison", *, strict: bool) -> int:
     """Return the exit code for a comparison, see docs/cli.md."""
-    counted = [row.judgement for row in found.rows if row.judgement.verdict != "ignored"]
+    counted = [row.judgement for row in comparison.rows if row.judgement.verdict != "ignored"]
     verdicts: set[str] = {judgement.verdict for judgement in counted}
-    judged = bool(found.rows) and (not counted or any(judgement.judged for judgement in counted))
-    if any(row.is_worse for row in found.rows):
+    is_judged = bool(comparison.rows) and (not counted or any(judgement.judged for judgement in counted))
+    if any(row.is_worse for row in comparison.rows):
         return SLOWER
     unsure = verdicts & {"undecided", "incomparable"}
-    return NOTHING_SLOWER if judged and not (strict and unsure) else NOT_JUDGED
+    return NOTHING_SLOWER if is_judged and not (strict and unsure) else NOT_JUDGED

@@ -55,15 +55,15 @@ def _two_sides(options: argparse.Namespace) -> int:
         runs.check_alike(side, WHAT, "not of the versions of", "give runs of one version on each side")
     effect = options.typed.get("effect")
     result = runs.result(base, head, common.thresholds_of(options), ("--effect", effect) if effect else ())
-    found = result.comparison
-    if not found.rows:
+    comparison = result.comparison
+    if not comparison.rows:
         raise UsageError("these files contain no benchmarks")
     notes = (*_changes(base[0], head[0]), *result.notes)
     result = replace(result, path=options.json or Path(), notes=notes)
-    table = verdicts.document(found, causes.of_result(result), result, verbose=options.verbose)
+    table = verdicts.document(comparison, causes.of_result(result), result, verbose=options.verbose)
     with common.saving(options.json, result):
-        streams.show([*table, Note(wording.result(found))])
-    return common.exit_code(found, strict=options.strict)
+        streams.show([*table, Note(wording.result(comparison))])
+    return common.exit_code(comparison, strict=options.strict)
 
 
 def _along(options: argparse.Namespace) -> int:
@@ -76,22 +76,22 @@ def _along(options: argparse.Namespace) -> int:
     if options.rest:
         raise UsageError("--by compares within one run: name its files without --, one for each process")
     runs = [run_file.read(path) for path in options.base]
-    found = along.compare(runs, along.Axis.parse(options.by), Thresholds(options.effect))
-    with common.saving(options.json, found):
-        streams.show(document(found, verbose=options.verbose))
-    compared = [row for row in found.rows if row.judgement.ratio is not None]
-    verdicts = {row.judgement.verdict for row in found.rows}
+    result = along.compare(runs, along.Axis.parse(options.by), Thresholds(options.effect))
+    with common.saving(options.json, result):
+        streams.show(document(result, verbose=options.verbose))
+    rated = [row for row in result.rows if row.judgement.ratio is not None]
+    verdicts = {row.judgement.verdict for row in result.rows}
     unsure = options.strict and verdicts & {"undecided", "incomparable"}
-    return common.NOTHING_SLOWER if compared and not unsure else common.NOT_JUDGED
+    return common.NOTHING_SLOWER if rated and not unsure else common.NOT_JUDGED
 
 
 def _changes(base: "RunFile", head: "RunFile") -> list[str]:
-    """Return a line on what differs between the code of two runs, if anything is known to."""
+    """Return a line on what differs between the code of two runs. Empty if no difference is known."""
     from ..process.variants import rebuild
 
     if not base.sources or not head.sources:
         return []
-    # Of other packages, one of the files does not say anything.
-    both = {name: one for name, one in base.sources.packages.items() if name in head.sources.packages}
-    found = rebuild.differences(replace(base.sources, packages=both), head.sources)
-    return [f"since the base: {', '.join(found)}"] if found else []
+    # Only packages that both files list can be compared.
+    packages = {name: item for name, item in base.sources.packages.items() if name in head.sources.packages}
+    lines = rebuild.differences(replace(base.sources, packages=packages), head.sources)
+    return [f"since the base: {', '.join(lines)}"] if lines else []

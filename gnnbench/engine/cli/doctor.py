@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what was found, and return the exit code."""
+    """Print the findings, and return the exit code."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -54,15 +54,15 @@ def examine(options: Mapping[str, Any], cache: Path) -> Iterator[Diagnosis]:
     """Yield findings about packages, devices, folders and disturbances of timings."""
     yield Diagnosis("python", "ok", sys.version.split()[0])
     yield from installed().diagnoses(options)
-    here = environment.collect()
-    yield _cuda(here.gpu)
+    host = environment.collect()
+    yield _cuda(host.gpu)
     yield _cache(cache)
-    yield Diagnosis("processor", "ok", _processor(here))
-    yield Diagnosis("system", "ok", _system(here))
-    yield from _processor_disturbances(here)
-    yield from _system_disturbances(here)
-    if here.gpu:
-        yield from _gpu_disturbances(here.gpu)
+    yield Diagnosis("processor", "ok", _processor(host))
+    yield Diagnosis("system", "ok", _system(host))
+    yield from _processor_disturbances(host)
+    yield from _system_disturbances(host)
+    if host.gpu:
+        yield from _gpu_disturbances(host.gpu)
 
 
 def _cache(cache: Path) -> Diagnosis:
@@ -78,46 +78,46 @@ def _cuda(gpu: Gpu | None) -> Diagnosis:
     if why_not := devices.why_no_cuda():
         return _note("cuda", f"not available: {why_not}")
     assert gpu
-    known = (
+    facts = (
         gpu.name,
         f"driver {gpu.driver}",
         f"CUDA {gpu.cuda}",
         gpu.graphics_clock_mhz and f"{gpu.graphics_clock_mhz} MHz now",
         gpu.power_cap_watts and f"power cap {gpu.power_cap_watts:.0f} W",
     )
-    return Diagnosis("cuda", "ok", ", ".join(str(part) for part in known if part))
+    return Diagnosis("cuda", "ok", ", ".join(str(part) for part in facts if part))
 
 
-def _processor(here: Environment) -> str:
-    memory = f"{here.memory_bytes / 2**30:.0f} GiB"
-    return f"{here.cpu}, {here.architecture}, {here.cores} cores, {here.threads} threads, {memory}"
+def _processor(host: Environment) -> str:
+    memory = f"{host.memory_bytes / 2**30:.0f} GiB"
+    return f"{host.cpu}, {host.architecture}, {host.cores} cores, {host.threads} threads, {memory}"
 
 
-def _system(here: Environment) -> str:
+def _system(host: Environment) -> str:
     settings = (
-        here.system,
-        here.huge_pages and f"huge pages {here.huge_pages}",
-        here.governor and f"governor {here.governor}",
-        here.allocator,
-        here.openmp,
-        *(f"{name}={value}" for name, value in here.thread_settings),
+        host.system,
+        host.huge_pages and f"huge pages {host.huge_pages}",
+        host.governor and f"governor {host.governor}",
+        host.allocator,
+        host.openmp,
+        *(f"{name}={value}" for name, value in host.thread_settings),
     )
     return ", ".join(filter(None, settings))
 
 
-def _processor_disturbances(here: Environment) -> Iterator[Diagnosis]:
-    if here.wait_policy.upper() != "PASSIVE":
+def _processor_disturbances(host: Environment) -> Iterator[Diagnosis]:
+    if host.wait_policy.upper() != "PASSIVE":
         yield _note(
             "idle threads",
-            f"OMP_WAIT_POLICY is {here.wait_policy or 'unset'}: idle OpenMP threads spin and disturb timings",
+            f"OMP_WAIT_POLICY is {host.wait_policy or 'unset'}: idle OpenMP threads spin and disturb timings",
             "gnnbench sets it to PASSIVE for the suite; export OMP_WAIT_POLICY=PASSIVE for your own scripts",
         )
-    if here.quota_cores is not None and here.quota_cores < here.threads:
+    if host.quota_cores is not None and host.quota_cores < host.threads:
         yield _note(
             "CPU quota",
-            f"limits {here.threads} threads to the CPU time of {here.quota_cores:g} cores: the system pauses "
+            f"limits {host.threads} threads to the CPU time of {host.quota_cores:g} cores: the system pauses "
             "them for milliseconds when it is used up",
-            f"export OMP_NUM_THREADS={max(1, int(here.quota_cores))}, or raise the container's limit",
+            f"export OMP_NUM_THREADS={max(1, int(host.quota_cores))}, or raise the container's limit",
         )
     if environment.read("sys/devices/system/cpu/smt/active") == "1":
         yield _note(
@@ -125,13 +125,13 @@ def _processor_disturbances(here: Environment) -> Iterator[Diagnosis]:
             "two threads may share a core",
             "export OMP_PLACES=cores OMP_PROC_BIND=close, and use at most one thread per core",
         )
-    if here.governor not in ("", "performance"):
+    if host.governor not in ("", "performance"):
         yield _note(
             "governor",
-            f"{here.governor}: the clock changes with the load",
+            f"{host.governor}: the clock changes with the load",
             "sudo cpupower frequency-set -g performance",
         )
-    if here.boost:
+    if host.boost:
         intel = environment.read("sys/devices/system/cpu/intel_pstate/no_turbo")
         switch = "1 | sudo tee {}/intel_pstate/no_turbo" if intel else "0 | sudo tee {}/cpufreq/boost"
         yield _note(
@@ -141,13 +141,13 @@ def _processor_disturbances(here: Environment) -> Iterator[Diagnosis]:
         )
 
 
-def _system_disturbances(here: Environment) -> Iterator[Diagnosis]:
+def _system_disturbances(host: Environment) -> Iterator[Diagnosis]:
     load = psutil.getloadavg()[0]
-    if load > here.cores / 4:
-        yield _note("load", f"{load:.1f} on {here.cores} cores in the last minute", "stop other programs")
+    if load > host.cores / 4:
+        yield _note("load", f"{load:.1f} on {host.cores} cores in the last minute", "stop other programs")
     if " hypervisor" in (environment.read("proc/cpuinfo") or ""):
         yield _note("virtual machine", "other machines on the host change its speed", "use gnnbench ab")
-    if here.huge_pages == "always":
+    if host.huge_pages == "always":
         yield _note(
             "huge pages",
             "always: arrays get large or small pages by chance, so times have two modes",
@@ -158,15 +158,15 @@ def _system_disturbances(here: Environment) -> Iterator[Diagnosis]:
 def _gpu_disturbances(gpu: Gpu) -> Iterator[Diagnosis]:
     import pynvml
 
-    with devices.gpu() as ask:
-        assert ask is not None
-        top_mhz = ask("MaxClockInfo", pynvml.NVML_CLOCK_GRAPHICS)
-        reasons = ask("CurrentClocksEventReasons")
-        cap_milliwatts = ask("PowerManagementDefaultLimit")
-        mode = ask("ComputeMode")
-        # A desktop uses it as well.
-        kinds = (ask("ComputeRunningProcesses"), ask("GraphicsRunningProcesses"))
-        others = sorted({process.pid for found in kinds for process in found or ()})
+    with devices.gpu() as query:
+        assert query is not None
+        top_mhz = query("MaxClockInfo", pynvml.NVML_CLOCK_GRAPHICS)
+        reasons = query("CurrentClocksEventReasons")
+        cap_milliwatts = query("PowerManagementDefaultLimit")
+        mode = query("ComputeMode")
+        # A desktop uses the GPU, too.
+        kinds = (query("ComputeRunningProcesses"), query("GraphicsRunningProcesses"))
+        pids = sorted({process.pid for processes in kinds for process in processes or ()})
     if reasons is not None and not reasons & pynvml.nvmlClocksEventReasonUserDefinedClocks:
         yield _note(
             "GPU clocks",
@@ -180,8 +180,8 @@ def _gpu_disturbances(gpu: Gpu) -> Iterator[Diagnosis]:
             f"capped at {gpu.power_cap_watts:.0f} W; the default is {default} W",
             f"sudo nvidia-smi -pl {default}",
         )
-    if others:
-        yield _note("GPU load", f"used by process {', '.join(map(str, others))}", "wait, or stop them")
+    if pids:
+        yield _note("GPU load", f"used by process {', '.join(map(str, pids))}", "wait, or stop them")
     if mode not in (None, pynvml.NVML_COMPUTEMODE_DEFAULT):
         yield _note(
             "compute mode",

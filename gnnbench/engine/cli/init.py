@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show what is found and what would be written, write it, and return 0."""
+    """Show the benchmarks and the files to write, write the files, and return 0."""
     from ..drive import adopt
     from ..process.variants import fresh
 
@@ -56,24 +56,24 @@ def run(options: argparse.Namespace) -> int:
     folder = git.top(Path.cwd())
     if folder != Path.cwd().resolve():
         streams.say(f"repository: {folder}")
-    named = [os.path.relpath(path, folder) for path in options.paths]
-    project = _project(folder, named, verbose=options.verbose)
-    planned = adopt.make(project, options.action, settings=options.settings.file is None)
-    _show(planned)
-    if not planned.files:
+    paths = [os.path.relpath(path, folder) for path in options.paths]
+    project = _project(folder, paths, verbose=options.verbose)
+    plan = adopt.make(project, options.action, settings=options.settings.file is None)
+    _show(plan)
+    if not plan.files:
         streams.say("nothing to write")
-    elif options.yes or _agreed(len(planned.files)):
-        adopt.write(planned)
+    elif options.yes or _agreed(len(plan.files)):
+        adopt.write(plan)
     else:
         streams.say("nothing was written")
         return 0
     streams.say(Note("to see that they run", fresh.typed(_here(project), Path.cwd())))
-    _say_next(planned)
+    _say_next(plan)
     return 0
 
 
-def _project(folder: Path, named: "Sequence[str]", *, verbose: bool) -> "Project":
-    """Return the repository with the benchmarks that pytest collects in it, or with a first benchmark."""
+def _project(folder: Path, paths: "Sequence[str]", *, verbose: bool) -> "Project":
+    """Return the repository with the benchmarks that pytest collects, or with a first benchmark."""
     from ..drive.adopt import Project
     from ..drive.survey import Survey
 
@@ -81,27 +81,27 @@ def _project(folder: Path, named: "Sequence[str]", *, verbose: bool) -> "Project
         progress.step("reading the sources")
         survey = Survey(folder)
         modules = survey.may_time
-    ending = _collected(folder, named, modules)
+    ending = _collected(folder, paths, modules)
     first = "" if ending.benchmarks else _first(survey, verbose=verbose)
     functions = tuple(dict.fromkeys(name.partition("[")[0] for name in ending.benchmarks))
-    return Project(folder, functions, named, ending.overriding, first)
+    return Project(folder, functions, paths, ending.overriding, first)
 
 
-def _collected(folder: Path, named: "Sequence[str]", modules: "Collection[Path]") -> "Ending":
-    """Let pytest collect what is named, or else what may have benchmarks; say what it cannot."""
+def _collected(folder: Path, paths: "Sequence[str]", modules: "Collection[Path]") -> "Ending":
+    """Let pytest collect `paths`, or else the files that may have benchmarks; report what fails."""
     from ..process.variants import fresh
     from ..process.variants.outcome import Ending
 
-    if not named and not modules:
+    if not paths and not modules:
         return Ending()
     with Progress() as progress:
         progress.step("pytest --collect-only")
-        ending = fresh.collect(named or ["."], folder, None if named else modules)
+        ending = fresh.collect(paths or ["."], folder, None if paths else modules)
     refused = [f"{file} cannot be collected: {reason}" for file, reason in ending.refused.items()]
     unread = [folder / place for place in ending.refused]
     if not ending.benchmarks and any(file.is_relative_to(place) for file in modules for place in unread):
         raise UsageError(f"no benchmark here: {_PACKAGES}", *refused)
-    if not ending.benchmarks and (named or ending.untimed):
+    if not ending.benchmarks and (paths or ending.untimed):
         raise UsageError("pytest finds no benchmarks here", *ending.untimed, *refused)
     for line in (*refused[:_MOST_NAMED], *ending.untimed):
         streams.say(line)
@@ -109,54 +109,54 @@ def _collected(folder: Path, named: "Sequence[str]", modules: "Collection[Path]"
 
 
 def _first(survey: "Survey", *, verbose: bool) -> str:
-    """Return the text of a first benchmark, and say what it cannot time."""
+    """Return the text of a first benchmark, and print what has no benchmark."""
     from ..drive import first_benchmark
 
     with Progress() as progress:
         progress.step("trying what can be timed")
-        written = first_benchmark.write(survey)
-    most = sys.maxsize if verbose else _MOST_NAMED
-    first = {line.split(": ", 2)[2]: line for line in reversed(written.cannot)}.values()
-    lines = sorted(written.cannot, key=lambda line: line not in first)
-    for line in lines[:most]:
+        draft = first_benchmark.write(survey)
+    limit = sys.maxsize if verbose else _MOST_NAMED
+    first = {line.split(": ", 2)[2]: line for line in reversed(draft.cannot)}.values()
+    lines = sorted(draft.cannot, key=lambda line: line not in first)
+    for line in lines[:limit]:
         streams.say(f"without a benchmark: {line}")
-    if others := [line.split(": ")[1] for line in lines[most:]]:
-        streams.say(f"without a benchmark: {units.listed(others, most)}: -v says why")
-    if written.untried:
-        count = units.count(len(written.untried), "more operation")
-        streams.say(f"{count} could be timed: {units.listed(written.untried, most)}")
-    if written.is_example:
-        streams.say("no operation here could be called, and so the benchmark times an example")
-    return written.text
+    if names := [line.split(": ")[1] for line in lines[limit:]]:
+        streams.say(f"without a benchmark: {units.listed(names, limit)}: -v says why")
+    if draft.untried:
+        count = units.count(len(draft.untried), "more operation")
+        streams.say(f"{count} could be timed: {units.listed(draft.untried, limit)}")
+    if draft.is_example:
+        streams.say("no operation of this repository could be called, so the benchmark times an example")
+    return draft.text
 
 
-def _show(planned: "Adoption") -> None:
+def _show(plan: "Adoption") -> None:
     from ..drive.adopt import BENCHMARK, IGNORED
 
-    project = planned.project
+    project = plan.project
     if project.benchmarks:
         count = units.count(len(project.benchmarks), "benchmark function")
         streams.say(f"{count} in {' '.join(project.suite)}")
-    for path in planned.kept:
+    for path in plan.kept:
         streams.say(f"exists, and is kept: {path}")
-    if text := planned.files.get(BENCHMARK):
+    if text := plan.files.get(BENCHMARK):
         print(f"\n{BENCHMARK}:\n")
         print("".join(f"    {line}".rstrip() + "\n" for line in text.splitlines()))
-    for path, text in planned.files.items():
+    for path, text in plan.files.items():
         added = f": {units.count(len(text.split()), 'line')} added" if path == IGNORED else ""
         streams.say(f"will be written: {path}{added}")
 
 
 def _agreed(count: int) -> bool:
     if not sys.stdin.isatty():
-        raise UsageError("nothing was written: nobody can answer here; give --yes to write without asking")
+        raise UsageError("nothing was written: no terminal can answer; give --yes to write without asking")
     print(f"write {units.count(count, 'file')}? [Y/n] ", end="", flush=True)
     return sys.stdin.readline().strip().lower() in ("", "y", "yes")
 
 
-def _say_next(planned: "Adoption") -> None:
-    project = planned.project
-    if to_do := planned.to_do():
+def _say_next(plan: "Adoption") -> None:
+    project = plan.project
+    if to_do := plan.to_do():
         streams.say(f"still to do: {to_do}")
     suite = shlex.join(_here(project))
     if not project.benchmarks and not project.known.sets("testpaths"):
@@ -170,5 +170,5 @@ def _say_next(planned: "Adoption") -> None:
 
 
 def _here(project: "Project") -> list[str]:
-    """Return pytest's arguments for the benchmarks as they are typed in this folder."""
+    """Return pytest's arguments for the benchmarks, relative to the current folder."""
     return [*(os.path.relpath(project.folder / path) for path in project.suite), *project.options]

@@ -22,15 +22,15 @@ _COMMANDS = (
     *("doctor", "init", "baseline", "ab", "accept", "affected", "bisect"),
     *("profile", "compare", "comment", "merge", "report"),
 )
-"""The modules here that are subcommands, in the order of `--help`, below those of the suite."""
+"""The modules of this folder that are subcommands, in the order of `--help`, after the suite's."""
 _APPS = Path(__file__).parents[2] / "apps"
-"""Each folder here is a subcommand, too: its module `command`."""
+"""Each folder in here is also a subcommand: its module `command`."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code, see docs/cli.md."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    with streams.prepared(), signals.as_ctrl_c() as received:
+    with streams.prepared(), signals.as_ctrl_c() as signal:
         try:
             status = _run(words)
         except UsageError as error:
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             status = _failed(_missing_package(error) or bug)
         finally:
             streams.discard()
-    return 128 + received.number if received.number else status
+    return 128 + signal.number if signal.number else status
 
 
 def _run(words: list[str]) -> int:
@@ -57,7 +57,7 @@ def _run(words: list[str]) -> int:
     try:
         options = _parser().parse_args(words[:end])
     finally:
-        sys.stdout.flush()  # --help raises SystemExit, whatever the settings are
+        sys.stdout.flush()  # --help raises SystemExit, before invalid settings could matter
     option_defaults.take(options, settings.find(Path.cwd()))
     options.rest = words[end + 1 :]
     try:

@@ -22,7 +22,7 @@ from .common import INTERRUPTED, NOT_JUDGED, WRONG_USAGE, declare, nearest, suit
 
 _COMMAND = "gnnbench profile SELECT"
 
-_OWN = (
+_OPTIONS = (
     Option("with", "KIND", ("phases", "layers"), choices=tuple(KINDS)).described(
         f"kind of profile; repeatable or comma-separated: {', '.join(KINDS)}. Default: phases,layers."
     ),
@@ -37,14 +37,14 @@ _OWN = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    short = "".join(f", or {name} for {test}" for name, test in installed().tests.items())
+    aliases = "".join(f", or {name} for {test}" for name, test in installed().tests.items())
     parser.add_argument(
         "select",
         metavar="SELECT",
         help="an operation (spmm_sum) or a prefix of several names (spmm), a test's node id, an expression "
-        f"for pytest's -k{short}",
+        f"for pytest's -k{aliases}",
     )
-    declare(parser, _OWN, [option for option in every().values() if option.passed_on])
+    declare(parser, _OPTIONS, [option for option in every().values() if option.passed_on])
 
 
 def run(options: argparse.Namespace) -> int:
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
     profiles = [(shown(path), json.loads((path / FILE).read_text(encoding="utf-8"))) for path in paths]
     labels = [installed().labels(record["spec"]) for _, record in profiles if record["spec"]]
     reasons = dict.fromkeys(reason for _, record in profiles for reason in record["unavailable"].values())
-    for line in (*reasons, *installed().remarks([each for each in labels if each])):
+    for line in (*reasons, *installed().remarks([label for label in labels if label])):
         Progress().say(line)
     for path, record in profiles:
         streams.show([*document(path, record)])
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _selection(select: str, rest: Sequence[str]) -> tuple[list[str], str | None]:
-    """Return pytest's arguments, and the words that select benchmarks among those they name."""
+    """Return pytest's arguments, and the text that selects among their benchmarks, if any."""
     if select in installed().tests:
         file, colons, test = installed().tests[select].partition("::")
         return [f"{nearest(file) or file}{colons}{test}", *rest], None
@@ -85,7 +85,7 @@ def _selection(select: str, rest: Sequence[str]) -> tuple[list[str], str | None]
 
 
 def _profiled(options: argparse.Namespace, progress: Progress) -> tuple[list[str], bool]:
-    """Profile in a process of pytest: return a folder for each benchmark, or "", and whether one failed."""
+    """Profile in a process of pytest; return each benchmark's folder, if any, and whether one failed."""
     arguments, select = _selection(options.select, options.rest)
     progress.step("starting pytest")
     terms = {

@@ -38,17 +38,17 @@ def run(options: argparse.Namespace) -> int:
     from ..show.view import read
 
     view = read(options.file)
-    drawn = picture(view)
-    page = html(view, drawn)
+    chart = picture(view)
+    page = html(view, chart)
     save(options.output, page, [options.file])
     print(names.clean(view.headline, names.LONGEST))
     print(f"{options.output}: {units.size(len(page.encode()))}")
     if options.slides:
-        if not drawn and not view.same_code:
+        if not chart and not view.same_code:
             raise UsageError(f"{view.source} has nothing to draw: give a file with timed benchmarks")
         check_folder(options.slides)
-    if options.slides and drawn:
+    if options.slides and chart:
         last = slides.footer(view.facts, view.result)
-        for path in slides.save(drawn, last, options.slides / options.file.stem):
+        for path in slides.save(chart, last, options.slides / options.file.stem):
             print(path)
     return NOTHING_SLOWER

@@ -1,4 +1,4 @@
-"""What a command prints, whatever the encoding, and whether or not the output is closed."""
+"""The output of a command, in any encoding, and even if the output is closed."""
 
 import io
 import os
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class _PrintableStream:
-    """Replaces unprintable characters; a console of rich does so itself, and writes to the stream behind."""
+    """Replaces unprintable characters; rich does so itself, and writes to the wrapped stream."""
 
     def __init__(self, stream: TextIO) -> None:
         self.rich_proxied_file = stream
@@ -31,12 +31,12 @@ class _PrintableStream:
 
 @contextmanager
 def prepared() -> Iterator[None]:
-    """Replace characters that are unprintable or that an encoding lacks; a closed stream discards all."""
+    """Replace characters that are unprintable or not in the encoding; a closed stream discards everything."""
     streams = sys.stdout, sys.stderr
     for name, stream in zip(("stdout", "stderr"), streams, strict=True):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-        # Open to the end of the process.
+        # It stays open until the process ends.
         nowhere = open(os.devnull, "w", encoding="utf-8") if stream is None else stream  # noqa: SIM115, PTH123
         setattr(sys, name, _PrintableStream(nowhere))
     try:
@@ -46,7 +46,7 @@ def prepared() -> Iterator[None]:
 
 
 def write_rendered(text: str) -> None:
-    """Write what a console of rich has rendered, with its colours, to standard output."""
+    """Write what rich has rendered, including colours, to standard output."""
     getattr(sys.stdout, "rich_proxied_file", sys.stdout).write(text)
 
 

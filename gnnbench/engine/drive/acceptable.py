@@ -19,7 +19,7 @@ _SHORT_COMMIT = 10
 
 
 def _read(path: Path) -> Result:
-    """Read a saved result, of any kind that has one."""
+    """Read a saved result, or the result that is part of a run file."""
     content = json_io.read(path, _REMEDY)
     if result.kind(content) != "run":
         return result.parse(path, content)
@@ -37,9 +37,9 @@ def entries(
     *,
     results: bool = False,
 ) -> list[Entry]:
-    """Return an entry for each of the named benchmarks, or for all that are worse.
+    """Return an entry for each benchmark in `names`, or if this is empty, for each that is worse.
 
-    `results`: whether different outputs are accepted, too.
+    `results`: whether different outputs are also accepted.
     """
     whole = _read(path)
     rows = {row.fullname: row for row in whole.rows}
@@ -47,17 +47,17 @@ def entries(
         if name not in rows:
             raise UsageError(f"{path}: {unknown_name('benchmark', name, rows)}")
     worse = [row for row in whole.rows if row.is_worse]
-    chosen = [rows[name] for name in dict.fromkeys(names)] or [
+    selection = [rows[name] for name in dict.fromkeys(names)] or [
         row for row in worse if results or not row.has_other_result
     ]
-    if not chosen:
-        more = f"; {len(worse)} with a different output: --result" if worse else ""
+    if not selection:
+        hint = f"; {len(worse)} with a different output: --result" if worse else ""
         raise UsageError(
-            f"{path}: no benchmark is slower or needs more memory, so there is nothing to accept{more}"
+            f"{path}: no benchmark is slower or needs more memory, so there is nothing to accept{hint}"
         )
     _check(path, whole.base, whole.head)
     new = []
-    for row in chosen:
+    for row in selection:
         name, judgement, memory = row.fullname, row.judgement, row.memory
         if not row.is_worse:
             raise UsageError(
@@ -66,8 +66,8 @@ def entries(
             )
         if row.has_other_result and not results:
             raise UsageError(f"{path}: {name} has {judgement.reason}; give --result to accept that")
-        if before := in_force(accepted, whole.base, whole.head, name):
-            what = f"{before[-1].place} accepts something of {name} already"
+        if earlier := in_force(accepted, whole.base, whole.head, name):
+            what = f"{earlier[-1].place} accepts something of {name} already"
             json_io.refuse(path, what, "remove that entry, and compare again")
         ratios = judgement.ratio or 1.0, judgement.low or 1.0, judgement.high or 1.0
         more_bytes = memory.head_bytes - memory.base_bytes if memory and memory.fails else 0
@@ -79,7 +79,7 @@ def entries(
 
 
 def _check(path: Path, base: Side, head: Side) -> None:
-    """Refuse a result that does not show which change of the project it is about."""
+    """Refuse a result that does not show which change of the project was measured."""
     for name, side in (("base", base), ("head", head)):
         if not side.commits:
             json_io.refuse(path, f"the commit of the {name} is unknown", "compare commits of a repository")

@@ -24,9 +24,9 @@ _WORKFLOW = PurePath(".github/workflows/benchmarks.yml")
 IGNORED = PurePath(".gitignore")
 _IGNORE = (".benchmarks/", "/ab.json", "/report.html")
 UNKNOWN_ACTION = "OWNER/gnnbench@COMMIT"
-"""Stands for gnnbench's repository where nothing says which it is."""
+"""Stands for gnnbench's repository if --action does not name it."""
 _FEW = 3
-"""Up to so many files of benchmarks are named one by one."""
+"""Most files of benchmarks that are named one by one."""
 
 _REQUIREMENTS = "requirements.txt"
 _COMPILED = (".c", ".cc", ".cpp", ".cu", ".pyx", ".rs")
@@ -42,21 +42,21 @@ class Project:
     benchmarks: Sequence[str] = ()
     """The ids of its benchmark functions from the top, as pytest collects them."""
     named: Sequence[str] = ()
-    """The files and folders from the top in which pytest looked for them; empty: in all."""
+    """Files and folders, relative to the top, in which pytest looked for benchmarks. Empty: everywhere."""
     options: Sequence[str] = ()
     """Further arguments of pytest, which undo what settings deselect."""
     first: str = ""
-    """The text of a first benchmark, if there is none."""
+    """The text of a first benchmark, if the repository has no benchmarks."""
 
     @cached_property
     def known(self) -> Survey:
-        """What its sources show."""
+        """What the sources contain."""
         return Survey(self.folder)
 
     @property
     def suite(self) -> Sequence[str]:
-        """The paths of its benchmarks: a few files, or the folder that has all of them."""
-        if not self.benchmarks:  # pytest takes a file that is named, whatever its settings say of names
+        """The paths of the benchmarks: a few files, or the folder that contains all."""
+        if not self.benchmarks:  # pytest collects a file given by path, whatever `python_files` is
             return [str(BENCHMARK if self.known.sets("python_files") else _FOLDER)]
         if self.named:
             return self.named
@@ -72,12 +72,12 @@ class Adoption:
 
     project: Project
     files: Mapping[PurePath, str]
-    """What is written, by the path from the top of the repository; of IGNORED, the lines that are added."""
+    """The text of each file, by its path from the top of the repository; for IGNORED, the lines to append."""
     kept: tuple[PurePath, ...]
-    """Files that exist and therefore are not written."""
+    """Files that are not written, because they exist."""
 
     def to_do(self) -> str:
-        """Return what the workflow that lies in the repository now still lacks; empty: nothing."""
+        """Return what the owner must still fill in the repository's workflow. Empty if nothing."""
         text = text_of(self.project.folder / _WORKFLOW)
         if f"uses: {UNKNOWN_ACTION.partition('@')[0]}@" not in text and "@COMMIT" not in text:
             return ""
@@ -91,37 +91,37 @@ class Adoption:
 def make(project: Project, action: str | None, *, settings: bool) -> Adoption:
     """Return what to write; files that exist are kept.
 
-    `action`: gnnbench's repository and commit, `OWNER/NAME@REF`, or the folder of a clone on a runner;
-    None: the owner writes it later.
+    `action`: gnnbench's repository and commit, `OWNER/NAME@REF`, or the folder of a clone on a runner. If
+    None, the owner fills it in later.
     """
     if action and not re.fullmatch(r"[\w.-]+/[\w.-]+@[\w./-]+|/.+", action, re.ASCII):
         raise UsageError(
             f"--action {action!r} must be OWNER/NAME@REF, as in {UNKNOWN_ACTION}, or begin with /"
         )
-    wanted = {}
+    texts = {}
     if not project.benchmarks:
         below = "" if root(project.folder) == project.folder else ' / "src"'
-        wanted[BENCHMARK] = project.first
-        wanted[_FOLDER / "conftest.py"] = template("conftest.py.txt").replace("BELOW", below)
+        texts[BENCHMARK] = project.first
+        texts[_FOLDER / "conftest.py"] = template("conftest.py.txt").replace("BELOW", below)
     if settings:
-        wanted[PurePath("gnnbench.toml")] = template("gnnbench.toml")
-    wanted[_WORKFLOW] = _workflow(project, action)
-    kept = tuple(path for path in wanted if os.path.lexists(project.folder / path))
-    files = {path: text for path, text in wanted.items() if path not in kept}
-    before = text_of(project.folder / IGNORED)
-    if lines := [line for line in _IGNORE if line not in before.splitlines()]:
-        start = "\n" if before and not before.endswith("\n") else ""
+        texts[PurePath("gnnbench.toml")] = template("gnnbench.toml")
+    texts[_WORKFLOW] = _workflow(project, action)
+    existing = tuple(path for path in texts if os.path.lexists(project.folder / path))
+    files = {path: text for path, text in texts.items() if path not in existing}
+    old_text = text_of(project.folder / IGNORED)
+    if lines := [line for line in _IGNORE if line not in old_text.splitlines()]:
+        start = "\n" if old_text and not old_text.endswith("\n") else ""
         files[IGNORED] = start + "".join(f"{line}\n" for line in lines)
-    return Adoption(project, files, kept)
+    return Adoption(project, files, existing)
 
 
 def _workflow(project: Project, action: str | None) -> str:
     clone = action if action and action.startswith("/") else ""
     is_compiled = any(name.endswith(_COMPILED) for name in git.tracked_files(project.folder))
     steps = template("steps.yml").rstrip("\n")
-    changed = "      - if: ${{ steps.changed.outputs.run == 'true' }}\n        "
+    step = "      - if: ${{ steps.changed.outputs.run == 'true' }}\n        "
     text = template("workflow.yml")
-    text = text.replace("@STEPS@", re.sub("^      - ", changed, steps, flags=re.MULTILINE), 1)
+    text = text.replace("@STEPS@", re.sub("^      - ", step, steps, flags=re.MULTILINE), 1)
     text = text.replace("@STEPS@", steps)
     parts = {
         "TODO": not action,
@@ -165,12 +165,12 @@ def _set_up(project: Project) -> list[str]:
 
 
 def template(name: str) -> str:
-    """Return a template of what is written."""
+    """Return the text of a template."""
     return resources.files(__package__).joinpath("templates", name).read_text("utf-8")
 
 
 def write(plan: Adoption) -> None:
-    """Write the files; none that exists is overwritten."""
+    """Write the files; an existing file is never overwritten."""
     for name, text in plan.files.items():
         path = plan.project.folder / name
         try:

@@ -1,4 +1,4 @@
-"""The benchmarks that a change affects: those for which two variants run different code. Nothing is timed."""
+"""The benchmarks that a change affects: two variants run different code for them. Nothing is timed."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ FORMAT_VERSION = 1
 
 @dataclass(frozen=True)
 class AffectedResult:
-    """All benchmarks, in the order of collection, without those that both sides skip."""
+    """All benchmarks in the order of collection, except benchmarks that both sides skip."""
 
     base: Side
     head: Side
@@ -33,16 +33,16 @@ class AffectedResult:
     command: str = "affected"
     version: int = FORMAT_VERSION
     failing: Collection[str] = ()
-    """Those that the head alone fails."""
+    """Benchmarks that fail on the head alone."""
 
     def worse(self, thresholds: Thresholds) -> list[str]:
-        """Return those that fail, have a different output or need more memory, and that nothing excuses."""
+        """Return the benchmarks with a failure, a different output or more memory that nothing excuses."""
         rows = [
             Compared(name, Judgement("undecided", "not timed"), None, memory=row.memory, results=row.results)
             for name, row in self.benchmarks.items()
         ]
-        found = settled(Result("ab", self.base, self.head, Comparison(rows), thresholds))
-        return [row.fullname for row in found.rows if row.is_worse or row.fullname in self.failing]
+        result = settled(Result("ab", self.base, self.head, Comparison(rows), thresholds))
+        return [row.fullname for row in result.rows if row.is_worse or row.fullname in self.failing]
 
     def named(self, status: Status) -> dict[str, Inspections]:
         """Return the benchmarks with a status."""
@@ -58,7 +58,7 @@ def run(
 ) -> AffectedResult:
     """Inspect one call of each benchmark on both sides, in one pair of processes, or in more if a side dies.
 
-    `only`: ids; None: inspect all.
+    `only`: ids of benchmarks. If None, all are inspected.
     """
     start = RealTime.seconds()
 

@@ -1,4 +1,4 @@
-"""Compare benchmarks of one run that differ in one field only: PyG with DGL, say, in the same processes."""
+"""Compare benchmarks of one run that differ in one field only: for example PyG and DGL in one process."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,10 +19,10 @@ from .runs import check_alike, contended_on, seconds, timings, without_times
 
 FORMAT_VERSION = 1
 THREADS = "threads"
-"""Not a label: the end of an operation's name says how many CPU threads it uses."""
+"""Not a label: the number of CPU threads is the end of an operation's name."""
 _THREADS = re.compile(r"(?P<operation>.+)_(?P<threads>1|2|all)_threads?")
 _MOST_NAMES = 20
-"""Names that a message lists."""
+"""Most names that a message lists."""
 _GRAPH = "graph"
 """Name of the data set among pytest's parameters."""
 
@@ -33,7 +33,7 @@ class Axis:
 
     field: str
     base: str | None = None
-    """None: the first value in the order of the run."""
+    """None for the first value in the order of the run."""
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -50,15 +50,15 @@ class Pair:
 
     fullname: str
     base: str
-    """Fullname of the one that has the base value."""
+    """Fullname of the benchmark with the base value."""
     value: str
-    """What `fullname` has instead."""
+    """The value of `fullname`."""
     function: str
-    """The test function of both, with its file; empty if they have labels."""
+    """The test function of both, with its file. Empty if the benchmarks have labels."""
     fields: Mapping[str, str]
-    """The other fields, which are equal, by name."""
+    """The other fields, equal in both, by name."""
     labels: Labels | None = field(metadata=UNSAVED)
-    """Those of `fullname`."""
+    """The labels of `fullname`."""
 
 
 @dataclass(frozen=True)
@@ -68,28 +68,28 @@ class Paired:
     base: str
     """The value that the others are compared with."""
     pairs: tuple[Pair, ...]
-    """Those with the same fields follow one another."""
+    """Pairs with the same fields are neighbours."""
     alone: int
-    """Number of benchmarks that have the field, but no partner."""
+    """Number of benchmarks that have the field, but no benchmark to be paired with."""
     ambiguous: int
     """Number of benchmarks that are left out: others have the same fields and the same value."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A pair of benchmarks; the head is the one that does not have the base value."""
+    """A pair of benchmarks; the head is the benchmark without the base value."""
 
     pair: Pair
     judgement: Judgement
     seconds: float | None
-    """Of the head. None if not measured."""
+    """Time of the head. None if not measured."""
     base_seconds: float | None
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Mean:
-    """The geometric mean of the ratios of one value, over the benchmarks that both values have."""
+    """The geometric mean of the ratios of one value, over the benchmarks that exist for both values."""
 
     value: str
     judgement: Judgement
@@ -106,11 +106,11 @@ class Along:
     thresholds: Thresholds
     rows: tuple[Row, ...]
     means: tuple[Mean, ...]
-    """One for each value with a ratio, in the order of the run."""
+    """A mean for each value with a ratio, in the order of the run."""
     processes: int
-    """The most that timed both benchmarks of a pair."""
+    """The largest number of processes that timed both benchmarks of a pair."""
     alone: int
-    """As in `Paired`, like `ambiguous`."""
+    """This and `ambiguous` are as in `Paired`."""
     ambiguous: int
     version: int = FORMAT_VERSION
 
@@ -129,17 +129,17 @@ def compare(runs: Sequence[RunFile], axis: Axis, thresholds: Thresholds) -> Alon
     column = {name: number for number, name in enumerate(names)}
     sides = [column[row.base] for row in pairs], [column[row.fullname] for row in pairs]
     ratios = PairedRatios.of(timings(runs, names), *sides)
-    rated: dict[str, list[int]] = {}
+    numbers: dict[str, list[int]] = {}
     for place, row in enumerate(pairs):
         if ratios.counts[place]:
-            rated.setdefault(row.value, []).append(place)
+            numbers.setdefault(row.value, []).append(place)
     family = int(np.isfinite(ratios.errors).sum())
     rows = tuple(
         _row(row, ratios.judge(place, thresholds, family), axis, by_name[row.fullname], by_name[row.base])
         for place, row in enumerate(pairs)
     )
     means = tuple(
-        Mean(value, ratios.judge_mean(places, thresholds), len(places)) for value, places in rated.items()
+        Mean(value, ratios.judge_mean(places, thresholds), len(places)) for value, places in numbers.items()
     )
     processes = int(ratios.counts.max(initial=0))
     files = tuple(str(run.path) for run in runs)
@@ -150,13 +150,13 @@ def compare(runs: Sequence[RunFile], axis: Axis, thresholds: Thresholds) -> Alon
 def _row(pair: Pair, judgement: Judgement, axis: Axis, head: list[Benchmark], base: list[Benchmark]) -> Row:
     if not judgement.head_processes:
         judgement = replace(judgement, reason=_untimed(pair, axis, head, base) or judgement.reason)
-    ways = base[0].estimand, head[0].estimand
-    notes = (f"measured differently: {' vs '.join(ways)}",) if ways[0] != ways[1] else ()
+    estimands = base[0].estimand, head[0].estimand
+    notes = (f"measured differently: {' vs '.join(estimands)}",) if estimands[0] != estimands[1] else ()
     return Row(pair, judgement, seconds(head), seconds(base), notes)
 
 
 def _untimed(pair: Pair, axis: Axis, head: list[Benchmark], base: list[Benchmark]) -> str | None:
-    """Return why one of two benchmarks has no time that counts. None if both have one."""
+    """Return why one of two benchmarks has no time that counts. Returns None if both have."""
     for benchmarks, value in ((head, pair.value), (base, axis.base)):
         if not any(benchmark.processes for benchmark in benchmarks):
             return without_times(benchmarks)
@@ -189,24 +189,24 @@ def pair(benchmarks: Iterable[Benchmark], axis: Axis) -> Paired:
     for (function, key), group in groups.items():
         single = {value: ids[0] for value, ids in group.items() if len(ids) == 1}
         ambiguous += sum(len(ids) for ids in group.values() if len(ids) > 1)
-        others = [value for value in single if value != base] if base in single else []
+        heads = [value for value in single if value != base] if base in single else []
         pairs += [
             Pair(single[value], single[base], value, function, dict(key), labels[single[value]])
-            for value in others
+            for value in heads
         ]
-        alone += 0 if others else len(single)
+        alone += 0 if heads else len(single)
     return Paired(base, tuple(pairs), alone, ambiguous)
 
 
 def fields_of(benchmark: Benchmark, axis: str = "") -> tuple[str, dict[str, str]]:
-    """Return what tells a benchmark apart: its test function, empty if it has labels, and its fields by name.
+    """Return what identifies a benchmark: its test function (empty if it has labels) and its fields by name.
 
-    `axis`: THREADS also divides the names of operations; else they stay as they are.
+    `axis`: if it is THREADS, the number of threads is also split off the names of operations.
     """
     params = dict(benchmark.params)
     if benchmark.labels is None:
         return benchmark.fullname.partition("[")[0], params
     fields = dict(benchmark.labels.fields)
     fields |= {name: value for name, value in params.items() if name not in {*fields, _GRAPH}}
-    named = _THREADS.fullmatch(fields["operation"]) if axis == THREADS else None
-    return "", fields | (named.groupdict() if named else {})
+    match = _THREADS.fullmatch(fields["operation"]) if axis == THREADS else None
+    return "", fields | (match.groupdict() if match else {})

@@ -21,7 +21,7 @@ from .adopt import template
 from .survey import OF_GRAPHS, Operation, Parameter, Survey, root
 
 _HANGING_SECONDS = 300.0
-"""After so many a process is ended. Importing torch took 8 s on a quiet machine."""
+"""A process is ended after this time. Importing torch took 8 s on a quiet machine."""
 _LONGEST = 120
 _IMPORTS = {"dgl": "import dgl", "Data": "from torch_geometric.data import Data"}
 _TENSOR = re.compile(r"Tensor\b|\bAdj\b|ndarray|NDArray|ArrayLike|Array\b")
@@ -34,7 +34,7 @@ _COUNTS = {
     r"^dim$|axis": "0",
     r"in_|out_|hid|dim|feat|chan|size|width|unit|emb|model|class|^(in|out|c|d|f)$": "FEATURES",
 }
-"""What a whole number may be, by its name."""
+"""Values of whole numbers, by a pattern of the parameter's name."""
 _PLAIN = {"int": "4", "float": "0.5", "bool": "True"}
 _FRACTION = re.compile(r"eps|alpha|beta|gamma|drop|rate|^p$|slope|scale|temperature|momentum|tau")
 _SHAPES = {
@@ -50,7 +50,7 @@ _SHAPES = {
     "numpy": ("values(NODES)", "values(NODES, FEATURES)", "values(FEATURES, FEATURES)"),
 }
 _WEIGHT_SHAPES = ("values(FEATURES, FEATURES)", "values(FEATURES)", "")
-"""Of weights, next to each shape of other data; empty: the same."""
+"""Shapes of weights, tried with each shape of the other data. Empty: the same shape."""
 _NAMED_DATA = {
     r"edge_index|edges|adj_t": "indices(2, EDGES)",
     r"adj\w*|laplacian": "values(NODES, NODES)",
@@ -69,11 +69,11 @@ _DATA = re.compile(
     r"|edge_\w+|adj",
     re.IGNORECASE,
 )
-"""How a function names an array, where no annotation says that it is."""
+"""Names of parameters that are arrays, where there is no annotation."""
 
 
 class _UnknownError(Exception):
-    """No value is known for a parameter."""
+    """No value can be guessed for a parameter."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class _Candidate:
     operation: Operation
     imports: Sequence[str]
     alternatives: Sequence[Sequence[str]]
-    """Tests that differ in the shapes of the data; the first of each times a call."""
+    """Lists of tests that differ in the shapes of the data; the first test of each list times a call."""
 
 
 @dataclass(frozen=True)
@@ -90,21 +90,21 @@ class Written:
 
     text: str
     cannot: Sequence[str]
-    """A line on each file and operation that could have had a benchmark, and why it has none."""
+    """A line on each file and operation without a benchmark, with the reason."""
     untried: Sequence[str]
-    """The names of operations that could have one, too."""
+    """The names of operations that could also be timed, but were not tried."""
     is_example: bool
-    """Whether it times an example, because nothing else runs."""
+    """Whether the file times an example, because no operation runs."""
 
 
-def write(known: Survey) -> Written:
-    """Return benchmarks of the operations whose arguments follow from annotations, names and defaults."""
-    library = "torch" if known.imports("torch") and find_spec("torch") else "numpy"
-    cannot = [tree for tree in known.trees.values() if isinstance(tree, str)]
+def write(survey: Survey) -> Written:
+    """Return benchmarks of operations whose arguments can be guessed from annotations, names and defaults."""
+    library = "torch" if survey.imports("torch") and find_spec("torch") else "numpy"
+    cannot = [tree for tree in survey.trees.values() if isinstance(tree, str)]
     layers: list[_Candidate] = []
     functions: list[_Candidate] = []
     unknown: list[str] = []
-    for operation in known.operations:
+    for operation in survey.operations:
         try:
             if candidate := _candidate(operation, library):
                 (functions if operation.made is None else layers).append(candidate)
@@ -115,7 +115,7 @@ def write(known: Survey) -> Written:
     start = template(f"benchmark_{library}.py.txt")
     imports: set[str] = set()
     tests: list[str] = []
-    results = _rehearsed(known.folder, start, candidates)
+    results = _rehearsed(survey.folder, start, candidates)
     for candidate, result in zip(candidates, results, strict=False):
         tests += result["passed"]
         if result["passed"]:
@@ -125,20 +125,20 @@ def write(known: Survey) -> Written:
             cannot.append(f"{candidate.operation.place}: {candidate.operation.name}: {why}")
     text = start.replace("# imports", "\n".join(sorted(imports)))
     blocks = (text, *(tests or [template(f"example_{library}.py.txt")]))
-    written = "\n\n\n".join(block.strip() for block in blocks)
+    body = "\n\n\n".join(block.strip() for block in blocks)
     untried = [candidate.operation.name for candidate in candidates[len(results) :]]
-    return Written(f"{written}\n", [*cannot, *unknown], untried, is_example=not tests)
+    return Written(f"{body}\n", [*cannot, *unknown], untried, is_example=not tests)
 
 
 def _candidate(operation: Operation, library: str) -> _Candidate | None:
-    """Return ways to call an operation. None if it takes no data."""
-    made = ", ".join(f"{parameter.name}={_number(parameter)}" for parameter in operation.made or ())
+    """Return calls of an operation with data of several shapes. Returns None if it takes no data."""
+    arguments = ", ".join(f"{parameter.name}={_number(parameter)}" for parameter in operation.made or ())
     alternatives = {}
     for shapes in product(_SHAPES[library], _WEIGHT_SHAPES):
-        given = {parameter: _data(parameter, operation, shapes, library) for parameter in operation.given}
-        text = ", ".join(f"{key.name}={value}" if key.is_keyword else value for key, value in given.items())
-        named = ", ".join(f"{key.name} {value}" for key, value in given.items())
-        alternatives[text] = _tests(operation, made, text, _SHAPE.sub(r"[\1]", named))
+        values = {parameter: _data(parameter, operation, shapes, library) for parameter in operation.given}
+        text = ", ".join(f"{key.name}={value}" if key.is_keyword else value for key, value in values.items())
+        guesses = ", ".join(f"{key.name} {value}" for key, value in values.items())
+        alternatives[text] = _tests(operation, arguments, text, _SHAPE.sub(r"[\1]", guesses))
     if not re.search(r"values\(|indices\(|graph\(", text):
         return None
     extra = [line for name, line in _IMPORTS.items() if re.search(rf"\b{name}\b", text)]
@@ -146,16 +146,16 @@ def _candidate(operation: Operation, library: str) -> _Candidate | None:
     return _Candidate(operation, imports, list(alternatives.values()))
 
 
-def _tests(operation: Operation, made: str, given: str, guessed: str) -> list[str]:
-    """Return a test of a call, and of a model's training step, if it is one."""
+def _tests(operation: Operation, constructor: str, call: str, guess: str) -> list[str]:
+    """Return a test of a call and, for a model, a test of a training step."""
     kind = "function" if operation.made is None else "model"
     texts = template(f"{kind}.py.txt").split("\n\n\n")
-    words = {"NAME": operation.name, "MADE": made, "GIVEN": given, "GUESSED": guessed}
+    words = {"NAME": operation.name, "MADE": constructor, "GIVEN": call, "GUESSED": guess}
     return [re.sub("|".join(words), lambda word: words[word[0]], text) for text in texts]
 
 
 def _number(parameter: Parameter) -> str:
-    """Return a value for a parameter of a constructor, or of a function if it is no array."""
+    """Return a value for a parameter that is not an array."""
     kind = re.split(r"\W", re.sub(r"^(typing\.)?(Optional|Union)\[", "", parameter.annotation))[0]
     if kind in ("", "int"):
         for pattern, value in _COUNTS.items():
@@ -207,19 +207,19 @@ def _array(name: str, operation: Operation, shape: str, weight: str) -> str:
 
 
 def _rehearsed(folder: Path, start: str, candidates: Sequence[_Candidate]) -> list[Mapping[str, Any]]:
-    """Run candidates in another process until enough of them passed; return how they ran."""
-    asked = {
+    """Run candidates in another process until enough of them have passed; return the outcome of each."""
+    request = {
         "root": str(root(folder)),
         "start": start,
         "operations": [("\n".join(candidate.imports), candidate.alternatives) for candidate in candidates],
     }
     with scratch() as files:
         file = files / "asked.json"
-        file.write_text(json.dumps(asked), encoding="utf-8")
+        file.write_text(json.dumps(request), encoding="utf-8")
         command = [sys.executable, rehearsal.__file__, str(file)]
         with running(command, folder, os.environ, subprocess.DEVNULL) as process:
             timer = threading.Timer(_HANGING_SECONDS, end, [process])
-            timer.daemon = True  # as Ctrl-C may come
+            timer.daemon = True  # does not delay the exit after Ctrl-C
             timer.start()
             assert process.stdout
             results = [json.loads(line) for line in process.stdout if line.endswith("\n")]

@@ -1,7 +1,7 @@
-"""What `pytest --benchmark-compare` judges: the benchmarks of a session, against a record or a variant.
+"""The verdicts of `pytest --benchmark-compare`: a session against a record or a variant.
 
-The base is built again, and what runs other code is timed in turns with it. Where that is impossible, a
-record's times are compared with those of the session, and with those of new processes.
+The base is built again, and benchmarks that run other code are timed in turns with it. Where this is
+impossible, the times of a record are compared with the times of the session and of new processes.
 """
 
 from collections.abc import Collection, Sequence
@@ -25,7 +25,7 @@ from .result import Result, Side
 from .settle import settled
 
 _FIRST_AGAIN = 100
-"""Number before that of the first process that times again; the processes of a record have smaller ones."""
+"""New processes have numbers above this one; the processes of a record have smaller numbers."""
 _UNCHANGED = "commit and packages are the record's; a setting or a value differs"
 _NOT_BUILT = "the code that differs could not be built again"
 
@@ -37,11 +37,11 @@ class Base:
     title: str
     """`record 0001`, or the variant as the user typed it."""
     variant: Variant | None = None
-    """Its code. None if it is a record whose code is not built again."""
+    """The code to build. None for a record whose code is not built again."""
     runs: Sequence[RunFile] = ()
-    """The processes of a record; empty if it is a variant."""
+    """The processes of a record. Empty for a variant."""
     environment: str = ""
-    """The record's."""
+    """The environment of the record."""
 
 
 def base_of(source: Record | Variant) -> Base:
@@ -59,27 +59,27 @@ class Judging:
     base: Base
     thresholds: Thresholds
     confirm: int = 0
-    """In how many new processes a slowdown since another session must be confirmed."""
+    """Number of new processes in which a slowdown since a record must be confirmed."""
     turns: bool = True
-    """Whether the base is built to time it in turns."""
+    """Whether the base may be built and timed in turns."""
     build: str = ""
-    """The command that builds both sides. Empty if nothing does."""
+    """The command that builds both sides. Empty if there is none."""
     missing: Collection[str] = ()
     """Benchmarks of the record that the session selected, but did not time."""
     names: Sequence[str] = ()
-    """What is timed in turns with the base, the most important first."""
+    """The benchmarks that are timed in turns with the base, the largest ratio first."""
     differences: list[str] = field(default_factory=list)
-    """What differs between the base and the session, a line."""
+    """Lines on what differs between the base and the session."""
     lines: list[str] = field(default_factory=list)
-    """What the verdicts are based on."""
+    """Lines on the data behind the verdicts."""
     timed: Result | None = None
-    """What came out in turns. None if nothing was timed so, or the base cannot be built or run."""
+    """The comparison in turns. None if nothing was timed in turns, or the base cannot be built or run."""
     in_turns: dict[str, Compared] = field(default_factory=dict)
-    """The verdicts of it that count, by id."""
+    """The benchmarks of `timed` whose verdicts count, by id."""
     comparison: Comparison = field(default_factory=lambda: Comparison([]))
 
     def __post_init__(self) -> None:
-        """Compare what is known before anything is timed in turns."""
+        """Compare the times and fingerprints that exist before anything is timed in turns."""
         base = self.base
         if not (base.runs or self.turns):
             raise UsageError(f"{base.title} can be compared in turns only: leave out --gnn-turns never")
@@ -91,7 +91,7 @@ class Judging:
             self._choose()
             if fields := runs.differing_fields(base.runs, [self.head]):
                 text = runs.describe_fields(fields)
-                self.lines.append(f"the times of the record are not compared: other settings, {text}")
+                self.lines.append(f"the record's times are not compared, because settings differ: {text}")
 
     @property
     def recorded(self) -> Collection[str]:
@@ -100,12 +100,12 @@ class Judging:
 
     @property
     def is_comparable(self) -> bool:
-        """Whether there are a record's times, measured with this session's settings."""
+        """Whether the base has times that were measured with the settings of this session."""
         return bool(self.base.runs) and not runs.differing_fields(self.base.runs, [self.head])
 
     @property
     def suspects(self) -> list[str]:
-        """Those that look slower than in another session, which new processes must confirm."""
+        """Benchmarks that look slower than in the record, so that new processes must confirm the slowdown."""
         rows = self.comparison.rows if self.is_comparable and self.confirm else ()
         return [
             row.fullname
@@ -137,7 +137,7 @@ class Judging:
         )
 
     def run(self, plan: Plan, root: Path, watcher: Listener, passed: Collection[str]) -> None:
-        """Time what has to be, and judge; suspects are timed again if their tests passed."""
+        """Time in turns what needs it, and judge; suspects are timed again if their tests passed."""
         if self.names:
             count, limit = units.count(len(self.names), "benchmark"), units.seconds(plan.total_seconds)
             watcher.say(f"timing {count} in turns with {self.base.title}, for at most {limit}")
@@ -146,7 +146,7 @@ class Judging:
         self.judge(_timed_again(names, plan, self.confirm, watcher) if names else ())
 
     def time(self, plan: Plan, root: Path, watcher: Listener) -> None:
-        """Time in turns what `names` has, and take the verdicts."""
+        """Time the benchmarks of `names` in turns with the base, and take the verdicts."""
         assert self.base.variant
         # Each benchmark has an equal part of the family-wise error rate.
         share = len(self.names) / sum(map(self._is_open, self.comparison.rows))
@@ -166,41 +166,41 @@ class Judging:
             self.take_failure(f"{error.filename or 'a file'}: {error.strerror or error}")
 
     def take_failure(self, reason: str) -> None:
-        """Take it that the base cannot be built or run, so that a record's times decide."""
+        """Let the times of the record decide, because the base cannot be built or run."""
         if not self.base.runs:
             raise UsageError(reason)
         self._across(self.names, reason)
 
     def take(self, result: Result) -> None:
-        """Take what came out in turns, except verdicts on other code than the record's."""
+        """Take the verdicts of a comparison in turns, except those on other code than the record's."""
         self.timed = result
-        before = {row.fullname: row for row in self.comparison.rows}
-        refused: dict[str, list[str]] = {}
+        by_name = {row.fullname: row for row in self.comparison.rows}
+        refusals: dict[str, list[str]] = {}
         for row in result.rows:
-            first = before[row.fullname]
+            first = by_name[row.fullname]
             reason = row.judgement.reason if row.judgement.verdict == "incomparable" else ""
             if row.judgement.same_code and first.work.changed and not first.redefined:
                 reason = _NOT_BUILT  # the rebuilt base runs today's code, but the record did not
             if reason and self.base.runs and not row.is_worse:
-                refused.setdefault(reason, []).append(row.fullname)
+                refusals.setdefault(reason, []).append(row.fullname)
                 continue
-            how = first.redefined and first.redefined.partition(":")[0]
-            notes = (*([f"{how}; both sides ran today's"] if how else ()), *row.notes)
+            change = first.redefined and first.redefined.partition(":")[0]
+            notes = (*([f"{change}; both sides ran today's"] if change else ()), *row.notes)
             self.in_turns[row.fullname] = replace(
                 row, labels=first.labels, seconds=row.seconds or first.seconds, notes=notes
             )
-        for reason, names in refused.items():
+        for reason, names in refusals.items():
             self._across(names, reason)
 
-    def judge(self, again: Sequence[RunFile] = ()) -> None:
-        """Give each benchmark its verdict; `again` has new processes of the `suspects`, which confirm."""
-        rows = (self._compare([self.head, *again]) if again else self.comparison).rows
+    def judge(self, new_runs: Sequence[RunFile] = ()) -> None:
+        """Give each benchmark its verdict; new processes in `new_runs` confirm or clear the `suspects`."""
+        rows = (self._compare([self.head, *new_runs]) if new_runs else self.comparison).rows
         if self.is_comparable and self.confirm:
             rows = [replace(row, judgement=confirmed(row.judgement, self.confirm)) for row in rows]
         self.comparison = Comparison([self.in_turns.get(row.fullname) or row for row in rows])
-        found = settled(self.result)
-        self.comparison = found.comparison
-        self.lines.extend(found.notes)
+        result = settled(self.result)
+        self.comparison = result.comparison
+        self.lines.extend(result.notes)
 
     def _is_open(self, row: Compared) -> bool:
         """Return whether a benchmark has to be judged by time."""
@@ -212,10 +212,10 @@ class Judging:
         )
 
     def _describe(self) -> None:
-        """Add the lines on the record, and on what differs between it and the session, if anything does."""
+        """Add lines on the record, and on the differences between the record and the session."""
         run, sources = self.base.runs[0], self.head.sources
         if run.sources is None:
-            raise UsageError(f"{run.path} has no environment; record again")
+            raise UsageError(f"{run.path} does not describe its environment; record it again")
         assert sources
         if parts := rebuild.differences(run.sources, sources):
             self.differences.append(f"since {self.base.title}: {', '.join(parts)}")
@@ -228,13 +228,13 @@ class Judging:
         )
 
     def _choose(self) -> None:
-        """Take the record's code to time what is open, or say why not."""
-        saved, current = self.base.runs[0].sources, self.head.sources
-        assert saved
-        assert current
+        """Choose the record's code as the base to time in turns, or say why this is impossible."""
+        base, head = self.base.runs[0].sources, self.head.sources
+        assert base
+        assert head
         text, why = "", "" if self.turns else "--gnn-turns never"
         try:
-            text = text if why else rebuild.variant(saved, current, is_built=bool(self.build))
+            text = text if why else rebuild.variant(base, head, is_built=bool(self.build))
         except UsageError as error:
             why = str(error)
         if text == variant.WORKING_TREE:
@@ -255,12 +255,12 @@ class Judging:
 
 def _timed_again(names: Collection[str], plan: Plan, processes: int, watcher: Listener) -> list[RunFile]:
     """Time benchmarks again in new processes of pytest, and return their run files."""
-    timed, count = [], units.count(len(names), "benchmark")
+    new_runs, count = [], units.count(len(names), "benchmark")
     defaults = {"layouts": "sample", **plan.defaults}
     with signals.as_ctrl_c(), scratch() as files:
         for number in range(1, processes + 1):
             watcher.say(f"{count} may be slower: timing again, new process {number} of {processes}")
             output, seed = files / f"{number}.json", _FIRST_AGAIN + number
             fresh.run(plan.arguments, output, plan.folder, seed, watcher, names, defaults)
-            timed.append(run_file.read(output))
-    return timed
+            new_runs.append(run_file.read(output))
+    return new_runs

@@ -17,14 +17,14 @@ from .runs import describe_fields
 
 _REMEDY = "merge files written by --benchmark-json or gnnbench ab --json"
 _EQUAL = (*environment.WHERE, *environment.WHAT, "commit", "dirty")
-"""What the environments of all shards have alike."""
+"""Fields of the environment that must be equal in all shards."""
 _OF_SHARD = ("shard", "not_default")
 """Fields that are valid for one shard only."""
 
 
 @dataclass(frozen=True)
 class _Shard:
-    """One file, checked."""
+    """The checked content of a file."""
 
     path: Path
     content: dict[str, Any]
@@ -40,22 +40,22 @@ def merge(paths: Sequence[Path]) -> dict[str, Any]:
     """Join files into one of the same format, in the order of their shards."""
     parts = [_read(path) for path in paths]
     shards = [part.shard for part in parts]
-    of = next((shard.of for shard in shards if shard), 0)
-    if of and (len(shards) != of or {*shards} != {Shard(number, of) for number in range(1, of + 1)}):
+    most = next((shard.of for shard in shards if shard), 0)
+    if most and (len(shards) != most or {*shards} != {Shard(number, most) for number in range(1, most + 1)}):
         texts = ", ".join(str(shard or "no shard") for shard in shards)
         raise UsageError(f"these are not all shards of one run: {texts}; name each shard's file once")
     parts.sort(key=lambda part: part.shard.number if part.shard else 0)
     places: dict[str, Path] = {}
     for part in parts:
         if difference := _difference(parts[0], part):
-            both = f"{parts[0].path} and {part.path}"
+            files = f"{parts[0].path} and {part.path}"
             raise UsageError(
-                f"{both} differ in {difference}; merge shards of one run, from one kind of machine"
+                f"{files} differ in {difference}; merge shards of one run, from one kind of machine"
             )
         for name in part.names:
             if name in places:
-                both = f"{places[name]} and {part.path}"
-                raise UsageError(f"{both} both contain {name}; merge different shards of one run")
+                files = f"{places[name]} and {part.path}"
+                raise UsageError(f"{files} both contain {name}; merge different shards of one run")
             places[name] = part.path
     if results := [part.result for part in parts if part.result]:
         return codec.encode(_joined(results))
@@ -70,7 +70,7 @@ def _read(path: Path) -> _Shard:
         assert whole.environment
         names = tuple(row.fullname for row in whole.rows)
         shard = Shard.parse(whole.shard) if whole.shard else None
-        settings = replace(whole.thresholds, family_level=1.0)  # which depends on the number of shards
+        settings = replace(whole.thresholds, family_level=1.0)  # the level depends on the number of shards
         return _Shard(path, content, shard, names, whole.environment, settings, whole)
     if kind != "run":
         json_io.refuse(path, "neither a run file nor a result of gnnbench ab", _REMEDY)
@@ -86,7 +86,7 @@ def _read(path: Path) -> _Shard:
 
 
 def _difference(first: _Shard, other: _Shard) -> str:
-    """Return what two parts do not have alike; empty if they are of one run."""
+    """Return what differs between two parts. Empty if both are of one run."""
     if fields := environment.differences(first.environment, other.environment, _EQUAL):
         return describe_fields(fields)
     if bool(first.result) != bool(other.result):
@@ -102,13 +102,13 @@ def _difference(first: _Shard, other: _Shard) -> str:
 
 def _runs(contents: Sequence[dict[str, Any]]) -> dict[str, Any]:
     first = contents[0]
-    ours = {name: value for name, value in first["gnnbench"].items() if name not in _OF_SHARD}
-    saved = [compared for content in contents if (compared := content["gnnbench"].get("compared"))]
-    if saved:
-        ours["compared"] = codec.encode(_joined([codec.decode(compared, Result) for compared in saved]))
-    ours["incomplete"] = [entry for content in contents for entry in content["gnnbench"]["incomplete"]]
+    fields = {name: value for name, value in first["gnnbench"].items() if name not in _OF_SHARD}
+    results = [result for content in contents if (result := content["gnnbench"].get("compared"))]
+    if results:
+        fields["compared"] = codec.encode(_joined([codec.decode(result, Result) for result in results]))
+    fields["incomplete"] = [entry for content in contents for entry in content["gnnbench"]["incomplete"]]
     benchmarks = [entry for content in contents for entry in content["benchmarks"]]
-    return {**first, "benchmarks": benchmarks, "gnnbench": ours}
+    return {**first, "benchmarks": benchmarks, "gnnbench": fields}
 
 
 def _joined(results: Sequence[Result]) -> Result:

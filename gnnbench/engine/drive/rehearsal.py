@@ -1,7 +1,7 @@
 """Runs benchmarks once: a script in a process of its own.
 
-It gets the name of a file with what is to be run, and writes a line for each operation as soon as it ran. An
-operation runs in a fork, which it may end.
+Its argument is a file with the operations. The script writes a line after each operation. Each operation runs
+in a fork of the process, so that an operation that ends its process stops nothing else.
 """
 
 import json
@@ -14,37 +14,37 @@ from pathlib import Path
 from typing import Any
 
 _WANTED = 12
-"""So many operations get a benchmark."""
+"""Number of operations that get a benchmark."""
 _SECONDS = 15.0
-"""After so many of CPU time, no further operation is tried."""
+"""CPU time after which no further operation is tried."""
 _WAITING_SECONDS = 15
 _LATE = f"it takes more than {_WAITING_SECONDS} s"
 
 
 class _UnfitError(Exception):
-    """A call is nothing for a benchmark."""
+    """A call is not suitable for a benchmark."""
 
 
 def main(file: str) -> None:
     """Run the operations until enough of them passed."""
-    asked = json.loads(Path(file).read_text(encoding="utf-8"))
-    sys.path[0] = asked["root"]
+    request = json.loads(Path(file).read_text(encoding="utf-8"))
+    sys.path[0] = request["root"]
     sys.argv = [""]
     lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what the operations print
+    os.dup2(2, 1)  # output of the operations
     warnings.simplefilter("ignore")
     passed = 0
-    for imports, alternatives in asked["operations"]:
+    for imports, alternatives in request["operations"]:
         if passed == _WANTED or sum(os.times()[:4]) > _SECONDS:
             break
-        result = _tried(asked["start"], imports, alternatives)
+        result = _tried(request["start"], imports, alternatives)
         passed += bool(result["passed"])
         print(json.dumps(result), file=lines, flush=True)
 
 
 def _tried(start: str, imports: str, alternatives: Sequence[Sequence[str]]) -> dict[str, Any]:
     if why := _why_not(imports):
-        for name, module in [*sys.modules.items()]:  # else the next import of its part would succeed
+        for name, module in [*sys.modules.items()]:  # otherwise the next import of a submodule would succeed
             if str(getattr(module, "__file__", None)).startswith(f"{sys.path[0]}{os.sep}"):
                 del sys.modules[name]
         return {"passed": [], "why": why}
@@ -64,7 +64,7 @@ def _tried(start: str, imports: str, alternatives: Sequence[Sequence[str]]) -> d
 
 
 def _first_that_passes(start: str, alternatives: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """Return the tests that pass of the first alternative whose first one does."""
+    """Return the passing tests of the first alternative whose first test passes."""
     why = ""
     for first, *others in alternatives:
         reason = _why_not(f"{start}\n{first}")
@@ -74,14 +74,14 @@ def _first_that_passes(start: str, alternatives: Sequence[Sequence[str]]) -> dic
     return {"passed": [], "why": why}
 
 
-def _called(function: Any, *given: Any, **named: Any) -> None:
-    result = function(*given, **named)
-    if type(result).__name__ == "ndarray" and "Tensor" in {type(value).__name__ for value in given}:
+def _called(function: Any, *arguments: Any, **keywords: Any) -> None:
+    result = function(*arguments, **keywords)
+    if type(result).__name__ == "ndarray" and "Tensor" in {type(value).__name__ for value in arguments}:
         raise _UnfitError("it converts tensors to NumPy arrays")
 
 
 def _why_not(text: str) -> str:
-    """Return why a benchmark does not run; empty if it does."""
+    """Return why a benchmark does not run. Empty if it runs."""
     names: dict[str, Any] = {}
     try:
         exec(compile(text, "benchmark", "exec"), names)  # noqa: S102 - as pytest would
@@ -90,7 +90,7 @@ def _why_not(text: str) -> str:
                 test(_called)
     except _UnfitError as error:
         return str(error)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - it is what is asked
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - any error is the answer
         return f"{type(error).__name__}: {error}"
     return ""
 

@@ -21,23 +21,23 @@ MOST_IDS = 5
 
 @dataclass(frozen=True)
 class Commands:
-    """What to type."""
+    """Commands to type."""
 
     ab: str
-    """Compares benchmarks again."""
+    """The command that compares the benchmarks again."""
     bisect: str | None
-    """Finds what changed them. None if the sides are not two versions of one thing, or it was planted."""
+    """The command that finds the change. None if it was planted, or the sides are not of one project."""
 
 
 @dataclass(frozen=True)
 class Repeat:
-    """How a result was made, as far as its commands need it."""
+    """The variants and options of a comparison, from which its commands are built."""
 
     base: str
     """The older side, as a variant."""
     head: str
     ends: tuple[str, str] | None = None
-    """Good and bad end of a bisection. None if the sides are not two versions of one thing."""
+    """Good and bad end of a bisection. None if the sides are not two versions of one project."""
     options: tuple[str, ...] = ()
     """Options of `gnnbench ab`."""
     pytest: tuple[str, ...] = ()
@@ -45,10 +45,10 @@ class Repeat:
     places: tuple[str, ...] = ()
     """The folders, files and ids among pytest's arguments."""
     rootdir: str = "."
-    """The folder in which ids of tests begin, relative to the command's."""
+    """The folder to which ids of tests are relative, as seen from the command's folder."""
 
     def commands(self, names: Sequence[str]) -> Commands:
-        """Return the commands for benchmarks."""
+        """Return the commands that compare and bisect benchmarks."""
         words = self._selected(names)
         ab, bisect = (
             shlex.join(["gnnbench", command, *sides, *self.options, "--", *words])
@@ -62,7 +62,7 @@ class Repeat:
         return (*self.pytest, *map(self._typed, names))
 
     def _selected(self, names: Sequence[str]) -> Sequence[str]:
-        """Return pytest's arguments that select benchmarks, maybe beside others."""
+        """Return pytest's arguments that select benchmarks, and possibly more."""
         files = list(dict.fromkeys(name.partition("::")[0] for name in names))
         if len(names) > MOST_IDS and len(files) > MOST_IDS and self.places:
             return (*self.pytest, *self.places)
@@ -77,24 +77,24 @@ class Repeat:
 
 
 def of_runs(base: RunFile, head: RunFile, options: tuple[str, ...]) -> Repeat | None:
-    """Return how to time the code of two runs again. None if it cannot be built again."""
-    then, now = base.sources, head.sources
-    if not then or not now or any(tree.dirty for tree in (*then.trees, *now.trees)):
+    """Return how to time the code of two runs again. Returns None if it cannot be rebuilt."""
+    old, new = base.sources, head.sources
+    if not old or not new or any(tree.dirty for tree in (*old.trees, *new.trees)):
         return None
     try:
-        texts = rebuild.variant(then, now), rebuild.variant(now, then)
+        texts = rebuild.variant(old, new), rebuild.variant(new, old)
         older, newer = map(variant.parse, texts)
     except UsageError:
         return None
     if older == newer:
-        return None  # what differs is neither a commit nor a version
+        return None  # the difference is neither a commit nor a version
     return Repeat(*texts, ends_of(older, newer, clean=True), options)
 
 
 def ends_of(base: Variant, head: Variant, *, clean: bool) -> tuple[str, str] | None:
-    """Return good and bad end of a bisection: commits of one repository, or releases. None if they are none.
+    """Return good and bad end of a bisection: commits of one repository, or releases of one package.
 
-    `clean`: whether the working tree is as committed, or is not known not to be.
+    Returns None if the sides are neither. `clean`: whether the working tree has no known uncommitted changes.
     """
     older, newer = (
         side.parts[0] if len(side.parts) == 1 and isinstance(side.parts[0], Commit) else None
@@ -107,13 +107,13 @@ def ends_of(base: Variant, head: Variant, *, clean: bool) -> tuple[str, str] | N
         return (base.text, "git:HEAD") if is_working_tree and clean else None
     package, other = map(_package, (base, head))
     if package and is_working_tree and (installed := version(package)):
-        # The index has no local parts of versions, such as `+cpu`.
+        # Package indexes have no local parts of versions, such as `+cpu`.
         return base.text, f"{base.text.partition('=')[0]}=={installed.partition('+')[0]}"
     return (base.text, head.text) if package and package == other else None
 
 
 def _package(side: Variant) -> str | None:
-    """Return the package of which a variant is a release, and nothing else."""
+    """Return the package if a variant is a release of one package. Returns None otherwise."""
     kind, _, text = side.text.partition(":")
     with suppress(UsageError):
         return canonicalize_name(pinned(text)[0]) if kind == "pip" else None

@@ -23,8 +23,8 @@ from .result import Result, Side
 from .settle import settled
 
 _FAR, _FAR_ALONE = 2.0, 5.0
-"""Times of the same code are not this many times apart: their interval, or the ratio where there is none. A
-process alone may have a layout in memory that takes 4 times as long as another one."""
+"""Times of the same code differ by smaller factors than these: the first limits the interval, the second the
+ratio where there is no interval. A single process may have a memory layout that makes it 4 times as slow."""
 
 NO_ROUNDS = "no rounds in the file: save it with --benchmark-json, or add --benchmark-save-data"
 
@@ -37,13 +37,13 @@ def compare(
     vanished: Collection[str] | None = None,
     confirming: int = 0,
 ) -> Comparison:
-    """Judge the benchmarks of two sides; the rows begin with those of the head.
+    """Judge the benchmarks of two sides; the rows of the head come first.
 
     If both sides of a benchmark run the same code, it is *same*, whatever the environment, unless times in
     one environment are far apart. The simultaneous interval covers the other benchmarks.
 
-    `vanished`: benchmarks of the base that the head should have too; None: all of its shard that it did not
-    leave out as not default.
+    `vanished`: benchmarks of the base that the head should have too. If None, all in the shard of the head
+    that the head did not leave out as not default.
     """
     head_names = list(dict.fromkeys(name for run in head for name in run.benchmarks))
     base_names = list(dict.fromkeys(name for run in base for name in run.benchmarks))
@@ -56,19 +56,19 @@ def compare(
                 for run in head
             )
         }
-    shown = {*head_names, *vanished}
-    # All benchmarks of the base: they help to estimate the variance between processes.
+    row_names = {*head_names, *vanished}
+    # All benchmarks of the base, because each helps to estimate the variance between processes.
     names = list(dict.fromkeys((*head_names, *base_names)))
     fields = differing_fields(base, head)
     mismatch = f"different environment: {describe_fields(fields)}" if fields else None
     sides = timings(base, names), timings(head, names)
-    found = {name: (_found(base, name), _found(head, name)) for name in shown}
-    differences = {name: _difference(*both) for name, both in found.items()}
-    same_code = {name for name, one in differences.items() if one is not None and not one}
+    benchmarks = {name: (_benchmarks(base, name), _benchmarks(head, name)) for name in row_names}
+    differences = {name: _difference(*pair) for name, pair in benchmarks.items()}
+    same_code = {name for name, change in differences.items() if change is not None and not change}
 
     def judged() -> dict[str, Judgement]:
-        # Those with the same code help to estimate the variance too, but need no interval.
-        each, family = [thresholds.of(name) for name in names], len(shown - same_code)
+        # Benchmarks with the same code also help to estimate the variance, but need no interval.
+        each, family = [thresholds.of(name) for name in names], len(row_names - same_code)
         verdicts = judge(*sides, thresholds, each=each, family=family, confirming=confirming)
         return dict(zip(names, verdicts, strict=True))
 
@@ -81,9 +81,9 @@ def compare(
         judgements[name] = replace(SAME_CODE, base_processes=counts[0], head_processes=counts[1])
     return Comparison(
         [
-            _row(name, *found[name], judgements[name], mismatch, differences[name])
+            _row(name, *benchmarks[name], judgements[name], mismatch, differences[name])
             for name in names
-            if name in shown
+            if name in row_names
         ]
     )
 
@@ -96,12 +96,12 @@ def result(
 ) -> Result:
     """Compare the processes of two runs."""
     sides = Side.of_runs(base), Side.of_runs(head)
-    again = repeat.of_runs(base[0], head[0], options)
-    return settled(Result("compare", *sides, compare(base, head, thresholds), thresholds, repeat=again))
+    repetition = repeat.of_runs(base[0], head[0], options)
+    return settled(Result("compare", *sides, compare(base, head, thresholds), thresholds, repeat=repetition))
 
 
 def _is_far(judgement: Judgement) -> bool:
-    """Tell whether times are so far apart that something differs which the fingerprints do not have."""
+    """Tell whether times are so far apart that something outside the fingerprints must differ."""
     low, high = judgement.own_low, judgement.own_high
     if low is not None and high is not None:
         return low > _FAR or high < 1 / _FAR
@@ -111,25 +111,25 @@ def _is_far(judgement: Judgement) -> bool:
 def differing_fields(
     base: Sequence[RunFile], head: Sequence[RunFile], fields: Sequence[str] = environment.WHERE
 ) -> list[tuple[str, Any, Any]]:
-    """Return name and both values of each environment field in which a file differs from the head's first."""
+    """Return name and both values of each environment field in which a file differs from the first head."""
     first = head[0]
     rows: dict[str, tuple[str, Any, Any]] = {}
     for run in (*base, *head[1:]):
         if run.environment and first.environment:
-            differing = environment.differences(run.environment, first.environment, fields)
+            differences = environment.differences(run.environment, first.environment, fields)
         else:
-            differing = [
+            differences = [
                 (name, run.machine[name], value)
                 for name, value in first.machine.items()
                 if run.machine[name] != value
             ]
-        for row in differing:
+        for row in differences:
             rows.setdefault(row[0], row)
     return list(rows.values())
 
 
 def check_alike(runs: Sequence[RunFile], fields: Sequence[str], what: str, remedy: str) -> None:
-    """Refuse files that differ in fields of their environment; `what` says what one is not of the first."""
+    """Refuse files whose environments differ from the first file's; the message begins with `what`."""
     for run in runs[1:]:
         if rows := differing_fields([runs[0]], [run], fields):
             reason = f"{what} {runs[0].path}: they differ in {describe_fields(rows)}"
@@ -141,7 +141,7 @@ def describe_fields(fields: Iterable[tuple[str, Any, Any]]) -> str:
     return ", ".join(f"{name} {first or 'none'} vs {other or 'none'}" for name, first, other in fields)
 
 
-def _found(runs: Sequence[RunFile], name: str) -> list[Benchmark]:
+def _benchmarks(runs: Sequence[RunFile], name: str) -> list[Benchmark]:
     return [run.benchmarks[name] for run in runs if name in run.benchmarks]
 
 
@@ -152,7 +152,7 @@ def _difference(base: list[Benchmark], head: list[Benchmark]) -> Difference | No
 
 
 def _fingerprint(side: list[Benchmark]) -> Fingerprint | None:
-    """Return the fingerprint of a side; in a record, the first file has it. None if files disagree."""
+    """Return the fingerprint of a side; in a record, the first file has it. Returns None if they differ."""
     parts = [benchmark.part for benchmark in side]
     prints = [part.comparable_fingerprint for part in parts if part.fingerprint or part.no_fingerprint]
     first = prints[0] if prints else None
@@ -160,13 +160,13 @@ def _fingerprint(side: list[Benchmark]) -> Fingerprint | None:
 
 
 def timings(runs: Sequence[RunFile], names: Sequence[str]) -> SideTimings:
-    """Return the times of benchmarks, a column each, in all processes of a side that are evidence."""
+    """Return the times of a side: rows are processes, columns benchmarks; NaN if a process is no evidence."""
     rows: list[list[tuple[float, float]]] = []
-    missing = (math.nan, math.nan)
+    blank = (math.nan, math.nan)
     for run in runs:
         columns = [run.benchmarks[name].processes if name in run.benchmarks else () for name in names]
         rows.extend(
-            [(one.log, one.error) if one and one.is_evidence else missing for one in processes]
+            [(timing.log, timing.error) if timing and timing.is_evidence else blank for timing in processes]
             for processes in zip_longest(*columns)
         )
     table = np.array(rows, dtype=float).reshape(len(rows), len(names), 2)
@@ -186,15 +186,15 @@ def _row(
         return Compared(
             name, replace(judgement, reason=reason), seconds(head), labels=(base + head)[0].labels
         )
-    redefined = _redefined(base, head)
+    redefinition = _redefined(base, head)
     if judgement.same_code:
-        notes = (f"{redefined.partition(':')[0]}, but it runs the same code",) if redefined else ()
+        notes = (f"{redefinition.partition(':')[0]}, but it runs the same code",) if redefinition else ()
         work = Work(difference)
         return Compared(name, judgement, seconds(head), notes=notes, labels=head[0].labels, work=work)
-    ways = _change(base, head, lambda benchmark: benchmark.estimand)
-    measured = without_times(base + head) or (f"measured differently: {ways}" if ways else None)
-    contended = contended_on(head, "head") or contended_on(base, "base")
-    if hindrance := mismatch or redefined or measured or contended:
+    estimands = _change(base, head, lambda benchmark: benchmark.estimand)
+    method = without_times(base + head) or (f"measured differently: {estimands}" if estimands else None)
+    contention = contended_on(head, "head") or contended_on(base, "base")
+    if hindrance := mismatch or redefinition or method or contention:
         judgement = Judgement(
             "incomparable",
             hindrance,
@@ -202,9 +202,9 @@ def _row(
             head_processes=judgement.head_processes,
             base_processes=judgement.base_processes,
         )
-    unseen = next((why for benchmark in base + head if (why := benchmark.part.no_fingerprint)), None)
+    no_fingerprint = next((why for benchmark in base + head if (why := benchmark.part.no_fingerprint)), None)
     cost = judgement.ratio if difference is not None and not difference else None
-    work = Work(difference, _counters(base, head), unseen, cost=cost)
+    work = Work(difference, _counters(base, head), no_fingerprint, cost=cost)
     return Compared(
         name,
         judgement,
@@ -212,8 +212,8 @@ def _row(
         work.notes(),
         head[0].labels,
         work,
-        redefined,
-        memory=None if mismatch or redefined else MemoryChange.between(_peaks(base), _peaks(head)),
+        redefinition,
+        memory=None if mismatch or redefinition else MemoryChange.between(_peaks(base), _peaks(head)),
     )
 
 
@@ -222,22 +222,22 @@ def _peaks(side: list[Benchmark]) -> Peaks | None:
 
 
 def _redefined(base: list[Benchmark], head: list[Benchmark]) -> str | None:
-    """Return how the definitions differ. The implementation behind a definition may differ."""
+    """Return how the definitions of the benchmark differ, not counting the implementation that is timed."""
     if change := _change(base, head, lambda benchmark: benchmark.part.graph_hash):
         return f"different graph: content hash {change}"
     if not all(benchmark.part.definition_hash for benchmark in base + head):
-        return None  # gnnbench did not time all
+        return None  # a benchmark that gnnbench did not time has none
     change = _change(base, head, lambda benchmark: benchmark.part.definition_hash)
     return f"different definition of the benchmark: hash {change}" if change else None
 
 
 def without_times(benchmarks: Sequence[Benchmark]) -> str | None:
-    """Return why one of the benchmarks has no times. None if all have."""
+    """Return why a benchmark has no times. Returns None if all have times."""
     return None if all(benchmark.processes for benchmark in benchmarks) else NO_ROUNDS
 
 
 def _change(base: list[Benchmark], head: list[Benchmark], field: Callable[[Benchmark], str | None]) -> str:
-    """Return both sides' values of a field, `a vs b`; an empty text if they are equal."""
+    """Return both sides' values of a field, `a vs b`. Empty if they are equal."""
     before, after = (list(dict.fromkeys(map(field, side))) for side in (base, head))
     if before == after:
         return ""
@@ -245,12 +245,12 @@ def _change(base: list[Benchmark], head: list[Benchmark], field: Callable[[Bench
 
 
 def contended_on(benchmarks: Sequence[Benchmark], side: str) -> str | None:
-    """Return the reason if contention leaves no process of a side."""
+    """Return why no process of a side counts, if all were disturbed by other programs."""
     processes = [process for benchmark in benchmarks for process in benchmark.processes]
     if not processes or any(process.is_evidence for process in processes):
         return None
-    most = units.fraction(cpu.CONTENDED)
-    return f"other programs used more than {most} of the CPU time while the {side} was timed"
+    limit = units.fraction(cpu.CONTENDED)
+    return f"other programs used more than {limit} of the CPU time while the {side} was timed"
 
 
 def _counters(base: list[Benchmark], head: list[Benchmark]) -> tuple[CounterChange, ...]:
@@ -261,6 +261,6 @@ def _counters(base: list[Benchmark], head: list[Benchmark]) -> tuple[CounterChan
 
 
 def seconds(benchmarks: Sequence[Benchmark]) -> float | None:
-    """Return a benchmark's time: the geometric mean of all processes. None if it was not measured."""
+    """Return a benchmark's time: the geometric mean of all processes. Returns None if it was not measured."""
     logs = [process.log for benchmark in benchmarks for process in benchmark.processes]
     return math.exp(sum(logs) / len(logs)) / 1e9 if logs else None

@@ -17,65 +17,65 @@ from .result import Result, Side
 
 _FILE = FILE.as_posix()
 _NAMED = 3
-"""Most entries that a line names."""
+"""Most entries that a note names."""
 _ACCEPTED = "accepted: "
 _FAILING = ("slower", "undecided", "incomparable")
-"""What fails a benchmark, with --strict or without."""
+"""Verdicts that fail a benchmark, some with --strict only."""
 _UNKNOWN = (
     "not accepted, because it is unknown whether the base contains it: {entries}; "
     "results must name their commits, and git must have the base's (git fetch --unshallow)"
 )
 
 
-def settled(found: Result) -> Result:
-    """Return a result with what is accepted and ignored, and a note on entries of unknown bases, if any.
+def settled(result: Result) -> Result:
+    """Return a result after acceptances and rules, with a note on entries whose bases are unknown.
 
-    What is *slower* within the accepted slowdowns in force becomes *accepted*. What a rule of the settings
-    ignores never fails: its reason names the rule, and the verdict without it.
+    A benchmark that is *slower* within the accepted slowdowns in force becomes *accepted*. A benchmark that a
+    rule of the settings ignores never fails: the reason names the rule, and the verdict without the rule.
     """
-    thresholds = found.thresholds
+    thresholds = result.thresholds
     rows: list[Compared] = []
-    every, unknown = _divided(thresholds.accepted, found.base, found.head)
-    for row in found.rows:
-        entries = [entry for entry in every if entry.benchmark == row.fullname]
+    current, unknown = _divided(thresholds.accepted, result.base, result.head)
+    for row in result.rows:
+        entries = [entry for entry in current if entry.benchmark == row.fullname]
         accepting = _accepting(row, entries, thresholds.of(row.fullname))
         rows.append(_refusing(_ignoring(accepting, thresholds.rules)))
     names = {row.fullname for row in rows}
     places = [entry.place for entry in unknown if entry.benchmark in names]
     lines = [_UNKNOWN.format(entries=f"{units.listed(places, _NAMED)} of {_FILE}")] if places else []
-    return replace(found, comparison=Comparison(rows), notes=(*found.notes, *lines))
+    return replace(result, comparison=Comparison(rows), notes=(*result.notes, *lines))
 
 
 def in_force(accepted: Accepted, base: Side, head: Side, benchmark: str) -> list[Entry]:
-    """Return the entries of a benchmark that the file has at the head, and does not have yet at the base."""
+    """Return the entries of a benchmark that the head's file has and the base's file lacks."""
     return [entry for entry in _divided(accepted, base, head)[0] if entry.benchmark == benchmark]
 
 
 def _divided(accepted: Accepted, base: Side, head: Side) -> tuple[list[Entry], list[Entry]]:
-    """Return the entries between two sides: those in force, and those of unknown bases."""
+    """Return the entries between two sides: first those in force, then those with an unknown base."""
     if not accepted.entries:
         return [], []
-    here = git.full_hash(accepted.folder)  # which has the file as it is now
+    current = git.full_hash(accepted.folder)  # at this commit, the file is as on disk
     before = [entries_at(accepted.file, commit) for commit in base.commits] or [None]
-    after = [entries_at(accepted.file, commit) or () for commit in head.commits if commit != here]
-    ended = [entry for entries in before for entry in entries or ()]
-    found = [row for row in accepted.entries if row not in ended and all(row in entries for entries in after)]
-    return ([], found) if None in before else (found, [])
+    after = [entries_at(accepted.file, commit) or () for commit in head.commits if commit != current]
+    old = [entry for entries in before for entry in entries or ()]
+    new = [row for row in accepted.entries if row not in old and all(row in entries for entries in after)]
+    return ([], new) if None in before else (new, [])
 
 
 def allowed(accepted: Accepted, base: Prepared, head: Prepared) -> dict[str, Allowed]:
-    """Return how much slower benchmarks may be, of those for which an accepted slowdown is in force."""
+    """Return how much slower each benchmark may be for which an accepted slowdown is in force."""
     entries: dict[str, list[Entry]] = defaultdict(list)
     for entry in _divided(accepted, Side.of(base), Side.of(head))[0]:
         entries[entry.benchmark].append(entry)
-    return {name: limit for name, its in entries.items() if (limit := Allowed.of(its))}
+    return {name: limit for name, group in entries.items() if (limit := Allowed.of(group))}
 
 
 def _accepting(row: Compared, entries: Sequence[Entry], thresholds: Thresholds) -> Compared:
-    """Return a benchmark with the accepted slowdowns that are in force; verdicts but *slower* stay."""
-    excused = _accepting_results(row.results, entries)
+    """Return a benchmark after applying the accepted slowdowns; only the verdict *slower* can change."""
+    agreement = _accepting_results(row.results, entries)
     memory = row.memory and _excusing_memory(row.fullname, row.memory, entries, thresholds.rules)
-    row = replace(row, memory=memory, results=excused)
+    row = replace(row, memory=memory, results=agreement)
     limit, judgement = Allowed.of(entries), row.judgement
     if limit is None:
         return row
@@ -88,24 +88,24 @@ def _accepting(row: Compared, entries: Sequence[Entry], thresholds: Thresholds) 
 def _excusing_memory(
     name: str, change: MemoryChange, entries: Sequence[Entry], settings: Settings
 ) -> MemoryChange:
-    """Excuse more memory within the limit, or as far as entries accept it, and what gives no verdict."""
+    """Excuse memory growth that is within the limit, or that entries accept."""
     if not change.fails:
         return change
     share = settings.value("more_memory", name) or MOST_SHARE
     limit = max(share * change.base_bytes, LEAST_BYTES)
-    accepted = sum(entry.more_bytes for entry in entries)
-    more = change.head_bytes - change.base_bytes
-    if more <= limit:
-        words = units.size(LEAST_BYTES) if limit == LEAST_BYTES else units.fraction(share)
-        return replace(change, excused=f"within the limit of {words}")
-    if more - accepted > limit and differs(change.base_bytes + accepted, change.head_bytes):
+    accepted_bytes = sum(entry.more_bytes for entry in entries)
+    more_bytes = change.head_bytes - change.base_bytes
+    if more_bytes <= limit:
+        limit_text = units.size(LEAST_BYTES) if limit == LEAST_BYTES else units.fraction(share)
+        return replace(change, excused=f"within the limit of {limit_text}")
+    if more_bytes - accepted_bytes > limit and differs(change.base_bytes + accepted_bytes, change.head_bytes):
         return change
     reasons = dict.fromkeys(entry.reason for entry in entries if entry.more_bytes)
     return replace(change, excused=f"{_ACCEPTED}{'; '.join(reasons)}")
 
 
 def _ignoring(row: Compared, settings: Settings) -> Compared:
-    """Return a benchmark as the rule that ignores it leaves it."""
+    """Return a benchmark after applying the rule that ignores it, if there is one."""
     rule, before = settings.rule("ignore", row.fullname), row.judgement
     if rule is None:
         return row
@@ -125,7 +125,7 @@ def _accepting_results(agreement: Agreement | None, entries: Sequence[Entry]) ->
 
 
 def _refusing(row: Compared) -> Compared:
-    """Return a benchmark without a verdict on its time if its output is another, which no rule excuses."""
+    """Return a benchmark as *incomparable* if its output differs and nothing excuses the difference."""
     if not row.has_other_result:
         return row
     assert row.results

@@ -1,4 +1,4 @@
-"""What a repository has that can be timed, read from its sources; nothing of it is imported."""
+"""The operations of a repository that can be timed, read from its sources without an import."""
 
 import ast
 import re
@@ -9,18 +9,18 @@ from itertools import takewhile
 from pathlib import Path
 
 _OTHERS = re.compile(r"bench|(tests?|testing|docs?|examples?|scripts?|tools?)\b|(setup|conftest)$")
-"""How files and folders begin that are not what users of a package import."""
+"""Beginnings of files and folders that users of a package do not import."""
 _SETTINGS = ("pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini")
 _IMPORTED = re.compile(r"^\s*(?:from|import) (\w+)", re.MULTILINE)
 OF_GRAPHS = frozenset(("edge_index", "edges", "adj_t", "adj", "graph", "g"))
-"""Names of graphs among parameters."""
+"""Names of parameters that are graphs."""
 _HELPER = re.compile(
     r"(get|set|is|has|check|assert|validate|to|from|load|save|read|write|print|plot|show|visuali[sz]e|download"
     r"|parse|register|make|create|build|convert|init\w*)(_|$)"
 )
-"""How functions begin that are rarely what takes the time."""
+"""Beginnings of functions that rarely take much time."""
 _UNUSUAL = re.compile(r"deprecated|overload|fixture|command|property|contextmanager")
-"""Decorators of functions that are called otherwise."""
+"""Decorators of functions that are not called directly."""
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,13 @@ class Parameter:
 
     name: str
     annotation: str
-    """Empty if there is none."""
+    """Empty if missing."""
     is_keyword: bool = False
 
 
 @dataclass(frozen=True)
 class Operation:
-    """A class with `forward`, or a function, of the code to be timed."""
+    """A class with `forward`, or a function, that can be timed."""
 
     module: str
     name: str
@@ -44,14 +44,14 @@ class Operation:
     libraries: frozenset[str]
     """The packages that its module imports."""
     given: Sequence[Parameter]
-    """What a call is given."""
+    """The parameters of a call."""
     made: Sequence[Parameter] | None = None
-    """What the constructor of a class is given. None if it is a function."""
+    """The parameters of a class's constructor. None for a function."""
 
 
 @dataclass(frozen=True)
 class Survey:
-    """What the sources of a repository show; each is read when it is needed."""
+    """What the sources of a repository contain, read when first used."""
 
     folder: Path
 
@@ -62,12 +62,12 @@ class Survey:
 
     @cached_property
     def may_time(self) -> frozenset[Path]:
-        """The files with functions that take the fixture `benchmark`, or one that takes it."""
+        """The files with functions that take the fixture `benchmark`, or a fixture that takes `benchmark`."""
         files: set[Path] = set()
-        names, known = {"benchmark"}, set[str]()
-        while names - known:
-            use = re.compile(rf"def (\w+)\([^)]*\b(?:{'|'.join(names - known)})\b")
-            known |= names
+        names, previous = {"benchmark"}, set[str]()
+        while names - previous:
+            use = re.compile(rf"def (\w+)\([^)]*\b(?:{'|'.join(names - previous)})\b")
+            previous |= names
             for path, text in self.texts.items():
                 if functions := use.findall(text):
                     files.add(path)
@@ -77,7 +77,7 @@ class Survey:
 
     @cached_property
     def trees(self) -> Mapping[Path, ast.Module | str]:
-        """The files that import torch or NumPy, parsed, or a line on why they cannot be."""
+        """The files that import torch or NumPy: their syntax trees, or why they cannot be parsed."""
         trees: dict[Path, ast.Module | str] = {}
         for path in self._code():
             if not {"torch", "numpy"}.isdisjoint(_IMPORTED.findall(self.texts[path])):
@@ -89,27 +89,27 @@ class Survey:
 
     @cached_property
     def operations(self) -> list[Operation]:
-        """Classes with `forward`, and functions, first those of graphs that an `__init__.py` names."""
+        """Classes with `forward`, and functions; public ones on graphs come first."""
         starts = " ".join(self.texts[path] for path in self.texts if path.stem == "__init__")
         public = frozenset(re.findall(r"\w+", starts))
         unique: dict[str, Operation] = {}
         for path, tree in self.trees.items():
             names = self._names(path)
-            shown = tuple(takewhile(lambda name: not name.startswith("_"), names))
+            prefix = tuple(takewhile(lambda name: not name.startswith("_"), names))
             is_package = (path.parent / "__init__.py").exists()
-            if isinstance(tree, ast.Module) and shown and (is_package or not any(map(_runs, tree.body))):
+            if isinstance(tree, ast.Module) and prefix and (is_package or not any(map(_runs, tree.body))):
                 libraries = frozenset(_IMPORTED.findall(self.texts[path]))
                 place = path.relative_to(self.folder).as_posix()
-                around = path.parents[len(names) - len(shown) - 1] / "__init__.py"
-                exported = re.findall(r"\w+", self.texts.get(around, ""))
-                for operation in _operations(".".join(shown), place, libraries, tree):
-                    if shown == names or operation.name in exported:
+                init_file = path.parents[len(names) - len(prefix) - 1] / "__init__.py"
+                exports = re.findall(r"\w+", self.texts.get(init_file, ""))
+                for operation in _operations(".".join(prefix), place, libraries, tree):
+                    if prefix == names or operation.name in exports:
                         unique.setdefault(operation.name, operation)
 
         def rank(operation: Operation) -> tuple[bool, bool, bool, int]:
             is_of_graphs = any(parameter.name in OF_GRAPHS for parameter in operation.given)
-            helps = _HELPER.match(operation.name) is not None
-            return helps, operation.name not in public, not is_of_graphs, operation.module.count(".")
+            is_helper = _HELPER.match(operation.name) is not None
+            return is_helper, operation.name not in public, not is_of_graphs, operation.module.count(".")
 
         return sorted(unique.values(), key=rank)
 
@@ -118,7 +118,7 @@ class Survey:
         return any(library in _IMPORTED.findall(self.texts[path]) for path in self._code())
 
     def sets(self, name: str) -> bool:
-        """Return whether pytest's settings have an option."""
+        """Return whether pytest's settings contain an option."""
         settings = "\n".join(text_of(self.folder / file) for file in _SETTINGS)
         return re.search(rf"^\s*{name}\s*=", settings, re.MULTILINE) is not None
 
@@ -127,13 +127,13 @@ class Survey:
         return (path for path in self.texts if not any(map(_OTHERS.match, self._names(path))))
 
     def _names(self, path: Path) -> Sequence[str]:
-        """Return the names of a file's folders and of itself as they are imported."""
+        """Return the parts of a file's module name."""
         top = root(self.folder)
         return path.relative_to(top if path.is_relative_to(top) else self.folder).with_suffix("").parts
 
 
 def text_of(file: Path) -> str:
-    """Return the text of a file; empty if there is none."""
+    """Return the text of a file. Empty if there is no file."""
     return file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
 
 
@@ -164,8 +164,8 @@ def _operations(module: str, place: str, libraries: frozenset[str], tree: ast.Mo
                 yield Operation(module, node.name, line, libraries, _parameters(node, 0))
             elif forward := _method(node, "forward"):
                 start = _method(node, "__init__")
-                made = _parameters(start, 1) if start else ()
-                yield Operation(module, node.name, line, libraries, _parameters(forward, 1), made)
+                parameters = _parameters(start, 1) if start else ()
+                yield Operation(module, node.name, line, libraries, _parameters(forward, 1), parameters)
 
 
 def _runs(node: ast.stmt) -> bool:
@@ -180,12 +180,12 @@ def _method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
 
 
 def _parameters(node: ast.FunctionDef, skipped: int) -> tuple[Parameter, ...]:
-    """Return those without a default, without the first ones."""
-    given = node.args
-    positional = [*given.posonlyargs, *given.args]
-    required = positional[: len(positional) - len(given.defaults)][skipped:]
-    named = [item for item, default in zip(given.kwonlyargs, given.kw_defaults, strict=True) if not default]
+    """Return the parameters without a default, after the first `skipped` ones."""
+    args = node.args
+    positional = [*args.posonlyargs, *args.args]
+    required = positional[: len(positional) - len(args.defaults)][skipped:]
+    keys = [item for item, default in zip(args.kwonlyargs, args.kw_defaults, strict=True) if not default]
     return tuple(
-        Parameter(arg.arg, ast.unparse(arg.annotation).strip("'\"") if arg.annotation else "", arg in named)
-        for arg in (*required, *named)
+        Parameter(arg.arg, ast.unparse(arg.annotation).strip("'\"") if arg.annotation else "", arg in keys)
+        for arg in (*required, *keys)
     )

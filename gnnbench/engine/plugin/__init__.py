@@ -1,4 +1,4 @@
-"""The plugin of pytest: declares the options, times and compares benchmarks, and registers the suite's."""
+"""The pytest plugin: declares the options, times and compares benchmarks, and registers the suite's."""
 
 from collections.abc import Generator
 from typing import Any
@@ -40,12 +40,12 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Let idle threads sleep where something is timed, before a file of the suite imports torch."""
+    """Let idle threads sleep if something is timed, before a file of the suite imports torch."""
     pace.begin(early_config)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the markers, check the options, and register what they ask for."""
+    """Declare the markers, check the options, and register the plugins that they need."""
     for name, text in _MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {text}")
     register = config.pluginmanager.register
@@ -58,8 +58,8 @@ def pytest_configure(config: pytest.Config) -> None:
         raise usage_error(str(error)) from None
     histogram.take_over(config)
     register(LimitCheck(config))
-    asked = None if hasattr(config, "workerinput") else config.getoption("benchmark_compare", None)
-    judging = bool(asked) and not _why_not_judged_here(config, asked)
+    base = None if hasattr(config, "workerinput") else config.getoption("benchmark_compare", None)
+    judging = bool(base) and not _why_not_judged_here(config, base)
     register(Timing(config, all_benchmarks=judging), TIMING)
     if judging:
         _compare(config)
@@ -72,27 +72,27 @@ def _compare(config: pytest.Config) -> None:
             "--benchmark-compare-fail works with pytest-benchmark's comparison only, not with "
             "gnnbench's: use --gnn-effect 5%, or choose pytest-benchmark's with --benchmark-storage"
         )
-    wanted = config.option.benchmark_compare
+    value = config.option.benchmark_compare
     config.option.benchmark_compare = None  # pytest-benchmark does not compare
     from .gate import Gate
 
     base = None  # the newest record
     try:
-        if wanted is not True:
-            base = variant.parse(wanted)
+        if value is not True:
+            base = variant.parse(value)
             base.check(config.rootpath)
     except UsageError as error:
         raise usage_error(f"--benchmark-compare: {error}") from None
     config.pluginmanager.register(Gate(config, base), GATE)
 
 
-def _why_not_judged_here(config: pytest.Config, asked: Any) -> str:
-    """Return why this value of `--benchmark-compare` means pytest-benchmark's files; empty if it does not."""
+def _why_not_judged_here(config: pytest.Config, base: Any) -> str:
+    """Return why this value of `--benchmark-compare` means pytest-benchmark's files. Empty if it does not."""
     option = config.option
     if untimed := [option.name for option in untimed_by(config)]:
         return f"--gnn-{untimed[0]} times nothing"
-    is_variant = isinstance(asked, str) and (asked == variant.WORKING_TREE or ":" in asked)
-    if not asked or option.gnn_strict or is_variant:
+    is_variant = isinstance(base, str) and (base == variant.WORKING_TREE or ":" in base)
+    if not base or option.gnn_strict or is_variant:
         return ""
     if option.benchmark_storage != _DEFAULT_STORAGE:
         return "--benchmark-storage is given"
@@ -113,7 +113,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> list[str]:
-    """Return the header line on idle threads; that of a suite has it too."""
+    """Return the header line on idle threads, unless the suite's own header contains it."""
     return [] if any(map(suite.installed().owns, items)) else pace.lines(config, items)
 
 
@@ -131,14 +131,14 @@ def pytest_runtest_makereport(
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Write the times of benchmarks that are in no table, and whose comparison it is."""
+    """Write the times of benchmarks that are in no table, and say who compared them."""
     config = terminalreporter.config
-    theirs = getattr(config, "_benchmarksession", None)
-    if theirs and theirs.compare and theirs.benchmarks:
+    bench = getattr(config, "_benchmarksession", None)
+    if bench and bench.compare and bench.benchmarks:
         from .records import A_COMMIT, how_to_record
 
         why = _why_not_judged_here(config, config.option.benchmark_compare)
-        text = f"the comparison is pytest-benchmark's own: {why}; for gnnbench's: {A_COMMIT}, or a record"
+        text = f"pytest-benchmark did this comparison: {why}; for gnnbench's, give {A_COMMIT} or record times"
         say(terminalreporter, text, how_to_record(config))
     if records := attached(terminalreporter, "gnnbench"):
         from . import terminal

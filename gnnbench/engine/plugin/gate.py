@@ -34,28 +34,28 @@ from .session import arguments_without, options_of, settings_of, stop
 from .withheld import Withheld
 
 _UNLIMITED = 1e9
-"""Seconds for each benchmark, of which all together have fewer."""
-_UNTIMED = "time it without -n, --benchmark-skip, --benchmark-disable and --gnn-layouts off, or record again"
+"""Seconds for each benchmark: only the limit for all together matters."""
+_UNTIMED = "run without -n, --benchmark-skip, --benchmark-disable and --gnn-layouts off, or record again"
 
 
 class Gate:
     """Compares the session with its base and reports the verdicts."""
 
     def __init__(self, config: pytest.Config, variant: Variant | None) -> None:
-        """Take a variant; None for the newest record."""
+        """Compare with a variant, or if None, with the newest record."""
         self._config, self._variant = config, variant
         self._withheld = Withheld(config)
         config.pluginmanager.register(self._withheld)
         self._judged: Judging | None = None
-        """None: nothing was compared."""
+        """None if nothing was compared."""
         self._lines: list[Note] = []
         self._failures: list[Note] = []
         """Failures that belong to no test."""
 
     def pytest_report_collectionfinish(self) -> str | None:
-        """Warn before timing if there is no record to compare with; stop if a file is wrong."""
+        """Warn before timing if there is no record to compare with; stop if a file is invalid."""
         missing = None
-        with suppress(OSError):  # which is reported at the end
+        with suppress(OSError):  # reported at the end
             try:
                 accepted.find(self._config.rootpath)
                 _, missing = self._base
@@ -74,7 +74,7 @@ class Gate:
             self._judged = None
             self._failures.append(Note("interrupted: the timed benchmarks were not compared"))
             if isinstance(error, KeyboardInterrupt):
-                # pytest fails to show a frame that was interrupted before its first line.
+                # pytest cannot show a frame that was interrupted before its first line.
                 error.__traceback__ = None
             raise
         finally:
@@ -86,8 +86,8 @@ class Gate:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Fail the session if there are failures that belong to no test."""
-        fine = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
-        if self._failures and session.exitstatus in fine:
+        passing = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+        if self._failures and session.exitstatus in passing:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     @pytest.hookimpl(trylast=True)
@@ -98,15 +98,15 @@ class Gate:
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Write what differs, the verdicts, the lines of the summary and the failures."""
-        if judged := self._judged:
+        """Write the differences, the verdicts, the lines of the summary and the failures."""
+        if judging := self._judged:
             terminalreporter.ensure_newline()
-            for line in judged.differences:
+            for line in judging.differences:
                 writing.say(terminalreporter, line)
-            if judged.comparison.rows:
-                explained = causes.of_result(judged.result)
+            if judging.comparison.rows:
+                explanations = causes.of_result(judging.result)
                 verbose = terminalreporter.verbosity > 0
-                document = verdicts.document(judged.comparison, explained, judged.timed, verbose=verbose)
+                document = verdicts.document(judging.comparison, explanations, judging.timed, verbose=verbose)
                 writer = console.Terminal(colour=terminalreporter.hasmarkup)
                 terminalreporter.write(writer.write(document))
         for note in self._lines:
@@ -115,14 +115,14 @@ class Gate:
             writing.say(terminalreporter, f"failed: {note.text}", note.command, red=True)
 
     def _write(self, line: str) -> None:
-        """Write a line on the progress of what is timed in turns."""
+        """Write a line on the progress of timing in turns."""
         if reporter := self._config.pluginmanager.get_plugin("terminalreporter"):
             reporter.ensure_newline()
             reporter.write_line(line)
 
     @cached_property
     def _base(self) -> tuple[Base | None, Note | None]:
-        """What the session is compared with, or else why that is nothing."""
+        """What the session is compared with, or None and why there is nothing to compare with."""
         source, missing = (self._variant, None) if self._variant else records.find(self._config)
         return (base_of(source) if source else None), missing
 
@@ -140,61 +140,61 @@ class Gate:
             rows = self._judged.comparison.rows if self._judged else ()
             verdicts = {row.fullname: row.judgement.verdict for row in rows}
             if missing or not _has_judged({*verdicts.values()}):
-                recorded = self._judged.missing if self._judged else ()
-                self._say_so(session, missing, [name for name in recorded if verdicts[name] != "ignored"])
+                names = self._judged.missing if self._judged else ()
+                self._say_so(session, missing, [name for name in names if verdicts[name] != "ignored"])
 
     def _judging(self, base: Base, session: pytest.Session) -> Judging:
-        """Return what judges the session."""
-        config, chosen, timed = self._config, options_of(self._config), records.timed(self._config)
-        level, shard = Thresholds(chosen.effect).family_level, chosen.shard
+        """Return the judging of this session against a base."""
+        config, options, benchmarks = self._config, options_of(self._config), records.timed(self._config)
+        level, shard = Thresholds(options.effect).family_level, options.shard
         thresholds = Thresholds(
-            chosen.effect,
+            options.effect,
             shard.family_level(level) if shard else level,
             rules=settings_of(config),
             accepted=accepted.find(config.rootpath),
         )
-        # With -n, only the reports have the tests.
-        reported = {report.nodeid for report in records.reports(session)}
-        untimed = ({item.nodeid for item in session.items} | reported) - timed.keys()
+        # With -n, the tests are known only from their reports.
+        report_ids = {report.nodeid for report in records.reports(session)}
+        untimed = ({item.nodeid for item in session.items} | report_ids) - benchmarks.keys()
         missing = [name for run in base.runs[:1] for name in run.benchmarks if name in untimed]
-        head = records.live(config, timed)
-        return Judging(head, base, thresholds, chosen.confirm, chosen.turns, chosen.build, missing)
+        head = records.live(config, benchmarks)
+        return Judging(head, base, thresholds, options.confirm, options.turns, options.build, missing)
 
-    def _judge(self, judged: Judging) -> None:
-        """Judge the session's benchmarks, all but the tests that failed."""
-        config, chosen, settings = self._config, options_of(self._config), settings_of(self._config)
-        is_usual = chosen.effect == EFFECT and settings.file is None
+    def _judge(self, judging: Judging) -> None:
+        """Judge the session's benchmarks, except those of failed tests."""
+        config, options, settings = self._config, options_of(self._config), settings_of(self._config)
+        is_usual = options.effect == EFFECT and settings.file is None
         by_rules = any(rule.effect for rule in settings.rules)
-        effect = () if is_usual or by_rules else ("--effect", f"{chosen.effect:g}")
+        effect = () if is_usual or by_rules else ("--effect", f"{options.effect:g}")
         plan = Plan(
             arguments=arguments_without(config, "time", "shard"),
             defaults=from_settings(settings),
             folder=config.invocation_params.dir,
             timeout_seconds=TIMEOUT_SECONDS,
             seed=secrets.randbits(32),
-            thresholds=judged.thresholds,
+            thresholds=judging.thresholds,
             per_benchmark_seconds=_UNLIMITED,
-            total_seconds=chosen.budget_seconds,
+            total_seconds=options.budget_seconds,
             total_option="--gnn-budget",
-            results=chosen.results,
+            results=options.results,
             cache=cache_folder(),
-            build=judged.build,
-            options=(*effect, *(("--build", judged.build) if judged.build else ())),
+            build=judging.build,
+            options=(*effect, *(("--build", judging.build) if judging.build else ())),
         )
-        passed = {item.nodeid for item in self._withheld.tests}
+        passed_ids = {item.nodeid for item in self._withheld.tests}
         with Progress(write=self._write) as progress:
-            judged.run(plan, config.rootpath, progress, passed)
-        self._lines.extend(map(Note, judged.lines))
-        if judged.timed:
-            self._lines.extend(self._in_turns(judged, judged.timed))
-        self._lines.extend(map(Note, wording.result(judged.comparison).splitlines()))
-        self._report(judged, strict=chosen.strict)
+            judging.run(plan, config.rootpath, progress, passed_ids)
+        self._lines.extend(map(Note, judging.lines))
+        if judging.timed:
+            self._lines.extend(self._in_turns(judging, judging.timed))
+        self._lines.extend(map(Note, wording.result(judging.comparison).splitlines()))
+        self._report(judging, strict=options.strict)
 
-    def _in_turns(self, judged: Judging, result: Result) -> Iterator[Note]:
-        """Yield what came out in turns, and how to go on."""
+    def _in_turns(self, judging: Judging, result: Result) -> Iterator[Note]:
+        """Yield how many benchmarks were decided in turns, and how to go on."""
         rows = [row for row in result.rows if not row.judgement.same_code]
         count = sum(not (row.counts and row.counts.decided) for row in rows)
-        text = f"{units.count(len(rows), 'benchmark')} timed in turns with {judged.base.title}"
+        text = f"{units.count(len(rows), 'benchmark')} timed in turns with {judging.base.title}"
         yield Note(f"{text}: {len(rows) - count} decided, in {units.seconds(result.seconds or 0.0)}")
         if result.interrupted:
             yield Note(f"interrupted: {units.count(count, 'benchmark')} not decided in turns")
@@ -206,10 +206,10 @@ class Gate:
             yield Note(f"to time {units.count(count, 'benchmark')} for longer", shlex.join(words))
 
     def _say_so(self, session: pytest.Session, missing: Note | None, untimed: Collection[str]) -> None:
-        """Say that no benchmark was judged: a failure for want of a record, or of times for its tests."""
+        """Say that no benchmark was judged: a failure if there is no record, or no times for its tests."""
         option, is_failure = session.config.option, options_of(self._config).strict
         if untimed and not (self._failures or session.testsfailed):
-            text = f"the record has {units.count(len(untimed), 'test')} of this session; {_UNTIMED}"
+            text = f"this session did not time {units.count(len(untimed), 'test')} of the record; {_UNTIMED}"
             missing, is_failure = Note(text, records.how_to_record(self._config)), True
         elif missing:
             has_any = not session.items or any(map(declares, session.items))
@@ -220,28 +220,28 @@ class Gate:
         lines = self._failures if is_failure else self._lines
         lines.append(Note(f"{text}: {missing.text}", missing.command) if missing else Note(text))
 
-    def _report(self, judged: Judging, *, strict: bool) -> None:
-        """Fail what is worse, or with `strict` not decided."""
+    def _report(self, judging: Judging, *, strict: bool) -> None:
+        """Fail the tests of worse benchmarks; with `strict`, also those of undecided ones."""
         unsure = ("undecided", "incomparable") if strict else ()
         tests = {item.nodeid: reports for item, reports in self._withheld.tests.items()}
-        for row in judged.comparison.rows:
+        for row in judging.comparison.rows:
             if not row.is_worse and row.judgement.verdict not in unsure:
                 continue
-            sentence = self._sentence(judged, row)
+            sentence = self._sentence(judging, row)
             if row.fullname in tests:
-                report = next(one for one in tests[row.fullname] if one.when == "call")
+                report = next(phase for phase in tests[row.fullname] if phase.when == "call")
                 writing.fail(report, sentence, first=True)
             else:
                 self._failures.append(Note(f"{row.fullname}: {sentence.text}", sentence.command))
 
-    def _sentence(self, judged: Judging, row: Compared) -> Note:
-        """Return the verdict on a benchmark, its reason, and how to repeat it, on one line."""
-        text, result = f"{wording.sentence(row)} [{judged.base.title}]", judged.result
+    def _sentence(self, judging: Judging, row: Compared) -> Note:
+        """Return the verdict on a benchmark with its reason, and the command that repeats it, on one line."""
+        text, result = f"{wording.sentence(row)} [{judging.base.title}]", judging.result
         if result.repeat and row.counts:
             return Note(f"{text}; repeat", result.repeat.commands([row.fullname]).ab)
         return Note(text)
 
 
 def _has_judged(verdicts: set[str]) -> bool:
-    """Tell whether a benchmark was judged, or none had to be."""
+    """Tell whether a benchmark was judged, or all were ignored."""
     return bool(verdicts - {"incomparable", "ignored"}) or verdicts == {"ignored"}

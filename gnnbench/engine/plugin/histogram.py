@@ -1,4 +1,4 @@
-"""`--benchmark-histogram`: draws the pictures that pytest-benchmark would draw with pygal."""
+"""`--benchmark-histogram`: draws histograms instead of pytest-benchmark, which would need pygal."""
 
 from collections.abc import Generator, Sequence
 from itertools import count
@@ -12,13 +12,13 @@ from ..ground.errors import UsageError
 from . import writing
 
 _Group = tuple[str | None, Sequence[dict[str, Any]]]
-"""pytest-benchmark's: name and benchmarks."""
+"""A group of pytest-benchmark: its name and its benchmarks."""
 _LONGEST = 60
-"""Most letters of a group's name in a file's name."""
+"""Most characters of a group's name in a file's name."""
 
 
 def take_over(config: pytest.Config) -> None:
-    """Draw if the option is given; pytest-benchmark then does not."""
+    """If the option is given, draw instead of pytest-benchmark."""
     prefixes = config.getoption("benchmark_histogram", None)
     if not prefixes:
         return
@@ -45,7 +45,7 @@ class _Histogram:
         return self._groups
 
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-        """Remember tests that fail: their times may be those of other work."""
+        """Remember tests that fail: they may have timed something else."""
         if call.when == "call":
             (self._failed.add if call.excinfo else self._failed.discard)(item.nodeid)
 
@@ -53,9 +53,9 @@ class _Histogram:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Draw the benchmarks whose test did not fail."""
         groups = [
-            (name, kept)
+            (name, rows)
             for name, entries in self._groups
-            if (kept := [entry for entry in entries if entry["fullname"] not in self._failed])
+            if (rows := [entry for entry in entries if entry["fullname"] not in self._failed])
         ]
         timed, drawn = (sum(len(entries) for _, entries in some) for some in (self._groups, groups))
         if left_out := timed - drawn:
@@ -74,19 +74,19 @@ class _Histogram:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def _draw(self, reporter: pytest.TerminalReporter, groups: Sequence[_Group]) -> None:
-        """Draw the groups; if a file cannot be written, a UsageError says so."""
+        """Draw the groups. Raises UsageError if a file cannot be written."""
         from ..show import histogram, slides
         from ..show.view import environment_facts
 
         device = devices.resolve(self._config.getoption("gnn_device") or "auto")
-        here = environment.collect(self._config.rootpath, device=device)
-        footer = slides.footer(environment_facts(here))
-        written: set[str] = set()
+        machine = environment.collect(self._config.rootpath, device=device)
+        footer = slides.footer(environment_facts(machine))
+        paths: set[str] = set()
         for name, picture in histogram.pictures(groups, by_operation=self._by_operation):
             slug = slugify(name)[:_LONGEST]
             file = f"{self._prefix}-{slug}" if slug else self._prefix
-            numbered = (f"{file}-{number}" if number > 1 else file for number in count(1))
-            path = next(one for one in numbered if one not in written)
-            written.add(path)
+            candidates = (f"{file}-{number}" if number > 1 else file for number in count(1))
+            path = next(candidate for candidate in candidates if candidate not in paths)
+            paths.add(path)
             slides.save(picture, footer, self._config.invocation_params.dir / path)
             writing.say(reporter, f"drew {path}.svg and .png")

@@ -15,7 +15,7 @@ GATE = "gnnbench-gate"
 
 
 class LimitCheck:
-    """Fails benchmarks for what they are, whatever the base is."""
+    """Fails benchmarks above a limit or with wrong work, independent of any base."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -25,7 +25,7 @@ class LimitCheck:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Fail a test above a limit, and where benchmarks are judged, one that does other work."""
+        """Fail a test above its limit or, if benchmarks are judged, a test that does the wrong work."""
         report = yield
         if call.when == "call" and report.passed:
             for reason in filter(None, (self._fault(item), _exceeded(item))):
@@ -33,7 +33,7 @@ class LimitCheck:
         return report
 
     def _fault(self, item: pytest.Item) -> str:
-        """Return how the work of a benchmark differs from what its suite says; empty if it does not."""
+        """Return how the work of a benchmark differs from its suite's definition. Empty if it does not."""
         part, config = ours_of(item), self._config
         if not config.pluginmanager.has_plugin(GATE) or "measurement" not in part:
             return ""
@@ -45,13 +45,13 @@ class LimitCheck:
         return fault or ""
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Name the faults that rules ignore."""
+        """List the faults that rules ignore."""
         for line in self._ignored:
             writing.say(terminalreporter, line)
 
 
 def _exceeded(item: pytest.Item) -> str:
-    """Return a line if a test's benchmark is above its limit; empty if not, or if its verdict is ignored."""
+    """Return a line if a test's benchmark is above its limit. Empty if not, or if a rule ignores it."""
     settings, name = settings_of(item.config), item.nodeid
     rule, seconds = settings.rule("max_time_seconds", name), seconds_of(item)
     limit = rule and rule.max_time_seconds

@@ -1,4 +1,4 @@
-"""Lets idle OpenMP threads sleep in sessions that time something, and says whether they do."""
+"""Lets idle OpenMP threads sleep in sessions that time something, and reports if they cannot."""
 
 import os
 from collections.abc import Sequence
@@ -27,28 +27,28 @@ _IS_SET = pytest.StashKey[bool]()
 
 
 def begin(config: pytest.Config) -> None:
-    """Set the policy before a file of the suite imports torch, where gnnbench may time something."""
+    """Set the policy before a file of the suite imports torch, if gnnbench may time something."""
     options = vars(config.known_args_namespace)
     is_off = options.get("benchmark_disable") and not options.get("benchmark_enable")
     is_left_out = options.get("benchmark_skip") and not options.get("benchmark_only")
     if is_off or is_left_out or any(options.get(name) for name in _UNTIMED):
         return
-    given = any(value not in (None, []) for name, value in options.items() if name.startswith("gnn_"))
-    if given or options.get("benchmark_compare") or _is_known(config):
+    has_option = any(value not in (None, []) for name, value in options.items() if name.startswith("gnn_"))
+    if has_option or options.get("benchmark_compare") or _is_known(config):
         config.stash[_IS_SET] = let_idle_threads_sleep()
 
 
 def _is_known(config: pytest.Config) -> bool:
     """Return whether the project has gnnbench's settings or a record."""
     try:
-        found = settings.find(config.rootpath).file is not None
+        has_file = settings.find(config.rootpath).file is not None
     except UsageError:
-        return True  # reported later
-    return found or (config.rootpath / baseline.FOLDER.parent).is_dir()
+        return True  # the error is reported later
+    return has_file or (config.rootpath / baseline.FOLDER.parent).is_dir()
 
 
 def lines(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
-    """Return the header line on the policy, of a session that times something."""
+    """Return the header line on the policy. Empty if the session times nothing."""
     is_set = config.stash.get(_IS_SET, None)
     if is_set is None or not any(map(declares, items)):
         return []
@@ -57,13 +57,13 @@ def lines(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
 
 
 def end(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
-    """Unset the policy where there is nothing to time, for the processes that tests start."""
+    """Unset the policy if there is nothing to time, so that processes started by tests do not inherit it."""
     if config.stash.get(_IS_SET, False) and not any(map(declares, items)):
         os.environ.pop(WAIT_POLICY, None)
 
 
 def disturbance() -> str:
-    """Return why times are wrong, and what to do; empty where idle threads sleep."""
+    """Return why times are disturbed, and what to do. Empty if idle threads sleep."""
     policy = os.environ.get(WAIT_POLICY, "")
     if policy.upper() == "PASSIVE":
         return ""

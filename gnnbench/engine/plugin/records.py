@@ -21,13 +21,13 @@ A_COMMIT = "--benchmark-compare=git:main"
 
 
 def find(config: pytest.Config) -> tuple[Record | None, Note | None]:
-    """Return the newest record of this machine; or none, and a message."""
+    """Return the newest record of this machine, or None and a message."""
     store = RecordStore(config.rootpath / baseline.FOLDER)
-    now = here(config)
-    record, fields = store.nearest(now)
+    machine = here(config)
+    record, fields = store.nearest(machine)
     if record and not any(name in environment.MACHINE for name, *_ in fields):
         return record, None
-    text = f"there are no timings of this machine ({environment.name(now)}) in {baseline.FOLDER}"
+    text = f"there are no timings of this machine ({environment.name(machine)}) in {baseline.FOLDER}"
     if record:
         text += f"; the most similar, {record.environment}, differs in {runs.describe_fields(fields)}"
     return None, Note(
@@ -36,24 +36,24 @@ def find(config: pytest.Config) -> tuple[Record | None, Note | None]:
 
 
 def how_to_record(config: pytest.Config) -> str:
-    """Return the command that records what this session selects."""
+    """Return the command that records the benchmarks of this session."""
     words = arguments_without(config)
-    if config.args_source != config.ArgsSource.ARGS:  # the command takes another folder, if it is given none
-        words += [os.path.relpath(one, config.invocation_params.dir) for one in config.args]
+    if config.args_source != config.ArgsSource.ARGS:  # without paths, the command would choose another folder
+        words += [os.path.relpath(path, config.invocation_params.dir) for path in config.args]
     return shlex.join(["gnnbench", "baseline", "record", "--", *words])
 
 
 def timed(config: pytest.Config) -> dict[str, dict[str, Any]]:
     """Return the `extra_info` of each benchmark that gnnbench timed in this session."""
-    found: dict[str, dict[str, Any]] = {}
+    benchmarks: dict[str, dict[str, Any]] = {}
     for bench in config._benchmarksession.benchmarks:  # type: ignore[attr-defined]  # noqa: SLF001
         if "measurement" in json_io.own_part(bench.extra_info):
-            found.setdefault(bench.fullname, bench.extra_info)  # as run files are read
-    return found
+            benchmarks.setdefault(bench.fullname, bench.extra_info)  # the first entry counts, as in run files
+    return benchmarks
 
 
 def live(config: pytest.Config, benchmarks: Mapping[str, Mapping[str, Any]]) -> RunFile:
-    """Return this session, with the `extra_info` of each benchmark, as if it was read from its run file."""
+    """Return this session as a run file, from the `extra_info` of each benchmark."""
     machine = config._benchmarksession.get_machine_info()  # type: ignore[attr-defined]  # noqa: SLF001
     entries = [
         {"fullname": name, "extra_info": extra_info, "stats": {}} for name, extra_info in benchmarks.items()
@@ -63,7 +63,7 @@ def live(config: pytest.Config, benchmarks: Mapping[str, Mapping[str, Any]]) -> 
 
 
 def reports(session: pytest.Session) -> list[pytest.TestReport]:
-    """Return the reports of a session's tests; where xdist's workers collected them, of those that ran."""
+    """Return the reports of the tests that ran."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     rows = [report for group in reporter.stats.values() for report in group] if reporter else []
     return [report for report in rows if isinstance(report, pytest.TestReport)]

@@ -10,13 +10,13 @@ from ..ground.errors import UsageError
 
 
 class _FoundError(Exception):
-    """Ends pytest when it has determined its rootdir; its argument is pytest's configuration."""
+    """Ends pytest as soon as the rootdir is known; the argument is pytest's configuration."""
 
 
 class _Finder:
     @pytest.hookimpl(wrapper=True)
     def pytest_load_initial_conftests(self, early_config: pytest.Config) -> Iterator[None]:
-        """End pytest before plugins that begin early, as pytest-cov does."""
+        """End pytest before plugins that start early, such as pytest-cov."""
         raise _FoundError(early_config)
         yield
 
@@ -27,17 +27,17 @@ def rootdir(arguments: Sequence[str] = ()) -> Path:
 
 
 def has_testpaths(arguments: Sequence[str]) -> bool:
-    """Tell whether pytest knows by its settings what to collect if no argument names a path."""
+    """Tell whether pytest's settings say what to collect if no argument is a path."""
     config = _config(arguments)
     return bool(config.getini("testpaths")) and config.rootpath == config.invocation_params.dir
 
 
 def _config(arguments: Sequence[str]) -> pytest.Config:
-    """Let pytest determine its rootdir; a warning that the settings make an error would end it too early."""
+    """Let pytest find its rootdir; warnings are ignored, as settings may make them errors that end pytest."""
     words = ["--noconftest", "-o", "filterwarnings=", *arguments, "-W", "ignore"]
     try:
         pytest.main(words, plugins=[_Finder()])
-    except _FoundError as found:
-        config: pytest.Config = found.args[0]
+    except _FoundError as error:
+        config: pytest.Config = error.args[0]
         return config
     raise UsageError(f"pytest refuses these arguments: {shlex.join(arguments)}")

@@ -7,7 +7,7 @@ import pytest
 from .session import options_of
 
 CHOICE = "gnnbench-choice"
-"""Name of a suite's plugin that deselects benchmarks which the user did not ask for: its `left_out`."""
+"""Name of a suite's plugin that deselects non-default benchmarks, and lists them as `left_out`."""
 
 
 class Selection:
@@ -16,11 +16,11 @@ class Selection:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._of_shard = 0, 0
-        """How many tests this shard has, and how many the others have."""
+        """Number of tests in this shard, and in the other shards."""
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None]:
-        """Deselect after -k and after a suite's choice."""
+        """Deselect tests of other shards, after -k and after the suite's choice."""
         yield
         config = self._config
         if config.option.gnn_shard and (shard := options_of(config).shard):
@@ -39,7 +39,7 @@ class Selection:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Let a session pass whose shard has no tests; with -n, only its workers know of those of others."""
+        """Let a session pass if its shard is empty; with -n, only workers know of tests in other shards."""
         option = self._config.option
         elsewhere = self._of_shard[1] or (option.gnn_shard and getattr(option, "numprocesses", None))
         if elsewhere and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
@@ -47,6 +47,6 @@ class Selection:
 
 
 def left_out(config: pytest.Config) -> dict[str, pytest.Item]:
-    """Return the benchmarks that a suite has deselected because the user did not ask for them, by id."""
+    """Return the non-default benchmarks that the suite has deselected, by id."""
     choice = config.pluginmanager.get_plugin(CHOICE)
     return choice.left_out if choice else {}

@@ -1,4 +1,4 @@
-"""What a pytest session measures: its options, its settings, and what its tests return."""
+"""The options, the settings and the results of a pytest session."""
 
 import argparse
 import os
@@ -14,44 +14,44 @@ from ..ground.settings import Settings
 from ..store.option_defaults import every, from_settings
 
 OUT_OF_MEMORY = pytest.StashKey[str]()
-"""In a test's stash: its result, `OOM at N GiB`."""
+"""In a test's stash: how memory ran out, `OOM at N GiB`."""
 _OPTIONS = pytest.StashKey[Options]()
 _SETTINGS = pytest.StashKey[Settings]()
 
 
 def given(config: pytest.Config) -> dict[str, Any]:
-    """Return the values of gnnbench's options as they were typed, by key; without those that were not."""
-    values = {one.key: config.getoption(f"gnn_{one.key}") for one in every().values()}
+    """Return the values of the gnnbench options that were typed, by key."""
+    values = {option.key: config.getoption(f"gnn_{option.key}") for option in every().values()}
     return {key: value for key, value in values.items() if value is not None}
 
 
 def take_settings(config: pytest.Config) -> None:
-    """Read the project's settings; a process that gnnbench started has got its defaults, and no rules."""
-    usual, found, typed = getattr(config.option, "gnn_defaults", None), settings.NONE, given(config)
-    if usual is None:
-        found = settings.find(config.rootpath)
-        usual = from_settings(found)
-    for name, value in usual.items():
-        if name not in typed and hasattr(config.option, f"gnn_{name}"):  # another gnnbench may know others
+    """Read the project's settings; a process that gnnbench started was given its defaults, without rules."""
+    defaults, project, typed = getattr(config.option, "gnn_defaults", None), settings.NONE, given(config)
+    if defaults is None:
+        project = settings.find(config.rootpath)
+        defaults = from_settings(project)
+    for name, value in defaults.items():
+        if name not in typed and hasattr(config.option, f"gnn_{name}"):  # a variant's gnnbench may lack it
             setattr(config.option, f"gnn_{name}", value)
-    config.stash[_SETTINGS] = found.without_effects() if "effect" in typed else found
+    config.stash[_SETTINGS] = project.without_effects() if "effect" in typed else project
 
 
 def arguments_without(config: pytest.Config, *names: str) -> list[str]:
-    """Return pytest's arguments without options that compare, write or time nothing, and those of `names`."""
-    own = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    """Return pytest's arguments, except options that compare, write or prevent timing, and except `names`."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     for option in every().values():
         if option.compares or option.name in names:
-            option.declare(own.add_argument, "gnn-")
-    own.add_argument("--benchmark-compare", nargs="?")
-    own.add_argument("--benchmark-compare-fail", nargs="+")
-    for written in (("--benchmark-json",), ("--junitxml", "--junit-xml"), ("-n", "--numprocesses")):
-        own.add_argument(*written)
-    return own.parse_known_args(list(map(str, config.invocation_params.args)))[1]
+            option.declare(parser.add_argument, "gnn-")
+    parser.add_argument("--benchmark-compare", nargs="?")
+    parser.add_argument("--benchmark-compare-fail", nargs="+")
+    for spellings in (("--benchmark-json",), ("--junitxml", "--junit-xml"), ("-n", "--numprocesses")):
+        parser.add_argument(*spellings)
+    return parser.parse_known_args(list(map(str, config.invocation_params.args)))[1]
 
 
 def settings_of(config: pytest.Config) -> Settings:
-    """Return the project's settings; without effects of rules if the command line has `--gnn-effect`."""
+    """Return the project's settings; a typed `--gnn-effect` removes the effects of their rules."""
     return config.stash[_SETTINGS]
 
 
@@ -71,7 +71,7 @@ def options_of(config: pytest.Config) -> Options:
 
 
 def untimed_by(config: pytest.Config) -> list[Option]:
-    """Return the options of gnnbench with which this session times nothing."""
+    """Return the options of gnnbench because of which this session times nothing."""
     options = every().values()
     return [option for option in options if option.untimed and config.getoption(f"gnn_{option.key}")]
 
@@ -92,15 +92,15 @@ def places(config: pytest.Config) -> list[str]:
 
 
 def ours_of(item: pytest.Item) -> dict[str, Any]:
-    """Return gnnbench's part of the `extra_info` of a test's benchmark; empty: there is none."""
+    """Return gnnbench's part of the `extra_info` of a test's benchmark. Empty if there is none."""
     return json_io.own_part(getattr(_fixture(item), "extra_info", None))
 
 
 def seconds_of(item: pytest.Item) -> float | None:
-    """Return a benchmark's time: gnnbench's estimate, or pytest-benchmark's median; None: it has none."""
-    ours, stats = ours_of(item), getattr(_fixture(item), "stats", None)
-    if measured := ours.get("measurement"):
-        return float(measured["location_ns"]) / 1e9
+    """Return gnnbench's estimate of a time, or pytest-benchmark's median, or None if there is neither."""
+    part, stats = ours_of(item), getattr(_fixture(item), "stats", None)
+    if measurement := part.get("measurement"):
+        return float(measurement["location_ns"]) / 1e9
     return float(stats.stats.median) if stats else None
 
 
@@ -109,13 +109,13 @@ def _fixture(item: pytest.Item) -> Any:
 
 
 def attached(reporter: pytest.TerminalReporter, name: str) -> dict[str, Any]:
-    """Return what the last report of each test carries under a name, in the order in which they ran."""
-    found = [report for group in reporter.stats.values() for report in group if getattr(report, name, None)]
-    return {report.nodeid: getattr(report, name) for report in sorted(found, key=lambda one: one.start)}
+    """Return an attribute of the last report of each test, in the order in which the tests ran."""
+    reports = [report for group in reporter.stats.values() for report in group if getattr(report, name, None)]
+    return {report.nodeid: getattr(report, name) for report in sorted(reports, key=lambda row: row.start)}
 
 
 def stop(mistake: str | UsageError, config: pytest.Config) -> NoReturn:
-    """End the session for wrong usage; in a worker of xdist, which would crash, the current test fails."""
+    """End the session for wrong usage; a worker of xdist, which would crash, fails the current test."""
     message = f"gnnbench: {mistake}"
     if hasattr(config, "workerinput"):
         raise pytest.fail.Exception(message, pytrace=False) from None

@@ -42,51 +42,51 @@ class Timing:
         self._config = config
         self.kept = Kept(FORMAT_VERSION)
         self._instrument: Instrument | None = None
-        """That of the running test; None: pytest-benchmark times it."""
+        """The instrument of the running test. None if pytest-benchmark times it."""
         self._replaced = ExitStack()
         self._unsaved = ""
-        """Why the run file was not saved; empty if it was."""
+        """Why the run file was not saved. Empty if it was."""
         self._all_benchmarks = all_benchmarks
-        """Whether gnnbench also times other suites' benchmarks by default."""
+        """Whether gnnbench times the benchmarks of other suites even without an option."""
         self._definitions: dict[str, str] = {}
         """Hash of the definition of each benchmark that is not gnnbench's own, by id."""
         self._budget: TimeBudget | None = None
-        """None: each benchmark has a time of its own."""
+        """None if each benchmark has a time of its own."""
         self._suite = set(LEFT)
-        """Top-level names that contain the benchmarks."""
+        """Top-level modules and folders that contain the benchmarks."""
 
     def instrument(self, item: pytest.Item) -> Instrument | None:
-        """Return what measures a test's benchmark; None: pytest-benchmark times it."""
+        """Return what measures a test's benchmark. Returns None if pytest-benchmark times it."""
         config = self._config
         if not declares(item):
             return None
-        wanted = suite.installed().owns(item) or config.getoption("gnn_layouts") or self._all_benchmarks
-        if not wanted or config.getoption("benchmark_precision", None) is not None:
+        is_timed = suite.installed().owns(item) or config.getoption("gnn_layouts") or self._all_benchmarks
+        if not is_timed or config.getoption("benchmark_precision", None) is not None:
             return None
-        chosen = options_of(config)
-        if chosen.layouts == "off":
+        options = options_of(config)
+        if options.layouts == "off":
             return None
         return TimeInstrument(
             self.kept,
-            sample_layouts=chosen.layouts != "one",
-            precision=chosen.precision,
-            flush=chosen.flush_l2,
+            sample_layouts=options.layouts != "one",
+            precision=options.precision,
+            flush=options.flush_l2,
             in_place=marked(item, IN_PLACE),
             whole_call=marked(item, WHOLE_CALL),
         )
 
     def _choose(self, fixture: Any) -> Instrument | None:
-        """Return the running test's, unless pytest-benchmark is disabled, as with -n, or profiles itself."""
+        """Return the test's instrument, unless pytest-benchmark is disabled, as with -n, or profiles."""
         return None if fixture.disabled or fixture.cprofile else self._instrument
 
     def sources(self) -> "Sources":
-        """Return where the code that was imported so far came from."""
-        from ..measure import sources  # which imports elftools
+        """Return the sources of the code that was imported so far."""
+        from ..measure import sources  # imports elftools
 
         return sources.collect(self._config.rootpath, self._suite)
 
     def part(self) -> dict[str, Any]:
-        """Return the fields of the run file that say what was measured, and where."""
+        """Return the fields of the run file on what was measured, and where."""
         parts, shard = (
             {"environment": here(self._config), "sources": self.sources()},
             options_of(self._config).shard,
@@ -96,7 +96,7 @@ class Timing:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pycollect_makemodule(self, module_path: Path) -> None:
-        """Remember which names contain the benchmarks: they are not part of the measured code."""
+        """Remember the modules of the benchmarks: they are not part of the measured code."""
         self._suite |= left(module_path, self._config.rootpath)
 
     @pytest.hookimpl(tryfirst=True)
@@ -105,7 +105,7 @@ class Timing:
         timed = [item for item in session.items if self.instrument(item)]
         if not timed:
             return
-        # Before anything runs, because the contents of global variables count.
+        # Hashed before anything runs, because the contents of global variables count.
         self._definitions = {
             item.nodeid: _definition(item)
             for item in timed
@@ -119,8 +119,8 @@ class Timing:
             check_pytest_benchmark()
             if isinstance(file := self._config.getoption("benchmark_json", None), Path):
                 check_writable(file)
-                if theirs := getattr(self._config, "_benchmarksession", None):
-                    theirs.save_json = partial(self._save, theirs)
+                if bench := getattr(self._config, "_benchmarksession", None):
+                    bench.save_json = partial(self._save, bench)
             self.kept.begin()
         except UsageError as error:
             stop(error, self._config)
@@ -144,15 +144,15 @@ class Timing:
         try:
             return (yield)
         finally:
-            self._instrument = self.kept.failure = None  # whose frames hold the inputs
+            self._instrument = self.kept.failure = None  # the frames of the failure hold the inputs
             if instrument and self._budget:
                 took = RealTime.seconds() - start
                 self._budget.spend(took, self.kept.timing_seconds - timing_seconds)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-        """Report a benchmark that cannot be timed in one line; running out of memory is a result."""
-        kept, ours = self.kept, suite.installed().owns(pyfuncitem)
+        """Report in one line that a benchmark cannot be timed; running out of memory is a result."""
+        store, is_builtin = self.kept, suite.installed().owns(pyfuncitem)
         try:
             return (yield)
         except Exception as error:
@@ -162,10 +162,10 @@ class Timing:
                 line = f"gnnbench: {pyfuncitem.name}: {error}"
                 raise pytest.fail.Exception(line, pytrace=False) from None
             text = _out_of_memory(error)
-            if not text or not (ours or kept.failure is error):
+            if not text or not (is_builtin or store.failure is error):
                 raise
-            kept.ran_out_of_memory(pyfuncitem.nodeid, text)
-            if not ours:
+            store.ran_out_of_memory(pyfuncitem.nodeid, text)
+            if not is_builtin:
                 raise
             pyfuncitem.stash[OUT_OF_MEMORY] = text
         return True
@@ -176,34 +176,34 @@ class Timing:
         config = self._config
         if self._unsaved and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        theirs = getattr(config, "_benchmarksession", None)
-        fine = session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
-        wanted = self.kept.incomplete or (config.getoption("gnn_shard") and fine)
-        if not wanted or theirs is None or theirs.disabled or theirs.benchmarks or not theirs.json:
+        bench = getattr(config, "_benchmarksession", None)
+        is_ok = session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+        is_due = self.kept.incomplete or (config.getoption("gnn_shard") and is_ok)
+        if not is_due or bench is None or bench.disabled or bench.benchmarks or not bench.json:
             return
         hooks = config.hook
         content = hooks.pytest_benchmark_generate_json(
             config=config,
             benchmarks=[],
             include_data=True,
-            machine_info=theirs.get_machine_info(),
+            machine_info=bench.get_machine_info(),
             commit_info=hooks.pytest_benchmark_generate_commit_info(config=config),
         )
         hooks.pytest_benchmark_update_json(config=config, benchmarks=[], output_json=content)
-        theirs.save_json(content)
+        bench.save_json(content)
 
-    def _save(self, theirs: Any, output_json: dict[str, Any]) -> None:
-        """Write `--benchmark-json` in one step: if that fails, the older file stays."""
+    def _save(self, bench: Any, output_json: dict[str, Any]) -> None:
+        """Write `--benchmark-json` in one step: if writing fails, the older file stays."""
         try:
-            save(theirs.json, safe_dumps(output_json, indent=4))
+            save(bench.json, safe_dumps(output_json, indent=4))
         except UsageError as error:
             self._unsaved = f"{error}; the run was not saved"
         else:
-            theirs.logger.info(f"Wrote benchmark data in: {theirs.json}", purple=True)  # noqa: G004
+            bench.logger.info(f"Wrote benchmark data in: {bench.json}", purple=True)  # noqa: G004
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Write which benchmarks do not count."""
+        """Write which benchmarks were called several times, and whether the run was not saved."""
         for line in several_calls(self.kept.repeated):
             writing.say(terminalreporter, line)
         if self._unsaved:
@@ -213,7 +213,7 @@ class Timing:
     def pytest_benchmark_update_json(
         self, config: pytest.Config, output_json: dict[str, Any]
     ) -> Generator[None]:
-        """Add the environment and the interrupted benchmarks; write numbers that JSON lacks as texts."""
+        """Add the environment and the interrupted benchmarks; write infinity and NaN as texts."""
         if self.kept.used or config.getoption("gnn_shard"):
             not_default = selection.left_out(config)
             output_json["gnnbench"] = {
@@ -228,23 +228,23 @@ class Timing:
 
 def timing_of(config: pytest.Config) -> Timing:
     """Return the session's timing."""
-    found = config.pluginmanager.get_plugin(PLUGIN)
-    assert isinstance(found, Timing)
-    return found
+    plugin = config.pluginmanager.get_plugin(PLUGIN)
+    assert isinstance(plugin, Timing)
+    return plugin
 
 
 def _definition(item: pytest.Function) -> str:
-    """Return a hash of a test of another suite, and of its fixtures, as far as the suite defines them."""
+    """Return a hash of another suite's test and of those of its fixtures that the suite defines."""
     from ..measure.definition import definition_hash
 
-    fixtures = [found[-1].func for found in item._fixtureinfo.name2fixturedefs.values()]  # noqa: SLF001
-    files = {Path(one.__code__.co_filename) for one in fixtures if hasattr(one, "__code__")}
-    own = {item.path, *(file for file in files if file.name == "conftest.py")}
-    return definition_hash([item.function, *fixtures], own)
+    fixtures = [chain[-1].func for chain in item._fixtureinfo.name2fixturedefs.values()]  # noqa: SLF001
+    files = {Path(function.__code__.co_filename) for function in fixtures if hasattr(function, "__code__")}
+    paths = {item.path, *(file for file in files if file.name == "conftest.py")}
+    return definition_hash([item.function, *fixtures], paths)
 
 
 def _out_of_memory(error: Exception) -> str | None:
-    """Return `OOM at N GiB` if memory ran out; None for any other error."""
+    """Return `OOM at N GiB` if memory ran out. Returns None for any other error."""
     if "torch" not in sys.modules:
         return "OOM" if isinstance(error, MemoryError) else None
     from ..measure import memory

@@ -34,13 +34,13 @@ class Withheld:
         return True
 
     def show(self, reports: Iterable[pytest.TestReport]) -> None:
-        """Show a result of gnnbench's own at once, although its report is withheld."""
+        """Show the progress line of gnnbench's suite at once, although the report is withheld."""
         if progress := self._config.pluginmanager.get_plugin(terminal.PROGRESS):
             for report in reports:
                 progress.pytest_runtest_logreport(report)
 
     def release(self) -> None:
-        """Report all withheld tests: pytest prints a file's name before the letters of its tests."""
+        """Report all withheld tests, each after the name of its file, as pytest prints them."""
         reporter = self._config.pluginmanager.get_plugin("terminalreporter")
         for item, reports in self.tests.items():
             if reporter:

@@ -17,14 +17,14 @@ def say(reporter: Any, text: str, command: str = "", **markup: bool) -> None:
 
 
 def usage_error(text: str) -> pytest.UsageError:
-    """Return the error for wrong usage; pytest writes `ERROR: ` and its text on standard error."""
+    """Return the error for wrong usage; pytest writes `ERROR: ` and the text to standard error."""
     line = f"ERROR: gnnbench: {text}"
-    # A process that gnnbench starts has no terminal, and of its output the last line is read.
+    # A process started by gnnbench has no terminal: its last line is read by gnnbench, so it is not broken.
     return pytest.UsageError((wrapped(line) if sys.stderr.isatty() else line).removeprefix("ERROR: "))
 
 
 class FailureText(str):
-    """Why a test has failed, a line for each reason: whole in files."""
+    """Why a test has failed: a line for each reason, broken only on a terminal."""
 
     __slots__ = ("reasons",)
     reasons: Sequence[Note]
@@ -42,7 +42,7 @@ class FailureText(str):
 
 
 def fail(report: pytest.TestReport, reason: Note, *, first: bool = False) -> None:
-    """Mark the report of a test's call as failed; pytest's last lines have the first reason only."""
+    """Mark the report of a test's call as failed; pytest's summary shows the first reason only."""
     others = report.longrepr.reasons if isinstance(report.longrepr, FailureText) else ()
     line = Note(one_line(reason.text), one_line(reason.command))
     report.longrepr = FailureText([line, *others] if first else [*others, line])

@@ -170,6 +170,6 @@ def test_a_good_end_that_does_not_start_is_tried_twice(bisection):
 
 def test_a_good_end_that_can_run_no_benchmark_is_refused_with_its_reason(bisection):
     failing = {**OLD, "run a": done("raised: ModuleNotFoundError: no old"), "run c": done("raised: KeyError")}
-    said = r"^the ends cannot be compared: a: base: raised: ModuleNotFoundError: no old; give two that run"
+    said = r"^the ends cannot be compared: a: base: raised: ModuleNotFoundError: no old; give ends that run"
     with pytest.raises(UsageError, match=said):
         bisection(failing, NEW, names="ac")()

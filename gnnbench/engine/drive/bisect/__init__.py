@@ -1,1 +1,1 @@
-"""Which of many candidates changed a benchmark's time: the decision rule, without a clock."""
+"""Finds the commit or release that changed the times or outputs of benchmarks."""

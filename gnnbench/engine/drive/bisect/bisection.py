@@ -38,7 +38,7 @@ INTERRUPTED = "interrupted"
 
 @dataclass(frozen=True)
 class Change:
-    """The time after a change divided by that before, with a 99 % interval, and what is known to differ."""
+    """The time after a change divided by the time before, with a 99 % interval, and what the code changed."""
 
     ratio: float
     bounds: tuple[float, float]
@@ -47,27 +47,27 @@ class Change:
 
 @dataclass(frozen=True)
 class Finding(Place):
-    """A place in a line where the times of benchmarks changed, and a command that compares it again."""
+    """A place in a line where times changed, and a command that compares its two candidates again."""
 
     changes: Mapping[str, Change]
-    """By benchmark, the largest first."""
+    """The changes by benchmark, the largest first."""
     command: str
 
 
 @dataclass(frozen=True)
 class Bisected:
-    """What is known of a line: the comparison of its ends, and where it changed."""
+    """The result for a line: the comparison of its ends, and the places of the changes."""
 
     ends: Result
     findings: tuple[Finding, ...]
     """The largest change first."""
     unmeasured: Mapping[str, str]
-    """By name, candidates that could not be measured, and why."""
+    """Why candidates could not be measured, by name of the candidate."""
     candidates: int
     pairs: int
     seconds: float
     unfinished: str | None = None
-    """Why the search ended early, if it did."""
+    """Why the search ended early. None if it did not."""
     notes: tuple[str, ...] = ()
     version: int = 1
 
@@ -79,13 +79,13 @@ class Bisected:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a step of the search says of a candidate; mappings are by benchmark."""
+    """The outcome of a search step at a candidate; mappings are by benchmark."""
 
     position: int
     broken: str | None = None
-    """Why nothing can be measured here. None if something can."""
+    """Why no benchmark can be measured at this candidate. None if one can."""
     same: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """This candidate and a neighbour with the same code, in their order."""
+    """Positions of this candidate and of a neighbour with the same code, in ascending order."""
     ratios: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """The log ratio to candidate 0, and the variance of its noise."""
     failures: Mapping[str, str] = field(default_factory=dict)
@@ -93,14 +93,14 @@ class Measured:
 
 @dataclass
 class Saved:
-    """What an interrupted bisection knows: the same command continues."""
+    """The state of an interrupted bisection, from which the same command continues."""
 
     ends: Result | None = None
     measured: list[Measured] = field(default_factory=list)
 
 
 def preparing(line: Line, plan: Plan, watcher: Listener, stack: ExitStack) -> Callable[[int], Prepared]:
-    """Return what checks out, installs or builds a candidate, by its position, until the stack is closed."""
+    """Return a function that prepares the candidate at a position and keeps it until the stack is closed."""
     variants = [variant.parse(candidate.variant) for candidate in line.candidates]
     assert plan.cache
     hidden = not_usable([side.requirements for side in variants])
@@ -111,13 +111,13 @@ def preparing(line: Line, plan: Plan, watcher: Listener, stack: ExitStack) -> Ca
 
 def run(good: str, bad: str, plan: Plan, watcher: Listener) -> Bisected:
     """Find what changed the benchmarks between two ends."""
-    made = line(good, bad, plan.folder)
+    history = line(good, bad, plan.folder)
     with ExitStack() as stack:
-        return _Bisection(made, preparing(made, plan, watcher, stack), plan, watcher).run()
+        return _Bisection(history, preparing(history, plan, watcher, stack), plan, watcher).run()
 
 
 def _key(line: Line, plan: Plan) -> str:
-    """Return a hash of all that measurements depend on; the suite counts by the content of its files."""
+    """Return a hash of everything that measurements depend on, including the content of the suite's files."""
     folder, files = plan.folder, {plan.folder / name for name in SETTINGS}
     for word in plan.arguments:
         path = folder / word.partition("::")[0]
@@ -141,11 +141,11 @@ class _Bisection:
         self._searches: dict[str, Search] = {}  # by benchmark that differs between the ends
         self._trials: dict[str, Trial] = {}
         self._file, self._saved = plan.cache / "bisect" / f"{_key(line, plan)}.json", Saved()
-        with suppress(OSError, ValueError):  # one that is missing or damaged counts as empty
+        with suppress(OSError, ValueError):  # a missing or damaged file counts as empty
             self._saved = codec.decode(json.loads(self._file.read_bytes()), Saved)
 
     def run(self) -> Bisected:
-        """Bisect; after an interruption, or when the time is used up, return what is known so far."""
+        """Bisect; after an interruption, or when the time is used up, return the results so far."""
         ends = self._compared()
         try:
             unfinished = INTERRUPTED if ends.interrupted else self._search(ends)
@@ -155,16 +155,16 @@ class _Bisection:
         if not unfinished:
             self._file.unlink(missing_ok=True)
         unmeasured = {}
-        for measured in sorted(self._saved.measured, key=lambda each: each.position):
-            if why := measured.broken or "; ".join(": ".join(pair) for pair in measured.failures.items()):
-                unmeasured[self._line.candidates[measured.position].name] = why
+        for step in sorted(self._saved.measured, key=lambda entry: entry.position):
+            if why := step.broken or "; ".join(": ".join(pair) for pair in step.failures.items()):
+                unmeasured[self._line.candidates[step.position].name] = why
         pairs = max((row.counts.pairs for row in ends.rows if row.counts), default=0)
         return Bisected(
             ends,
             tuple(findings),
             unmeasured,
             self._line.last,
-            pairs + sum(bool(measured.ratios) for measured in self._saved.measured),
+            pairs + sum(bool(step.ratios) for step in self._saved.measured),
             RealTime.seconds() - self._begin,
             unfinished,
             ends.notes,
@@ -179,53 +179,53 @@ class _Bisection:
         ends = coordinator.run(*sides, self._plan, self._watcher)
         if ends.rows and all(row.judgement.verdict == "incomparable" for row in ends.rows):
             name, why = ends.rows[0].fullname, ends.rows[0].judgement.reason
-            raise UsageError(f"the ends cannot be compared: {name}: {why}; give two that run the benchmarks")
+            raise UsageError(f"the ends cannot be compared: {name}: {why}; give ends that run the benchmarks")
         if not ends.interrupted:
             self._saved.ends = ends
             save(self._file, json.dumps(codec.encode(self._saved)))
         return ends
 
     def _search(self, ends: Result) -> str | None:
-        """Search each benchmark that is slower or faster at the bad end; return why that ended early."""
+        """Search each benchmark that is slower or faster at the bad end; return why it stopped early."""
         different = [row for row in ends.rows if row.judgement.verdict in ("slower", "faster")]
         for row in different:
             ratios = row.judgement.ratio, row.judgement.low, row.judgement.high
             log_ratio, low, high = (math.log(ratio or 1.0) for ratio in ratios)
             least = least_change(self._plan.thresholds.of(row.fullname).effect, log_ratio)
             search = Search(self._line.last, least, 1 if log_ratio > 0 else -1, ERROR / len(different))
-            # Half a 99 % interval is 2.58 standard errors, of four pairs or more.
+            # Half a 99 % interval is 2.58 standard errors of a mean over four or more pairs.
             variance = max(4 * ((high - low) / 2 / 2.58) ** 2, PAIR_VARIANCE)
             search.observations += 4 * [Observation(self._line.last, log_ratio, variance)]
             self._searches[row.fullname], self._trials[row.fullname] = search, Trial(row.fullname)
-        for measured in self._saved.measured:
-            self._take(measured)
-        # What needs no timing is known before.
+        for measurement in self._saved.measured:
+            self._take(measurement)
+        # `time_all`: what needs no timing was sorted out before.
         with Pairs(replace(self._plan, time_all=True), self._watcher) as pairs:
-            while chosen := next_position(self._searches):
+            while step := next_position(self._searches):
                 passed = RealTime.seconds() - self._begin
                 if passed > self._plan.total_seconds:
                     return "the time is used up"
                 self._watcher.update({}, passed, self._plan.total_seconds - passed)
-                measured = self._measured(pairs, *chosen)
-                self._saved.measured.append(measured)
+                measurement = self._measured(pairs, *step)
+                self._saved.measured.append(measurement)
                 save(self._file, json.dumps(codec.encode(self._saved)))
-                self._take(measured)
+                self._take(measurement)
         return None
 
     def _measured(self, pairs: Pairs, position: int, names: Sequence[str]) -> Measured:
-        """Look where benchmarks run the code of a neighbour, and time the others beside candidate 0."""
+        """Look where benchmarks run the code of a neighbour, and time the others next to candidate 0."""
         same: dict[str, tuple[int, int]] = {}
         try:
             head = self._ready(position)
-            measured = {each.position for each in self._saved.measured if not each.broken}
-            inspected = {0, self._line.last, *measured}
+            positions = {each.position for each in self._saved.measured if not each.broken}
+            inspected = {0, self._line.last, *positions}
             if position not in inspected:
                 below = max(at for at in inspected if at < position)
                 above = min(at for at in inspected if at > position)
                 for place in ((below, position), (position, above)):
                     rows = self._different(*place, [name for name in names if name not in same])
                     same |= {name: place for name, row in rows.items() if row.same_code}
-        except UsageError as error:  # it cannot be built, or does not start
+        except UsageError as error:  # the candidate cannot be built, or does not start
             return Measured(position, str(error))
         pair_plan = PairPlan({name: 1.0 for name in names if name not in same})
         if not pair_plan.seconds:
@@ -233,7 +233,7 @@ class _Bisection:
         about = f"{self._line.candidates[position].name}: "
         terms = Terms(self._ready(0), head, about=about, spared=("head",))
         for name in pair_plan.seconds:
-            self._trials[name].inspections = None  # of another candidate
+            self._trials[name].inspections = None  # these were of another candidate
         pair, times = pairs.measure(terms, self._trials, pair_plan)
         for name, why in times.failures.items():
             if "base" in why.sides:
@@ -247,17 +247,17 @@ class _Bisection:
         sides = self._ready(low), self._ready(high)
         return affected.run(*sides, self._plan, self._watcher, names).benchmarks if names else {}
 
-    def _take(self, measured: Measured) -> None:
+    def _take(self, measurement: Measured) -> None:
         for name, search in self._searches.items():
-            if measured.broken or name in measured.failures:
-                search.broken.add(measured.position)
-            if name in measured.same:
-                search.same.append(measured.same[name])
-            if name in measured.ratios:
-                search.observations.append(Observation(measured.position, *measured.ratios[name]))
+            if measurement.broken or name in measurement.failures:
+                search.broken.add(measurement.position)
+            if name in measurement.same:
+                search.same.append(measurement.same[name])
+            if name in measurement.ratios:
+                search.observations.append(Observation(measurement.position, *measurement.ratios[name]))
 
     def _findings(self, ends: Result, *, inspected: bool) -> list[Finding]:
-        """Return where benchmarks changed; `inspected`: with what differs between the two candidates."""
+        """Return where benchmarks changed; `inspected`: whether to find out how their code differs."""
         changes = {name: search.changes() or [_likely(search)] for name, search in self._searches.items()}
         pairs = [(interval, name) for name, intervals in changes.items() for interval in intervals]
         places: dict[tuple[int, int], dict[str, Interval]] = {}
@@ -265,29 +265,29 @@ class _Bisection:
             places.setdefault((interval.low, interval.high), {})[name] = interval
         findings = []
         for place, intervals in places.items():
-            its, different = self._line.place(*place), dict[str, Inspections]()
-            with suppress(UsageError):  # one of them does not start any more
+            step, different = self._line.place(*place), dict[str, Inspections]()
+            with suppress(UsageError):  # a candidate does not start any more
                 different |= self._different(*place, [*intervals] if inspected else [])
-            made = {}
+            by_name = {}
             for name, interval in intervals.items():
                 ratio, low, high = map(math.exp, (interval.log_ratio, *interval.bounds))
-                made[name] = Change(ratio, (low, high), different.get(name, Inspections()).work)
+                by_name[name] = Change(ratio, (low, high), different.get(name, Inspections()).work)
             assert ends.repeat
-            again = replace(ends.repeat, base=its.before.variant, head=its.after.variant)
-            findings.append(Finding(**vars(its), changes=made, command=again.commands([*intervals]).ab))
+            repeat = replace(ends.repeat, base=step.before.variant, head=step.after.variant)
+            findings.append(Finding(**vars(step), changes=by_name, command=repeat.commands([*intervals]).ab))
         return findings
 
 
 def _likely(search: Search) -> Interval:
-    """Return the intervals that may have the change together, as none alone is certain to have it."""
-    may = [each for each in search.intervals if each.changed > search.error] or search.intervals
-    likely = max(may, key=lambda interval: interval.changed)
-    bounds = min(each.bounds[0] for each in may), max(each.bounds[1] for each in may)
-    return replace(likely, low=may[0].low, high=may[-1].high, bounds=bounds)
+    """Return the union of the intervals that may contain the change, since no single one is certain."""
+    intervals = [row for row in search.intervals if row.changed > search.error] or search.intervals
+    likely = max(intervals, key=lambda interval: interval.changed)
+    bounds = min(row.bounds[0] for row in intervals), max(row.bounds[1] for row in intervals)
+    return replace(likely, low=intervals[0].low, high=intervals[-1].high, bounds=bounds)
 
 
 def _log_ratio(visit: Visit) -> tuple[float, float]:
-    """Return a visit's log ratio, of the two estimates of `sample` that with less noise, and its variance."""
+    """Return a visit's log ratio and its variance: the less noisy of the two estimates of `sample`."""
     row = sample(visit)
     noise, log_ratio = min((row.location_noise, row.head - row.base), (row.turns_noise, row.turns))
     return log_ratio, PAIR_VARIANCE + (noise if math.isfinite(noise) else PAIR_VARIANCE)

@@ -32,14 +32,14 @@ class Cause:
 
     kind: Literal["commit", "release"]
     name: str
-    """A commit's full hash; a release, `thing 1.2`."""
+    """The full hash of a commit, or a release as `name 1.2`."""
     title: str = ""
     day: str = ""
-    """A commit's day, `2026-01-31`; empty if unknown."""
+    """The day of a commit, `2026-01-31`. Empty if unknown."""
 
     @property
     def short(self) -> str:
-        """The name, of a commit shortened."""
+        """The name; the hash of a commit is shortened."""
         return self.name[:SHORT] if self.kind == "commit" else self.name
 
 
@@ -50,12 +50,12 @@ class Candidate:
     name: str
     variant: str
     cause: Cause | None = None
-    """What differs from the candidate before it. None if it is the good end."""
+    """What differs from the previous candidate. None for the good end."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """The last candidate without a change, the first that is known to have it, and the possible causes."""
+    """The last candidate without a change, the first with the change, and the possible causes."""
 
     before: Candidate
     after: Candidate
@@ -80,11 +80,11 @@ class Line:
 
 
 def line(good: str, bad: str, root: Path) -> Line:
-    """Return the candidates between two ends, which differ in one part; all have their other parts."""
+    """Return the candidates between two ends; the ends must differ in exactly one part."""
     parts = [variant.words(text) for text in (good, bad)]
     common = [part for part in parts[0] if part in parts[1]]
-    differing = [[part for part in each if part not in common] for each in parts]
-    if [len(each) for each in differing] != [1, 1]:
+    differing = [[part for part in words if part not in common] for words in parts]
+    if [len(words) for words in differing] != [1, 1]:
         raise UsageError(f"the ends must differ in one part, unlike {good!r} and {bad!r}: {FORM}")
     (old,), (new,) = differing
     for text in (good, bad):
@@ -96,14 +96,14 @@ def line(good: str, bad: str, root: Path) -> Line:
 
 
 def _commits(old: str, new: str, common: Sequence[str], root: Path) -> list[Candidate]:
-    """Return the commits between two ends; of a merge, it follows the first parent."""
+    """Return the commits between two ends, along the first parents of merges."""
     good, bad = (commit for text in (old, new) for commit in variant.parse(shlex.join([text])).of(Commit))
     if good.folder != bad.folder:
         raise UsageError(f"{old!r} and {new!r} are of two repositories: give two commits of one")
     repository = good.repository(root)
     folder, first, last = repository.root, repository.commit(good.ref), repository.commit(bad.ref)
     if first == last:
-        raise UsageError(f"{old} and {new} are the same commit: give two")
+        raise UsageError(f"{old} and {new} are the same commit: give two different ones")
     if (base := git.merge_base(folder, first, last)) != first:
         instead = f"give their last common commit {base}" if base else "give one of its history"
         raise UsageError(
@@ -120,7 +120,7 @@ def _commits(old: str, new: str, common: Sequence[str], root: Path) -> list[Cand
 def _releases(old: str, new: str, common: Sequence[str], root: Path) -> list[Candidate]:
     """Return the releases between two ends, without pre-releases and yanked releases.
 
-    If neither end names a build, as `2.13.0+cpu` does, a release without one is preferred, unlike by pip.
+    If neither end names a build, such as `+cpu`, releases without a build are preferred; pip prefers builds.
     """
     (name, good), (other, bad) = (pinned(text.partition(":")[2]) for text in (old, new))
     if canonicalize_name(name) != canonicalize_name(other):
@@ -129,29 +129,29 @@ def _releases(old: str, new: str, common: Sequence[str], root: Path) -> list[Can
     if first > last:
         raise UsageError(f"{old} is newer than {new}: swap them")
     releases = available(name, root)
-    between = {Version(each.public) for each in releases if first < each < last}
+    between = {Version(release.public) for release in releases if first < release < last}
     between -= {Version(end.public) for end in (first, last)}
-    builds = {each.public for each in releases if each.local and not (first.local or last.local)}
-    several = builds & {str(each) for each in releases}
+    builds = {release.public for release in releases if release.local and not (first.local or last.local)}
+    several = builds & {str(release) for release in releases}
     current = installed(canonicalize_name(name).replace("-", "_"))
     candidates: list[Candidate] = []
     for text in [good, *map(str, sorted(between)), bad]:
         pin = f"pip:{name}{'===' if text in several else '=='}{text}"
-        parts = [] if current and current.version == text else [pin]  # what is installed need not be again
+        parts = [] if current and current.version == text else [pin]  # the installed release is here already
         cause = Cause("release", f"{name} {text}") if candidates else None
         candidates.append(Candidate(f"{name} {text}", shlex.join([*parts, *common]) or ".", cause))
     return candidates
 
 
 def available(name: str, root: Path, *, early: bool = False) -> list[Version]:
-    """Return the releases and builds that pip finds here, none yanked; `early`: also nightly builds."""
+    """Return the releases and builds that pip finds, except yanked ones; `early`: also nightly builds."""
     answer = call([*_PIP, *(["--pre"] if early else []), "--", name], root, os.environ)
-    listed = re.search(r"^Available versions: (.+)$", answer.stdout, re.MULTILINE)
-    if answer.returncode or not listed:
+    match = re.search(r"^Available versions: (.+)$", answer.stdout, re.MULTILINE)
+    if answer.returncode or not match:
         reason = last_line(answer.stderr) or "it lists none"
         raise UsageError(f"pip finds no releases of {name}: {reason}; check the name and the index")
     versions = []
-    for text in listed[1].split(","):
+    for text in match[1].split(","):
         with suppress(InvalidVersion):
             versions.append(Version(text.strip()))
     return [version for version in versions if early or not version.is_prerelease]
