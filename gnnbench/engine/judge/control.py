@@ -1,4 +1,4 @@
-"""Two controls of a run: the base timed against itself, and what changed timed in pairs of two processes."""
+"""Two controls of a run: the base timed against itself, and changed benchmarks in pairs of two processes."""
 
 import math
 from collections.abc import Sequence
@@ -17,11 +17,11 @@ from .visit import Visit, sample
 LEVEL = 0.99
 _FEWEST = 3
 RECHECKS = 4
-"""Pairs of two processes that check what changed."""
+"""Number of pairs of two processes that check a changed benchmark."""
 _PAIR_SD = 0.03
 """Standard deviation of the log ratio of two processes beyond the noise within, on a quiet machine."""
 _ERRORS = 2.0
-"""So many standard errors are a contradiction."""
+"""Number of standard errors that make a contradiction."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ class Control:
 
     @property
     def text(self) -> str:
-        """`control, base against base: 1.00x (0.99-1.01)`, and what follows if that fails."""
-        shown = (
+        """`control, base against base: 1.00x (0.99-1.01)`, and the consequence if the control fails."""
+        text = (
             f"control, base against base: {units.ratio(self.ratio)} ({units.interval(self.low, self.high)})"
         )
-        return f"{shown}, so times decide nothing: repeat it on a quiet machine" if self.fails else shown
+        return f"{text}, so times decide nothing: repeat it on a quiet machine" if self.fails else text
 
 
 def control(visits: Sequence[Visit]) -> Control | None:
@@ -65,7 +65,7 @@ def control(visits: Sequence[Visit]) -> Control | None:
 
 
 def withheld(rows: Sequence[Compared], result: Control | None) -> list[Compared]:
-    """Return the benchmarks of a run; if its control fails, without the verdicts that came from time."""
+    """Return the rows of a run, without the verdicts that came from time if its control fails."""
     if not (result and result.fails):
         return [*rows]
     return [
@@ -79,20 +79,20 @@ def withheld(rows: Sequence[Compared], result: Control | None) -> list[Compared]
 def contradiction(judgement: Judgement, visits: Sequence[Visit]) -> str | None:
     """Return why visits in pairs of two processes contradict a ratio. Returns None if they do not.
 
-    Their mean is nearer to 1 than to the ratio, and two standard errors from the ratio. The standard error is
-    the larger one of that between the visits and that expected from the noise within each.
+    They do if their mean is nearer to 1 than to the ratio, and two standard errors from the ratio. The
+    standard error is the larger of two: that between the visits, and that expected from the noise within.
     """
     if not visits or judgement.ratio is None:
         return None
     logs, noises = _turns(visits, unknown=math.inf)
-    expected = math.sqrt((_PAIR_SD**2 + noises.mean()) / len(logs))
-    between = float(logs.std(ddof=1)) / math.sqrt(len(logs)) if len(logs) > 1 else math.inf
+    expected_error = math.sqrt((_PAIR_SD**2 + noises.mean()) / len(logs))
+    between_error = float(logs.std(ddof=1)) / math.sqrt(len(logs)) if len(logs) > 1 else math.inf
     mean, ratio = float(logs.mean()), math.log(judgement.ratio)
     shortfall = (ratio - mean) * math.copysign(1.0, ratio)
-    if shortfall < abs(ratio) / 2 or shortfall < _ERRORS * max(expected, between):
+    if shortfall < abs(ratio) / 2 or shortfall < _ERRORS * max(expected_error, between_error):
         return None
-    apart, together = units.ratio(math.exp(mean)), units.ratio(judgement.ratio)
-    return f"{together} in one process, {apart} in {units.count(len(logs), 'pair')} of two: not confirmed"
+    recheck, original = units.ratio(math.exp(mean)), units.ratio(judgement.ratio)
+    return f"{original} in one process, {recheck} in {units.count(len(logs), 'pair')} of two: not confirmed"
 
 
 def _turns(visits: Sequence[Visit], unknown: float) -> tuple[Array, Array]:
