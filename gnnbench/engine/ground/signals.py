@@ -1,4 +1,4 @@
-"""SIGTERM and SIGHUP end a command as Ctrl-C does: it stops its children and cleans up."""
+"""SIGTERM and SIGHUP end a command like Ctrl-C: the command stops its children and cleans up."""
 
 import signal
 import threading

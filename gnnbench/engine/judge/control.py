@@ -45,7 +45,7 @@ class Control:
         text = (
             f"control, base against base: {units.ratio(self.ratio)} ({units.interval(self.low, self.high)})"
         )
-        return f"{text}, so times decide nothing: repeat it on a quiet machine" if self.fails else text
+        return f"{text}, so times decide nothing: repeat the run on a quiet machine" if self.fails else text
 
 
 def control(visits: Sequence[Visit]) -> Control | None:
@@ -92,7 +92,8 @@ def contradiction(judgement: Judgement, visits: Sequence[Visit]) -> str | None:
     if shortfall < abs(ratio) / 2 or shortfall < _ERRORS * max(expected_error, between_error):
         return None
     recheck, original = units.ratio(math.exp(mean)), units.ratio(judgement.ratio)
-    return f"{original} in one process, {recheck} in {units.count(len(logs), 'pair')} of two: not confirmed"
+    pairs = f"{units.count(len(logs), 'pair')} of processes"
+    return f"{original} with both sides in one process, but {recheck} in {pairs}: not confirmed"
 
 
 def _turns(visits: Sequence[Visit], unknown: float) -> tuple[Array, Array]:

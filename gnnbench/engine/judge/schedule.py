@@ -275,5 +275,5 @@ def _advised(timing: Timing, enough: str) -> Judgement:
     lacks_pairs = estimate.pairs < estimate.fewest or not judgement.judged
     if judgement.verdict != "undecided" or not lacks_pairs or not enough:
         return judgement
-    note = "which decide large changes, and small ones only where pairs differ little"
+    note = "enough to decide large changes, and small ones if the pairs differ little"
     return replace(judgement, reason=f"{judgement.reason}; {enough}, {note}")

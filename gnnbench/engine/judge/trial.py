@@ -10,7 +10,7 @@ _SHORT = "judged by wall time, as the GPU works less than 20 µs in a call: take
 _DISTURBED = 0.03
 """CPU time is judged if other programs used more than this share of the time of the base's blocks."""
 _BY_CPU = "judged by CPU time, as other programs used the cores"
-_WAITS = "its calls now wait or use more threads, so that CPU time is not its time: use a quiet machine"
+_WAITS = "its calls now wait or use more threads, so CPU time does not measure them: use a quiet machine"
 _NO_GPU_TIME = NotTimed("failed", "its calls ran kernels on the GPU before, and now run none")
 
 

@@ -39,7 +39,7 @@ def test_a_run_whose_control_fails_decides_nothing_by_time():
     assert withheld([slower, same], controls(6, 1.0)) == [slower, same]
     first, second = withheld([slower, same], controls(6, 1.2))
     assert first.judgement.verdict == "undecided"
-    assert first.judgement.reason.endswith(", so times decide nothing: repeat it on a quiet machine")
+    assert first.judgement.reason.endswith(", so times decide nothing: repeat the run on a quiet machine")
     assert (first.judgement.low, second) == (1.1, same)
 
 
@@ -61,8 +61,8 @@ def test_a_ratio_is_contradicted_where_two_processes_are_nearer_to_1(
     why = contradiction(Judgement(verdict, "", ratio), visits(apart, noise=noise))
     assert (why is not None) == is_contradicted
     if why:
-        assert why.startswith(f"{ratio:.2f}x in one process, ")
-        assert why.endswith("x in 4 pairs of two: not confirmed")
+        assert why.startswith(f"{ratio:.2f}x with both sides in one process, but ")
+        assert why.endswith("x in 4 pairs of processes: not confirmed")
 
 
 def test_without_pairs_nothing_is_contradicted():
