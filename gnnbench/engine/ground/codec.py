@@ -46,8 +46,8 @@ def decode(content: Any, kind: type[_Any]) -> _Any:
 def encode(value: Any) -> Any:
     """Return an object in a form that `json.dumps` accepts."""
     if is_dataclass(value):
-        saved = (item.name for item in fields(value) if item.metadata != UNSAVED)
-        return {name: encode(getattr(value, name)) for name in saved}
+        names = (item.name for item in fields(value) if item.metadata != UNSAVED)
+        return {name: encode(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
         return {name: encode(item) for name, item in value.items()}
     if isinstance(value, list | tuple):

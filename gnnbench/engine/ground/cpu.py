@@ -17,7 +17,7 @@ from typing import NamedTuple, Self
 import psutil
 
 _OTHER_THREADS, _READING_NS = 0.02, 20_000
-"""The CPU time of all threads may exceed that of one by this share and time, as it is read later."""
+"""The CPU time of all threads may exceed the calling thread's by this share and time, as it is read later."""
 _TASKS = Path("/proc/self/task")
 
 
@@ -85,9 +85,9 @@ class Placement:
 
         Threads and processes that other programs start prevent pinning too, as they look the same.
         """
-        before = _last_started()
+        newest = _last_started()
         yield
-        self._starts_nothing |= before == _last_started() != "0"
+        self._starts_nothing |= newest == _last_started() != "0"
 
     @property
     def cores(self) -> list[int]:

@@ -77,7 +77,7 @@ class Environment:
     threads: int
     """torch's thread count; before torch is imported, the count that OpenMP will use."""
     wait_policy: str
-    """OMP_WAIT_POLICY. `PASSIVE`: idle OpenMP threads sleep; empty: the default, idle threads spin."""
+    """OMP_WAIT_POLICY: idle OpenMP threads sleep if it is `PASSIVE`, and spin if empty (the default)."""
     thread_settings: tuple[tuple[str, str], ...]
     """The variables of THREAD_SETTINGS that are set."""
     governor: str

@@ -127,7 +127,7 @@ def changes(folder: Path) -> frozenset[str]:
 def submodules(folder: Path, commit: str) -> dict[str, tuple[Path, str]]:
     """Return the repository and the commit of each submodule of a commit, by its path from the top.
 
-    Those that are not on this machine are left out.
+    Submodules that are not on this machine are left out.
     """
     pinned = {name: hash_ for name, (kind, hash_) in _entries(folder, commit).items() if kind == "commit"}
     if not pinned:

@@ -163,7 +163,7 @@ class Values:
 
 @dataclass(frozen=True)
 class Options(Values):
-    """The values of pytest's options, without those of a suite."""
+    """The values of pytest's options, without a suite's options."""
 
     device: str = described(
         Option("device", "NAME", "auto", devices.resolve, of_machine=True, passed_on=True),
@@ -227,4 +227,4 @@ class Options(Values):
 
 
 OPTIONS: Mapping[str, Option] = {option.name: option for option in options_of(Options).values()}
-"""The options by name, without those of a suite."""
+"""The options by name, without a suite's options."""

@@ -67,8 +67,8 @@ def unusable(package: str) -> str | None:
     try:
         importlib.import_module(package)
     except Exception as error:  # noqa: BLE001 - a broken installation may raise anything
-        first, *_ = str(error).splitlines() or [type(error).__name__]
-        return one_line(f"{package} does not import: {first}")
+        line, *_ = str(error).splitlines() or [type(error).__name__]
+        return one_line(f"{package} does not import: {line}")
     return None
 
 

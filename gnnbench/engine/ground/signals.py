@@ -34,8 +34,8 @@ def as_ctrl_c() -> Iterator[Received]:
 
     def end(number: int, _frame: FrameType | None) -> None:
         nonlocal last
-        before, last = last, RealTime.seconds()
-        if last - before > _TOGETHER_SECONDS:
+        previous, last = last, RealTime.seconds()
+        if last - previous > _TOGETHER_SECONDS:
             received.number = number
             raise KeyboardInterrupt
 

@@ -126,12 +126,12 @@ def read_size(text: str) -> int | None:
 
 def read_fraction(text: str) -> float | None:
     """Read `3%` or `0.03` as 0.03. Returns None if the text is no number between 0 and 1."""
-    number, percent, rest = text.strip().partition("%")
+    number, percent, suffix = text.strip().partition("%")
     try:
         value = float(number) / (100 if percent else 1)
     except ValueError:
         return None
-    return value if not rest and 0 < value < 1 else None
+    return value if not suffix and 0 < value < 1 else None
 
 
 def _beside_one(value: float, digits: int) -> str:

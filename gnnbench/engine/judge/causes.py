@@ -63,21 +63,21 @@ class Cause:
 
 
 def causes(rows: Iterable[Compared]) -> list[Cause]:
-    """Divide the slower benchmarks among causes, those with most benchmarks first.
+    """Divide the slower benchmarks among causes; causes with more benchmarks come first.
 
     Benchmarks whose changes are unknown are left out. The order of the rows does not matter.
     """
     slower: dict[str, Compared] = {}
-    slowed: dict[_Part, set[str]] = defaultdict(set)
+    names_by_part: dict[_Part, set[str]] = defaultdict(set)
     against: Counter[_Part] = Counter()
     for row in rows:
         if row.judgement.verdict == "slower":
             slower[row.fullname] = row
             for part in _parts(row.work):
-                slowed[part] |= {row.fullname}
+                names_by_part[part] |= {row.fullname}
         elif row.judgement.verdict in ("same", "faster"):
             against.update(_parts(row.work))
-    groups = [_cause([slower[name] for name in names], against) for names in _cover(slowed, against)]
+    groups = [_cause([slower[name] for name in names], against) for names in _cover(names_by_part, against)]
     return sorted(groups, key=lambda cause: (-len(cause.rows), _rank(cause.rows[0])))
 
 
@@ -89,9 +89,9 @@ def _parts(work: Work) -> set[_Part]:
     return parts | {_direction(counter) for counter in work.counters if counter.name != _VAGUE}
 
 
-def _cover(slowed: Mapping[_Part, Collection[str]], against: Mapping[_Part, int]) -> Iterator[set[str]]:
+def _cover(parts: Mapping[_Part, Collection[str]], against: Mapping[_Part, int]) -> Iterator[set[str]]:
     """Yield the benchmarks of each cause; each benchmark is in one of them."""
-    remaining = {part: set(names) for part, names in slowed.items()}
+    remaining = {part: set(names) for part, names in parts.items()}
 
     def key(part: _Part) -> tuple[int, int, int, _Part]:
         count = len(remaining[part])
@@ -134,7 +134,7 @@ def _least(counts: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def _counters(rows: Collection[Compared]) -> tuple[str, ...]:
-    """Return the counters that changed in the same direction in all rows, those that rose first, by size."""
+    """Return the counters that changed in the same direction in all rows, rising ones first, by size."""
     changes = [{_direction(change): change for change in row.work.counters} for row in rows]
     counters = []
     # The counters of a row are sorted by size.

@@ -97,10 +97,10 @@ def judged(
     `tails`: tail probability of the simultaneous and of the per-benchmark interval at this interim
     analysis. None for a sample of fixed size, which is analysed once.
     """
-    excluded = estimate.outliers.text
+    suffix = estimate.outliers.text
     if not estimate.pairs:
-        return _counted(Judgement("incomparable", f"not measured{excluded}"), estimate)
-    undecided = Judgement("undecided", f"{estimate.too_few}{excluded}", math.exp(estimate.log_ratio))
+        return _counted(Judgement("incomparable", f"not measured{suffix}"), estimate)
+    undecided = Judgement("undecided", f"{estimate.too_few}{suffix}", math.exp(estimate.log_ratio))
     if estimate.degrees_of_freedom <= 0 or math.isnan(estimate.standard_error):
         return _counted(undecided, estimate)
     family_tail, tail = tails or ((1 - thresholds.family_level) / 2 / family, (1 - thresholds.own_level) / 2)
@@ -114,7 +114,7 @@ def judged(
     if verdict in ("slower", "faster") and estimate.shrunk and estimate.agreeing < _AGREEING:
         verdict, reason = "undecided", "some pairs contradict the difference"
     if estimate.pairs < FEWEST_PAIRS:
-        if verdict not in ("slower", "faster") or excluded:
+        if verdict not in ("slower", "faster") or suffix:
             return _counted(undecided, estimate)
         assert judgement.low
         assert judgement.high
@@ -122,7 +122,7 @@ def judged(
         verdict, reason = "undecided", f"at least {bound} {verdict}, not decided: {estimate.too_few}"
     elif estimate.doubt and verdict != "undecided":
         verdict, reason = "undecided", estimate.doubt
-    return _counted(replace(judgement, verdict=verdict, reason=reason + excluded), estimate)
+    return _counted(replace(judgement, verdict=verdict, reason=reason + suffix), estimate)
 
 
 def _counted(judgement: Judgement, estimate: RatioEstimate) -> Judgement:

@@ -110,7 +110,7 @@ class Evidence:
         degrees_of_freedom = np.where(
             degrees_of_freedom > 0, 1 / (1 / np.maximum(degrees_of_freedom, 1e-9) + doubt), 0.0
         )
-        # Pairs may agree by chance: the standard error is at least that of the noise within.
+        # Pairs may agree by chance: the standard error is at least the one from the noise within.
         precision = np.where(within > 0, _reciprocals(within, keeps), 0.0).sum(axis=0)
         floor = np.divide(1, precision, out=np.zeros_like(precision), where=precision > 0)
         square = np.maximum(np.divide(scale, total, out=np.full_like(total, np.nan), where=total > 0), floor)
@@ -136,7 +136,7 @@ class Evidence:
 
 
 def _scatter(distances: Array, turns: Array, blocks: Array) -> tuple[Array, Array, Array, Array]:
-    """Return how far the ratio of the times is from that of the turns, and how this varies between visits.
+    """Return how far the times' ratio is from the turns' ratio, and how this varies between visits.
 
     In units of the noise of a block [m]: square of the mean distance; sum of squares around the mean; sum of
     products with the turns; degrees of freedom. `distances`: log ratio of the times minus that of the turns.
@@ -197,8 +197,8 @@ def _between(logs: Array, within: Array, keeps: NDArray[np.bool_], freedom: Arra
     indices = np.flatnonzero(ratio > 1)
     if not len(indices):
         return 0.0
-    last = int(indices[-1])
-    return float(_VARIANCES[min(last + 1, len(_VARIANCES) - 1)] + _VARIANCES[last]) / 2
+    index = int(indices[-1])
+    return float(_VARIANCES[min(index + 1, len(_VARIANCES) - 1)] + _VARIANCES[index]) / 2
 
 
 def _shrunk_noise(variances: Array, degrees_of_freedom: Array) -> tuple[Array, Array]:

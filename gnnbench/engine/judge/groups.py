@@ -138,7 +138,7 @@ def doubted(judgement: Judgement, log_ratio: float, base: Array, head: Array, le
 
 
 def moderated(sides: Sequence[Array], noise: Array) -> ProcessVariance:
-    """Estimate the variance between processes of each benchmark, shrunk towards that of all benchmarks.
+    """Estimate each benchmark's variance between processes, shrunk towards the variance of all benchmarks.
 
     All benchmarks are taken to have the same variance between processes, on top of the variance within a
     process (`noise` [m], NaN where it is unknown), which each benchmark knows from its own blocks. Of the log
@@ -162,8 +162,8 @@ def moderated(sides: Sequence[Array], noise: Array) -> ProcessVariance:
 
 
 def _farthest(side: Array) -> float:
-    several = side[:, np.isfinite(side).sum(axis=0) > 1]
-    return float(np.nanmax(np.abs(several - np.nanmedian(several, axis=0)))) if several.size else 0.0
+    columns = side[:, np.isfinite(side).sum(axis=0) > 1]
+    return float(np.nanmax(np.abs(columns - np.nanmedian(columns, axis=0)))) if columns.size else 0.0
 
 
 def _standard_errors(
@@ -188,8 +188,8 @@ def _standard_errors(
         for noise, count in zip(variances, counts, strict=True)
     )
     # A side with one process, whose own standard error is unknown, is no evidence.
-    blind = [np.isnan(noise) & (count < 2) for noise, count in zip(noises, counts, strict=True)]  # noqa: PLR2004
-    has_error = (variance.degrees_of_freedom > 0) & ~(blind[0] | blind[1])
+    lacks_error = [np.isnan(noise) & (count < 2) for noise, count in zip(noises, counts, strict=True)]  # noqa: PLR2004
+    has_error = (variance.degrees_of_freedom > 0) & ~(lacks_error[0] | lacks_error[1])
     return np.sqrt(np.where(has_error, square, np.nan))
 
 

@@ -61,16 +61,16 @@ class MemoryChange:
         if base is None or head is None:
             return None
         if head.least_bytes > base.most_bytes:
-            before, after = base.most_bytes, head.least_bytes
+            base_bytes, head_bytes = base.most_bytes, head.least_bytes
         elif head.most_bytes < base.least_bytes:
-            before, after = base.least_bytes, head.most_bytes
+            base_bytes, head_bytes = base.least_bytes, head.most_bytes
         else:
             peak = min(base.most_bytes, head.most_bytes)  # a value that both sides reach
             return cls("same memory", peak, peak)
         spread = max(side.most_bytes - side.least_bytes for side in (base, head))
-        if not differs(before, after) or abs(after - before) < _SPREADS * spread:
-            return cls("same memory", before, after)
-        return cls("more memory" if after > before else "less memory", before, after)
+        if not differs(base_bytes, head_bytes) or abs(head_bytes - base_bytes) < _SPREADS * spread:
+            return cls("same memory", base_bytes, head_bytes)
+        return cls("more memory" if head_bytes > base_bytes else "less memory", base_bytes, head_bytes)
 
     @property
     def changed(self) -> bool:

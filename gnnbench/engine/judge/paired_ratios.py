@@ -46,8 +46,8 @@ class PairedRatios:
         variance = moderated([logs], within)
         square = np.where(variance.degrees_of_freedom > 0, np.fmax(variance.variance, within), within)
         # One process whose own standard error is unknown is no evidence.
-        blind = (counts < 2) & np.isnan(within)  # noqa: PLR2004
-        errors = np.sqrt(np.where((counts > 0) & ~blind, square, np.nan) / np.maximum(counts, 1))
+        lacks_error = (counts < 2) & np.isnan(within)  # noqa: PLR2004
+        errors = np.sqrt(np.where((counts > 0) & ~lacks_error, square, np.nan) / np.maximum(counts, 1))
         return cls(logs, errors, variance)
 
     @property

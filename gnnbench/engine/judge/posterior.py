@@ -93,8 +93,8 @@ def _grid(by_position: Mapping[int, Sequence[Observation]]) -> Array:
     centres = [float(np.median(row)) for row in ratios]
     # A single outlier should not make the grid coarse.
     widest = 3 * max(abs(centres[-1]), 5 * math.sqrt(PAIR_VARIANCE))
-    beyond = 1.25 * min(max(map(abs, centres)), widest) + 0.03
-    return np.linspace(-beyond, beyond, 2 * _LEVELS + 1)
+    limit = 1.25 * min(max(map(abs, centres)), widest) + 0.03
+    return np.linspace(-limit, limit, 2 * _LEVELS + 1)
 
 
 def _log_likelihood(levels: Array, observations: Sequence[Observation]) -> Array:
@@ -104,9 +104,9 @@ def _log_likelihood(levels: Array, observations: Sequence[Observation]) -> Array
     for observation in observations:
         distance = observation.log_ratio - levels
         deviation = (_SCALES * math.sqrt(observation.variance))[:, None, None]
-        usual = np.exp(-((distance / deviation) ** 2) / 2) / deviation / math.sqrt(2 * math.pi)
-        far = _FAR / math.pi / (_FAR**2 + distance**2)
-        total += np.log((1 - share) * usual + share * far).reshape(total.shape)
+        normal = np.exp(-((distance / deviation) ** 2) / 2) / deviation / math.sqrt(2 * math.pi)
+        outlier = _FAR / math.pi / (_FAR**2 + distance**2)
+        total += np.log((1 - share) * normal + share * outlier).reshape(total.shape)
     return total
 
 

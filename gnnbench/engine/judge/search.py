@@ -44,15 +44,15 @@ class Search:
 
     def between(self, interval: Interval) -> list[int]:
         """Return the candidates within an interval that can still be measured."""
-        inside = range(interval.low + 1, interval.high)
-        return [position for position in inside if position not in self.broken]
+        positions = range(interval.low + 1, interval.high)
+        return [position for position in positions if position not in self.broken]
 
     def open(self) -> list[Interval]:
         """Return the intervals that may have a change that is not narrowed down yet."""
-        certain = self.changes()
-        threshold = self.error if all(map(self.between, certain)) else _MISSED
+        changes = self.changes()
+        threshold = self.error if all(map(self.between, changes)) else _MISSED
         possible = [interval for interval in self.intervals if interval.changed > threshold]
-        doubtful = [span for span in possible if span not in certain]
+        doubtful = [span for span in possible if span not in changes]
         repeatable = [span for span in doubtful if any(map(self._can_repeat, (span.low, span.high)))]
         return [span for span in possible if self.between(span) or span in repeatable]
 
@@ -68,8 +68,8 @@ class Search:
         if not (intervals := self.open()):
             return scores
         for interval in intervals:
-            if inside := self.between(interval):
-                middle = self._middle(interval, inside)
+            if positions := self.between(interval):
+                middle = self._middle(interval, positions)
                 share = (middle - interval.low) / (interval.high - interval.low)
                 scores[middle] = 2 * share * (1 - share) * interval.changed
         variances = [interval.changed * (1 - interval.changed) for interval in self.intervals]
@@ -78,8 +78,8 @@ class Search:
                 scores[interval.high] = before + after
         return {position: score for position, score in scores.items() if score > 0}
 
-    def _middle(self, interval: Interval, inside: Sequence[int]) -> int:
-        """Return the candidate nearest to the middle, but far from those that cannot be measured."""
+    def _middle(self, interval: Interval, positions: Sequence[int]) -> int:
+        """Return the candidate nearest to the middle, but far from candidates that cannot be measured."""
         length = interval.high - interval.low
         broken = [position for position in self.broken if interval.low < position < interval.high]
 
@@ -88,7 +88,7 @@ class Search:
             distance = min((abs(position - other) for other in broken), default=length)
             return share * (1 - share) * distance / (distance + length / 8)
 
-        return max(inside, key=worth)
+        return max(positions, key=worth)
 
 
 def next_position(searches: Mapping[str, Search]) -> tuple[int, list[str]] | None:

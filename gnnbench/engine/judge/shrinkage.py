@@ -60,9 +60,9 @@ def independent_benchmarks(sides: Sequence[Array], variance: Array) -> float:
     """
     residuals, freedom = [], 0
     for side in sides:
-        main = side[whole_runs(side)]
-        residuals.append(main - mean(main))
-        freedom += len(main) - 1
+        runs = side[whole_runs(side)]
+        residuals.append(runs - mean(runs))
+        freedom += len(runs) - 1
     has_variance = variance > 0
     scaled = np.nan_to_num(np.concatenate(residuals)[:, has_variance]) / np.sqrt(variance[has_variance])
     if freedom < 2:  # noqa: PLR2004 - dependence cannot be estimated

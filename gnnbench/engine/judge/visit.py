@@ -269,7 +269,7 @@ class Inspections:
         sides = tuple(
             {**side, "cost": answer["cost"]} for side, answer in zip(self.sides, answers, strict=True)
         )
-        if unseen := next((why for answer in answers if (why := answer.get("unseen"))), None):
+        if unseen := next((reason for answer in answers if (reason := answer.get("unseen"))), None):
             work = replace(self.work, changed=None, no_fingerprint=unseen)
         else:
             base, head = (codec.decode(answer["cost"], Cost) for answer in answers)

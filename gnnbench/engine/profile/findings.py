@@ -38,11 +38,11 @@ def normalisation(sections: Sections) -> Iterator[Finding]:
     operators = sections["counts"]["operators"]
     rows = [row for row in operators if _NORMALISATION in row["path"] and _layer(row)[0].isupper()]
     if rows:
-        inside, total = (sum(row["count"] for row in group) for group in (rows, operators))
+        count, total = (sum(row["count"] for row in group) for group in (rows, operators))
         yield Finding(
             "normalisation",
             f"{' and '.join(dict.fromkeys(map(_layer, rows)))}: each call normalises the graph again.",
-            f"{_NORMALISATION}: {inside} of {total} operators",
+            f"{_NORMALISATION}: {count} of {total} operators",
             "If the graph and its weights do not change: use GCNConv(..., cached=True), or call gcn_norm "
             "once and pass its result to GCNConv(..., normalize=False).",
         )

@@ -92,8 +92,8 @@ class Ranges:
             yield
             return
         with _announced(name, self._nvtx):
-            before = self._functions.switch(inline)
-            outer, self.path = self.path, (*self.path, name)
+            was_on = self._functions.switch(inline)
+            outer_path, self.path = self.path, (*self.path, name)
             times = self._times.setdefault(self.path, [0, 0])
             start_ns = self._clock()
             try:
@@ -101,13 +101,13 @@ class Ranges:
             finally:
                 times[1] += self._clock() - start_ns
                 times[0] += 1
-                self.path = outer
-                self._functions.switch(before)
+                self.path = outer_path
+                self._functions.switch(was_on)
 
     def times(self) -> dict[tuple[str, ...], tuple[int, int, int]]:
         """Return calls, time, and time outside inner ranges, by path, depth first, and reset the counters."""
-        first = {path: number for number, path in enumerate(self._times)}
-        paths = sorted(first, key=lambda path: [first[path[: end + 1]] for end in range(len(path))])
+        order = {path: number for number, path in enumerate(self._times)}
+        paths = sorted(order, key=lambda path: [order[path[: end + 1]] for end in range(len(path))])
         inside_ns = dict.fromkeys(((), *paths), 0)
         for path in paths:
             inside_ns[path[:-1]] += self._times[path][1]
@@ -128,13 +128,13 @@ class InlineFunctions(TorchFunctionMode):
 
     def switch(self, on: bool | None) -> bool:
         """Switch the mode on or off, or leave it for None; return whether it was on."""
-        before = self._on
-        if on and not before:
+        was_on = self._on
+        if on and not was_on:
             self.__enter__()  # type: ignore[no-untyped-call]
-        elif before and on is False:
+        elif was_on and on is False:
             self.__exit__(None, None, None)  # type: ignore[no-untyped-call]
-        self._on = before if on is None else on
-        return before
+        self._on = was_on if on is None else on
+        return was_on
 
     def __torch_function__(
         self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None

@@ -117,8 +117,8 @@ class Profiler(Overrides, Instrument):
 
 def named(items: Sequence[pytest.Item], name: str) -> list[pytest.Item]:
     """Return an operation's benchmarks, or those of operations with this prefix: `spmm_sum` for `spmm`."""
-    exact = [item for item in items if _operation(item) == name]
-    return exact or [item for item in items if _operation(item).startswith(f"{name}_")]
+    matches = [item for item in items if _operation(item) == name]
+    return matches or [item for item in items if _operation(item).startswith(f"{name}_")]
 
 
 def _operation(item: pytest.Item) -> str:

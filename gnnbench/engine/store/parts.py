@@ -64,7 +64,7 @@ class BenchmarkPart:
 
     @property
     def comparable_fingerprint(self) -> Fingerprint | None:
-        """The fingerprint. None if there is none, or its hashes were computed in another way."""
+        """The fingerprint. None if there is none, or its hashes were computed by another method."""
         return self.fingerprint if self.fingerprint and self.fingerprint.method == METHOD else None
 
 
