@@ -39,7 +39,7 @@ Not listed: what a comparison is about (the commit and the fields of WHAT); fiel
 MACHINE = tuple(
     field for field in WHERE if field not in ("threads", "wait_policy") and not field.startswith("thread_")
 )
-"""Fields of WHERE that no code can change. Test files can set the others, which depend on the files run."""
+"""Fields of WHERE that no code can change. The others vary with the test files that ran and may set them."""
 
 WHAT = ("python", "gpu.cuda", *(f"libraries.{name}" for name in LIBRARIES if name != "ogb"))
 """Fields that are part of the code under test: versions. Processes of one run or record have equal ones.

@@ -83,7 +83,7 @@ def top(folder: Path) -> Path:
 
 
 def tracked(folder: Path) -> frozenset[str]:
-    """Return the names of a folder's own files and folders in the commit.
+    """Return the names of the files and folders that the commit has directly in a folder.
 
     Empty for a package that is installed inside a repository.
     """

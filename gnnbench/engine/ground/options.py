@@ -36,7 +36,7 @@ class Option:
     choices: Sequence[str] = ()
     """The allowed texts. If empty, `read` decides."""
     bare: str | None = None
-    """The text that an option without one stands for. None if it needs a text."""
+    """The text that the bare option stands for. None if it needs a text."""
     path: str | None = None
     """How texts that are paths end; in settings they are relative to the file. None if no text is a path."""
     one_run: bool = False

@@ -29,7 +29,7 @@ class Kind(NamedTuple):
     rebuild: Callable[[Any, list[Any]], Any] | None = None
     """The inverse: returns a value with other parts, in the same order. None if only deepcopy can."""
     content: Callable[[Any], Parts] | None = None
-    """The parts that are equal for equal values, if others than `parts`: without the layout in memory."""
+    """The parts to compare, if these differ from `parts`: equal values have equal ones in any layout."""
     subclasses: bool = True
     """Whether subclasses are treated like the type."""
     is_free: bool = False
@@ -297,7 +297,7 @@ _CONTAINERS: Mapping[type, Kind] = {
     **dict.fromkeys((list, tuple, deque), Kind(_numbered, is_free=True)),
     **dict.fromkeys((set, frozenset), Kind(_members)),
 }
-"""Containers, for their subclasses too."""
+"""How containers are read; subclasses too."""
 
 _LIBRARIES: Mapping[tuple[str, str], Kind] = {
     ("networkx", "Graph"): Kind(_stored("_node", "_adj")),

@@ -39,7 +39,7 @@ class Rule(Values):
     effect: Level | None = described(Option("effect", "", None, *FRACTION))
     """Minimum effect of interest, as a fraction."""
     more_memory: Level | None = described(Option("more_memory", "", None, *FRACTION))
-    """More memory up to this share of the base's peak does not fail."""
+    """An increase of up to this share of the base's peak memory does not fail."""
     ignore: str | None = described(Option("ignore", "", None))
     """Why the verdict is ignored."""
 

@@ -13,7 +13,7 @@ LEAST_FRACTION = 0.01
 LEAST_BYTES = 64 * 1024
 """Least difference that counts. Libraries round small arrays up, and keep some for themselves."""
 MOST_SHARE = 0.05
-"""More memory up to this share of the base's peak does not fail, unless a rule sets another share."""
+"""An increase of up to this share of the base's peak does not fail, unless a rule sets another share."""
 _SPREADS = 10
 """Where calls of one side differ among themselves, the sides must differ by this many times as much."""
 
