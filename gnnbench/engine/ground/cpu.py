@@ -42,7 +42,7 @@ class RealTime:
 
 
 class CpuUse(NamedTuple):
-    """What this process has used of the CPU so far."""
+    """The CPU use of this process so far."""
 
     process_ns: int
     """CPU time of all threads."""

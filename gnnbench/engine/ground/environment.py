@@ -92,7 +92,7 @@ class Environment:
     gpu: Gpu | None = None
     python: str
     libraries: tuple[tuple[str, str], ...]
-    """Names and versions of the installed ones of LIBRARIES."""
+    """Names and versions of the installed packages of LIBRARIES."""
     commit: str | None = None
     """Commit of the measured project. None without git or a repository."""
     dirty: bool | None = None
@@ -149,7 +149,7 @@ def name(environment: Environment) -> str:
 
 
 def name_with_versions(environment: Environment) -> str:
-    """Return a name that comparable environments of equal versions share."""
+    """Return a name that comparable environments with equal versions share."""
     flat = _flat(environment)
     torch = (flat.get("libraries.torch") or "none").partition("+")[0]
     return f"{_model(flat)}_torch-{torch}_{_digest(flat, (*WHERE, *WHAT))}"

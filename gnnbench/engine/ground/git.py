@@ -1,4 +1,4 @@
-"""Asks git about folders; changes nothing."""
+"""Asks git about folders, and changes nothing."""
 
 import os
 import subprocess
@@ -207,7 +207,7 @@ def tags(folder: Path) -> list[str]:
 
 
 def _ask(folder: Path, *arguments: str) -> str:
-    """Return what git prints; an empty text if it fails or is not installed."""
+    """Return git's output. Empty if git fails or is not installed."""
     try:
         answer = _run(folder, *arguments)
     except OSError:

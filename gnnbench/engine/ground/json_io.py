@@ -11,7 +11,7 @@ from .errors import UsageError
 DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
 """The errors raised by reading content that departs from its format."""
 _LONGEST_REASON = 300
-"""Characters."""
+"""Longest reason, in characters."""
 NAMES = {"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}
 """Texts in place of the numbers that JSON lacks, written as in Python, and so in test ids."""
 KEY = "gnnbench"

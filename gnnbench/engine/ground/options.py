@@ -114,7 +114,7 @@ class Option:
 
 
 FRACTION = units.read_fraction, "lie between 0 and 1, as in 2% or 0.02"
-"""How an option is read, and its form."""
+"""The `read` and the `form` of an option that is a fraction."""
 
 
 def _duration(text: str) -> float | None:

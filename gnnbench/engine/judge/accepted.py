@@ -17,7 +17,7 @@ Line = Annotated[str, Meta(pattern=r"\A.*\S.*\Z")]
 
 @dataclass(frozen=True)
 class Entry:
-    """What is intended of one benchmark: a slowdown, more memory, a different output, or several of these."""
+    """Accepted changes of one benchmark: a slowdown, more memory, a different output, or several of these."""
 
     benchmark: Line
     """The id of its test."""

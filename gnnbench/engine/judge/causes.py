@@ -116,7 +116,7 @@ def _cause(rows: Collection[Compared], against: Mapping[_Part, int]) -> Cause:
         names = _least(refutations)
         if names and (refutations[names[0]] < len(ranked) or not counters):
             if kind == "functions" and difference.side_of(names[0]):
-                # What one side alone runs is a consequence: the code that changed calls it.
+                # A function that only one side runs is a consequence: the changed code calls it.
                 common = {name: count for name, count in refutations.items() if not difference.side_of(name)}
                 names = (*_least(common), *names)
             return Cause(kind, names, counters, ranked, refutations[names[0]])

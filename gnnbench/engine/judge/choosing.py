@@ -24,7 +24,7 @@ _MARGIN = 1.1
 
 @dataclass
 class Timing:
-    """What is known of a benchmark's times so far."""
+    """What is known about a benchmark's times so far."""
 
     thresholds: Thresholds
     """Its own effect, and the levels of the run."""
@@ -40,7 +40,7 @@ class Timing:
     decided: bool = False
     pairs: int = 0
     estimate: RatioEstimate = NOTHING
-    """From all pairs so far."""
+    """The estimate from all pairs so far."""
     rounds: int = 0
     layouts: int = 0
     seconds: float = 0.0
@@ -50,7 +50,7 @@ class Timing:
 
     @property
     def counts(self) -> PairCounts:
-        """How much it was timed."""
+        """The numbers of its pairs, rounds and blocks so far."""
         excluded = self.estimate.outliers.excluded
         return PairCounts(self.pairs, excluded, self.rounds, self.layouts, self.seconds, self.decided)
 
@@ -67,7 +67,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Choosing:
-    """What can be chosen before a pair."""
+    """The choices before a pair."""
 
     benchmarks: Mapping[str, Timing]
     start: float

@@ -34,7 +34,7 @@ class Closeness:
     """The error that is farthest beyond what is allowed. Infinity if other numbers are finite, or the type
     has no units in the last place, such as integers."""
     allowed: float
-    """What rounding may change."""
+    """The largest error that rounding explains."""
     share: float
     """Fraction of the numbers that differ."""
     place: tuple[int, ...]

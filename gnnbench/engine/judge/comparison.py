@@ -54,13 +54,13 @@ def not_compared(reason: str) -> Agreement:
 
 @dataclass(frozen=True)
 class Work:
-    """What one call of a benchmark does differently on both sides, as far as it is known."""
+    """The known differences between the sides in the work of one call of a benchmark."""
 
     changed: Difference | None = None
     """Difference between the fingerprints. None if a side has none."""
     counters: tuple[CounterChange, ...] = ()
     no_fingerprint: str | None = None
-    """Why a side has no fingerprint. None if both have one, or nothing says why."""
+    """Why a side has no fingerprint. None if both have one, or the reason is unknown."""
     instructions: InstructionChange | None = None
     cost: Positive | None = None
     """Cost of a call of the head / cost of a call of the base, if their code is the same. None if the costs

@@ -13,7 +13,7 @@ from .verdict import Judgement, Thresholds, judge_ratio
 FEWEST_PAIRS = 4
 """Pairs, not counting excluded ones, that any verdict but "undecided" needs."""
 FEWEST_FAR_PAIRS = 6
-"""The same for a ratio beyond `outliers.FACTOR` where processes of the run showed two modes. If half of the
+"""Pairs for a ratio beyond `outliers.FACTOR` if processes of the run showed two modes. If half of the
 processes of identical code are in a second mode, the same side is in it in all of three pairs once in 32
 runs, in all of four once in 128, in all of six once in 2,048. Several such benchmarks show their modes."""
 

@@ -101,7 +101,7 @@ def _judged(
     family: int = 1,
     least: float = 0.0,
 ) -> Judgement:
-    """Judge a log ratio; without degrees of freedom, its error is that within one process."""
+    """Judge a log ratio; without degrees of freedom, its error is the one within a process."""
     if math.isnan(error):
         reason = Reason.TOO_FEW_BLOCKS
         return Judgement("incomparable", reason.text(thresholds), math.exp(log_ratio), code=reason)

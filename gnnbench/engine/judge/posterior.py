@@ -25,7 +25,7 @@ _SCALES, _SCALE_SPREAD = np.geomspace(0.7, 16, 10), 0.7
 _OUTLIERS = np.array([0.05, 0.1, 0.3])
 """Shares of outliers that are tried, with the same prior probability."""
 _FAR = 0.1
-"""Scale of an outlier's log ratio, which has the distribution of Cauchy."""
+"""Scale of an outlier's log ratio, which has a Cauchy distribution."""
 _LEVELS = 200
 """Number of levels on each side of 0."""
 _EXPECTED = 0.25
@@ -63,7 +63,7 @@ def posterior(
     least: float,
     sign: int,
 ) -> list[Interval]:
-    """Return what is known of one benchmark, in the order of the candidates, from 0 to the last, the bad end.
+    """Return what is known about a benchmark, in the order of candidates, from 0 to the last, the bad end.
 
     `same`: pairs of candidates between which nothing changes; they count as measured. `least`: the least
     change of the level that counts. `sign`: 1 if the bad end, which was observed, is slower, -1 if faster.

@@ -27,7 +27,7 @@ PILOT_SECONDS = 0.5
 """Length of a visit in the first pair."""
 LONGEST_VISIT = 10.0
 _ROUNDING = 1e-6
-"""Seconds by which sums of seconds may differ."""
+"""Rounding error of sums of seconds, in seconds."""
 FAILURES = 2
 """A benchmark that fails in this many pairs is given up."""
 _QUIETEST = 0.002**2
@@ -128,7 +128,7 @@ class Schedule:
 
     @property
     def needed_seconds(self) -> float:
-        """The cost of a first pair and of PAIRS_TO_AFFORD with the shortest visits, by the costs so far."""
+        """The cost of a first pair and PAIRS_TO_AFFORD more with the shortest visits, by the costs so far."""
         if not self._benchmarks:
             return 0.0
         pilots = len(self._benchmarks) * (PILOT_SECONDS - SHORTEST_VISIT)

@@ -21,7 +21,7 @@ MOST_PAIRS = 16
 
 @dataclass
 class Search:
-    """What is known of one benchmark."""
+    """What is known about one benchmark."""
 
     last: int
     least: float
@@ -57,7 +57,7 @@ class Search:
         return [span for span in possible if self.between(span) or span in repeatable]
 
     def _can_repeat(self, position: int) -> bool:
-        """Tell whether a candidate that was measured, or runs the same code as another, is worth a pair."""
+        """Tell whether a measured candidate, or one with the same code as another, may get a further pair."""
         pairs = sum(observation.position == position for observation in self.observations)
         is_base = not position or any(low == 0 and position <= high for low, high in self.same)
         return not is_base and pairs < MOST_PAIRS and position not in self.broken

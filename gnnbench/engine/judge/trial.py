@@ -1,4 +1,4 @@
-"""One benchmark of a run, and all that is known of it."""
+"""One benchmark of a run, and everything known about it."""
 
 from dataclasses import dataclass, field, replace
 from statistics import median
@@ -58,7 +58,7 @@ class Trial:
 
     @property
     def does_same_work(self) -> bool:
-        """Whether the host does the same on both sides, by counts."""
+        """Whether the counts of the host's work are equal on both sides."""
         return self.inspections is not None and self.inspections.same_work
 
     @property

@@ -1,4 +1,4 @@
-"""The verdict on one log ratio, from its standard error; the two of a benchmark that runs on a GPU."""
+"""The verdict on a log ratio, from its standard error, and the two verdicts on a benchmark on a GPU."""
 
 import math
 import sys
@@ -129,7 +129,7 @@ SAME_WORK = Judgement("same", "as many operators, copies, kernels, library calls
 SAME_KERNELS = Judgement("same", "launches the same kernels on the same values")
 """The judgement on the GPU's own time if the kernels are equal on both sides."""
 _BOUND = 0.8
-"""A GPU that works for a larger share of the wall time sets the pace."""
+"""A GPU that works for a larger share of the wall time limits the speed."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class GpuAndHost:
     """Both verdicts on a benchmark that runs on a GPU, and the head's times."""
 
     gpu: Judgement
-    """By the time between two events of the GPU, which works through a round without a gap."""
+    """By the time between two events of the GPU, which works without a gap in a round."""
     host: Judgement
     """By counts if these are equal, otherwise by wall time."""
     gpu_seconds: Positive
@@ -151,7 +151,7 @@ class GpuAndHost:
 
     @property
     def note(self) -> str:
-        """By which time the benchmark is judged, and what sets the pace."""
+        """The time by which the benchmark is judged, and what limits its speed."""
         bound = "GPU" if self.gpu_seconds > _BOUND * self.wall_seconds else "host"
         times = f"{units.seconds(self.gpu_seconds)} of {units.seconds(self.wall_seconds)}"
         clock = "wall time, as the host is slower" if self.judgement is self.host else "the GPU's own time"
@@ -194,7 +194,7 @@ def judge_ratio(
 def detectable_after(
     first: float, again: float, degrees_of_freedom: float, thresholds: Thresholds, family: int, least: float
 ) -> float:
-    """Return the minimum detectable effect if what looks slower is measured again, as a fraction.
+    """Return the minimum detectable effect, as a fraction, if benchmarks that look slower are measured again.
 
     `first` and `again` are the standard errors of the log ratio without and with the confirming processes.
     """
@@ -219,7 +219,7 @@ def _margin(error: float, degrees_of_freedom: float) -> float:
 
 
 def _within(log: float) -> float:
-    # With two processes in all, an interval may be of any width.
+    # With only two processes, an interval may have any width.
     return min(max(log, -_WIDEST), _WIDEST)
 
 

@@ -1,4 +1,4 @@
-"""The measurements of a pair of processes, one per side, which take turns, and what a visit estimates."""
+"""The measurements of a pair of processes, one per side, which take turns, and a visit's estimates."""
 
 import functools
 import math
@@ -30,9 +30,9 @@ Status = Literal["changed", "same", "unknown"]
 Kind = Literal["same code", "skipped", "no benchmark", "died", "incomparable", "head fails", "failed"]
 
 _GIVEN = {"operators", "inputs"}
-"""Parts of a fingerprint's work that say what a GPU is given."""
+"""Parts of a fingerprint's work that tell the input of the GPU."""
 _AS_LONG = 1.05
-"""Ratio of the GPU's own times up to which it works as long."""
+"""Largest ratio of the GPU's own times at which it works equally long on both sides."""
 _OPERATOR = 500
 """Number of Python calls that take about as long as an operator on a small graph."""
 _THROTTLED = 0.97
@@ -149,7 +149,7 @@ class Inspections:
     failed: str | None = None
     """Why the benchmark could not be inspected, in one line. None if it was inspected."""
     notes: tuple[str, ...] = field(default=(), compare=False)
-    """On what both sides run alike, although it differs between them."""
+    """On files that both sides use although the files differ, and on launches that differ."""
     same_kernels: bool = field(default=False, metadata=UNSAVED)
     """Whether the GPU works equally long on both sides, and launches the same kernels on the same values."""
     status: Status = field(init=False)

@@ -16,7 +16,7 @@ from ..judge.accepted import FILE, Accepted, Entry
 _LIST = "accepted"
 """The key of the list of entries."""
 _HEADER = """\
-# What is intended, written by gnnbench accept (docs/accept.md). To end it, remove its entry.
+# Accepted changes, written by gnnbench accept (docs/accept.md). To withdraw one, remove its entry.
 
 """
 _DIGITS = 4
