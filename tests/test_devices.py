@@ -13,7 +13,7 @@ def test_hidden_gpus_are_not_there(monkeypatch, hidden):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", hidden)
     assert devices.why_no_cuda() == "CUDA_VISIBLE_DEVICES hides every GPU"
     assert devices.resolve("auto") == devices.resolve("cpu") == "cpu"
-    refused = "^device 'cuda' was asked for, but CUDA_VISIBLE_DEVICES .*; use cpu$"
+    refused = "^device 'cuda' cannot be used, because CUDA_VISIBLE_DEVICES .*; use cpu$"
     with pytest.raises(UsageError, match=refused):
         devices.resolve("cuda")
 

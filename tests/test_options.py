@@ -54,7 +54,7 @@ def test_every_list_is_read_as_one():
         ({"dataset": ["corra"]}, "unknown dataset 'corra': did you mean cora"),
         ({"index_dtype": ["int64,int16"]}, "unknown index dtype 'int16': did you mean int"),
         ({"device": "gpu"}, "unknown device 'gpu': "),
-        ({"device": "cuda"}, "device 'cuda' was asked for, but CUDA_VISIBLE_DEVICES hides every GPU"),
+        ({"device": "cuda"}, "device 'cuda' cannot be used, because CUDA_VISIBLE_DEVICES hides every GPU"),
         ({"precision": "0"}, "precision '0' must lie between 0 and 1, as in 2% or 0.02"),
         ({"time": "4 parsecs"}, "time '4 parsecs' must be a time, as in 4min or 240"),
         ({"confirm": "1.5"}, "confirm '1.5' must be a whole number, as in 3"),

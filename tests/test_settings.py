@@ -19,7 +19,7 @@ WRONG = {
     # Keys of options.
     "efect = '3%'": "unknown key 'efect': did you mean effect",
     "ab = 3": "ab must be a table, as in [tool.gnnbench.ab]",
-    "shard = '1/4'": "shard belongs to one run: give it on the command line, not here",
+    "shard = '1/4'": "shard differs from run to run: give it on the command line, not here",
     # Values of options.
     "effect = '300%'": "effect = \"300%\": effect '300%' must lie between 0 and 1, as in 2% or 0.02",
     "strict = 'yes'": 'strict = "yes" must be true or false',

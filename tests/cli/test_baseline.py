@@ -180,7 +180,7 @@ def test_without_a_folder_of_benchmarks_pytest_s_testpaths_are_the_suite(tmp_pat
 def test_what_is_broken_is_named(store, capsys):
     whole = saved(store, "whole")
     saved(store, "lacking").files[0].unlink()
-    assert "only 1 of the 2 files of record 0002 are there" in call(capsys, "show")[2]
+    assert "record 0002 has only 1 of its 2 files" in call(capsys, "show")[2]
     status, _, err = call(capsys, "show", "--environment", "elsewhere")
     assert status == 2
     assert (

@@ -54,7 +54,7 @@ def test_files_of_pytest_benchmark_alone_are_read(tmp_path):
         ("", "not JSON, or cut off"),
         (b"\xff\xfe\x00", "not JSON, or cut off"),
         ("[]", "it has no list of benchmarks"),
-        ('{"command": "ab", "benchmarks": []}', "a result of gnnbench ab, and not a run file"),
+        ('{"command": "ab", "benchmarks": []}', "the output of gnnbench ab, not a run file"),
         ('{"benchmarks": [], "gnnbench": {"version": 99}}', "version 99 of the format"),
         ('{"context": {}, "benchmarks": [{"name": "BM_sum", "real_time": 1.2}]}', "it has no `version`"),
         ('{"version": "1.0", "benchmarks": [{"runs": [{"values": [0.1]}]}]}', "no 'fullname'"),

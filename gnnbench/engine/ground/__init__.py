@@ -1,1 +1,1 @@
-"""What all else is built on: errors, files, git, the environment, options, types and units."""
+"""What everything else is built on: errors, files, git, the environment, options, types and units."""

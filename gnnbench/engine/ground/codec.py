@@ -1,6 +1,6 @@
-"""Reads and writes saved data by its types: dataclasses of numbers, texts, lists and objects of JSON.
+"""Reads and writes saved data by its types: dataclasses of numbers, texts, lists and JSON objects.
 
-A field that the content lacks has the default of its type, and a field that the type lacks is ignored.
+A field that the content lacks gets its default, and a field that the type lacks is ignored.
 """
 
 import json
@@ -20,13 +20,13 @@ Positive = Annotated[float, Meta(gt=1 / LARGEST, lt=LARGEST)]
 """A time or a ratio."""
 NotNegative = Annotated[float, Meta(ge=0, lt=LARGEST)]
 Level = Annotated[float, Meta(gt=0, lt=1)]
-"""Of an interval; also a minimum effect of interest."""
+"""Level of an interval; also a minimum effect of interest."""
 Fraction = Annotated[float, Meta(ge=0, le=1)]
 Count = Annotated[int, Meta(ge=0, lt=10**18)]
 PositiveCount = Annotated[int, Meta(ge=1, lt=10**18)]
 
 UNSAVED = {"saved": False}
-"""Metadata of a dataclass's field that files do not have."""
+"""Metadata of a dataclass's field that is not saved."""
 _Any = TypeVar("_Any")
 
 
@@ -44,10 +44,10 @@ def decode(content: Any, kind: type[_Any]) -> _Any:
 
 
 def encode(value: Any) -> Any:
-    """Return an object as `json.dumps` takes it."""
+    """Return an object in a form that `json.dumps` accepts."""
     if is_dataclass(value):
-        saved = (item.name for item in fields(value) if item.metadata != UNSAVED)
-        return {name: encode(getattr(value, name)) for name in saved}
+        names = (item.name for item in fields(value) if item.metadata != UNSAVED)
+        return {name: encode(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
         return {name: encode(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
@@ -56,15 +56,15 @@ def encode(value: Any) -> Any:
 
 
 def as_text(value: Any) -> str:
-    """Return what is written to a file."""
+    """Return an object as the text of a file."""
     return json.dumps(encode(value), indent=1) + "\n"
 
 
 def read(path: Path, content: Any, kind: type[_Any], version: int, remedy: str) -> _Any:
     """Return a file's content as an object of its type."""
-    written = content.get("version") if isinstance(content, dict) else None
-    if written != version:
-        reason = f"version {written!r} of the format, and this gnnbench reads {version}"
+    number = content.get("version") if isinstance(content, dict) else None
+    if number != version:
+        reason = f"version {number!r} of the format, and this gnnbench reads {version}"
         json_io.refuse(path, reason, f"use the gnnbench that wrote it, or {remedy}")
     try:
         return decode(content, kind)
@@ -77,5 +77,5 @@ def schema(*kinds: type) -> dict[str, Any]:
     schemas, definitions = schema_components(
         kinds, schema_hook=lambda _: {"type": "string"}, ref_template="#/$defs/{name}"
     )
-    whole = schemas[0] if len(kinds) == 1 else {"allOf": list(schemas)}
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **whole, "$defs": definitions}
+    body = schemas[0] if len(kinds) == 1 else {"allOf": list(schemas)}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **body, "$defs": definitions}

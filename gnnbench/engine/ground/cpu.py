@@ -17,7 +17,7 @@ from typing import NamedTuple, Self
 import psutil
 
 _OTHER_THREADS, _READING_NS = 0.02, 20_000
-"""By this share and this much the CPU time of all threads may be above that of one, as it is read later."""
+"""The CPU time of all threads may exceed the calling thread's by this share and time, as it is read later."""
 _TASKS = Path("/proc/self/task")
 
 
@@ -42,23 +42,23 @@ class RealTime:
 
 
 class CpuUse(NamedTuple):
-    """What this process has used of the CPU so far."""
+    """The CPU use of this process so far."""
 
     process_ns: int
     """CPU time of all threads."""
     thread_ns: int
-    """That of the calling thread."""
+    """CPU time of the calling thread."""
     waits: int
-    """How often a thread gave up its core, to wait for something."""
+    """How often a thread gave up its core in order to wait."""
 
     @classmethod
     def now(cls) -> Self:
-        """Read it."""
+        """Return the current use."""
         waits = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
         return cls(RealTime.process_nanoseconds(), RealTime.thread_nanoseconds(), waits)
 
     def is_whole_since(self, before: Self) -> bool:
-        """Whether the calling thread alone has worked since then, and never waited."""
+        """Return whether only the calling thread has worked since then, without ever waiting."""
         process_ns, thread_ns = self.process_ns - before.process_ns, self.thread_ns - before.thread_ns
         most_ns = (1 + _OTHER_THREADS) * thread_ns + _READING_NS
         return self.waits == before.waits and process_ns <= most_ns
@@ -83,33 +83,33 @@ class Placement:
     def watching(self) -> Iterator[None]:
         """Check whether the calls in this context start a thread or process.
 
-        Starts by other programs cannot be told apart: they prevent pinning as well.
+        Threads and processes that other programs start prevent pinning too, as they look the same.
         """
-        before = _last_started()
+        newest = _last_started()
         yield
-        self._starts_nothing |= before == _last_started() != "0"
+        self._starts_nothing |= newest == _last_started() != "0"
 
     @property
     def cores(self) -> list[int]:
-        """The cores that a block may be pinned to; empty: do not pin."""
+        """The cores to which a block may be pinned. Empty if it must not be pinned."""
         return cores() if self._starts_nothing else []
 
     @contextmanager
     def on(self, core: int | None) -> Iterator[None]:
-        """Pin the calling thread to a core while the context lasts; None: do not pin.
+        """Pin the calling thread to a core while the context lasts, unless the core is None.
 
         Threads and processes that were started in the context may use all cores afterwards.
         """
         if core is None:
             yield
             return
-        allowed, before = os.sched_getaffinity(0), _threads()
+        allowed, threads = os.sched_getaffinity(0), _threads()
         with suppress(OSError):  # not permitted, or the core was removed
             os.sched_setaffinity(0, {core})
         try:
             yield
         finally:
-            for task in {0, *(_threads() - before), *_children()}:
+            for task in {0, *(_threads() - threads), *_children()}:
                 with suppress(OSError):
                     if os.sched_getaffinity(task) == {core}:  # unless the call itself pinned it elsewhere
                         os.sched_setaffinity(task, allowed)
@@ -128,7 +128,7 @@ def _children() -> set[int]:
 
 
 def _last_started() -> str:
-    """Return the id of the newest thread or process of the whole system; `0`: it does not tell."""
+    """Return the id of the newest thread or process of the whole system; `0` if the system hides it."""
     return Path("/proc/loadavg").read_text(encoding="ascii").split()[-1]
 
 
@@ -144,15 +144,15 @@ _SHORTEST_SECONDS = 0.25
 """Shortest window: the system counts CPU time in steps of 0.01 s."""
 
 _Look = tuple[float, float, float]
-"""Seconds: the time, the CPU time of all programs on the cores, and that of this process."""
+"""Seconds: the time, the CPU time of all programs on the cores, and the CPU time of this process."""
 
 
 def _busy_seconds(numbers: list[int]) -> float:
     """Return the CPU time of the cores since boot, of all programs and of the hypervisor."""
-    every = psutil.cpu_times(percpu=True)
-    wanted = [every[core] for core in numbers if core < len(every)] or every
+    times_by_core = psutil.cpu_times(percpu=True)
+    watched = [times_by_core[core] for core in numbers if core < len(times_by_core)] or times_by_core
     idle = ("idle", "iowait", "guest", "guest_nice")  # a guest's time is in `user` as well
-    return sum(value for times in wanted for name, value in times._asdict().items() if name not in idle)
+    return sum(value for times in watched for name, value in times._asdict().items() if name not in idle)
 
 
 def _own_seconds() -> float:
@@ -185,7 +185,7 @@ class ContentionWatch:
     def contention_share(self) -> float:
         """Return the fraction of CPU time that other programs used since the last `begin`.
 
-        If that is too short, the window starts at an earlier look; if there is none, this waits.
+        If this window is too short, it starts at an earlier look. Without an earlier look, the call waits.
         """
         now = _look(self._cores)
         start = next((look for look in reversed(self._looks) if now[0] - look[0] >= _SHORTEST_SECONDS), None)
@@ -194,5 +194,5 @@ class ContentionWatch:
             RealTime.sleep(_SHORTEST_SECONDS - (now[0] - start[0]))
             now = _look(self._cores)
         self._looks.append(now)
-        wall, busy, own = (after - before for after, before in zip(now, start, strict=True))
-        return max(0.0, busy - own) / (wall * len(self._cores))
+        wall, busy, own_seconds = (after - before for after, before in zip(now, start, strict=True))
+        return max(0.0, busy - own_seconds) / (wall * len(self._cores))

@@ -14,9 +14,9 @@ DEVICES = ("cpu", "cuda")
 
 
 def why_no_cuda() -> str | None:
-    """Return why CUDA kernels cannot be measured on this machine; None if they can.
+    """Return why CUDA kernels cannot be measured on this machine. Returns None if they can.
 
-    It asks the NVIDIA driver through NVML, and reads the installed torch's `version.py`.
+    This asks the NVIDIA driver through NVML, and reads the installed torch's `version.py`.
     """
     if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):
         return "CUDA_VISIBLE_DEVICES hides every GPU"
@@ -29,7 +29,7 @@ def why_no_cuda() -> str | None:
 
 
 def torch_cuda_version() -> str | None:
-    """Return the CUDA version that the installed torch was built with; None without torch or CUDA."""
+    """Return the CUDA version that the installed torch was built with. None without torch or CUDA."""
     spec = importlib.util.find_spec("torch")
     file = Path((spec and spec.origin) or "").with_name("version.py")
     if not file.is_file():
@@ -40,17 +40,17 @@ def torch_cuda_version() -> str | None:
 
 @contextmanager
 def gpu() -> Iterator[Callable[..., Any] | None]:
-    """Yield a function that queries NVML about the first GPU that CUDA uses; None if there is none.
+    """Yield a function that queries NVML about the first GPU that CUDA uses, or None without a GPU.
 
-    `ask("Name")` calls `nvmlDeviceGetName`; it returns None if the GPU or the user's rights do not allow the
+    `ask("Name")` calls `nvmlDeviceGetName`, and returns None if the GPU or the user's rights do not allow the
     query. NVML numbers GPUs by their place on the bus. If the machine has different GPUs, CUDA numbers them
     the same way only with CUDA_DEVICE_ORDER=PCI_BUS_ID.
     """
     import pynvml
 
-    def ask(what: str, *arguments: Any) -> Any:
+    def ask(query: str, *arguments: Any) -> Any:
         try:
-            return getattr(pynvml, f"nvmlDeviceGet{what}")(handle, *arguments)
+            return getattr(pynvml, f"nvmlDeviceGet{query}")(handle, *arguments)
         except pynvml.NVMLError:
             return None
 
@@ -59,24 +59,24 @@ def gpu() -> Iterator[Callable[..., Any] | None]:
     except pynvml.NVMLError:
         yield None
         return
-    first, handle = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0].strip(), None
+    name, handle = os.environ.get("CUDA_VISIBLE_DEVICES", "0").partition(",")[0].strip(), None
     try:
         with suppress(pynvml.NVMLError):
             by_index, by_uuid = pynvml.nvmlDeviceGetHandleByIndex, pynvml.nvmlDeviceGetHandleByUUID
-            handle = by_index(int(first)) if first.isdecimal() else by_uuid(first)
+            handle = by_index(int(name)) if name.isdecimal() else by_uuid(name)
         yield handle and ask
     finally:
         pynvml.nvmlShutdown()
 
 
 def resolve(name: str) -> str:
-    """Return the device to measure on, one of DEVICES; `auto` is CUDA if it works, else the CPU."""
+    """Return the device to measure on, one of DEVICES; `auto` is CUDA if it works, otherwise the CPU."""
     if name == "auto":
         return "cpu" if why_no_cuda() else "cuda"
     if name not in DEVICES:
         raise unknown_name("device", name, ("auto", *DEVICES))
     if name == "cuda" and (reason := why_no_cuda()):
-        raise UsageError(f"device '{name}' was asked for, but {reason}; use cpu")
+        raise UsageError(f"device '{name}' cannot be used, because {reason}; use cpu")
     return name
 
 

@@ -39,7 +39,7 @@ Not listed: what a comparison is about (the commit and the fields of WHAT); fiel
 MACHINE = tuple(
     field for field in WHERE if field not in ("threads", "wait_policy") and not field.startswith("thread_")
 )
-"""Fields of WHERE that no code can change. Test files can set the others, so these depend on which ran."""
+"""Fields of WHERE that no code can change. The others vary with the test files that ran and may set them."""
 
 WHAT = ("python", "gpu.cuda", *(f"libraries.{name}" for name in LIBRARIES if name != "ogb"))
 """Fields that are part of the code under test: versions. Processes of one run or record have equal ones.
@@ -49,7 +49,7 @@ Not listed: Python's patch release, and ogb, which only loads data."""
 
 @dataclass(frozen=True)
 class Gpu:
-    """A GPU; None in a field: the driver does not report it."""
+    """A GPU. A field is None if the driver does not report it."""
 
     name: str
     """A MIG slice has its profile in the name: `NVIDIA H100 80GB HBM3 MIG 1g.10gb`."""
@@ -65,19 +65,19 @@ class Gpu:
 
 @dataclass(frozen=True, kw_only=True)
 class Environment:
-    """What a timing depends on; an empty text or None: unknown on this machine."""
+    """What a timing depends on. A field is empty or None if it is unknown on this machine."""
 
     cpu: str
     architecture: str
     cores: int
     """The cores that this process may run on."""
     quota_cores: float | None = None
-    """CPU time limit of the control group (a container's limit), in cores; None: no limit."""
+    """CPU time limit of the control group (a container's limit), in cores. None if there is no limit."""
     memory_bytes: int
     threads: int
     """torch's thread count; before torch is imported, the count that OpenMP will use."""
     wait_policy: str
-    """OMP_WAIT_POLICY. `PASSIVE`: idle OpenMP threads sleep; empty: the default, idle threads spin."""
+    """OMP_WAIT_POLICY: idle OpenMP threads sleep if it is `PASSIVE`, and spin if empty (the default)."""
     thread_settings: tuple[tuple[str, str], ...]
     """The variables of THREAD_SETTINGS that are set."""
     governor: str
@@ -92,9 +92,9 @@ class Environment:
     gpu: Gpu | None = None
     python: str
     libraries: tuple[tuple[str, str], ...]
-    """Names and versions of the installed ones of LIBRARIES."""
+    """Names and versions of the installed packages of LIBRARIES."""
     commit: str | None = None
-    """Commit of the measured project; None without git or a repository."""
+    """Commit of the measured project. None without git or a repository."""
     dirty: bool | None = None
     """Whether tracked files differ from the commit."""
 
@@ -102,7 +102,7 @@ class Environment:
 def collect(root: Path | None = None, *, device: str = "cuda") -> Environment:
     """Describe this machine and process without importing a measured library.
 
-    Call it after importing torch when the result is saved: only torch knows its thread count.
+    Import torch first if the environment is saved: only torch knows its thread count.
 
     `device`: `cpu` leaves the GPU out, so that timings on the CPU stay comparable across GPU drivers.
     """
@@ -133,10 +133,10 @@ def collect(root: Path | None = None, *, device: str = "cuda") -> Environment:
 
 
 def differences(
-    one: Environment, other: Environment, fields: Sequence[str] = WHERE
+    first: Environment, second: Environment, fields: Sequence[str] = WHERE
 ) -> list[tuple[str, Any, Any]]:
-    """Return the fields that differ, each with both values."""
-    left, right = _flat(one), _flat(other)
+    """Return the fields that differ, each with the values of both environments."""
+    left, right = _flat(first), _flat(second)
     return [
         (field, left.get(field), right.get(field)) for field in fields if left.get(field) != right.get(field)
     ]
@@ -149,7 +149,7 @@ def name(environment: Environment) -> str:
 
 
 def name_with_versions(environment: Environment) -> str:
-    """Return a name that comparable environments of equal versions share."""
+    """Return a name that comparable environments with equal versions share."""
     flat = _flat(environment)
     torch = (flat.get("libraries.torch") or "none").partition("+")[0]
     return f"{_model(flat)}_torch-{torch}_{_digest(flat, (*WHERE, *WHAT))}"
@@ -167,7 +167,7 @@ def _digest(flat: Mapping[str, Any], fields: Iterable[str]) -> str:
 def let_idle_threads_sleep() -> bool:
     """Set OMP_WAIT_POLICY to PASSIVE if it is unset, and return whether it was.
 
-    This comes too late where torch is imported, which is when OpenMP reads it, and then nothing is set.
+    After torch was imported, nothing is set: this is too late, as OpenMP has read the variable.
 
     Spinning idle threads take cores from working ones: with libgomp's default, 3 of 10 processes on two
     shared cores had SpMM medians of 26 ms instead of 1.05 ms.
@@ -179,7 +179,7 @@ def let_idle_threads_sleep() -> bool:
 
 
 def read(path: str) -> str | None:
-    """Return the text of a system file such as `sys/...` or `proc/...`; None if it cannot be read."""
+    """Return the text of a system file such as `sys/...` or `proc/...`. None if it cannot be read."""
     try:
         return (SYSTEM / path).read_text(encoding="utf-8").strip()
     except OSError:
@@ -194,7 +194,7 @@ def _flat(environment: Environment) -> dict[str, Any]:
 
 
 def _threads() -> int | None:
-    """Return the number in OMP_NUM_THREADS, parsed as OpenMP does; None if there is none."""
+    """Return the number in OMP_NUM_THREADS, parsed as OpenMP does. Returns None if there is none."""
     text = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
     return int(text) if text.isascii() and text.isdecimal() else None
 
@@ -209,8 +209,8 @@ def _quota_cores() -> float | None:
     folder = PurePosixPath("sys/fs/cgroup", *groups)
     # The limits of all parent groups apply as well.
     limits = [read(f"{path}/cpu.max") or "max" for path in (folder, *folder.parents)]
-    given = [limit.split() for limit in limits if not limit.startswith("max")]
-    return min((int(quota) / int(period) for quota, period in given), default=None)
+    quotas = [limit.split() for limit in limits if not limit.startswith("max")]
+    return min((int(quota) / int(period) for quota, period in quotas), default=None)
 
 
 def _governor() -> str:

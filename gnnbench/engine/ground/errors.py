@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 
 _NEAR = 0.6
-"""Similarity of a suggested name, by difflib, at least."""
+"""Least similarity, by difflib, of a suggested name."""
 
 
 class UsageError(Exception):
@@ -37,9 +37,9 @@ def _shown(match: re.Match[str]) -> str:
     return match[0] if match[0].isprintable() or unicodedata.category(match[0]) == "Zs" else "?"
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
-    """Return the error for a `name` that is not `known`; it suggests the most similar name, or lists all."""
-    names = sorted(known)
-    near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=_NEAR)
-    hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(names)}"
+def unknown_name(kind: str, name: str, candidates: Iterable[str]) -> UsageError:
+    """Return the error for a name that is not a candidate; it suggests the most similar one, or lists all."""
+    names = sorted(candidates)
+    matches = difflib.get_close_matches(name.lower(), names, n=1, cutoff=_NEAR)
+    hint = f"did you mean {matches[0]}?" if matches else f"known: {', '.join(names)}"
     return UsageError(f"unknown {kind} '{name}': {hint}")

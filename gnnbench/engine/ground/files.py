@@ -20,20 +20,20 @@ _LEAST_BYTES = 2**16
 
 def cache_folder() -> Path:
     """Return the folder for downloads and processed files: `GNNBENCH_CACHE`, or the user's cache folder."""
-    chosen = os.environ.get(CACHE_VARIABLE)
-    return user_path(chosen) if chosen else platformdirs.user_cache_path("gnnbench")
+    text = os.environ.get(CACHE_VARIABLE)
+    return user_path(text) if text else platformdirs.user_cache_path("gnnbench")
 
 
 def above(folder: Path) -> list[Path]:
-    """Return a folder and those above it, up to the top of its repository; outside of one, it alone."""
+    """Return a folder and its parents up to the top of the repository; outside of one, only the folder."""
     folder = folder.resolve()
     folders = [folder, *folder.parents]
-    top = next((place for place, parent in enumerate(folders) if (parent / ".git").exists()), 0)
-    return folders[: top + 1]
+    index = next((number for number, parent in enumerate(folders) if (parent / ".git").exists()), 0)
+    return folders[: index + 1]
 
 
 def project(folder: Path) -> Path:
-    """Return the folder of the project that a folder is part of: the nearest with the files of a package.
+    """Return the folder of the project that contains a folder: the nearest one with the files of a package.
 
     Without such files, the top of the repository; outside of a repository, the folder itself.
     """
@@ -66,7 +66,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 def save(path: Path, content: str | bytes, read: Iterable[Path] = ()) -> None:
-    """Write a file that a user named. A device or a pipe is written to, not replaced."""
+    """Write a file that a user named. A device or a pipe is not replaced, but written to."""
     _check_is_no_input(path, read)
     try:
         if path.exists() and not path.is_file():
@@ -104,15 +104,15 @@ def check_folder(folder: Path) -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        why = error.strerror or error
+        reason = error.strerror or error
         raise UsageError(
-            f"the folder {folder} cannot be written ({why}); make it writable, or choose another"
+            f"the folder {folder} cannot be written ({reason}); make it writable, or choose another"
         ) from None
 
 
 @contextmanager
 def writing(cache: Path) -> Iterator[None]:
-    """Say in one line that the cache folder cannot be written, if that fails meanwhile."""
+    """Turn a failure to write into the cache folder into a message of one line."""
     try:
         yield
     except OSError as error:
@@ -124,12 +124,12 @@ def writing(cache: Path) -> Iterator[None]:
 
 @contextmanager
 def hold(lock: Path, cache: Path) -> Iterator[None]:
-    """Wait for a lock in the cache folder, in no folder that is removed, and hold it meanwhile."""
-    with ExitStack() as held:
+    """Wait for a lock in the cache folder, and hold it. No folder that is removed may contain the lock."""
+    with ExitStack() as stack:
         with writing(cache):
             lock.parent.mkdir(parents=True, exist_ok=True)
             lock.open("ab").close()
-            held.enter_context(locked(lock, fcntl.LOCK_EX))
+            stack.enter_context(locked(lock, fcntl.LOCK_EX))
         yield
 
 
@@ -150,28 +150,28 @@ def locked(path: Path, how: int) -> Iterator[None]:
 
 @contextmanager
 def temporary_folder(place: Path, prefix: str) -> Iterator[Path]:
-    """Make a locked folder while the context lasts, and remove those of killed runs.
+    """Make a locked folder while the context lasts, and remove the folders of killed runs.
 
-    Unlike a process id, a lock cannot be confused with one of another container or machine.
+    Unlike a process id, a lock is unambiguous across containers and machines.
     """
-    for old in place.glob(f"{prefix}*"):
-        with suppress(OSError), locked(old, fcntl.LOCK_EX | fcntl.LOCK_NB):
-            if old.stat().st_uid == os.getuid():
-                shutil.rmtree(old)
+    for leftover in place.glob(f"{prefix}*"):
+        with suppress(OSError), locked(leftover, fcntl.LOCK_EX | fcntl.LOCK_NB):
+            if leftover.stat().st_uid == os.getuid():
+                shutil.rmtree(leftover)
     with ExitStack() as stack:
         while True:
-            new = tempfile.TemporaryDirectory(prefix=prefix, dir=place, ignore_cleanup_errors=True)
-            folder = Path(stack.enter_context(new))
+            temporary = tempfile.TemporaryDirectory(prefix=prefix, dir=place, ignore_cleanup_errors=True)
+            folder = Path(stack.enter_context(temporary))
             with suppress(OSError):
                 stack.enter_context(locked(folder, fcntl.LOCK_EX))
-            if folder.exists():  # else another run has locked it before, and removed it
+            if folder.exists():  # otherwise another run locked it first, and removed it
                 break
         yield folder
 
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """Make such a folder in the temporary folder."""
+    """Make a locked folder in the temporary folder."""
     place = Path(tempfile.gettempdir())
     try:
         with temporary_folder(place, _SCRATCH) as folder:
@@ -183,7 +183,7 @@ def scratch() -> Iterator[Path]:
 
 
 def check_room(folder: Path) -> None:
-    """Check that something can be written into a scratch folder, after a failure."""
+    """Check, after a failure, that a scratch folder has room."""
     if shutil.disk_usage(folder).free < _LEAST_BYTES:
         raise no_room(folder.parent, os.strerror(errno.ENOSPC))
 
@@ -194,7 +194,7 @@ def no_room(folder: Path, why: str) -> UsageError:
 
 
 def remove(path: Path) -> None:
-    """Remove a folder with all that is in it; of a symbolic link, only the link."""
+    """Remove a folder with its content, or a symbolic link without its target."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -202,20 +202,20 @@ def remove(path: Path) -> None:
 
 
 def real_path(path: Path) -> Path:
-    """Return a path without symbolic links; a loop of links, where `Path.resolve` fails, is left in it."""
+    """Return a path without symbolic links. Unlike `Path.resolve`, this accepts a loop of links."""
     return Path(os.path.realpath(path))
 
 
 def distinct(paths: Iterable[Path]) -> list[Path]:
     """Return the real paths of run files."""
     real_paths = list(map(real_path, paths))
-    if twice := next((path for path in real_paths if real_paths.count(path) > 1), None):
-        raise UsageError(f"{twice} is named twice; name each run file once")
+    if duplicate := next((path for path in real_paths if real_paths.count(path) > 1), None):
+        raise UsageError(f"{duplicate} is named twice; name each run file once")
     return real_paths
 
 
 def shown(path: Path) -> Path:
-    """Return a path as it is shown: relative to the current folder, if it is in it."""
+    """Return a path as it is shown: relative to the current folder, if that contains the path."""
     current = Path.cwd()
     return path.relative_to(current) if path.is_relative_to(current) else path
 

@@ -1,4 +1,4 @@
-"""Asks git about folders; changes nothing."""
+"""Asks git about folders, and changes nothing."""
 
 import os
 import subprocess
@@ -8,12 +8,12 @@ from pathlib import Path
 from .errors import one_line
 
 QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "submodule.recurse=false")
-"""Options with which git starts no other program."""
+"""Options that prevent git from starting other programs."""
 
 WITHOUT_LFS = ("-c", "filter.lfs.smudge=", "-c", "filter.lfs.process=", "-c", "filter.lfs.required=false")
-"""Options with which git writes the pointers of Git LFS, and downloads nothing."""
+"""Options that make git write the pointers of Git LFS, and download nothing."""
 _NO_REPOSITORY = "not a git repository"
-# Git sets them for a hook; they would point to the hook's repository.
+# Git sets these variables for a hook, where they name the hook's repository.
 _FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX")
 _SETTINGS = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
 
@@ -23,9 +23,9 @@ class Commit:
     """A commit of a history."""
 
     hash: str
-    """In full."""
+    """The full hash."""
     day: str
-    """Of the commit, `2026-01-31`."""
+    """Date of the commit, such as `2026-01-31`."""
     title: str
     """Its subject line."""
 
@@ -37,20 +37,20 @@ def variables() -> dict[str, str]:
 
 
 def why_no_commit(folder: Path) -> str:
-    """Return why no commit of a folder is known, with what helps; empty if one is."""
+    """Return why the commit of a folder is unknown, with a remedy. Empty if it is known."""
     return _why_not(folder, "rev-parse", "--verify", "HEAD^{commit}").replace(
         "Needed a single revision", "the repository has no commit yet"
     )
 
 
 def refusal(folder: Path) -> str:
-    """Return why git does not use the repository of a folder; empty if it does, or there is none."""
-    why = _why_not(folder, "rev-parse", "--git-dir")
-    return "" if why.startswith(_NO_REPOSITORY) else why
+    """Return why git refuses the repository of a folder. Empty if it accepts it, or there is none."""
+    reason = _why_not(folder, "rev-parse", "--git-dir")
+    return "" if reason.startswith(_NO_REPOSITORY) else reason
 
 
 def _why_not(folder: Path, *arguments: str) -> str:
-    """Return what git says of an error; empty if there is none."""
+    """Return git's error message. Empty if there is no error."""
     try:
         answer = _run(folder, *arguments)
     except OSError:
@@ -59,7 +59,7 @@ def _why_not(folder: Path, *arguments: str) -> str:
 
 
 def reason(errors: str) -> str:
-    """Return what git says first of an error, and the command that it advises, printable and in a line."""
+    """Return git's first error message and the command that git advises, as one printable line."""
     lines = [line.strip() for line in errors.splitlines()]
     messages = [line for line in lines if line and not line.startswith(("warning:", "hint:"))]
     advice = [line for line in messages[1:] if line.startswith("git config ")]
@@ -83,15 +83,15 @@ def top(folder: Path) -> Path:
 
 
 def tracked(folder: Path) -> frozenset[str]:
-    """Return the names of the files and folders that the commit has in a folder, without those below.
+    """Return the names of the files and folders that the commit has directly in a folder.
 
-    None for a package that is installed inside a repository.
+    Empty for a package that is installed inside a repository.
     """
     return frozenset(_ask(folder, "ls-tree", "-z", "--name-only", "HEAD").split("\0")[:-1])
 
 
 def tracked_files(folder: Path) -> frozenset[str]:
-    """Return the names of all files that git tracks in a folder, also staged and in submodules."""
+    """Return the names of all files that git tracks in a folder, including staged ones and submodules'."""
     return frozenset(_ask(folder, "ls-files", "-z", "--recurse-submodules").split("\0")[:-1])
 
 
@@ -102,7 +102,7 @@ def files_of(folder: Path, commit: str) -> frozenset[str]:
 
 
 def ignored(folder: Path) -> list[str]:
-    """Return the names of what git ignores in a folder; those of whole folders end with a slash."""
+    """Return the names of the files and folders that git ignores in a folder; folders end with a slash."""
     listing = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
     return _ask(folder, *listing).split("\0")[:-1]
 
@@ -113,21 +113,21 @@ def tree(folder: Path, commit: str) -> str:
 
 
 def changes(folder: Path) -> frozenset[str]:
-    """Return the paths, from a repository's top, of files that may differ from the commit, also new ones."""
+    """Return the paths of new and possibly changed files, relative to the top of the repository."""
     listing = ("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames")
     names = {line[3:] for line in _ask(folder, *listing).split("\0")[:-1]}
-    inner = {name for name in names if (folder / name).is_dir()}
-    for name in inner:
+    folders = {name for name in names if (folder / name).is_dir()}
+    for name in folders:
         place = folder / name
         files = () if name.endswith("/") else tracked_files(place) | changes(place)
         names |= {f"{name}/{file}" for file in files}
-    return frozenset(names - inner)
+    return frozenset(names - folders)
 
 
 def submodules(folder: Path, commit: str) -> dict[str, tuple[Path, str]]:
     """Return the repository and the commit of each submodule of a commit, by its path from the top.
 
-    Those that are not on this machine are left out.
+    Submodules that are not on this machine are left out.
     """
     pinned = {name: hash_ for name, (kind, hash_) in _entries(folder, commit).items() if kind == "commit"}
     if not pinned:
@@ -144,20 +144,20 @@ def submodules(folder: Path, commit: str) -> dict[str, tuple[Path, str]]:
         repository = next(filter(Path.is_dir, places), None)
         if repository:
             repositories[path] = repository, hash_
-            inner = submodules(repository, hash_)
-            repositories |= {f"{path}/{name}": place for name, place in inner.items()}
+            nested = submodules(repository, hash_)
+            repositories |= {f"{path}/{name}": place for name, place in nested.items()}
     return repositories
 
 
 def _entries(folder: Path, commit: str) -> dict[str, tuple[str, str]]:
-    """Return kind and hash of all that a commit has, by name."""
+    """Return the kind and hash of each entry of a commit, by name."""
     lines = _ask(folder, "ls-tree", "-r", "-z", "--full-tree", commit).split("\0")[:-1]
-    split = (line.partition("\t") for line in lines)
-    return {name: (about.split()[1], about.split()[2]) for about, _, name in split}
+    rows = (line.partition("\t") for line in lines)
+    return {name: (details.split()[1], details.split()[2]) for details, _, name in rows}
 
 
 def full_hash(folder: Path, name: str = "HEAD") -> str | None:
-    """Return the full hash of a commit, by default of the one checked out. None if there is no such one."""
+    """Return the full hash of a commit, by default the one checked out. None if there is no such commit."""
     return _ask(folder, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}").strip() or None
 
 
@@ -166,13 +166,13 @@ def is_shallow(folder: Path) -> bool:
     return _ask(folder, "rev-parse", "--is-shallow-repository").strip() == "true"
 
 
-def merge_base(folder: Path, one: str, other: str) -> str | None:
-    """Return the newest commit that is in the history of two commits. None if there is none."""
-    return _ask(folder, "merge-base", one, other).strip() or None
+def merge_base(folder: Path, first: str, second: str) -> str | None:
+    """Return the newest commit in the history of both commits. Returns None if there is none."""
+    return _ask(folder, "merge-base", first, second).strip() or None
 
 
 def content(folder: Path, commit: str, path: Path) -> str:
-    """Return the text of a file, by its path from the folder, in a commit; empty if there is none."""
+    """Return the text of a file in a commit; the path is relative to the folder. Empty if there is none."""
     return _ask(folder, "show", f"{commit}:./{path.as_posix()}")
 
 
@@ -185,7 +185,7 @@ def first_parents(folder: Path, old: str, new: str) -> list[Commit]:
 
 
 def commit_of(folder: Path, hash_: str) -> Commit | None:
-    """Return a commit. None if the folder's repository does not have it."""
+    """Return a commit. Returns None if the folder's repository does not have it."""
     return next(iter(_commits(folder, "-1", hash_)), None)
 
 
@@ -196,7 +196,7 @@ def _commits(folder: Path, *which: str) -> list[Commit]:
 
 
 def last_before(folder: Path, ref: str, day: str) -> str | None:
-    """Return the last commit on the way to `ref`, by first parents, before a day begins (UTC); or None."""
+    """Return the last first-parent ancestor of `ref` before a day begins (UTC). None if there is none."""
     until = f"--until={day}T00:00:00Z"
     return _ask(folder, "rev-list", "-1", "--first-parent", until, ref).strip() or None
 
@@ -207,7 +207,7 @@ def tags(folder: Path) -> list[str]:
 
 
 def _ask(folder: Path, *arguments: str) -> str:
-    """Return what git prints; an empty text if it fails or is not installed."""
+    """Return git's output. Empty if git fails or is not installed."""
     try:
         answer = _run(folder, *arguments)
     except OSError:

@@ -9,20 +9,20 @@ from typing import Any, NoReturn
 from .errors import UsageError
 
 DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
-"""What reading a file's content raises if the content departs from its format."""
+"""The errors raised by reading content that departs from its format."""
 _LONGEST_REASON = 300
-"""Characters."""
+"""Longest reason, in characters."""
 NAMES = {"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}
-"""What stands for the numbers that JSON lacks: the texts that Python, and so a test id, has for them."""
+"""Texts in place of the numbers that JSON lacks, written as in Python, and so in test ids."""
 KEY = "gnnbench"
-"""Of gnnbench's part of a file of pytest-benchmark."""
+"""Key of gnnbench's part of a file of pytest-benchmark."""
 
 
 def read(path: Path, remedy: str) -> Any:
     """Return the content of a JSON file.
 
-    NaN and Infinity, which JSON lacks and Python writes, become texts; see NAMES. `remedy` says what to do
-    when the file is not JSON.
+    NaN and Infinity, which Python writes although JSON lacks them, become texts; see NAMES. `remedy` says
+    what to do if the file is not JSON.
     """
     try:
         raw = path.read_bytes()
@@ -41,7 +41,7 @@ def refuse(path: Path, reason: str, remedy: str) -> NoReturn:
 
 @contextmanager
 def refusing(path: Path, what: str, remedy: str) -> Iterator[None]:
-    """Refuse a file whose content departs from its format, where the context reads it."""
+    """Refuse a file if the content that the context reads departs from its format."""
     try:
         yield
     except DAMAGE as error:
@@ -49,26 +49,26 @@ def refusing(path: Path, what: str, remedy: str) -> Iterator[None]:
 
 
 def clipped(reason: str) -> str:
-    """Return what is said of a file, which may quote it, with at most 300 characters."""
+    """Return a reason, which may quote the file, with at most 300 characters."""
     return reason if len(reason) <= _LONGEST_REASON else f"{reason[: _LONGEST_REASON - 3]}..."
 
 
 def damage(error: Exception) -> str:
-    """Return what one of DAMAGE says of a file, in words."""
+    """Return the message of one of DAMAGE in words."""
     if isinstance(error, (TypeError, AttributeError)):
         return "a field has another form"  # their texts are about Python's types
     return f"no {error}" if isinstance(error, KeyError) else str(error)
 
 
 def fields(value: Any) -> dict[str, Any]:
-    """Return an object of JSON; empty if the value is none, as where users may write anything."""
+    """Return a JSON object. Empty if the value is none, as users may write anything."""
     return value if isinstance(value, dict) else {}
 
 
-def own_part(whole: Any) -> dict[str, Any]:
-    """Return gnnbench's part of a benchmark's `extra_info`, or of a run file; empty if there is none.
+def own_part(content: Any) -> dict[str, Any]:
+    """Return gnnbench's part of a benchmark's `extra_info`, or of a run file. Empty if there is none.
 
-    It has a whole number as `version`. Users may write anything in its place.
+    The part has a whole number as `version`. Users may write anything in its place.
     """
-    part = fields(fields(whole).get(KEY))
+    part = fields(fields(content).get(KEY))
     return part if type(part.get("version")) is int else {}

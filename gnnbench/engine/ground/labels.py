@@ -1,4 +1,4 @@
-"""What a suite says of a benchmark: tables, pages and charts have it instead of the test id."""
+"""A suite's labels of a benchmark, which tables, pages and charts show instead of the test id."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,18 +8,18 @@ from .codec import Count, NotNegative, Positive
 
 @dataclass(frozen=True)
 class Labels:
-    """The labels of one benchmark. All are texts, as they are shown."""
+    """The labels of one benchmark, as the texts that are shown."""
 
     fields: Mapping[str, str]
-    """All that distinguishes it from other benchmarks, by name, in the order of its test id."""
+    """Everything that distinguishes it from other benchmarks, by name, in the order of the test id."""
     operation: str
     """What is computed."""
     direction: str
-    """Which part of it, in a few letters: `f+b`."""
+    """Which part of the operation, in a few letters: `f+b`."""
     platform: str
-    """With which library, or in which other way."""
+    """The library, or another implementation."""
     inputs: Mapping[str, str]
-    """What it is computed on, by the name of the field: `{"dataset": "cora", "hidden": "hidden 256"}`."""
+    """The inputs, by the name of the field: `{"dataset": "cora", "hidden": "hidden 256"}`."""
 
     @property
     def id(self) -> str:
@@ -28,7 +28,7 @@ class Labels:
 
     @property
     def heading(self) -> str:
-        """What stands above the table of the benchmarks with the same inputs."""
+        """Heading of the table of the benchmarks with the same inputs."""
         return " · ".join(self.inputs.values())
 
     @property
@@ -38,7 +38,7 @@ class Labels:
 
     @property
     def work(self) -> tuple[str, ...]:
-        """What is equal for all platforms."""
+        """The labels that all platforms share."""
         return (self.subject, *self.inputs.values())
 
 
@@ -57,7 +57,7 @@ class Rates:
     copy_bytes_per_second: Positive
     """Bytes read plus bytes written."""
     flops_per_second: Positive
-    """In a dense matrix product."""
+    """Rate of a dense matrix product."""
 
 
 @dataclass(frozen=True)
@@ -69,4 +69,4 @@ class Limit:
     fraction: NotNegative
     """Least possible time / measured time."""
     note: str
-    """Why `fraction` is above 1; empty if it is not."""
+    """Why `fraction` is above 1. Empty if it is not."""

@@ -22,31 +22,31 @@ TIMEOUT_SECONDS = 120.0
 
 @dataclass(frozen=True)
 class Option:
-    """What is typed, and where."""
+    """What a user types, and where."""
 
     name: str
     """`--gnn-NAME` of pytest, `--NAME` of commands; its key in settings has `_` for `-`."""
     metavar: str
     default: Any
-    """As it is typed. True or False: it is a flag, without a value. A tuple: a list, may be repeated."""
+    """The default as typed. A flag has True or False; a list, which may be repeated, has a tuple."""
     read: Callable[[str], Any] = str
-    """Returns what a text means, None if it is not of the `form`, or raises a UsageError; flags have none."""
+    """Returns the value of a text, or None if it lacks the `form`; may raise UsageError. Not for flags."""
     form: str = ""
-    """What a text must do or be, for the message."""
+    """What a text must do or be, for the error message."""
     choices: Sequence[str] = ()
-    """The texts that it may be. If empty, `read` decides."""
+    """The allowed texts. If empty, `read` decides."""
     bare: str | None = None
-    """The text that it stands for without one. None if it needs one."""
+    """The text that the bare option stands for. None if it needs a text."""
     path: str | None = None
-    """How texts end that are paths: settings give them relative to their file. None if none is a path."""
+    """How texts that are paths end; in settings they are relative to the file. None if no text is a path."""
     one_run: bool = False
-    """Whether it says what one run does: settings have no default for it."""
+    """Whether it is about one run only, so that settings have no default for it."""
     of_machine: bool = False
-    """Whether a value that cannot be used here may be right on another machine."""
+    """Whether a value that this machine refuses may be right on another machine."""
     compares: bool = False
     """Whether it is about --benchmark-compare."""
     untimed: bool = False
-    """Whether nothing is timed with it."""
+    """Whether nothing is timed if it is given."""
     passed_on: bool = False
     """Whether `gnnbench profile` passes it on to the pytest that it starts."""
     help: str = ""
@@ -63,11 +63,11 @@ class Option:
 
     @property
     def is_list(self) -> bool:
-        """Whether it may be repeated, or have several texts with commas between them."""
+        """Whether it may be repeated, or have several texts separated by commas."""
         return isinstance(self.default, tuple)
 
     def declare(self, add: Callable[..., Any], prefix: str = "") -> None:
-        """Declare the option; what is not typed is None."""
+        """Declare the option; its value is None if it is not typed."""
         words: dict[str, Any] = {"metavar": self.metavar}
         if self.is_flag:
             words = {"action": argparse.BooleanOptionalAction}
@@ -82,7 +82,7 @@ class Option:
         return replace(self, help=text)
 
     def value(self, typed: Any) -> Any:
-        """Return what is meant by what was typed: a text, several, or a flag's state; of None the default."""
+        """Return the value of what was typed: a text, several, or a flag's state; for None, the default."""
         if self.is_list:
             names = [name.strip() for text in typed or () for name in text.split(",")]
             return tuple(dict.fromkeys(map(self._read, [name for name in names if name] or self.default)))
@@ -100,7 +100,7 @@ class Option:
         return value
 
     def typed(self, value: Any, folder: Path) -> Any:
-        """Return a value of a TOML file in a folder as it would be typed. None if it has another type."""
+        """Return a value of a TOML file as it would be typed. Returns None if it has another type."""
         if self.is_flag:
             return value if isinstance(value, bool) else None
         parts = value if self.is_list and isinstance(value, list) else [value]
@@ -114,7 +114,7 @@ class Option:
 
 
 FRACTION = units.read_fraction, "lie between 0 and 1, as in 2% or 0.02"
-"""How an option is read, and its form."""
+"""The `read` and the `form` of an option that is a fraction."""
 
 
 def _duration(text: str) -> float | None:
@@ -126,18 +126,18 @@ _SECONDS = _duration, "be a positive number of seconds, as in 300"
 
 def seconds(name: str, default: float | None, text: str) -> Option:
     """Return an option of a command that takes a time."""
-    usual = "" if default is None else f". Default: {default:.0f}."
+    default_text = "" if default is None else f". Default: {default:.0f}."
     typed = None if default is None else f"{default:.0f}"
-    return Option(name, "S", typed, *_SECONDS).described(f"{text}{usual}")
+    return Option(name, "S", typed, *_SECONDS).described(f"{text}{default_text}")
 
 
 def whole(text: str) -> int | None:
-    """Read a whole number; return None for any other text."""
+    """Read a whole number. Returns None for any other text."""
     return int(text) if text.isascii() and text.isdecimal() else None
 
 
 def positive(text: str) -> int | None:
-    """Read a whole number of at least 1; return None for any other text."""
+    """Read a whole number of at least 1. Returns None for any other text."""
     return whole(text) or None
 
 
@@ -157,13 +157,13 @@ class Values:
 
     @classmethod
     def parse(cls, **typed: Any) -> Self:
-        """Read the options as they were typed, by key; of those that are missing, the default is taken."""
+        """Read the options as they were typed, by key. Missing options have their defaults."""
         return cls(**{name: option.value(typed.get(option.key)) for name, option in options_of(cls).items()})
 
 
 @dataclass(frozen=True)
 class Options(Values):
-    """The values of pytest's options, without those of a suite."""
+    """The values of pytest's options, without a suite's options."""
 
     device: str = described(
         Option("device", "NAME", "auto", devices.resolve, of_machine=True, passed_on=True),
@@ -227,4 +227,4 @@ class Options(Values):
 
 
 OPTIONS: Mapping[str, Option] = {option.name: option for option in options_of(Options).values()}
-"""The options by name, without those of a suite."""
+"""The options by name, without a suite's options."""

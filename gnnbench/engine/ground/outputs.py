@@ -1,4 +1,4 @@
-"""The parts of what a function returns, by their place in it."""
+"""The parts of a function's output, by their place."""
 
 import sys
 from collections import deque
@@ -13,9 +13,9 @@ from . import parts as walker
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 """Types that are compared by their values."""
 _FEW = 16
-"""So many plain values of a list are parts of their own."""
+"""Lists of up to this many plain values have one part for each value."""
 MOST = 10_000
-"""Parts of an output."""
+"""Most parts of an output."""
 _DEEPEST = 30
 
 
@@ -24,14 +24,14 @@ class UncomparableError(TypeError):
 
 
 class TooMuchError(Exception):
-    """Inputs or outputs are not compared, because there is too much of them; the message is a line."""
+    """Inputs or outputs are too large to be compared; the message is one line."""
 
 
 class Opened:
-    """An output, opened, without running functions of the packages under test, `tested`.
+    """The parts of an output, read without running functions of `tested`, the packages under test.
 
-    `plain` returns an object of another type as text; None if it has none. Without it, UncomparableError
-    names such an object and its place.
+    `plain` returns the text of an object of another type, or None if it has none. Without `plain`, an
+    UncomparableError names such an object and its place.
     """
 
     def __init__(
@@ -44,11 +44,11 @@ class Opened:
         self.parts: dict[str, Any] = {}
         """Tensors, arrays and plain values by place: `""` for the whole, `['paper'][0].mean`."""
         self.left: dict[str, str] = {}
-        """Types of parts that cannot be compared, by place."""
+        """Types of the parts that cannot be compared, by place."""
         self.kinds: dict[str, str] = {}
         """Types of containers and objects, by place."""
         self.orders: dict[str, str] = {}
-        """Keys of dictionaries in their order, by place."""
+        """Keys of dictionaries in order, by place."""
         self.lists: dict[str, Any] = {}
         """Lists that are one part, by place."""
         self._open("", value, ())
@@ -71,13 +71,13 @@ class Opened:
         if content is None or len(path) > _DEEPEST:
             self._add_leaf(place, value)
             return
-        inside = list(content)
+        items = list(content)
         self.kinds[place] = type(value).__qualname__
         if issubclass(type(value), Mapping):
-            self.orders[place] = " ".join(name for name, _ in inside)
-        for name, item in inside:
+            self.orders[place] = " ".join(name for name, _ in items)
+        for name, item in items:
             self._open(place + name, item, (*path, id(value)))
-        if not inside:
+        if not items:
             self._add(place, ())
 
     def _add(self, place: str, value: Any) -> None:
@@ -92,9 +92,9 @@ class Opened:
     def _becomes_array(self, value: Any) -> bool:
         if "numpy" not in sys.modules:
             return False
-        own = getattr(type(value), "__array__", None)
-        is_tested = type(value).__module__.partition(".")[0] in self._tested and isinstance(own, FunctionType)
-        return (own is not None and not is_tested) or type(value).__module__ == "array"
+        method = getattr(type(value), "__array__", None)
+        tested = type(value).__module__.partition(".")[0] in self._tested and isinstance(method, FunctionType)
+        return (method is not None and not tested) or type(value).__module__ == "array"
 
     def _add_leaf(self, place: str, value: Any) -> None:
         if issubclass(type(value), PLAIN):
@@ -135,7 +135,7 @@ def _is_array(value: Any) -> bool:
 
 
 def is_plain_list(value: Collection[Any]) -> bool:
-    """Tell whether a list has so many numbers or texts that they are one part."""
+    """Tell whether a list has enough numbers or texts to be one part."""
     types = {type(item) for item in value} if len(value) > _FEW else {object}
     return types <= {*PLAIN} - {float} or any(
         all(issubclass(kind, base) for kind in types) for base in (float, Integral)

@@ -21,14 +21,14 @@ INSTALL = {
     "dgl": "pip install 'gnnbench[dgl]'",
     **dict.fromkeys(PAGES, "pip install 'gnnbench[report]'"),
 }
-"""Package: its install command, if that is not `pip install PACKAGE`."""
+"""Install command by package, unless that is `pip install PACKAGE`."""
 
 _INSTALL_FOR_CUDA = {"dgl": "its builds for CUDA are at https://www.dgl.ai/pages/start.html"}
-"""Package: how to get its CUDA build, if the package index has the CPU build only."""
+"""How to get the CUDA build, by package, if the package index has only the CPU build."""
 
 
 def is_installed(package: str) -> bool:
-    """Tell whether a top-level package is there, and not just a folder of its name; it is not imported."""
+    """Tell, without an import, whether a top-level package is installed, not just a folder of its name."""
     spec = importlib.util.find_spec(package)
     return spec is not None and spec.origin is not None
 
@@ -45,35 +45,35 @@ def install_command(package: str, device: str = "cpu") -> str:
     """Return the command that installs a package for a device, or the address of its CUDA builds."""
     if package == "pyg_lib":  # built for each version of torch, and not on the package index
         return f"pip install pyg_lib -f https://data.pyg.org/whl/torch-{version('torch')}.html"
-    there = _INSTALL_FOR_CUDA.get(package) if device == "cuda" else None
-    return there or INSTALL.get(package, f"pip install {package}")
+    hint = _INSTALL_FOR_CUDA.get(package) if device == "cuda" else None
+    return hint or INSTALL.get(package, f"pip install {package}")
 
 
 def missing(packages: Iterable[str], device: str = "cpu") -> str | None:
-    """Say which packages are not installed and how to install them; None when all are installed."""
+    """Return which packages are missing and how to install them. Returns None if all are installed."""
     absent = [package for package in packages if not is_installed(package)]
     if not absent:
         return None
-    *first, last = absent
-    named = f"{', '.join(first)} and {last} are" if first else f"{last} is"
-    # Its command installs the packages before it as well.
-    return f"{named} not installed: {install_command(last, device)}"
+    *others, last = absent
+    text = f"{', '.join(others)} and {last} are" if others else f"{last} is"
+    # The last package's command installs the packages before it too.
+    return f"{text} not installed: {install_command(last, device)}"
 
 
 def unusable(package: str) -> str | None:
-    """Import a package, and say in one line why it cannot be used. None if it can."""
+    """Import a package, and return in one line why it cannot be used. Returns None if it can."""
     if reason := missing((package,)):
         return reason
     try:
         importlib.import_module(package)
     except Exception as error:  # noqa: BLE001 - a broken installation may raise anything
-        first, *_ = str(error).splitlines() or [type(error).__name__]
-        return one_line(f"{package} does not import: {first}")
+        line, *_ = str(error).splitlines() or [type(error).__name__]
+        return one_line(f"{package} does not import: {line}")
     return None
 
 
 def missing_one_of(packages: Sequence[str]) -> str | None:
-    """Say that none of some packages is installed. None if one is, or there are none."""
+    """Return that none of `packages` is installed. Returns None if one is, or there are none."""
     if not packages or any(map(is_installed, packages)):
         return None
     if len(packages) == 1:

@@ -1,4 +1,4 @@
-"""What values consist of: one registry of types, for all that walks through objects.
+"""What values consist of: one registry of types, for all code that walks through objects.
 
 Copying, searching for inputs, comparing outputs and finding the values that code reads are visitors of it.
 Types are found by name, so that only packages are imported that the measured code imports itself. Parts are
@@ -15,29 +15,29 @@ from types import MappingProxyType, MemberDescriptorType, MethodType
 from typing import Any, NamedTuple
 
 Parts = Iterable[tuple[str, Any]]
-"""What is in a value, each with the end of its place: `[0]`, `['x']`, `.weight`."""
+"""The parts of a value, each with the end of its place: `[0]`, `['x']`, `.weight`."""
 
 _FEW = 60
-"""Characters of a key that are a part of a place; a hash tells longer ones apart."""
+"""Characters of a key in a place; a hash distinguishes longer keys."""
 
 
 class Kind(NamedTuple):
-    """How a type is read, and made again."""
+    """How a type is read, and rebuilt."""
 
     parts: Callable[[Any], Parts]
-    """All that may be, or contain, a tensor or an array."""
+    """Everything that may be, or contain, a tensor or an array."""
     rebuild: Callable[[Any, list[Any]], Any] | None = None
-    """The inverse: returns a value with other parts, in their order. None: only deepcopy can."""
+    """The inverse: returns a value with other parts, in the same order. None if only deepcopy can."""
     content: Callable[[Any], Parts] | None = None
-    """What equal values have alike, if that is something else: not in which layout they are stored."""
+    """The parts to compare, if these differ from `parts`: equal values have equal ones in any layout."""
     subclasses: bool = True
-    """Whether subclasses are treated alike."""
+    """Whether subclasses are treated like the type."""
     is_free: bool = False
-    """Whether its parts may get other values: they need not fit each other."""
+    """Whether the parts may get other values, as they need not fit each other."""
 
 
 def kind_of(value: Any) -> Kind | None:
-    """Return how a value is read; None if its type is unknown."""
+    """Return how a value is read. Returns None if its type is unknown."""
     for base in type(value).__mro__[:-1]:
         kind = _KINDS.get(f"{base.__module__}.{base.__qualname__}")
         if kind is not None:
@@ -46,13 +46,13 @@ def kind_of(value: Any) -> Kind | None:
 
 
 def kind_or_container(value: Any) -> Kind | None:
-    """Return how a value is read, also one of a subclass of a container that cannot be made again."""
+    """Return how a value is read, including subclasses of containers, which cannot be rebuilt."""
     kinds = (kind for base, kind in _CONTAINERS.items() if issubclass(type(value), base))
     return kind_of(value) or next(kinds, None)
 
 
 def content_of(value: Any, tested: Collection[str] = ()) -> Parts | None:
-    """Return what is compared of a container, a graph or a table; None if it is none of these."""
+    """Return the compared parts of a container, a graph or a table. Returns None for other values."""
     kind = kind_or_container(value) or _library_kind(value, tested)
     if kind is None or kind is LEAF or kind is TENSOR:
         return None
@@ -72,7 +72,7 @@ def _library_kind(value: Any, tested: Collection[str]) -> Kind | None:
 
 
 def attributes_of(value: Any) -> Parts | None:
-    """Return the attributes of an object and its slots, as they are stored; None if it may have more."""
+    """Return an object's attributes and slots, as they are stored. Returns None if it may have more."""
     bases = type(value).__mro__[:-1]
     if (
         not bases
@@ -127,7 +127,7 @@ def captured(function: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _items(value: Any) -> Parts:
-    """Return the items of a dictionary; a key that is an object has its type and number as its place."""
+    """Return the items of a dictionary; the place of a key that is an object is its type and number."""
     for number, (key, item) in enumerate(
         dict.items(value) if issubclass(type(value), dict) else value.items()
     ):
@@ -149,7 +149,7 @@ def _numbered(value: Any) -> Parts:
 
 
 def _members(value: Any) -> Parts:
-    """Return what a set has, in an order that does not depend on the process; objects keep theirs."""
+    """Return a set's members in an order that does not depend on the process, except for objects."""
     kind = next(base for base in (set, frozenset) if issubclass(type(value), base))
     items = list(kind.__iter__(value))
     if all(type(item) in _PLAIN_KEYS for item in items):
@@ -158,7 +158,7 @@ def _members(value: Any) -> Parts:
 
 
 def _stored(*names: str) -> Callable[[Any], Parts]:
-    """Return a function that returns what attributes hold, without a place of their own."""
+    """Return a function that returns the values of attributes, without a place of their own."""
     return lambda value: (("", vars(value)[name]) for name in names if name in vars(value))
 
 
@@ -179,16 +179,16 @@ def _optimizer(value: Any) -> Parts:
 
 
 def _sparse_tensor(value: Any) -> Parts:
-    """Return torch_sparse's matrix as torch's; which of its indices are kept depends on earlier calls."""
-    stored, torch = vars(vars(value)["storage"]), sys.modules["torch"]
-    row, values = stored["_row"], stored["_value"]
+    """Return torch_sparse's matrix as torch's; which indices it stores depends on earlier calls."""
+    storage, torch = vars(vars(value)["storage"]), sys.modules["torch"]
+    row, values = storage["_row"], storage["_value"]
     if row is None:
-        degrees = stored["_rowptr"].diff()
+        degrees = storage["_rowptr"].diff()
         row = torch.arange(len(degrees), device=degrees.device).repeat_interleave(degrees)
     if values is None:
         values = torch.ones(len(row), device=row.device)
-    size = (*stored["_sparse_sizes"], *values.shape[1:])
-    yield "", torch.sparse_coo_tensor(torch.stack((row, stored["_col"])), values, size)
+    size = (*storage["_sparse_sizes"], *values.shape[1:])
+    yield "", torch.sparse_coo_tensor(torch.stack((row, storage["_col"])), values, size)
 
 
 def _scipy(value: Any) -> Parts:
@@ -287,17 +287,17 @@ _KINDS: dict[str, Kind] = {
         lambda matrix: _attributes(vars(matrix)["storage"]), content=_sparse_tensor
     ),
     "dgl.heterograph.DGLGraph": DGL,
-    # Keeps the graph that it sampled last, and an array for its nodes.
+    # It keeps the graph that it sampled last, and an array for the nodes.
     "dgl.dataloading.neighbor_sampler.NeighborSampler": Kind(_stored("g", "mapping")),
 }
-"""By the full name of a type; a subclass is looked up by its nearest base."""
+"""By the full name of a type. A subclass is looked up by its nearest base."""
 
 _CONTAINERS: Mapping[type, Kind] = {
     **dict.fromkeys((dict, MappingProxyType), Kind(_items, is_free=True)),
     **dict.fromkeys((list, tuple, deque), Kind(_numbered, is_free=True)),
     **dict.fromkeys((set, frozenset), Kind(_members)),
 }
-"""Also of their subclasses."""
+"""How containers are read; subclasses too."""
 
 _LIBRARIES: Mapping[tuple[str, str], Kind] = {
     ("networkx", "Graph"): Kind(_stored("_node", "_adj")),
@@ -325,7 +325,7 @@ def tensors(value: Any) -> Iterator[Any]:
 
 
 def tensors_of_any_layout(value: Any) -> Iterator[Any]:
-    """Yield the tensors in a value of a known type; a sparse one as itself, not as its parts."""
+    """Yield the tensors in a value of a known type, with sparse tensors whole."""
     kind = kind_of(value)
     if kind is TENSOR:
         yield value

@@ -32,20 +32,20 @@ class Rule(Values):
     number: int = 0
     """Its position in the file, from 1."""
     benchmarks: str = described(Option("benchmarks", "", None))
-    """The pattern: `*` stands for any text, `?` for one character, and all else, brackets too, for itself."""
+    """The pattern: `*` stands for any text, `?` for one character, all else (brackets too) for itself."""
     max_time_seconds: Positive | None = described(
         Option("max_time", "", None, units.read_seconds, 'be a time with its unit, as in "5 ms"')
     )
     effect: Level | None = described(Option("effect", "", None, *FRACTION))
     """Minimum effect of interest, as a fraction."""
     more_memory: Level | None = described(Option("more_memory", "", None, *FRACTION))
-    """Share of the base's peak up to which more memory does not fail."""
+    """An increase of up to this share of the base's peak memory does not fail."""
     ignore: str | None = described(Option("ignore", "", None))
     """Why the verdict is ignored."""
 
     def matches(self, name: str) -> bool:
         """Return whether the rule is about the benchmark with this id."""
-        # Each id has brackets, so they are no character class here.
+        # Ids of tests have brackets, so a bracket in the pattern begins no character class.
         return fnmatchcase(name, self.benchmarks.replace("[", "[[]"))
 
 
@@ -54,28 +54,28 @@ class Settings:
     """The settings in force."""
 
     file: Path | None = field(default=None, metadata=UNSAVED)
-    """None: there is no file, or it has no settings."""
+    """None if there is no file, or it has no settings."""
     name: str = ""
-    """Of the file."""
+    """Name of the file."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    """Values of options by key as they are in the file, and by command the table of its options."""
+    """Values of options by key, as they are in the file; for a command, the table of its options."""
     rules: tuple[Rule, ...] = ()
 
     def rule(self, key: str, name: str) -> Rule | None:
-        """Return the last rule that sets a field of `Rule` for a benchmark and applies. None if none does."""
+        """Return the last rule that matches a benchmark and sets a field of `Rule`. None if there is none."""
         return next(
-            (one for one in reversed(self.rules) if getattr(one, key) is not None and one.matches(name)),
+            (rule for rule in reversed(self.rules) if getattr(rule, key) is not None and rule.matches(name)),
             None,
         )
 
     def value(self, key: str, name: str) -> Any:
-        """Return the value of that rule; None: no rule sets it."""
+        """Return the value that the last such rule sets. Returns None if no rule sets it."""
         rule = self.rule(key, name)
         return rule and getattr(rule, key)
 
     def without_effects(self) -> "Settings":
-        """Return these settings without the effects of the rules: the command line has named one for all."""
-        return replace(self, rules=tuple(replace(one, effect=None) for one in self.rules))
+        """Return these settings without the rules' effects, as the command line gives one effect for all."""
+        return replace(self, rules=tuple(replace(rule, effect=None) for rule in self.rules))
 
     def place(self, rule: Rule) -> str:
         """Return where a rule is: `rule 2 of pyproject.toml`."""
@@ -114,7 +114,7 @@ def read_toml(file: Path) -> dict[str, Any]:
 
 
 def parse(file: Path, table: Any) -> Settings:
-    """Read the table of a file: its rules are checked, the values of `defaults` are not."""
+    """Read the table of a file. The rules are checked, but not the values of `defaults`."""
     if not isinstance(table, dict):
         raise UsageError(f"{file}: tool.gnnbench must be a table, as in [tool.gnnbench]")
     defaults = {key: value for key, value in table.items() if key != RULES}
@@ -135,31 +135,31 @@ def _rule(file: Path, number: int, table: Mapping[str, Any]) -> Rule:
 def as_typed(
     file: Path, part: str, table: Mapping[str, Any], options: Iterable[Option], others: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return a table of a file with its values as they would be typed, checked as far as they can be here.
+    """Return a table of a file with its values as they would be typed, checked as far as possible.
 
-    `others`: keys that are known besides those of the options.
+    `others`: known keys in addition to those of the options.
     """
     place = f"{file}: {part}" if part else f"{file}"
-    known, typed = {option.key: option for option in options}, {}
-    of_one_run = [key for key, option in known.items() if option.one_run]
-    if key := next((key for key in of_one_run if key in table), None):
-        raise UsageError(f"{place}: {key} belongs to one run: give it on the command line, not here")
-    check_keys(place, table, [*(known.keys() - of_one_run), *others])
+    options_by_key, typed = {option.key: option for option in options}, {}
+    run_keys = [key for key, option in options_by_key.items() if option.one_run]
+    if key := next((key for key in run_keys if key in table), None):
+        raise UsageError(f"{place}: {key} differs from run to run: give it on the command line, not here")
+    check_keys(place, table, [*(options_by_key.keys() - run_keys), *others])
     for key, value in table.items():
-        option, shown = known[key], clipped(json.dumps(value, default=str, ensure_ascii=False))
+        option, text = options_by_key[key], clipped(json.dumps(value, default=str, ensure_ascii=False))
         typed[key] = option.typed(value, file.parent)
         if typed[key] is None:
             form = "true or false" if option.is_flag else "a text, a number or a list of them"
-            raise UsageError(f"{place}: {key} = {shown} must be {form}")
+            raise UsageError(f"{place}: {key} = {text} must be {form}")
         try:
             if not option.of_machine:
                 option.value(typed[key])
         except UsageError as error:
-            raise UsageError(f"{place}: {key} = {shown}: {error}") from None
+            raise UsageError(f"{place}: {key} = {text}: {error}") from None
     return typed
 
 
-def check_keys(place: str, table: Mapping[str, Any], known: Collection[str]) -> None:
-    """Refuse a table of a file with a key that is not known."""
-    if unknown := next((key for key in table if key not in known), None):
-        raise UsageError(f"{place}: {unknown_name('key', clipped(unknown), known)}")
+def check_keys(place: str, table: Mapping[str, Any], keys: Collection[str]) -> None:
+    """Refuse a table of a file with an unknown key."""
+    if unknown := next((key for key in table if key not in keys), None):
+        raise UsageError(f"{place}: {unknown_name('key', clipped(unknown), keys)}")

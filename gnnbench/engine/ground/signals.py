@@ -1,4 +1,4 @@
-"""SIGTERM and SIGHUP end a command as Ctrl-C does: it stops its children and cleans up."""
+"""SIGTERM and SIGHUP end a command like Ctrl-C: the command stops its children and cleans up."""
 
 import signal
 import threading
@@ -34,8 +34,8 @@ def as_ctrl_c() -> Iterator[Received]:
 
     def end(number: int, _frame: FrameType | None) -> None:
         nonlocal last
-        before, last = last, RealTime.seconds()
-        if last - before > _TOGETHER_SECONDS:
+        previous, last = last, RealTime.seconds()
+        if last - previous > _TOGETHER_SECONDS:
             received.number = number
             raise KeyboardInterrupt
 

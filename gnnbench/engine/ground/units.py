@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _MOST_DIGITS = 6
-"""Of a bound near 0."""
+"""Most digits of a bound near 0."""
 _LEAST_RATIO, _MOST_RATIO = 0.1, 100
-"""A ratio below the first has too few digits; a bound above the second says as little as no bound."""
+"""A smaller ratio has too few digits; a bound above the second number says as little as no bound."""
 _MINUTE, _HOUR = 60, 3600
 _SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?|\.[0-9]+) *([^\W\d_]+)")
@@ -50,7 +50,7 @@ def fraction(value: float) -> str:
 
 
 def amount(number: int) -> str:
-    """Write a number of things that may be large: `120`, `47 k`, `2.1 M`."""
+    """Write a number that may be large: `120`, `47 k`, `2.1 M`."""
     for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
         if number >= size:
             return f"{number / size:.{1 if number < 10 * size else 0}f} {unit}"
@@ -69,9 +69,9 @@ def count(number: int, noun: str) -> str:
 
 
 def listed(names: Sequence[str], most: int) -> str:
-    """Write at most so many names, and the number of others: `a, b and 3 more`."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return f"{', '.join(names[:most])}{more}"
+    """Write at most `most` names, and the number of the others: `a, b and 3 more`."""
+    remainder = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{remainder}"
 
 
 def ratio(value: float | None, less: str = "faster", digits: int = 2, *, changed: bool | None = False) -> str:
@@ -79,8 +79,8 @@ def ratio(value: float | None, less: str = "faster", digits: int = 2, *, changed
 
     Args:
         less: what a ratio below 1 means; empty if the text next to it says so.
-        changed: whether it is known to differ from 1, so that it never reads as 1: `1.002x`. None: it has no
-            interval, and ends in a question mark: `1.22x?`.
+        changed: whether the ratio is known to differ from 1, so that it is never written as 1: `1.002x`. None
+            if it has no interval, so that it ends in a question mark: `1.22x?`.
     """
     if value is None:
         return ""
@@ -96,8 +96,8 @@ def ratio(value: float | None, less: str = "faster", digits: int = 2, *, changed
 def interval(low: float | None, high: float | None, digits: int = 2) -> str:
     """Write an interval of ratios: `0.98-1.03`, `0.0025-0.0029`, `0.01-over 100`; empty without bounds.
 
-    A bound has more than `digits` digits after the point if it takes them to see on which side of 1 it
-    lies: `1.002-1.49`.
+    A bound has more than `digits` digits after the point if they are needed to show on which side of 1 the
+    bound lies: `1.002-1.49`.
     """
     if low is None or high is None:
         return ""
@@ -105,8 +105,8 @@ def interval(low: float | None, high: float | None, digits: int = 2) -> str:
         digits = min(1 - math.floor(math.log10(high)), _MOST_DIGITS)
     elif low > _MOST_RATIO:
         digits = 0
-    above = _beside_one(high, digits) if high <= _MOST_RATIO * max(low, 1) else f"over {_MOST_RATIO}"
-    return f"{_beside_one(low, digits)}-{above}"
+    upper = _beside_one(high, digits) if high <= _MOST_RATIO * max(low, 1) else f"over {_MOST_RATIO}"
+    return f"{_beside_one(low, digits)}-{upper}"
 
 
 def read_seconds(text: str) -> float | None:
@@ -117,7 +117,7 @@ def read_seconds(text: str) -> float | None:
 
 
 def read_size(text: str) -> int | None:
-    """Read a size with its unit, as in `64 MiB`, in bytes. None if it is no size of at least one byte."""
+    """Read a size with its unit, such as `64 MiB`, in bytes. None unless it is at least one byte."""
     units = {name: 2.0 ** (10 * power) for power, name in enumerate(_SIZES)}
     units |= {name: 1000.0**power for power, name in enumerate(("B", "kB", "MB", "GB", "TB"))}
     value = _read(text, units)
@@ -125,17 +125,17 @@ def read_size(text: str) -> int | None:
 
 
 def read_fraction(text: str) -> float | None:
-    """Read `3%` or `0.03` as 0.03. None if the text is no number between 0 and 1."""
-    number, percent, rest = text.strip().partition("%")
+    """Read `3%` or `0.03` as 0.03. Returns None if the text is no number between 0 and 1."""
+    number, percent, suffix = text.strip().partition("%")
     try:
         value = float(number) / (100 if percent else 1)
     except ValueError:
         return None
-    return value if not rest and 0 < value < 1 else None
+    return value if not suffix and 0 < value < 1 else None
 
 
 def _beside_one(value: float, digits: int) -> str:
-    """Write a number with so many digits after the point, or as many as show on which side of 1 it lies."""
+    """Write a number with `digits` digits after the point, or more if needed to show its side of 1."""
     while value != 1 and float(f"{value:.{digits}f}") == 1:
         digits += 1
     return f"{value:,.{digits}f}"
@@ -144,7 +144,7 @@ def _beside_one(value: float, digits: int) -> str:
 def _read(text: str, units: Mapping[str, float]) -> float | None:
     """Read a number and one of `units`. None if the text has another form, or is not positive."""
     match = _QUANTITY.fullmatch(text.strip())
-    # Some keyboards write the Greek letter in the place of the sign for micro.
+    # Some keyboards write the Greek letter instead of the sign for micro.
     length = units.get(match[2].replace("\u03bc", "µ")) if match else None
     value = float(match[1]) * length if match and length else 0.0
     return value if 0 < value < math.inf else None

@@ -17,21 +17,21 @@ Line = Annotated[str, Meta(pattern=r"\A.*\S.*\Z")]
 
 @dataclass(frozen=True)
 class Entry:
-    """What is intended of one benchmark: a slowdown, more memory, a different output, or several of these."""
+    """Accepted changes of one benchmark: a slowdown, more memory, a different output, or several of these."""
 
     benchmark: Line
     """The id of its test."""
     reason: Line
     ratio: Ratio = 1.0
-    """Time of the head / time of the base; 1, as both bounds: the time is not accepted to be longer."""
+    """Time of the head / time of the base; 1, like both bounds, if no longer time is accepted."""
     low: Ratio = 1.0
     """Lower bound of the simultaneous interval of the comparison that found it; `high` is the upper one."""
     high: Ratio = 1.0
     more_bytes: codec.PositiveCount = 0
-    """By how much more the head's peak memory beside its inputs is accepted."""
+    """How many more bytes the head's peak memory, excluding its inputs, may have."""
     result: bool = False
     number: int = field(default=0, compare=False)
-    """Its position in the file, from 1; 0: it is not in a file."""
+    """Its position in the file, from 1; 0 if it is not in a file."""
 
     @property
     def place(self) -> str:
@@ -54,12 +54,12 @@ class Accepted:
     """The accepted slowdowns of a project."""
 
     file: Path
-    """It may not exist."""
+    """The file, which may not exist."""
     entries: tuple[Entry, ...] = ()
 
     @property
     def folder(self) -> Path:
-        """A folder of the project's repository."""
+        """The folder with `baselines`, in the project's repository."""
         return self.file.parents[1]
 
 

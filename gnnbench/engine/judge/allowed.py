@@ -28,7 +28,7 @@ class Allowed:
 
     @classmethod
     def of(cls, entries: Sequence[Entry]) -> Self | None:
-        """Return what these entries allow together. None if none of them accepts a longer time."""
+        """Return what these entries allow together. Returns None if none of them accepts a longer time."""
         slowing = [row for row in entries if row.slows]
         if not slowing:
             return None
@@ -58,16 +58,16 @@ class Allowed:
         """
         if judgement.verdict != "slower":
             return True
-        within = judgement.own_high is not None and judgement.own_high < self.ratio * (1 + thresholds.effect)
-        return within or self.is_exceeded(judgement, thresholds)
+        is_low = judgement.own_high is not None and judgement.own_high < self.ratio * (1 + thresholds.effect)
+        return is_low or self.is_exceeded(judgement, thresholds)
 
     def notes(self, judgement: Judgement) -> tuple[str, ...]:
-        """Return the notes of verdict tables on what is accepted, and on what is more than that."""
+        """Return the notes of verdict tables on the accepted slowdown, and on any excess."""
         reasons = "; ".join(self.reasons)
         if judgement.verdict == "accepted":
             return (f"accepted {units.ratio(self.ratio)} ({units.interval(self.low, self.high)}): {reasons}",)
         if judgement.verdict != "slower":
             return ()
         ratio, low, high = self.beyond(judgement)
-        more = f"{units.ratio(ratio, changed=True)} ({units.interval(low, high)})"
-        return (f"{more} beyond the accepted {units.ratio(self.ratio)}: {reasons}",)
+        excess = f"{units.ratio(ratio, changed=True)} ({units.interval(low, high)})"
+        return (f"{excess} beyond the accepted {units.ratio(self.ratio)}: {reasons}",)

@@ -1,6 +1,6 @@
 """What slower benchmarks have in common: they are divided among the fewest and likeliest causes.
 
-A cause is a part of the code that differs between both sides, or else a counter. This is the set cover
+A cause is a part of the code that differs between the sides, otherwise a counter. This is the set cover
 problem; the greedy solution takes next the cause that most of the remaining benchmarks share (Johnson, 1974).
 A benchmark that is not slower although the same part changed is evidence against that cause.
 """
@@ -20,13 +20,13 @@ Kind = Literal["functions", "values", "libraries", "settings", "counters"]
 _KINDS: tuple[Kind, ...] = ("functions", "values", "libraries", "settings")
 """Parts of a fingerprint that can be a cause, the likeliest first."""
 _ALONE = 2
-"""What one benchmark alone has comes last."""
+"""Rank of a part that only one benchmark has: it comes last."""
 _MORE, _FEWER = len(_KINDS), len(_KINDS) + 1
 _VAGUE = "Python calls"
 """A counter that most changes of code change."""
 
 _Part = tuple[int, str]
-"""Rank of a kind, and name; after the kinds there are counters that rose, and those that fell."""
+"""Rank of a kind, and name. Counters that rose rank after all kinds, and counters that fell last."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Cause:
     """What some slower benchmarks have in common."""
 
     kind: Kind
-    """Kind of `names`; `counters`: there are none."""
+    """Kind of `names`; `counters` if there are none."""
     names: tuple[str, ...]
     """Parts of the code that changed in each of the benchmarks, the likeliest first: see `Difference`."""
     counters: tuple[str, ...]
@@ -45,12 +45,12 @@ class Cause:
     """Number of benchmarks that are not slower although the first of `names` changed in them too."""
 
     def side_of(self, name: str) -> str:
-        """Return the side that alone has a part in each of the benchmarks; empty if there is none."""
+        """Return the only side that has a part, the same in all benchmarks. Empty if there is none."""
         first, *others = (row.work.changed.side_of(name) for row in self.rows if row.work.changed)
         return first if all(side == first for side in others) else ""
 
     def tells_all(self, row: Compared) -> bool:
-        """Tell whether the cause names all that is known to differ in the work of one of its benchmarks."""
+        """Tell whether the cause names everything known to differ in the work of one of its benchmarks."""
         difference = row.work.changed
         kinds = [item for item in _KINDS if difference and getattr(difference, item)]
         names = difference.names(kinds[0]) if difference and kinds else ()
@@ -63,21 +63,21 @@ class Cause:
 
 
 def causes(rows: Iterable[Compared]) -> list[Cause]:
-    """Divide the slower benchmarks among causes, those with most benchmarks first.
+    """Divide the slower benchmarks among causes; causes with more benchmarks come first.
 
-    Benchmarks of which it is not known what changed are left out. The order of the rows does not matter.
+    Benchmarks whose changes are unknown are left out. The order of the rows does not matter.
     """
     slower: dict[str, Compared] = {}
-    slowed: dict[_Part, set[str]] = defaultdict(set)
+    names_by_part: dict[_Part, set[str]] = defaultdict(set)
     against: Counter[_Part] = Counter()
     for row in rows:
         if row.judgement.verdict == "slower":
             slower[row.fullname] = row
             for part in _parts(row.work):
-                slowed[part] |= {row.fullname}
+                names_by_part[part] |= {row.fullname}
         elif row.judgement.verdict in ("same", "faster"):
             against.update(_parts(row.work))
-    groups = [_cause([slower[name] for name in names], against) for names in _cover(slowed, against)]
+    groups = [_cause([slower[name] for name in names], against) for names in _cover(names_by_part, against)]
     return sorted(groups, key=lambda cause: (-len(cause.rows), _rank(cause.rows[0])))
 
 
@@ -89,21 +89,21 @@ def _parts(work: Work) -> set[_Part]:
     return parts | {_direction(counter) for counter in work.counters if counter.name != _VAGUE}
 
 
-def _cover(slowed: Mapping[_Part, Collection[str]], against: Mapping[_Part, int]) -> Iterator[set[str]]:
+def _cover(parts: Mapping[_Part, Collection[str]], against: Mapping[_Part, int]) -> Iterator[set[str]]:
     """Yield the benchmarks of each cause; each benchmark is in one of them."""
-    remaining = {part: set(names) for part, names in slowed.items()}
+    remaining = {part: set(names) for part, names in parts.items()}
 
     def key(part: _Part) -> tuple[int, int, int, _Part]:
         count = len(remaining[part])
         # Counters say what the code does, so they come after code that several benchmarks share.
         is_code = part[0] < _MORE and count > against[part]
-        last = _ALONE if count < 2 else int(not is_code)  # noqa: PLR2004 - several
-        return last, against[part] - count, -count, part
+        rank = _ALONE if count < 2 else int(not is_code)  # noqa: PLR2004 - several
+        return rank, against[part] - count, -count, part
 
     while remaining:
-        covered = remaining[min(remaining, key=key)]
-        yield covered
-        remaining = {part: rest for part, names in remaining.items() if (rest := names - covered)}
+        benchmarks = remaining[min(remaining, key=key)]
+        yield benchmarks
+        remaining = {part: rest for part, names in remaining.items() if (rest := names - benchmarks)}
 
 
 def _cause(rows: Collection[Compared], against: Mapping[_Part, int]) -> Cause:
@@ -112,14 +112,14 @@ def _cause(rows: Collection[Compared], against: Mapping[_Part, int]) -> Cause:
     counters = _counters(ranked)
     difference = ranked[0].work.changed or Difference()
     for rank, kind in enumerate(_KINDS):
-        refuted = {name: against[rank, name] for name in difference.names(kind) if (rank, name) in shared}
-        names = _least(refuted)
-        if names and (refuted[names[0]] < len(ranked) or not counters):
+        refutations = {name: against[rank, name] for name in difference.names(kind) if (rank, name) in shared}
+        names = _least(refutations)
+        if names and (refutations[names[0]] < len(ranked) or not counters):
             if kind == "functions" and difference.side_of(names[0]):
-                # What one side alone runs is a consequence: the code that changed calls it.
-                changed = {name: count for name, count in refuted.items() if not difference.side_of(name)}
-                names = (*_least(changed), *names)
-            return Cause(kind, names, counters, ranked, refuted[names[0]])
+                # A function that only one side runs is a consequence: the changed code calls it.
+                common = {name: count for name, count in refutations.items() if not difference.side_of(name)}
+                names = (*_least(common), *names)
+            return Cause(kind, names, counters, ranked, refutations[names[0]])
     return Cause("counters", (), counters, ranked)
 
 
@@ -134,10 +134,10 @@ def _least(counts: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def _counters(rows: Collection[Compared]) -> tuple[str, ...]:
-    """Return the counters that changed in the same direction in all rows, those that rose first, by size."""
+    """Return the counters that changed in the same direction in all rows, rising ones first, by size."""
     changes = [{_direction(change): change for change in row.work.counters} for row in rows]
     counters = []
-    # Those of a row are in the order of their size.
+    # The counters of a row are sorted by size.
     for direction in sorted(changes[0], key=itemgetter(0)):
         if not all(direction in change for change in changes):
             continue

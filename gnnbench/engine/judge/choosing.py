@@ -19,28 +19,28 @@ PAIRS_TO_AFFORD = 6
 visits of a few turns, and the first five turns vary most."""
 NOT_REACHED = "not reached within the budget"
 _MARGIN = 1.1
-"""The pairs of the others may take so many times as long as those so far."""
+"""Factor by which the pairs of the other benchmarks may take longer than the pairs so far."""
 
 
 @dataclass
 class Timing:
-    """What is known of a benchmark's times so far."""
+    """What is known about a benchmark's times so far."""
 
     thresholds: Thresholds
     """Its own effect, and the levels of the run."""
     limit: Allowed | None = None
-    """How much slower it may be; if it is slower, it is timed until it is known whether that is exceeded."""
+    """How much slower it may be. A slower benchmark is timed until it is known whether it exceeds this."""
     is_likely: bool = False
     """Whether it is likely slower, because it does more work."""
     boundaries: tuple[Boundary, Boundary] | None = None
-    """Of the simultaneous and the per-benchmark interval, from the first analysis on."""
+    """Boundaries of the simultaneous and the per-benchmark interval. None before the first analysis."""
     analysis: tuple[RatioEstimate, tuple[float, float]] | None = None
     """The last interim analysis: the estimate, and the tail probabilities of both intervals."""
     judgement: Judgement = field(default_factory=lambda: Judgement("undecided", NOT_REACHED))
     decided: bool = False
     pairs: int = 0
     estimate: RatioEstimate = NOTHING
-    """From all pairs so far."""
+    """The estimate from all pairs so far."""
     rounds: int = 0
     layouts: int = 0
     seconds: float = 0.0
@@ -50,41 +50,41 @@ class Timing:
 
     @property
     def counts(self) -> PairCounts:
-        """How much it was timed."""
+        """The numbers of its pairs, rounds and blocks so far."""
         excluded = self.estimate.outliers.excluded
         return PairCounts(self.pairs, excluded, self.rounds, self.layouts, self.seconds, self.decided)
 
     @property
     def looks_changed(self) -> bool:
-        """Whether its ratio is slower or faster by the effect, as far as is known."""
+        """Whether it is slower or faster by the minimum effect, according to the estimate so far."""
         return abs(self.estimate.log_ratio) >= math.log1p(self.thresholds.effect)
 
     @property
     def pairs_to_afford(self) -> int:
-        """Number of further pairs that are to fit in the budget."""
+        """Number of further pairs that must fit in the budget."""
         return max(PAIRS_TO_AFFORD - self.pairs, 1)
 
 
 @dataclass(frozen=True)
 class Choosing:
-    """What can be chosen before a pair."""
+    """The choices before a pair."""
 
     benchmarks: Mapping[str, Timing]
     start: float
     """Seconds that a start of a pair takes: the mean so far."""
     left: float
-    """Seconds of the budget that are left."""
+    """Remaining seconds of the budget."""
 
     @cached_property
     def extra(self) -> Mapping[str, float]:
         """The mean cost of a visit beyond its planned time; without visits, the median of the others."""
-        known = {
+        costs = {
             name: max(state.seconds - state.asked, 0.0) / state.pairs
             for name, state in self.benchmarks.items()
             if state.pairs
         }
-        usual = float(np.median(list(known.values()))) if known else 0.0
-        return {name: known.get(name, usual) for name in self.benchmarks}
+        usual_cost = float(np.median(list(costs.values()))) if costs else 0.0
+        return {name: costs.get(name, usual_cost) for name in self.benchmarks}
 
     @cached_property
     def undecided(self) -> Sequence[str]:
@@ -98,31 +98,31 @@ class Choosing:
     def chosen(self, half: float) -> tuple[Sequence[str], int]:
         """Return the benchmarks of the next pair, and how many share the rest of the budget.
 
-        Those likely slower come first, while this takes no verdict from the others and leaves `half`.
+        Likely slower benchmarks come first, as long as this costs the others no verdict and leaves `half`.
         """
         likely = [name for name in self.undecided if self.benchmarks[name].is_likely]
         first = [name for name in likely if self._lacks_pairs(name)]
         others = [name for name in self.undecided if name not in first]
-        after = self.left - self.price(first)
+        remaining = self.left - self.price(first)
         if (
             first
-            and after >= half
-            and self._reached(others, after / _MARGIN) >= self._reached(others, self.left)
+            and remaining >= half
+            and self._reached(others, remaining / _MARGIN) >= self._reached(others, self.left)
         ):
             return first, len(self.undecided)
         ranked = self._ranked
-        few = [name for name in ranked if self.benchmarks[name].pairs < FEWEST_PAIRS]
-        if few and self._affords(ranked, FEWEST_PAIRS):
+        lacking = [name for name in ranked if self.benchmarks[name].pairs < FEWEST_PAIRS]
+        if lacking and self._affords(ranked, FEWEST_PAIRS):
             return ranked, len(ranked)
-        new = [name for name in self.undecided if not self.benchmarks[name].pairs]
-        if new and self.price(new) <= self.left:
-            return new, len(self.undecided)
+        unmeasured = [name for name in self.undecided if not self.benchmarks[name].pairs]
+        if unmeasured and self.price(unmeasured) <= self.left:
+            return unmeasured, len(self.undecided)
         names = self.decidable or ranked
         return names, len(names)
 
     @cached_property
     def _ranked(self) -> Sequence[str]:
-        """The undecided ones, the next first; none gets twice PAIRS_TO_AFFORD while another lacks pairs."""
+        """The undecided benchmarks, next first; none gets twice PAIRS_TO_AFFORD while another lacks pairs."""
         names = self.undecided
         if any(map(self._lacks_pairs, names)):
             names = [name for name in names if self.benchmarks[name].pairs < 2 * PAIRS_TO_AFFORD - 1]
@@ -132,9 +132,9 @@ class Choosing:
 
     @cached_property
     def decidable(self) -> Sequence[str]:
-        """Those that the rest of the budget decides, as far as is known; what looks changed comes first.
+        """The benchmarks that the remaining budget probably decides; those that look changed come first.
 
-        Of the numbers of pairs that may be enough, it is the one with which most are decided.
+        They get the number of pairs with which most benchmarks are decided.
         """
         states, family = {name: self.benchmarks[name] for name in self._ranked}, len(self.benchmarks)
         lacking = {name: state.estimate.lacking(state.thresholds, family) for name, state in states.items()}
@@ -155,18 +155,18 @@ class Choosing:
         return self._pairs(self.undecided, self.left)
 
     def _affords(self, names: Sequence[str], goal: int) -> bool:
-        """Return whether the rest of the budget brings some benchmarks to a number of pairs."""
+        """Return whether the remaining budget brings each of `names` to `goal` pairs."""
         lacking = {name: max(goal - self.benchmarks[name].pairs, 1) for name in names}
         visits = sum(pairs * (self.extra[name] + SHORTEST_VISIT) for name, pairs in lacking.items())
         return max(lacking.values()) * self.start + visits <= self.left
 
     def _reached(self, names: Sequence[str], seconds: float) -> int:
-        """Return which of the numbers of pairs that matter each of some benchmarks can have."""
+        """Return the highest of the numbers of pairs that matter which each of `names` can have."""
         pairs = self._pairs(names, seconds)
         return max(goal for goal in (0, 1, FEWEST_PAIRS, PAIRS_TO_AFFORD) if goal <= pairs)
 
     def _pairs(self, names: Sequence[str], seconds: float) -> int:
-        """Return the pairs of each after so many seconds, in which pairs measure all undecided benchmarks."""
+        """Return the pairs of each of `names` after `seconds` of pairs with all undecided benchmarks."""
         fewest = min((self.benchmarks[name].pairs for name in names), default=PAIRS_TO_AFFORD)
         return fewest + int(max(seconds, 0.0) / self.price(self.undecided))
 

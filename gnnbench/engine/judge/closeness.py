@@ -1,4 +1,4 @@
-"""How far two results are from each other, against what rounding may change."""
+"""How far two outputs are apart, compared with what rounding may change."""
 
 import math
 import re
@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 _FEWEST, _SAMPLED = 8, 512
-"""Numbers of a row or column that its median is of, at least and at most."""
+"""The median of a row or column is taken from at least and at most this many of its numbers."""
 _DIGITS = {"bfloat16": 8, "float8_e4m3fn": 4, "float8_e4m3fnuz": 4, "float8_e5m2": 3, "float8_e5m2fnuz": 3}
 """Binary digits of types that NumPy lacks, the leading one included."""
 _MOVES = 16.0
-"""So many times the change by moving the inputs is allowed at least: a call rounds intermediate values."""
+"""Least allowed multiple of the change from moved inputs, because a call rounds intermediate values."""
 _FEW = 3.0
-"""A single number may by chance change little; it may be wrong by 1 + _FEW times as much."""
+"""A single number may change little by chance, so its allowed multiple is 1 + _FEW times as large."""
 _ROUNDINGS = 8.0
-"""So many units are allowed in any case, for the roundings of a few operations."""
+"""Units that are allowed in any case, for the roundings of a few operations."""
 _KEPT = 2.0
-"""Long sums may lose half of the digits, less so many; by the change of moved inputs, one less."""
+"""Long sums may lose half of the digits minus this number, or minus one more by moved inputs."""
 
 
 @dataclass(frozen=True)
@@ -31,16 +31,16 @@ class Closeness:
     """
 
     error: float
-    """The one that is farthest beyond what is allowed; infinity: other numbers are finite, or their type has
-    no such unit, as integers."""
+    """The error that is farthest beyond what is allowed. Infinity if other numbers are finite, or the type
+    has no units in the last place, such as integers."""
     allowed: float
-    """What rounding may change."""
+    """The largest error that rounding explains."""
     share: float
     """Fraction of the numbers that differ."""
     place: tuple[int, ...]
     """Index of the largest error."""
     base: Any
-    """The base's number there; `head` is the head's."""
+    """The base's number at `place`; `head` is the head's."""
     head: Any
     relative: float
     """The largest error, divided by the base's largest value."""
@@ -52,7 +52,7 @@ class Closeness:
 
 
 def digits(kind: str) -> int | None:
-    """Return the binary digits of a type of floating-point or complex numbers. None if it is another type."""
+    """Return the binary digits of a floating-point or complex type. Returns None for another type."""
     if kind in _DIGITS:
         return _DIGITS[kind]
     dtype = np.dtype(kind)
@@ -70,44 +70,44 @@ def compare(
 ) -> Closeness:
     """Compare numbers of the same type and shape, by the rule of docs/results.md.
 
-    `others` are the base's numbers from other calls, and by how many units their inputs were moved, 1 if by
-    none. On sums see Higham, Accuracy and Stability of Numerical Algorithms, 4.2.
+    `others`: the base's numbers from other calls, each with the number of units by which its inputs were
+    moved (1 if not at all). On sums see Higham, Accuracy and Stability of Numerical Algorithms, 4.2.
     """
-    places = digits(kind)
+    precision = digits(kind)
     if not base.ndim:
         flat = ((other.reshape(1), units) for other, units in others)
-        result = compare(base.reshape(1), head.reshape(1), kind, others=list(flat), inputs=inputs)
-        return replace(result, place=())
-    if places is None:
+        closeness = compare(base.reshape(1), head.reshape(1), kind, others=list(flat), inputs=inputs)
+        return replace(closeness, place=())
+    if precision is None:
         differs = _differs(base, head).reshape(-1)
-        at = int(np.argmax(differs)) if base.size else 0
-        return _closeness(base, head, at, math.inf if differs.any() else 0.0, 0.0)
+        index = int(np.argmax(differs)) if base.size else 0
+        return _closeness(base, head, index, math.inf if differs.any() else 0.0, 0.0)
     changes = np.zeros(base.shape, base.real.dtype)
     for other, units in others:
-        # What overflows, or has no value, when it is moved tells nothing of other numbers.
-        known = np.isfinite(other) | ~np.isfinite(base)
-        changes = np.maximum(changes, np.where(known, _errors(base, other) / units, 0.0))
+        # A number that overflows or is NaN only with moved inputs says nothing about rounding.
+        comparable = np.isfinite(other) | ~np.isfinite(base)
+        changes = np.maximum(changes, np.where(comparable, _errors(base, other) / units, 0.0))
     changes, sizes = (
         np.maximum(values, np.max(values, initial=0.0) if is_gradient else _typical(values))
         for values in (changes, _sizes(base))
     )
     tiny = np.finfo(base.dtype).tiny  # below it, numbers have fewer digits
-    unit = np.ldexp(np.maximum(sizes, tiny), 1 - places)
-    most = 2 ** (places / 2 - _KEPT)
-    moves = (_MOVES + min(math.sqrt(inputs), most / 2)) * (1 + _FEW / math.sqrt(max(base.size, 1)))
+    unit = np.ldexp(np.maximum(sizes, tiny), 1 - precision)
+    most = 2 ** (precision / 2 - _KEPT)
+    factor = (_MOVES + min(math.sqrt(inputs), most / 2)) * (1 + _FEW / math.sqrt(max(base.size, 1)))
     with np.errstate(divide="ignore", over="ignore"):
         terms = np.full(1, most) if is_gradient else np.fmin((unit / changes) ** 2, min(inputs, most))
-        allowed = moves * changes + (_ROUNDINGS + terms) * unit
+        allowed = factor * changes + (_ROUNDINGS + terms) * unit
     errors = _errors(base, head)
     if not base.size:
         return _closeness(base, head, 0, 0.0, 0.0)
     with np.errstate(invalid="ignore", over="ignore"):
         excess = np.nan_to_num(errors / allowed, copy=False, nan=math.inf, posinf=math.inf)  # of infinities
-    # Of those that are equally far beyond it, the largest error.
-    at = int(np.argmax(np.where(excess == excess.max(), errors, -1.0)))
-    error, limit, step, change = (float(values.flat[at]) for values in (errors, allowed, unit, changes))
+    # Of equally large excesses, the one with the largest error.
+    index = int(np.argmax(np.where(excess == excess.max(), errors, -1.0)))
+    error, limit, step, change = (float(values.flat[index]) for values in (errors, allowed, unit, changes))
     step = step if sizes.any() else max(step, change)
-    return _closeness(base, head, at, error / step, limit / step)
+    return _closeness(base, head, index, error / step, limit / step)
 
 
 def _closeness(base: NDArray[Any], head: NDArray[Any], at: int, error: float, allowed: float) -> Closeness:
@@ -126,10 +126,10 @@ def _closeness(base: NDArray[Any], head: NDArray[Any], at: int, error: float, al
 
 
 def _typical(values: NDArray[Any]) -> NDArray[Any]:
-    """Return for each number a typical one of its row or its column, or of all if these have few.
+    """Return a typical value for each number: of its row or column, or of all numbers if these are short.
 
-    Of more dimensions, it is the smallest of the medians of all slices in which the number is. Zeros do not
-    count.
+    With more dimensions, this is the smallest of the medians of all slices that contain the number. Zeros do
+    not count.
     """
     axes = [axis for axis, size in enumerate(values.shape) if size > 1 and values.size >= _FEWEST * size]
     if not axes:
@@ -138,7 +138,7 @@ def _typical(values: NDArray[Any]) -> NDArray[Any]:
     for axis in axes:
         slices = np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1)
         step = -(-slices.shape[1] // _SAMPLED)
-        shape = [values.shape[axis] if other == axis else 1 for other in range(values.ndim)]
+        shape = [values.shape[axis] if dimension == axis else 1 for dimension in range(values.ndim)]
         medians.append(_median(slices[:, ::step]).reshape(shape))
     typical = medians[0]
     for median in medians[1:]:
@@ -147,7 +147,7 @@ def _typical(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _median(rows: NDArray[Any]) -> NDArray[Any]:
-    """Return the lower median of the finite numbers but zeros of each row; 0 if it has none."""
+    """Return the lower median of each row's finite numbers other than zero; 0 if a row has none."""
     ordered = np.sort(np.where((rows > 0) & np.isfinite(rows), rows, np.inf), axis=1)
     counts = np.count_nonzero(np.isfinite(ordered), axis=1)
     middle = ordered[np.arange(len(ordered)), np.maximum(counts - 1, 0) // 2] if ordered.size else counts
@@ -155,7 +155,7 @@ def _median(rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def _errors(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
-    """Return the absolute differences; infinity where one of both is not finite."""
+    """Return the absolute differences; infinity where unequal numbers are not both finite."""
     left, right = _wide(left), _wide(right)
     differs = _differs(left, right)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -184,26 +184,26 @@ _OF_INPUT = re.compile("(gradient of |)(.*?)( by the output.*| after the calls?|
 
 
 def input_of(part: str) -> str:
-    """Return the place of the input that a part of a call's results is of: `gradient of x` is of `x`."""
+    """Return the place of the input that a part of an output belongs to: `x` for `gradient of x`."""
     return _split(part)[1]
 
 
 def as_in_base(base: Mapping[str, Any], head: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the head's answer with the base's places of inputs, and its own names of parts by the new ones.
+    """Return the head's answer with the base's places of inputs, and the head's part names by new name.
 
-    An input that the base lacks is taken for one that the head lacks if both have the same content.
+    An input that the base lacks is matched with one that the head lacks if both have the same content.
     """
-    free = [place for place in base["inputs"] if place not in head["inputs"]]
+    inputs = [place for place in base["inputs"] if place not in head["inputs"]]
     places: dict[str, str] = {}
     for place, content in head["inputs"].items():
-        same = (item for item in free if place not in base["inputs"] and base["inputs"][item] == content)
-        if (former := next(same, None)) is not None:
-            free.remove(former)
+        matches = (item for item in inputs if place not in base["inputs"] and base["inputs"][item] == content)
+        if (former := next(matches, None)) is not None:
+            inputs.remove(former)
             places[place] = former
 
     def renamed(part: str) -> str:
-        before, place, after = _split(part)
-        return f"{before}{places.get(place, place)}{after}"
+        prefix, place, suffix = _split(part)
+        return f"{prefix}{places.get(place, place)}{suffix}"
 
     answer = {
         **head,

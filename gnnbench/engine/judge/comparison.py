@@ -14,61 +14,61 @@ from .memory import MemoryChange
 from .verdict import GpuAndHost, Judgement
 
 _COUNTERS = 5
-"""Counters that a note names."""
+"""Number of counters that a note names at most."""
 Status = Literal["equal", "close", "differ", "not compared"]
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How the results of one benchmark agree on both sides."""
+    """How far the outputs of one benchmark agree on both sides."""
 
     status: Status
-    """`close`: they differ by no more than rounding may change."""
+    """`close`: the outputs differ by no more than rounding may change."""
     reason: str = ""
-    """Where and how they differ, or why they were not compared; empty if nothing more is to be said."""
+    """Where and how the outputs differ, or why they were not compared. Empty if there is nothing to add."""
     error: NotNegative | None = None
-    """Of results that are close, the largest error, in units in the last place of the largest value."""
+    """The largest error of close outputs, in units in the last place of the largest value."""
     only_repeated: bool = False
-    """Whether the head does less for inputs that it has seen, and the base does not: its time says nothing
-    about new ones."""
+    """Whether only the head does less for inputs that it has seen, so that its time says nothing about new
+    inputs."""
     reservation: str = ""
-    """What was not compared of an output that is equal or close, or is another, as a type; empty: nothing."""
+    """What was not compared, or differs (such as a type), in an output that is equal or close otherwise."""
     excused: str | None = None
     """Why a different output does not fail: it is accepted. None if nothing excuses it."""
 
     @property
     def is_other(self) -> bool:
-        """Whether the times cannot be compared: the sides return other results, or one keeps them."""
+        """Whether the times cannot be compared: the outputs differ, or only the head reuses earlier ones."""
         return self.status == "differ" or self.only_repeated
 
     @property
     def fails(self) -> bool:
-        """Whether that is so, and nothing excuses it."""
+        """Whether the times cannot be compared, and nothing excuses this."""
         return self.is_other and self.excused is None
 
 
 def not_compared(reason: str) -> Agreement:
-    """Return that results were not compared, and why."""
+    """Return an agreement of outputs that were not compared, with the reason."""
     return Agreement("not compared", reason)
 
 
 @dataclass(frozen=True)
 class Work:
-    """What one call of a benchmark does differently on both sides, as far as it is known."""
+    """The known differences between the sides in the work of one call of a benchmark."""
 
     changed: Difference | None = None
-    """Between the fingerprints. None if a side has none."""
+    """Difference between the fingerprints. None if a side has none."""
     counters: tuple[CounterChange, ...] = ()
     no_fingerprint: str | None = None
-    """Why a side has no fingerprint. None if both have one, or nothing says why."""
+    """Why a side has no fingerprint. None if both have one, or the reason is unknown."""
     instructions: InstructionChange | None = None
     cost: Positive | None = None
-    """How many times as much a call of the head costs, though its code is the same. None if as much, or if it
-    is not known."""
+    """Cost of a call of the head / cost of a call of the base, if their code is the same. None if the costs
+    are equal, or unknown."""
 
     @property
     def cost_sentence(self) -> str:
-        """How the costs differ; empty if they do not."""
+        """How the costs differ. Empty if they are equal."""
         return f"same code, but a call costs {units.ratio(self.cost, 'less')}" if self.cost else ""
 
     def notes(self) -> tuple[str, ...]:
@@ -78,10 +78,10 @@ class Work:
             code = (f"code not compared, {self.no_fingerprint}",)
         if self.cost:
             code = (self.cost_sentence,)
-        changes = units.listed([str(counter) for counter in self.counters], _COUNTERS)
-        counters = (f"counters: {changes}",) if changes else ()
-        moved = self.instructions
-        instructions = (f"instructions: {moved.sentence()}",) if moved else ()
+        text = units.listed([str(counter) for counter in self.counters], _COUNTERS)
+        counters = (f"counters: {text}",) if text else ()
+        change = self.instructions
+        instructions = (f"instructions: {change.sentence()}",) if change else ()
         return (*code, *counters, *instructions)
 
 
@@ -112,7 +112,7 @@ class Compared:
     seconds: Positive | None = None
     """The head's time, the geometric mean of its processes. None if not measured."""
     notes: tuple[str, ...] = ()
-    """Those of `work`, and others, such as a changed share of slow layouts."""
+    """Notes on `work`, and others, such as on a changed share of slow layouts."""
     labels: Labels | None = field(default=None, metadata=UNSAVED)
     work: Work = Work()
     redefined: str | None = None
@@ -123,7 +123,7 @@ class Compared:
     counts: PairCounts | None = None
     """None if it was not timed in turns."""
     results: Agreement | None = None
-    """None if results were not asked for, or both sides run the same code."""
+    """None if outputs are not compared, or both sides run the same code."""
     on: GpuAndHost | None = None
     """The verdicts on the GPU's own time and on the host. None if wall or CPU time is judged."""
 

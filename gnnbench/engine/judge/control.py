@@ -34,11 +34,11 @@ class Control:
 
     @property
     def text(self) -> str:
-        """`control, base against base: 1.00x (0.99-1.01)`, and what follows if that fails."""
-        shown = (
+        """`control, base against base: 1.00x (0.99-1.01)`, and the consequence if the control fails."""
+        text = (
             f"control, base against base: {units.ratio(self.ratio)} ({units.interval(self.low, self.high)})"
         )
-        return f"{shown}, so times decide nothing: repeat it on a quiet machine" if self.fails else shown
+        return f"{text}, so times decide nothing: repeat the run on a quiet machine" if self.fails else text
 
 
 def control(visits: Sequence[Visit]) -> Control | None:
@@ -60,7 +60,7 @@ def control(visits: Sequence[Visit]) -> Control | None:
 
 
 def withheld(rows: Sequence[Compared], result: Control | None) -> list[Compared]:
-    """Return the benchmarks of a run; if its control fails, without the verdicts that came from time."""
+    """Return the rows of a run, without the verdicts that came from time if its control fails."""
     if not (result and result.fails):
         return [*rows]
     return [

@@ -13,7 +13,7 @@ from .verdict import Judgement, Thresholds, judge_ratio
 FEWEST_PAIRS = 4
 """Pairs, not counting excluded ones, that any verdict but "undecided" needs."""
 FEWEST_FAR_PAIRS = 6
-"""The same for a ratio beyond `outliers.FACTOR` where processes of the run showed two modes. If half of the
+"""Pairs for a ratio beyond `outliers.FACTOR` if processes of the run showed two modes. If half of the
 processes of identical code are in a second mode, the same side is in it in all of three pairs once in 32
 runs, in all of four once in 128, in all of six once in 2,048. Several such benchmarks show their modes."""
 
@@ -28,7 +28,7 @@ class RatioEstimate:
 
     log_ratio: float
     standard_error: float
-    """NaN: unknown."""
+    """NaN if unknown."""
     degrees_of_freedom: float
     pairs: int
     """Number of pairs, without excluded ones."""
@@ -43,7 +43,7 @@ class RatioEstimate:
 
     @property
     def information(self) -> float:
-        """1 / variance of the log ratio; 0: unknown."""
+        """1 / variance of the log ratio; 0 if unknown."""
         if not self.pairs or math.isnan(self.standard_error):
             return 0.0
         return 1 / max(self.standard_error, 1e-9) ** 2
@@ -55,31 +55,31 @@ class RatioEstimate:
         return FEWEST_FAR_PAIRS if is_far and self.modes else FEWEST_PAIRS
 
     def lacking(self, thresholds: Thresholds, family: int) -> int:
-        """Return how many more pairs give a verdict if the log ratio is a standard error nearer to it."""
-        more = np.arange(max(self.fewest - self.pairs, 1), _MOST_LACKING)
+        """Return how many more pairs give a verdict if the log ratio moves one standard error towards it."""
+        pairs = np.arange(max(self.fewest - self.pairs, 1), _MOST_LACKING)
         if not self.degrees_of_freedom > 0:
-            return int(more[0])
+            return int(pairs[0])
         effect, size = math.log1p(thresholds.effect), abs(self.log_ratio)
-        errors = self.standard_error * np.sqrt(self.pairs / (self.pairs + more))
-        wide, own = (
-            errors * -special.stdtrit(self.degrees_of_freedom + more, tail)
+        errors = self.standard_error * np.sqrt(self.pairs / (self.pairs + pairs))
+        family_width, own_width = (
+            errors * -special.stdtrit(self.degrees_of_freedom + pairs, tail)
             for tail in ((1 - thresholds.family_level) / 2 / family, (1 - thresholds.own_level) / 2)
         )
-        change, rest = size + self.standard_error, max(size - self.standard_error, 0.0)
-        decides = (wide < change) & (change >= effect) | (own + rest < effect)
-        return int(more[decides][0]) if decides.any() else _MOST_LACKING
+        upper, lower = size + self.standard_error, max(size - self.standard_error, 0.0)
+        decides = (family_width < upper) & (upper >= effect) | (own_width + lower < effect)
+        return int(pairs[decides][0]) if decides.any() else _MOST_LACKING
 
     @property
     def too_few(self) -> str:
-        """The reason of a benchmark with fewer pairs than a verdict needs."""
+        """The reason if there are fewer pairs than a verdict needs."""
         return f"{units.count(self.pairs, 'pair')}, a verdict needs at least {FEWEST_PAIRS}"
 
     @property
     def doubt(self) -> str | None:
-        """Why the interval alone allows no verdict yet. None if it does."""
+        """Why the interval alone allows no verdict yet. None if it allows one."""
         if self.pairs < self.fewest:
-            far = f"a ratio above {FACTOR:g}x needs {self.fewest}: processes have two modes"
-            return f"{units.count(self.pairs, 'pair')}, {far}"
+            reason = f"a ratio above {FACTOR:g}x needs {self.fewest}: processes have two modes"
+            return f"{units.count(self.pairs, 'pair')}, {reason}"
         return self.outliers.doubt
 
 
@@ -95,18 +95,18 @@ def judged(
     """Judge a benchmark by its estimate.
 
     `tails`: tail probability of the simultaneous and of the per-benchmark interval at this interim
-    analysis. None: those of a sample of fixed size, which is analysed once.
+    analysis. None for a sample of fixed size, which is analysed once.
     """
-    excluded = estimate.outliers.text
+    suffix = estimate.outliers.text
     if not estimate.pairs:
-        return _counted(Judgement("incomparable", f"not measured{excluded}"), estimate)
-    few = Judgement("undecided", f"{estimate.too_few}{excluded}", math.exp(estimate.log_ratio))
+        return _counted(Judgement("incomparable", f"not measured{suffix}"), estimate)
+    undecided = Judgement("undecided", f"{estimate.too_few}{suffix}", math.exp(estimate.log_ratio))
     if estimate.degrees_of_freedom <= 0 or math.isnan(estimate.standard_error):
-        return _counted(few, estimate)
-    wide, own = tails or ((1 - thresholds.family_level) / 2 / family, (1 - thresholds.own_level) / 2)
-    at_look = replace(thresholds, family_level=1 - 2 * wide * family, own_level=1 - 2 * own)
+        return _counted(undecided, estimate)
+    family_tail, tail = tails or ((1 - thresholds.family_level) / 2 / family, (1 - thresholds.own_level) / 2)
+    at_analysis = replace(thresholds, family_level=1 - 2 * family_tail * family, own_level=1 - 2 * tail)
     judgement = judge_ratio(
-        estimate.log_ratio, estimate.standard_error, estimate.degrees_of_freedom, at_look, family
+        estimate.log_ratio, estimate.standard_error, estimate.degrees_of_freedom, at_analysis, family
     )
     assert judgement.code
     # The reason names the levels of the run, not those of this interim analysis.
@@ -114,15 +114,15 @@ def judged(
     if verdict in ("slower", "faster") and estimate.shrunk and estimate.agreeing < _AGREEING:
         verdict, reason = "undecided", "some pairs contradict the difference"
     if estimate.pairs < FEWEST_PAIRS:
-        if verdict not in ("slower", "faster") or excluded:
-            return _counted(few, estimate)
+        if verdict not in ("slower", "faster") or suffix:
+            return _counted(undecided, estimate)
         assert judgement.low
         assert judgement.high
-        least = units.ratio(judgement.low if verdict == "slower" else 1 / judgement.high)
-        verdict, reason = "undecided", f"at least {least} {verdict}, not decided: {estimate.too_few}"
+        bound = units.ratio(judgement.low if verdict == "slower" else 1 / judgement.high)
+        verdict, reason = "undecided", f"at least {bound} {verdict}, not decided: {estimate.too_few}"
     elif estimate.doubt and verdict != "undecided":
         verdict, reason = "undecided", estimate.doubt
-    return _counted(replace(judgement, verdict=verdict, reason=reason + excluded), estimate)
+    return _counted(replace(judgement, verdict=verdict, reason=reason + suffix), estimate)
 
 
 def _counted(judgement: Judgement, estimate: RatioEstimate) -> Judgement:

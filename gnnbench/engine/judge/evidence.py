@@ -31,7 +31,7 @@ _USUAL_FREEDOM = 60.0
 _WITHIN_FREEDOM = 16.0
 """Degrees of freedom given to the noise within visits, against the variation from visit to visit."""
 _DISAGREEING = 4.0
-"""Two estimates are taken to agree up to this squared distance over its variance."""
+"""Two estimates agree up to this squared distance, divided by its variance."""
 _VARIANCES = np.concatenate([[0.0], np.geomspace(1e-8, 10.0, 64)])
 
 
@@ -68,16 +68,16 @@ class Evidence:
         noise = np.stack(noises)
         difference = head - base
         keeps = kept(base, head)
-        known = np.isfinite(noise[0]) & keeps
-        total = np.where(known, noise * blocks**2, 0.0).sum(axis=1)
-        weight = np.where(known, blocks, 0.0).sum(axis=0)
+        has_noise = np.isfinite(noise[0]) & keeps
+        total = np.where(has_noise, noise * blocks**2, 0.0).sum(axis=1)
+        weight = np.where(has_noise, blocks, 0.0).sum(axis=0)
         of_location, shared, of_turns = np.where(weight > 0, total / np.maximum(weight, 1), np.nan)
-        scatter = _scatter(difference - turns, turns, np.where(known, blocks, 0.0))
+        scatter = _scatter(difference - turns, turns, np.where(has_noise, blocks, 0.0))
         share, per_block = _least_noise(of_location, shared, of_turns, scatter)
         fitted = scatter[-1] / (scatter[-1] + _WITHIN_FREEDOM)
         difference = share * difference + (1 - share) * turns
         # Simulated for the decile: a jackknife of a quantile uses about sqrt(n) of n order statistics.
-        degrees_of_freedom = np.where(known, np.sqrt(np.maximum(blocks, 0)), 0.0).sum(axis=0)
+        degrees_of_freedom = np.where(has_noise, np.sqrt(np.maximum(blocks, 0)), 0.0).sum(axis=0)
         per_block, degrees_of_freedom = _shrunk_noise(per_block, degrees_of_freedom)
         return np.stack([difference, blocks]), keeps, per_block, degrees_of_freedom, fitted
 
@@ -110,18 +110,18 @@ class Evidence:
         degrees_of_freedom = np.where(
             degrees_of_freedom > 0, 1 / (1 / np.maximum(degrees_of_freedom, 1e-9) + doubt), 0.0
         )
-        # Pairs may agree by chance: the standard error is at least that of the noise within.
-        least = np.where(within > 0, _reciprocals(within, keeps), 0.0).sum(axis=0)
-        floor = np.divide(1, least, out=np.zeros_like(least), where=least > 0)
+        # Pairs may agree by chance: the standard error is at least the one from the noise within.
+        precision = np.where(within > 0, _reciprocals(within, keeps), 0.0).sum(axis=0)
+        floor = np.divide(1, precision, out=np.zeros_like(precision), where=precision > 0)
         square = np.maximum(np.divide(scale, total, out=np.full_like(total, np.nan), where=total > 0), floor)
-        beyond = keeps & (np.sign(means) * logs > np.abs(means) / 4)
+        agrees = keeps & (np.sign(means) * logs > np.abs(means) / 4)
         base, head, *_ = self._measured
         measured, modes = np.isfinite(difference), modes_shown(base, head)
-        some = (measured & ~keeps).any(axis=0)
+        has_excluded = (measured & ~keeps).any(axis=0)
         by_name = {}
         for name, column in self._columns.items():
-            present = measured[:, column]
-            excluded = outliers(base[present, column], head[present, column]) if some[column] else None
+            pairs = measured[:, column]
+            excluded = outliers(base[pairs, column], head[pairs, column]) if has_excluded[column] else None
             by_name[name] = RatioEstimate(
                 float(means[column]),
                 math.sqrt(square[column]),
@@ -129,26 +129,26 @@ class Evidence:
                 int(count[column]),
                 excluded or Outliers(int(count[column])),
                 bool(freedom[column] < degrees_of_freedom[column] / 2),
-                float((weights * beyond)[:, column].sum() / total[column]) if total[column] else 0.0,
+                float((weights * agrees)[:, column].sum() / total[column]) if total[column] else 0.0,
                 modes,
             )
         return by_name
 
 
-def _scatter(apart: Array, turns: Array, blocks: Array) -> tuple[Array, Array, Array, Array]:
-    """Return how far the ratio of the times is from that of the turns, and how this varies between visits.
+def _scatter(distances: Array, turns: Array, blocks: Array) -> tuple[Array, Array, Array, Array]:
+    """Return how far the times' ratio is from the turns' ratio, and how this varies between visits.
 
     In units of the noise of a block [m]: square of the mean distance; sum of squares around the mean; sum of
-    products with the turns; degrees of freedom. `apart`: log ratio of the times minus that of the turns.
+    products with the turns; degrees of freedom. `distances`: log ratio of the times minus that of the turns.
     `blocks`: 0 for pairs that are excluded [pairs, m].
     """
-    there = blocks > 0
+    keeps = blocks > 0
     weight = np.maximum(blocks.sum(axis=0), 1)
-    apart, turns = (np.where(there, values, 0.0) for values in (apart, turns))
-    mean, middle = ((values * blocks).sum(axis=0) / weight for values in (apart, turns))
-    squares = (blocks * (apart - mean) ** 2).sum(axis=0)
-    products = (blocks * (apart - mean) * (turns - middle)).sum(axis=0)
-    return mean**2 * weight, squares, products, np.maximum(there.sum(axis=0) - 1, 0).astype(float)
+    distances, turns = (np.where(keeps, values, 0.0) for values in (distances, turns))
+    mean, turns_mean = ((values * blocks).sum(axis=0) / weight for values in (distances, turns))
+    squares = (blocks * (distances - mean) ** 2).sum(axis=0)
+    products = (blocks * (distances - mean) * (turns - turns_mean)).sum(axis=0)
+    return mean**2 * weight, squares, products, np.maximum(keeps.sum(axis=0) - 1, 0).astype(float)
 
 
 def _least_noise(
@@ -165,13 +165,13 @@ def _least_noise(
     Returns the weight of the ratio of the times, 0 to 1, and 1 where nothing is known; and the mean squared
     error of a visit of one block [m]. The first three arguments are variances and covariance per block [m].
     """
-    apart, squares, products, degrees_of_freedom = scatter
+    distance, squares, products, degrees_of_freedom = scatter
     all_freedom = _WITHIN_FREEDOM + degrees_of_freedom
     noise = (_WITHIN_FREEDOM * (of_location + of_turns - 2 * shared) + squares) / all_freedom
     gain = (_WITHIN_FREEDOM * (of_turns - shared) - products) / all_freedom
-    bias = np.maximum(apart - _DISAGREEING * noise, 0)
-    whole = noise + bias
-    share = np.divide(gain + bias, whole, out=np.ones_like(whole), where=whole > 0).clip(0, 1)
+    bias = np.maximum(distance - _DISAGREEING * noise, 0)
+    total = noise + bias
+    share = np.divide(gain + bias, total, out=np.ones_like(total), where=total > 0).clip(0, 1)
     rest = 1 - share
     return share, share**2 * of_location + 2 * share * rest * shared + rest**2 * (of_turns + bias)
 
@@ -187,30 +187,30 @@ def _between(logs: Array, within: Array, keeps: NDArray[np.bool_], freedom: Arra
     This is the method of Paule and Mandel (J. Res. NBS 87, 1982) for the variance between laboratories, with
     the median over benchmarks, so that a single outlying benchmark has little influence.
     """
-    several = freedom > 0
-    logs, within, keeps, freedom = logs[:, several], within[:, several], keeps[:, several], freedom[several]
+    columns = freedom > 0
+    logs, within, keeps, freedom = logs[:, columns], within[:, columns], keeps[:, columns], freedom[columns]
     weights = _reciprocals(_VARIANCES[:, None, None] + within, keeps)
     means = (weights * logs).sum(axis=1) / weights.sum(axis=1)
     squares = (weights * (logs - means[:, None]) ** 2).sum(axis=1)
     # Divide by the median of the chi-squared distribution.
     ratio = np.median(squares / (2 * special.gammaincinv(freedom / 2, 0.5)), axis=1)
-    above = np.flatnonzero(ratio > 1)
-    if not len(above):
+    indices = np.flatnonzero(ratio > 1)
+    if not len(indices):
         return 0.0
-    last = int(above[-1])
-    return float(_VARIANCES[min(last + 1, len(_VARIANCES) - 1)] + _VARIANCES[last]) / 2
+    index = int(indices[-1])
+    return float(_VARIANCES[min(index + 1, len(_VARIANCES) - 1)] + _VARIANCES[index]) / 2
 
 
 def _shrunk_noise(variances: Array, degrees_of_freedom: Array) -> tuple[Array, Array]:
-    """Shrink the noise of blocks towards what benchmarks have in common; it is independent between them."""
-    known = (degrees_of_freedom > 0) & (np.nan_to_num(variances) > 0)
-    if known.sum() < FEWEST_TO_POOL:
+    """Shrink the noise of blocks towards the common noise of the benchmarks, whose noises are independent."""
+    has_noise = (degrees_of_freedom > 0) & (np.nan_to_num(variances) > 0)
+    if has_noise.sum() < FEWEST_TO_POOL:
         return variances, degrees_of_freedom
-    common, prior_degrees = prior_of(variances[known], degrees_of_freedom[known])
+    common, prior_degrees = prior_of(variances[has_noise], degrees_of_freedom[has_noise])
     prior_degrees = min(prior_degrees, MOST_FREEDOM)
     pooled = (variances * degrees_of_freedom + prior_degrees * common) / (degrees_of_freedom + prior_degrees)
-    return np.where(known, pooled, variances), np.where(
-        known, degrees_of_freedom + prior_degrees, degrees_of_freedom
+    return np.where(has_noise, pooled, variances), np.where(
+        has_noise, degrees_of_freedom + prior_degrees, degrees_of_freedom
     )
 
 

@@ -17,16 +17,16 @@ Array = NDArray[np.float64]
 _MOST_FREEDOM = 30.0
 """Most degrees of freedom after shrinkage: a few processes seldom show the rare slow ones."""
 _PART = 0.5
-"""Part of the independent benchmarks that counts: a few processes do not show all that benchmarks have in
-common. With all of them, more than one simulated run in 100 had a false positive where the machine drifts
+"""Share of the independent benchmarks that counts, as a few processes do not show all that benchmarks have
+in common. With a share of 1, over one simulated run in 100 had a false positive on a drifting machine
 (docs/experiments/verdict.md)."""
 _LONE_FACTOR = 2.0
-"""A side of one process may hold an outlier up to this many times as far off as the farthest one seen."""
+"""The only process of a side may be an outlier this many times as far off as the farthest one seen."""
 
 
 @dataclass(frozen=True)
 class SideTimings:
-    """The estimates of all processes of a side; NaN: the process has none."""
+    """The estimates of all processes of a side; NaN where a process has none."""
 
     logs: Array
     """Natural logarithm of the estimate in nanoseconds [processes, benchmarks]."""
@@ -63,16 +63,16 @@ def judge(
     larger, the difference is added. v is never smaller than the variance within a process.
 
     Args:
-        each: the thresholds of each benchmark; None: `thresholds` for all.
-        family: number of benchmarks that the simultaneous interval covers; None: all of the sides.
+        each: the thresholds of each benchmark. If None, `thresholds` for all.
+        family: number of benchmarks that the simultaneous interval covers. If None, all of the sides.
         confirming: number of further processes that will measure what looks slower. They lower the minimum
             detectable effect.
     """
     family = max(base.logs.shape[1] if family is None else family, 1)
     each = [thresholds] * base.logs.shape[1] if each is None else each
-    known = [np.where(np.isfinite(side.logs), side.errors, np.nan) for side in (base, head)]
-    base, head = SideTimings(base.logs, known[0]), SideTimings(head.logs, known[1])
-    variance = moderated((base.logs, head.logs), mean(np.concatenate(known) ** 2))
+    side_errors = [np.where(np.isfinite(side.logs), side.errors, np.nan) for side in (base, head)]
+    base, head = SideTimings(base.logs, side_errors[0]), SideTimings(head.logs, side_errors[1])
+    variance = moderated((base.logs, head.logs), mean(np.concatenate(side_errors) ** 2))
     counts = [np.isfinite(side.logs).sum(axis=0) for side in (base, head)]
     means = [mean(side.logs) for side in (base, head)]
     errors = _standard_errors(variance, (base, head), (counts[0], counts[1]))
@@ -105,9 +105,9 @@ def judge(
 
 
 def least_believed(farthest: float, processes: int) -> float:
-    """Return the largest log ratio that outlier processes could cause, with so many on the smaller side.
+    """Return the largest log ratio that outlier processes could cause.
 
-    `farthest`: largest distance of any process of the run from the median of its side.
+    `farthest`: largest distance of any process from the median of its side. `processes`: of the smaller side.
     """
     return farthest * (_LONE_FACTOR if processes == 1 else 1 / processes)
 
@@ -138,7 +138,7 @@ def doubted(judgement: Judgement, log_ratio: float, base: Array, head: Array, le
 
 
 def moderated(sides: Sequence[Array], noise: Array) -> ProcessVariance:
-    """Estimate the variance between processes of each benchmark, shrunk towards that of all benchmarks.
+    """Estimate each benchmark's variance between processes, shrunk towards the variance of all benchmarks.
 
     All benchmarks are taken to have the same variance between processes, on top of the variance within a
     process (`noise` [m], NaN where it is unknown), which each benchmark knows from its own blocks. Of the log
@@ -148,22 +148,22 @@ def moderated(sides: Sequence[Array], noise: Array) -> ProcessVariance:
     freedom = sum(np.maximum(np.isfinite(side).sum(axis=0) - 1, 0) for side in sides).astype(float)
     squares = np.nansum(residuals**2, axis=0)
     farthest = max((_farthest(side) for side in sides), default=0.0)
-    known = (freedom > 0) & (squares > 0)
+    has_variance = (freedom > 0) & (squares > 0)
     variance = np.full(freedom.shape, np.nan)
     variance[freedom > 0] = squares[freedom > 0] / freedom[freedom > 0]
-    if known.sum() < FEWEST_TO_POOL:
+    if has_variance.sum() < FEWEST_TO_POOL:
         return ProcessVariance(variance, freedom, freedom, farthest)
     within = np.where(np.isnan(noise), np.nanmedian(noise) if np.isfinite(noise).any() else 0.0, noise)
-    added = max(0.0, float(np.median((variance - within)[known])))
+    between = max(0.0, float(np.median((variance - within)[has_variance])))
     # Not 0, even if the processes agree by chance.
-    expected = np.maximum(added + within, float(np.median(variance[known])) / _MOST_FREEDOM)
+    expected = np.maximum(between + within, float(np.median(variance[has_variance])) / _MOST_FREEDOM)
     pooled, degrees_of_freedom = shrunk(squares, freedom, expected, sides, _MOST_FREEDOM, _PART)
     return ProcessVariance(pooled, degrees_of_freedom, freedom, farthest)
 
 
 def _farthest(side: Array) -> float:
-    several = side[:, np.isfinite(side).sum(axis=0) > 1]
-    return float(np.nanmax(np.abs(several - np.nanmedian(several, axis=0)))) if several.size else 0.0
+    columns = side[:, np.isfinite(side).sum(axis=0) > 1]
+    return float(np.nanmax(np.abs(columns - np.nanmedian(columns, axis=0)))) if columns.size else 0.0
 
 
 def _standard_errors(
@@ -171,7 +171,7 @@ def _standard_errors(
     sides: tuple[SideTimings, SideTimings],
     counts: tuple[NDArray[np.int_], NDArray[np.int_]],
 ) -> Array:
-    """Return the standard error of each benchmark's log ratio [benchmarks]; NaN: unknown."""
+    """Return the standard error of each benchmark's log ratio [benchmarks]; NaN if unknown."""
     noises = [mean(side.errors**2) for side in sides]
     # The variance within a process that the variance between processes already includes: it comes from the
     # sides with several processes.
@@ -179,18 +179,18 @@ def _standard_errors(
         np.where(np.isfinite(noise), count - 1, 0) for noise, count in zip(noises, counts, strict=True)
     ]
     total = np.maximum(sum(weights), 0)
-    known = [np.nan_to_num(noise) for noise in noises]
-    mixed = sum(weight * noise for weight, noise in zip(weights, known, strict=True))
-    held = np.where(total > 0, mixed / np.maximum(total, 1), np.minimum(*known))
-    least = np.maximum(variance.variance, held)
+    variances = [np.nan_to_num(noise) for noise in noises]
+    weighted_sum = sum(weight * noise for weight, noise in zip(weights, variances, strict=True))
+    within = np.where(total > 0, weighted_sum / np.maximum(total, 1), np.minimum(*variances))
+    process_variance = np.maximum(variance.variance, within)
     square = sum(
-        (least + np.maximum(noise - held, 0)) / np.maximum(count, 1)
-        for noise, count in zip(known, counts, strict=True)
+        (process_variance + np.maximum(noise - within, 0)) / np.maximum(count, 1)
+        for noise, count in zip(variances, counts, strict=True)
     )
     # A side with one process, whose own standard error is unknown, is no evidence.
-    blind = [np.isnan(noise) & (count < 2) for noise, count in zip(noises, counts, strict=True)]  # noqa: PLR2004
-    known_error = (variance.degrees_of_freedom > 0) & ~(blind[0] | blind[1])
-    return np.sqrt(np.where(known_error, square, np.nan))
+    lacks_error = [np.isnan(noise) & (count < 2) for noise, count in zip(noises, counts, strict=True)]  # noqa: PLR2004
+    has_error = (variance.degrees_of_freedom > 0) & ~(lacks_error[0] | lacks_error[1])
+    return np.sqrt(np.where(has_error, square, np.nan))
 
 
 def _missing(base: int, head: int, thresholds: Thresholds) -> Judgement:
@@ -198,5 +198,5 @@ def _missing(base: int, head: int, thresholds: Thresholds) -> Judgement:
         return Judgement("incomparable", "not in the baseline" if head else "not measured")
     if base == head == 1:
         return Judgement("incomparable", "one process on each side: measure several to know their variance")
-    few = Reason.TOO_FEW_BLOCKS
-    return Judgement("incomparable", few.text(thresholds), code=few)
+    code = Reason.TOO_FEW_BLOCKS
+    return Judgement("incomparable", code.text(thresholds), code=code)

@@ -14,7 +14,7 @@ _LEAST = 0.1
 """Functions whose change is a smaller fraction of the whole change are not named."""
 _MOST_NAMED = 3
 _TIMES = 10
-"""From so many times as much on, a change is written as a multiple."""
+"""An increase of at least this factor is written as a multiple."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class InstructionChange:
     noise: float
     """A change of at most this fraction says nothing."""
     functions: tuple[CounterChange, ...] = ()
-    """The functions of C that changed most, by `package:function`."""
+    """The C functions that changed most, by `package:function`."""
 
     @classmethod
     def between(cls, base: Instructions, head: Instructions) -> Self:
@@ -50,17 +50,17 @@ class InstructionChange:
 
     def sentence(self) -> str:
         """Return what changed, and where: `+2.3% instructions (92 M to 94 M): +2 M (+18%) in spmm (c10)`."""
-        many = self.fraction >= _TIMES
-        change = f"{self.fraction + 1:,.0f} times the" if many else f"{self.fraction:+.1%}"
+        is_multiple = self.fraction >= _TIMES
+        change = f"{self.fraction + 1:,.0f} times the" if is_multiple else f"{self.fraction:+.1%}"
         text = f"{change} instructions ({units.amount(self.base)} to {units.amount(self.head)})"
         if not self:
             return f"{text}, no more than noise"
-        where = ", ".join(map(_moved, self.functions))
-        return f"{text}: {where}" if where else text
+        places = ", ".join(map(_moved, self.functions))
+        return f"{text}: {places}" if places else text
 
 
 def _most(base: Mapping[str, int], head: Mapping[str, int], least: float) -> tuple[CounterChange, ...]:
-    """Return the functions that changed most; none if those of a side are not known."""
+    """Return the functions that changed most. Empty if the functions of a side are unknown."""
     if not base or not head:
         return ()
     changes = [change for change in between(base, head) if abs(change.head - change.base) >= least]
@@ -70,6 +70,6 @@ def _most(base: Mapping[str, int], head: Mapping[str, int], least: float) -> tup
 def _moved(change: CounterChange) -> str:
     """Return one function's change: `+2.1 M (+18%) in spmm_cpu (torch_sparse)`."""
     package, _, function = change.name.partition(":")
-    moved = change.head - change.base
-    relative = f" ({moved / change.base:+.0%})" if change.base and change.head else ""
-    return f"{'+' if moved > 0 else '-'}{units.amount(abs(moved))}{relative} in {function} ({package})"
+    delta = change.head - change.base
+    relative = f" ({delta / change.base:+.0%})" if change.base and change.head else ""
+    return f"{'+' if delta > 0 else '-'}{units.amount(abs(delta))}{relative} in {function} ({package})"

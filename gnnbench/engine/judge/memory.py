@@ -13,14 +13,14 @@ LEAST_FRACTION = 0.01
 LEAST_BYTES = 64 * 1024
 """Least difference that counts. Libraries round small arrays up, and keep some for themselves."""
 MOST_SHARE = 0.05
-"""Up to this share of a base's peak more memory does not fail, unless a rule of settings has another."""
+"""An increase of up to this share of the base's peak does not fail, unless a rule sets another share."""
 _SPREADS = 10
 """Where calls of one side differ among themselves, the sides must differ by this many times as much."""
 
 
 @dataclass(frozen=True)
 class Peaks:
-    """The peak of a benchmark's calls beside their inputs, from the smallest to the largest one."""
+    """The smallest and the largest peak memory of a benchmark's calls, excluding their inputs."""
 
     least_bytes: int
     most_bytes: int
@@ -35,12 +35,12 @@ class Peaks:
 
     @classmethod
     def all(cls, processes: "Iterable[Peaks | None]") -> "Peaks | None":
-        """Return the peaks of all processes of a side. None if some process, or all, did not measure it."""
+        """Return the peaks of all processes of a side. Returns None if a process measured none."""
         peaks = list(processes)
-        known = [peak for peak in peaks if peak]
-        if not known or len(known) < len(peaks):
+        rows = [peak for peak in peaks if peak]
+        if not rows or len(rows) < len(peaks):
             return None
-        return cls(min(peak.least_bytes for peak in known), max(peak.most_bytes for peak in known))
+        return cls(min(peak.least_bytes for peak in rows), max(peak.most_bytes for peak in rows))
 
 
 @dataclass(frozen=True)
@@ -49,28 +49,28 @@ class MemoryChange:
 
     verdict: MemoryVerdict
     base_bytes: Count
-    """Peak of one call of the base beside its inputs, from the allocators of PyTorch. Where calls of a side
-    differ, those two of both sides that are closest to each other."""
+    """Peak of one call of the base, excluding its inputs, from the allocators of PyTorch. If calls of a side
+    differ, the two calls of both sides that are closest to each other count."""
     head_bytes: Count
     excused: str | None = None
-    """Why more memory does not fail, as in `within the limit of 5.0%`; None if it fails."""
+    """Why more memory does not fail, such as `within the limit of 5.0%`. None if it fails."""
 
     @classmethod
     def between(cls, base: Peaks | None, head: Peaks | None) -> "MemoryChange | None":
-        """Judge the peaks of two sides by the two calls closest to each other. None if a side has none."""
+        """Judge two sides by their two calls with the closest peaks. Returns None if a side has no peak."""
         if base is None or head is None:
             return None
         if head.least_bytes > base.most_bytes:
-            before, after = base.most_bytes, head.least_bytes
+            base_bytes, head_bytes = base.most_bytes, head.least_bytes
         elif head.most_bytes < base.least_bytes:
-            before, after = base.least_bytes, head.most_bytes
+            base_bytes, head_bytes = base.least_bytes, head.most_bytes
         else:
-            both = min(base.most_bytes, head.most_bytes)  # a value that both sides reach
-            return cls("same memory", both, both)
+            peak = min(base.most_bytes, head.most_bytes)  # a value that both sides reach
+            return cls("same memory", peak, peak)
         spread = max(side.most_bytes - side.least_bytes for side in (base, head))
-        if not differs(before, after) or abs(after - before) < _SPREADS * spread:
-            return cls("same memory", before, after)
-        return cls("more memory" if after > before else "less memory", before, after)
+        if not differs(base_bytes, head_bytes) or abs(head_bytes - base_bytes) < _SPREADS * spread:
+            return cls("same memory", base_bytes, head_bytes)
+        return cls("more memory" if head_bytes > base_bytes else "less memory", base_bytes, head_bytes)
 
     @property
     def changed(self) -> bool:

@@ -56,16 +56,16 @@ class Outliers:
 
     @property
     def doubt(self) -> str | None:
-        """Why the kept pairs allow no verdict; None if they do."""
+        """Why the kept pairs allow no verdict. None if they allow one."""
         # The sides of the median pair may be in different modes.
         if self.contrary > _OFTEN * self.pairs:
-            return f"in most pairs, not in all, base and head differ by over {FACTOR:g}x: possibly two modes"
+            return f"base and head differ by over {FACTOR:g}x in most pairs, not in all: possibly two modes"
         # Without a change, excluded pairs are as often above as below (McNemar, 1947). Sign test: three of
         # three and five of six have a probability of at most 1/8.
-        more = max(self.above, self.below)
-        apart = 2 * more - self.excluded
-        lopsided = special.bdtrc(more - 1, self.excluded, 0.5) if self.excluded else 1.0
-        if apart >= _FEWEST_LOPSIDED and apart > _OFTEN * self.pairs and lopsided <= 1 / 8:
+        majority = max(self.above, self.below)
+        surplus = 2 * majority - self.excluded
+        lopsided = special.bdtrc(majority - 1, self.excluded, 0.5) if self.excluded else 1.0
+        if surplus >= _FEWEST_LOPSIDED and surplus > _OFTEN * self.pairs and lopsided <= 1 / 8:
             if self.modes:
                 return "the share of processes in the slower mode differs between the sides"
             return "the excluded pairs are mostly above or mostly below the median pair"
@@ -75,7 +75,7 @@ class Outliers:
 
     @property
     def text(self) -> str:
-        """What was excluded, to be appended to a reason; empty if nothing was."""
+        """The excluded pairs, to be appended to a reason. Empty if there are none."""
         if not self.excluded:
             return ""
         pairs = f"; {units.count(self.excluded, 'pair')} excluded"
@@ -85,7 +85,7 @@ class Outliers:
 
 
 def kept(base: Array, head: Array) -> NDArray[np.bool_]:
-    """Return which pairs are kept [pairs, m]; the median pair always is. NaN: it was not measured."""
+    """Return which pairs are kept [pairs, m]; the median pair always is. NaN if not measured."""
     return _near(head - base - _middle(head - base))
 
 
@@ -95,9 +95,9 @@ def modes_shown(base: Array, head: Array) -> bool:
     A process that is slow in most of them has no mode: something else slows it.
     """
     for side in (base, head):
-        slow = side - np.fmin.reduce(side, axis=0, initial=np.inf) > _APART
-        few = slow.sum(axis=1) <= np.isfinite(side).sum(axis=1) / 2
-        if (slow.any(axis=1) & few).any():
+        is_slow = side - np.fmin.reduce(side, axis=0, initial=np.inf) > _APART
+        is_minority = is_slow.sum(axis=1) <= np.isfinite(side).sum(axis=1) / 2
+        if (is_slow.any(axis=1) & is_minority).any():
             return True
     return False
 
@@ -118,7 +118,7 @@ def outliers(base: Array, head: Array) -> Outliers:
 
 
 def _near(excess: Array) -> NDArray[np.bool_]:
-    """Return which pairs [pairs, m] are near the median pair; of two pairs equally far from it both are."""
+    """Return which pairs [pairs, m] are near the median pair; two pairs equally far from it both are."""
     distance = np.abs(excess)
     with np.errstate(invalid="ignore"):
         return np.asarray(distance <= np.maximum(_APART, np.fmin.reduce(distance, axis=0, initial=np.inf)))
@@ -142,8 +142,8 @@ def _modes(base: Array, head: Array, excluded: int) -> Modes | None:
     if not len(gaps) or gaps.max() <= _APART:
         return None
     split = fewest + int(np.argmax(gaps))
-    differ = int(((base >= levels[split]) != (head >= levels[split])).sum())
-    if differ <= excluded / 2:
+    pairs = int(((base >= levels[split]) != (head >= levels[split])).sum())
+    if pairs <= excluded / 2:
         return None
-    apart = float(np.exp(np.median(levels[split:]) - np.median(levels[:split])))
-    return Modes(apart, differ)
+    factor = float(np.exp(np.median(levels[split:]) - np.median(levels[:split])))
+    return Modes(factor, pairs)

@@ -24,11 +24,11 @@ class PairedRatios:
     """The log ratios of pairs."""
 
     logs: Array
-    """[processes, pairs]; NaN: the process did not time both."""
+    """[processes, pairs]; NaN where a process did not time both."""
     errors: Array
-    """Standard error of each pair's mean over processes [pairs]; NaN: unknown."""
+    """Standard error of each pair's mean over processes [pairs]; NaN if unknown."""
     variance: ProcessVariance
-    """Of a process's log ratio."""
+    """Variance of a process's log ratio."""
 
     @classmethod
     def of(cls, timings: SideTimings, base: Sequence[int], head: Sequence[int]) -> Self:
@@ -39,15 +39,15 @@ class PairedRatios:
         known.
         """
         logs = timings.logs[:, head] - timings.logs[:, base]
-        known = np.isfinite(logs)
+        has_ratio = np.isfinite(logs)
         squares = timings.errors[:, head] ** 2 + timings.errors[:, base] ** 2
-        within = mean(np.where(known, squares, np.nan))
-        counts = known.sum(axis=0)
+        within = mean(np.where(has_ratio, squares, np.nan))
+        counts = has_ratio.sum(axis=0)
         variance = moderated([logs], within)
         square = np.where(variance.degrees_of_freedom > 0, np.fmax(variance.variance, within), within)
         # One process whose own standard error is unknown is no evidence.
-        blind = (counts < 2) & np.isnan(within)  # noqa: PLR2004
-        errors = np.sqrt(np.where((counts > 0) & ~blind, square, np.nan) / np.maximum(counts, 1))
+        lacks_error = (counts < 2) & np.isnan(within)  # noqa: PLR2004
+        errors = np.sqrt(np.where((counts > 0) & ~lacks_error, square, np.nan) / np.maximum(counts, 1))
         return cls(logs, errors, variance)
 
     @property
@@ -81,13 +81,13 @@ class PairedRatios:
         that is more.
         """
         logs, errors = self.logs[:, places], self.errors[places]
-        known = np.isfinite(logs)
-        processes = int(known.any(axis=1).sum())
+        has_ratio = np.isfinite(logs)
+        processes = int(has_ratio.any(axis=1).sum())
         log_ratio = float(mean(logs).mean())
         if processes == 1:
             reason = "one process: how much the mean varies between processes is unknown"
             return Judgement("incomparable", reason, math.exp(log_ratio), code=Reason.ONE_PROCESS)
-        parts = np.where(known, logs - mean(logs), 0.0) / known.sum(axis=0)
+        parts = np.where(has_ratio, logs - mean(logs), 0.0) / has_ratio.sum(axis=0)
         between = float((parts.mean(axis=1) ** 2).sum()) * processes / (processes - 1)
         error = math.sqrt(max(between, float((errors**2).sum()) / len(places) ** 2))
         return _judged(log_ratio, error, processes - 1.0, thresholds)
@@ -101,10 +101,10 @@ def _judged(
     family: int = 1,
     least: float = 0.0,
 ) -> Judgement:
-    """Judge a log ratio; without degrees of freedom, its error is that within one process."""
+    """Judge a log ratio; without degrees of freedom, its error is the one within a process."""
     if math.isnan(error):
-        few = Reason.TOO_FEW_BLOCKS
-        return Judgement("incomparable", few.text(thresholds), math.exp(log_ratio), code=few)
+        reason = Reason.TOO_FEW_BLOCKS
+        return Judgement("incomparable", reason.text(thresholds), math.exp(log_ratio), code=reason)
     if freedom:
         return judge_ratio(log_ratio, error, freedom, thresholds, family, least)
     judgement = judge_ratio(log_ratio, error, math.inf, thresholds, family)

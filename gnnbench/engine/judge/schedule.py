@@ -27,7 +27,7 @@ PILOT_SECONDS = 0.5
 """Length of a visit in the first pair."""
 LONGEST_VISIT = 10.0
 _ROUNDING = 1e-6
-"""Seconds by which sums of seconds may differ."""
+"""Rounding error of sums of seconds, in seconds."""
 FAILURES = 2
 """A benchmark that fails in this many pairs is given up."""
 _QUIETEST = 0.002**2
@@ -45,7 +45,7 @@ class PairPlan:
     seconds: Mapping[str, float]
     """By benchmark, in the order of the visits: seconds for the turns of both sides."""
     at_most_seconds: float = math.inf
-    """When the visits took this long, those that are left are left to the next pairs."""
+    """After this time, the remaining visits are left to the next pairs."""
     longest_seconds: float = math.inf
     """A visit that takes this long ends, even if it has too few turns to estimate their noise."""
 
@@ -64,9 +64,9 @@ SAME_CODE = Decision(SAME, PairCounts(0, 0, 0, 0, 0.0))
 class Schedule:
     """Divides a time budget among benchmarks, according to their variance and cost.
 
-    The first pair measures each benchmark. Then those that are likely slower have pairs of their own, up to
-    PAIRS_TO_AFFORD and in half of the budget, where this takes no verdict from the others. If the budget is
-    too small for verdicts on all, each gets a pair, and the first of `names` get the rest. All count in the
+    The first pair measures each benchmark. Then benchmarks that are likely slower get pairs of their own, up
+    to PAIRS_TO_AFFORD and half of the budget, if this costs the others no verdict. If the budget is too small
+    for verdicts on all, each benchmark gets a pair, and the first of `names` get the rest. All count in the
     simultaneous interval, except those that `leave_out` removes.
     """
 
@@ -92,9 +92,9 @@ class Schedule:
         self._starts: list[float] = []
         self._plan: PairPlan | None = None
         self.spent_seconds = 0.0
-        """Time of the pairs, with their starts."""
+        """Duration of the pairs, including their starts."""
         self._settled = 0.0
-        """Time for benchmarks that need no timing. It is a part of the total budget only."""
+        """Time for benchmarks that need no timing. Only the total budget includes it."""
 
     @property
     def _budget(self) -> float:
@@ -117,7 +117,7 @@ class Schedule:
         return {name: Decision(_advised(timing, enough), timing.counts) for name, timing in rows}
 
     def _enough(self) -> str:
-        """Return which options give time for more pairs of each benchmark; empty if this budget does."""
+        """Return the options that give time for more pairs of each benchmark. Empty if this budget does."""
         count, total, needed = len(self._benchmarks), self._total_seconds, self.needed_seconds
         options = []
         if needed > self._per_benchmark_seconds * count:
@@ -128,23 +128,23 @@ class Schedule:
 
     @property
     def needed_seconds(self) -> float:
-        """The cost of a first pair and of PAIRS_TO_AFFORD with the shortest visits, by the costs so far."""
+        """The cost of a first pair and PAIRS_TO_AFFORD more with the shortest visits, by the costs so far."""
         if not self._benchmarks:
             return 0.0
         pilots = len(self._benchmarks) * (PILOT_SECONDS - SHORTEST_VISIT)
         return (1 + PAIRS_TO_AFFORD) * self._now.price(self._benchmarks) + pilots
 
     def forecast(self) -> str:
-        """Return after the first pair what a pair costs, and what the budget will decide; empty later."""
+        """Return, after the first pair, what a pair costs and what the budget will decide. Empty later."""
         now = self._now
         if len(self._starts) != 1 or not now.undecided:
             return ""
-        everything, seconds = units.count(len(now.undecided), "benchmark"), now.price(now.undecided)
-        takes = f"a pair takes at least {units.seconds(seconds)} for {everything}: the budget allows"
+        benchmarks, seconds = units.count(len(now.undecided), "benchmark"), now.price(now.undecided)
+        text = f"a pair takes at least {units.seconds(seconds)} for {benchmarks}: the budget allows"
         if (pairs := now.reachable()) >= FEWEST_PAIRS:
-            return f"{takes} about {pairs} pairs; a verdict needs {FEWEST_PAIRS}"
-        few = len(now.decidable) or "none"
-        return f"{takes} verdicts on {few} of them; {self._enough()} pairs of each"
+            return f"{text} about {pairs} pairs; a verdict needs {FEWEST_PAIRS}"
+        count = len(now.decidable) or "none"
+        return f"{text} verdicts on {count} of them; {self._enough()} pairs of each"
 
     def spend(self, seconds: float) -> None:
         """Subtract time that was needed to know which benchmarks must be timed."""
@@ -152,14 +152,14 @@ class Schedule:
         self.spent_seconds += seconds
 
     def leave_out(self, name: str) -> None:
-        """Remove a benchmark, if it is there, that needs no timing; the others share its error probability.
+        """Remove a benchmark that needs no timing, if present; the others share its error probability.
 
         Benchmarks that have been analysed keep their smaller part, so the total is never exceeded.
         """
         self._benchmarks.pop(name, None)
 
     def next(self) -> PairPlan | None:
-        """Plan a pair; None if all benchmarks are decided or the budget is too small for another pair."""
+        """Plan a pair. Returns None if all benchmarks are decided, or the budget is too small for a pair."""
         now = self._now
         if not now.undecided or now.left <= 0:
             return None
@@ -171,19 +171,19 @@ class Schedule:
             longest = self._budget / PAIRS_TO_AFFORD / len(names)
             self._plan = PairPlan(dict.fromkeys(names, seconds), at_most, longest)
             return self._plan
-        rest = remaining = now.left - now.start
-        afford = {}
+        limit = remaining = now.left - now.start
+        visits = {}
         chosen, sharing = now.chosen((self._budget - self._settled) / 2)
         names = [str(name) for name in self._random.permutation(chosen)]
         for name, seconds in self._visit_seconds(now, names, sharing).items():
             cost = now.extra[name] + seconds
             if cost <= remaining + _ROUNDING:
                 remaining -= cost
-                afford[name] = seconds
+                visits[name] = seconds
         self._plan = None
-        if afford:
-            share = now.left / max(self._benchmarks[name].pairs_to_afford for name in afford)
-            self._plan = PairPlan(afford, rest, (share - now.start) / len(afford))
+        if visits:
+            share = now.left / max(self._benchmarks[name].pairs_to_afford for name in visits)
+            self._plan = PairPlan(visits, limit, (share - now.start) / len(visits))
         return self._plan
 
     def _visit_seconds(self, now: Choosing, names: Sequence[str], sharing: int) -> dict[str, float]:
@@ -199,21 +199,21 @@ class Schedule:
             for name in names
             if (timing := self._benchmarks[name]).layouts and math.isfinite(noises[name])
         }
-        usual = float(np.median(list(rates.values()))) if rates else 0.0
+        usual_rate = float(np.median(list(rates.values()))) if rates else 0.0
         variance = max(self._evidence.pair_variance, _QUIETEST)
         seconds = {}
         pairs = max((self._benchmarks[name].pairs_to_afford for name in names), default=1)
         for name in names:
             cost = now.start / len(names) + now.extra[name]
-            best = math.sqrt(cost * rates.get(name, usual) / variance)
+            best = math.sqrt(cost * rates.get(name, usual_rate) / variance)
             affordable = now.left / pairs / sharing - cost
             seconds[name] = max(min(best, affordable, LONGEST_VISIT), SHORTEST_VISIT)
         return seconds
 
     def add(self, pair: PairTimes) -> None:
         """Add the measurements of a pair, and analyse its benchmarks."""
-        further = pair.further_start_seconds
-        self._starts.append(pair.start_seconds if further is None else further)
+        start_seconds = pair.further_start_seconds
+        self._starts.append(pair.start_seconds if start_seconds is None else start_seconds)
         visits_seconds = sum(visit.seconds for visit in pair.visits.values())
         self._settled += pair.settled_seconds
         self.spent_seconds += pair.start_seconds + pair.settled_seconds + visits_seconds
@@ -230,12 +230,12 @@ class Schedule:
         estimates = self._evidence.estimates()
         for name in pair.visits:
             self._analyse(self._benchmarks[name], estimates[name])
-        for name, why in pair.failures.items():
+        for name, failure in pair.failures.items():
             timing = self._benchmarks[name]
             timing.failures += 1
             timing.decided |= timing.failures >= FAILURES
             if timing.decided or not timing.pairs:
-                timing.judgement = Judgement("incomparable", why.text)
+                timing.judgement = Judgement("incomparable", failure.text)
 
     def _analyse(self, timing: Timing, estimate: RatioEstimate) -> None:
         timing.estimate = estimate
@@ -249,19 +249,19 @@ class Schedule:
         information = estimate.information * math.log1p(timing.thresholds.effect) ** 2
         time = self.spent_seconds / self._budget
         # The boundaries count information in pairs, which does not depend on the estimated variance.
-        wide, own = (
+        family_tail, own_tail = (
             boundary.tail(estimate.pairs, spending.share(information, time))
             for boundary, spending in zip(timing.boundaries, (WIDE_SPENDING, OWN_SPENDING), strict=True)
         )
-        if wide is not None and own is not None:
-            timing.analysis = estimate, (wide, own)
+        if family_tail is not None and own_tail is not None:
+            timing.analysis = estimate, (family_tail, own_tail)
         if timing.analysis is None:
             return
         last, tails = timing.analysis
         if last is not estimate:
             if not last.pairs < last.fewest == estimate.fewest:
                 return  # the last intervals stay
-            # So they do, but the pairs that a verdict lacked have come.
+            # The intervals stay, but now there are enough pairs for a verdict.
             last = replace(last, pairs=estimate.pairs, outliers=estimate.outliers)
         timing.judgement = judged(last, timing.thresholds, len(self._benchmarks), tails)
         timing.decided = timing.judgement.verdict in ("slower", "faster", "same")
@@ -270,10 +270,10 @@ class Schedule:
 
 
 def _advised(timing: Timing, enough: str) -> Judgement:
-    """Add to a judgement of too few pairs what gives time for more, if anything is needed for that."""
+    """Add the options that give time for more pairs to a judgement from too few, if it needs any."""
     judgement, estimate = timing.judgement, timing.estimate
-    few = estimate.pairs < estimate.fewest or not judgement.judged
-    if judgement.verdict != "undecided" or not few or not enough:
+    lacks_pairs = estimate.pairs < estimate.fewest or not judgement.judged
+    if judgement.verdict != "undecided" or not lacks_pairs or not enough:
         return judgement
-    which = "which decide large changes, and small ones only where pairs differ little"
-    return replace(judgement, reason=f"{judgement.reason}; {enough}, {which}")
+    note = "enough to decide large changes, and small ones if the pairs differ little"
+    return replace(judgement, reason=f"{judgement.reason}; {enough}, {note}")

@@ -21,7 +21,7 @@ _CLIP = 2.0
 
 def shrunk(
     squares: Array,
-    own: Array,
+    freedom: Array,
     expected: Array,
     sides: Sequence[Array],
     most_freedom: float,
@@ -36,19 +36,19 @@ def shrunk(
 
     Args:
         squares: sums of squared residuals [m]; positive for at least FEWEST_TO_POOL benchmarks.
-        own: their degrees of freedom [m].
+        freedom: their degrees of freedom [m].
         expected: the variance expected of each benchmark, up to a common factor [m].
         sides: the values whose residuals were squared [processes, m] for each side.
         most_freedom: limit of the degrees of freedom, unless a benchmark has more of its own.
-        part: of the independent benchmarks that counts, at least one.
+        part: share of the independent benchmarks that counts; at least one does.
     """
-    known = (own > 0) & (squares > 0)
-    prior, prior_freedom = prior_of(squares[known] / own[known] / expected[known], own[known])
+    usable = (freedom > 0) & (squares > 0)
+    prior, prior_freedom = prior_of(squares[usable] / freedom[usable] / expected[usable], freedom[usable])
     pooled = prior * expected
     if np.isfinite(prior_freedom):
-        pooled = (squares + prior_freedom * pooled) / (own + prior_freedom)
-    most = own[known].mean() * max(part * independent_benchmarks(sides, pooled * known), 1)
-    return pooled, np.minimum(own + prior_freedom, np.maximum(min(most, most_freedom), own))
+        pooled = (squares + prior_freedom * pooled) / (freedom + prior_freedom)
+    most = freedom[usable].mean() * max(part * independent_benchmarks(sides, pooled * usable), 1)
+    return pooled, np.minimum(freedom + prior_freedom, np.maximum(min(most, most_freedom), freedom))
 
 
 def independent_benchmarks(sides: Sequence[Array], variance: Array) -> float:
@@ -60,11 +60,11 @@ def independent_benchmarks(sides: Sequence[Array], variance: Array) -> float:
     """
     residuals, freedom = [], 0
     for side in sides:
-        main = side[whole_runs(side)]
-        residuals.append(main - mean(main))
-        freedom += len(main) - 1
-    used = variance > 0
-    scaled = np.nan_to_num(np.concatenate(residuals)[:, used]) / np.sqrt(variance[used])
+        runs = side[whole_runs(side)]
+        residuals.append(runs - mean(runs))
+        freedom += len(runs) - 1
+    has_variance = variance > 0
+    scaled = np.nan_to_num(np.concatenate(residuals)[:, has_variance]) / np.sqrt(variance[has_variance])
     if freedom < 2:  # noqa: PLR2004 - dependence cannot be estimated
         return 1.0
     scaled = np.clip(scaled, -_CLIP, _CLIP)
@@ -73,7 +73,7 @@ def independent_benchmarks(sides: Sequence[Array], variance: Array) -> float:
     square = (square - trace**2 / freedom) * freedom**2 / ((freedom - 1) * (freedom + 2))
     if trace == 0:
         return 1.0
-    return float(np.clip(trace**2 / max(square, trace**2 / used.sum()), 1, used.sum()))
+    return float(np.clip(trace**2 / max(square, trace**2 / has_variance.sum()), 1, has_variance.sum()))
 
 
 def whole_runs(side: Array) -> NDArray[np.bool_]:

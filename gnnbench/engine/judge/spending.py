@@ -8,7 +8,7 @@ from scipy import optimize, special
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(48)
 _LOWEST, _HIGHEST = -5.0, 12.0
 _GROWTH = 1.1
-"""Least factor of the information between interim analyses; more of them cost more than they gain."""
+"""Least growth of the information between interim analyses; more analyses cost more than they gain."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Spending:
     """Exponent in 1 / (1 + (middle / information) ** steepness)."""
 
     def share(self, information: float, time: float) -> float:
-        """Return the fraction of the error rate that may be spent; `time`: the elapsed one of the budget."""
+        """Return the fraction of the error rate that may be spent; `time`: elapsed fraction of the budget."""
         return max(1 / (1 + (self.middle / information) ** self.steepness), min(time, 1.0) ** 2)
 
 
@@ -47,13 +47,13 @@ class Boundary:
         """Distribution of the statistic at the last analysis, if it never crossed."""
 
     def tail(self, information: float, share: float) -> float | None:
-        """Spend up to a share of the error on an analysis; return its tail probability. None if too early."""
+        """Spend up to a share of the error on an analysis; return its tail probability, None if too early."""
         if information < self._information * _GROWTH:
             return None
         spent = self._error * share
         if self._information:
-            known = self._information / information
-            means, deviation = self._nodes * np.sqrt(known), np.sqrt(1 - known)
+            fraction = self._information / information
+            means, deviation = self._nodes * np.sqrt(fraction), np.sqrt(1 - fraction)
         else:
             means, deviation = np.zeros(1), 1.0
             self._mass = np.ones(1)

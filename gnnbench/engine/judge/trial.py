@@ -1,4 +1,4 @@
-"""One benchmark of a run, and all that is known of it."""
+"""One benchmark of a run, and everything known about it."""
 
 import math
 from collections.abc import Sequence
@@ -21,9 +21,9 @@ _ERRORS = 2.0
 
 _SHORT = "judged by wall time, as the GPU works less than 20 µs in a call: take a larger graph"
 _DISTURBED = 0.03
-"""Share of the time of the base's blocks from which on it was other programs'."""
+"""CPU time is judged if other programs used more than this share of the time of the base's blocks."""
 _BY_CPU = "judged by CPU time, as other programs used the cores"
-_WAITS = "its calls now wait or use more threads, so that CPU time is not its time: use a quiet machine"
+_WAITS = "its calls now wait or use more threads, so CPU time does not measure them: use a quiet machine"
 _NO_GPU_TIME = NotTimed("failed", "its calls ran kernels on the GPU before, and now run none")
 
 
@@ -36,19 +36,19 @@ class Trial:
     inspections: Inspections | None = None
     """What a call does on both sides. None if it was not inspected."""
     not_timed: NotTimed | None = None
-    """Why it is not timed. None if it is, or if that is not known yet."""
+    """Why it is not timed. None if it is timed, or if this is not known yet."""
     from_files: bool = False
-    """Whether files show that both sides run the same code, or skip it."""
+    """Whether files show that both sides run the same code, or skip the benchmark."""
     size: Size | None = None
-    """That of its blocks, the same in all pairs; the first visit chooses it."""
+    """Size of its blocks in all pairs; the first visit chooses the size."""
     head_logs: list[float] = field(default_factory=list)
     """The log of the head's time in nanoseconds, in each pair."""
     wall_logs: list[float] = field(default_factory=list)
-    """The same of wall time, where the GPU's own time is judged."""
+    """The same for wall time, if the GPU's own time is judged."""
     by_gpu: bool | None = None
-    """Whether the GPU's own time is judged, as the first visit chooses for all. None if it has none."""
+    """Whether the GPU's own time is judged; the first visit decides. None if this visit has no GPU time."""
     by_cpu: bool | None = None
-    """Whether CPU time is judged, as the first visit chooses for all. None if there was none."""
+    """Whether CPU time is judged; the first visit decides. None before the first visit."""
     contradiction: str | None = None
     """Why pairs of two processes contradict its verdict. None if they do not, or were not run."""
 
@@ -69,18 +69,18 @@ class Trial:
 
     @property
     def does_same_work(self) -> bool:
-        """Whether the host does the same on both sides, by counts."""
+        """Whether the counts of the host's work are equal on both sides."""
         return self.inspections is not None and self.inspections.same_work
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return by what it is judged, if that is not wall time."""
+        """Which time is judged: CPU time, or wall time although kernels run on a GPU. Otherwise empty."""
         return (_BY_CPU,) if self.by_cpu else (_SHORT,) if self.by_gpu is False else ()
 
     def counting(self, visit: Visit) -> Visit | NotTimed:
         """Return a visit with the times that count.
 
-        That is the GPU's own time if it works long enough, and CPU time if other programs disturbed the base.
+        The GPU's own time counts if the GPU works long enough, CPU time if other programs disturbed the base.
         """
         if self.by_cpu is None:
             if visit.gpu:

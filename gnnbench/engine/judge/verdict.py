@@ -1,4 +1,4 @@
-"""The verdict on one log ratio, from its standard error; the two of a benchmark that runs on a GPU."""
+"""The verdict on a log ratio, from its standard error, and the two verdicts on a benchmark on a GPU."""
 
 import math
 import sys
@@ -17,7 +17,7 @@ from .accepted import Accepted
 
 _WIDEST = 700.0  # exp() of more overflows
 _POWER = 0.9
-"""With which a slowdown of the minimum detectable effect is found."""
+"""Probability of finding a slowdown of the minimum detectable effect."""
 _Bound = Annotated[float, Meta(gt=0, le=sys.float_info.max)]
 
 
@@ -46,12 +46,12 @@ class Thresholds:
 
     @property
     def of_gpu(self) -> Self:
-        """Those of the GPU's own time, which varies less: a third of the effect, half of the error rate."""
+        """Thresholds of the GPU's own time, which varies less: a third of the effect, half the error rate."""
         return replace(self, effect=self.effect / 3, family_level=(1 + self.family_level) / 2)
 
     @property
     def of_host(self) -> Self:
-        """Those of wall time where the GPU's own time is judged too: the effect times 3, the other half."""
+        """Thresholds of wall time next to the GPU's own time: 3 times the effect, half the error rate."""
         return replace(self, effect=min(3 * self.effect, 0.9), family_level=(1 + self.family_level) / 2)
 
 
@@ -99,11 +99,11 @@ class Judgement:
     same_code: bool = False
     """Whether both sides run the same code, so that no time is needed to judge."""
     code: Reason | None = field(default=None, metadata=UNSAVED)
-    """The reason as code tests it."""
+    """The member of Reason, for code that tests the reason."""
 
     @property
     def judged(self) -> bool:
-        """Whether the sides were comparable, and there is an interval or no need of one."""
+        """Whether the sides were comparable, and there is an interval or none is needed."""
         return self.verdict != "incomparable" and (self.low is not None or self.verdict == "same")
 
     @property
@@ -125,11 +125,11 @@ class Judgement:
 
 SAME_CODE = Judgement("same", "runs the same code", same_code=True)
 SAME_WORK = Judgement("same", "as many operators, copies, kernels, library calls and Python calls")
-"""On the host, of a benchmark whose counts are equal on both sides."""
+"""The judgement on the host if its counts are equal on both sides."""
 SAME_KERNELS = Judgement("same", "launches the same kernels on the same values")
-"""Of the GPU's own time, which is not judged then."""
+"""The judgement on the GPU's own time if the kernels are equal on both sides."""
 _BOUND = 0.8
-"""A GPU that works for a larger share of the wall time sets the pace."""
+"""A GPU that works for a larger share of the wall time limits the speed."""
 
 
 @dataclass(frozen=True)
@@ -137,25 +137,25 @@ class GpuAndHost:
     """Both verdicts on a benchmark that runs on a GPU, and the head's times."""
 
     gpu: Judgement
-    """By the time between two events of the GPU, which works through a round without a gap."""
+    """By the time between two events of the GPU, which works without a gap in a round."""
     host: Judgement
-    """By counts if they are equal, and otherwise by wall time."""
+    """By counts if these are equal, otherwise by wall time."""
     gpu_seconds: Positive
     wall_seconds: Positive
 
     @property
     def judgement(self) -> Judgement:
-        """The verdict on the benchmark: that on the host if it is slower there alone."""
+        """The verdict on the benchmark: the host's if only the host is slower, otherwise the GPU's."""
         is_slower_there_alone = self.host.verdict == "slower" and self.gpu.verdict != "slower"
         return self.host if is_slower_there_alone else self.gpu
 
     @property
     def note(self) -> str:
-        """By which time the benchmark is judged, and what sets the pace."""
+        """The time by which the benchmark is judged, and what limits its speed."""
         bound = "GPU" if self.gpu_seconds > _BOUND * self.wall_seconds else "host"
         times = f"{units.seconds(self.gpu_seconds)} of {units.seconds(self.wall_seconds)}"
-        by = "wall time, as the host is slower" if self.judgement is self.host else "the GPU's own time"
-        return f"judged by {by}: {bound}-bound, the GPU works {times}; host: {self.host.reason}"
+        clock = "wall time, as the host is slower" if self.judgement is self.host else "the GPU's own time"
+        return f"judged by {clock}: {bound}-bound, the GPU works {times}; host: {self.host.reason}"
 
 
 def confirmed(judgement: Judgement, fresh: int) -> Judgement:
@@ -177,35 +177,35 @@ def judge_ratio(
     family: int,
     least: float = 0.0,
 ) -> Judgement:
-    """Judge a log ratio by its standard error; up to `least` the caller takes no slower or faster."""
-    own = _own(error, degrees_of_freedom, thresholds)
-    wide = error * _quantile((1 - thresholds.family_level) / 2 / family, degrees_of_freedom)
+    """Judge a log ratio by its standard error. The caller doubts changes of at most `least`."""
+    own_width = _own_width(error, degrees_of_freedom, thresholds)
+    family_width = error * _quantile((1 - thresholds.family_level) / 2 / family, degrees_of_freedom)
     effect = math.log1p(thresholds.effect)
-    detectable = max(wide, effect, least) + _margin(error, degrees_of_freedom)
-    verdict, code = _decide(log_ratio, own, wide, effect)
+    detectable = max(family_width, effect, least) + _margin(error, degrees_of_freedom)
+    verdict, code = _decide(log_ratio, own_width, family_width, effect)
     low, high, own_low, own_high = (
-        math.exp(_within(log_ratio + width)) for width in (-wide, wide, -own, own)
+        math.exp(_within(log_ratio + width)) for width in (-family_width, family_width, -own_width, own_width)
     )
-    sees = math.expm1(_within(detectable))
+    fraction = math.expm1(_within(detectable))
     bounds = low, high, own_low, own_high
-    return Judgement(verdict, code.text(thresholds), math.exp(log_ratio), *bounds, sees, code=code)
+    return Judgement(verdict, code.text(thresholds), math.exp(log_ratio), *bounds, fraction, code=code)
 
 
 def detectable_after(
     first: float, again: float, degrees_of_freedom: float, thresholds: Thresholds, family: int, least: float
 ) -> float:
-    """Return the minimum detectable effect if what looks slower is measured again, as a fraction.
+    """Return the minimum detectable effect, as a fraction, if benchmarks that look slower are measured again.
 
     `first` and `again` are the standard errors of the log ratio without and with the confirming processes.
     """
-    looks = max(math.log1p(thresholds.effect), _own(first, degrees_of_freedom, thresholds) / 2)
-    looks += _margin(first, degrees_of_freedom)
+    threshold = max(math.log1p(thresholds.effect), _own_width(first, degrees_of_freedom, thresholds) / 2)
+    threshold += _margin(first, degrees_of_freedom)
     judgement = judge_ratio(0.0, again, degrees_of_freedom, thresholds, family, least)
     assert judgement.minimum_detectable_effect is not None
-    return max(math.expm1(_within(looks)), judgement.minimum_detectable_effect)
+    return max(math.expm1(_within(threshold)), judgement.minimum_detectable_effect)
 
 
-def _own(error: float, degrees_of_freedom: float, thresholds: Thresholds) -> float:
+def _own_width(error: float, degrees_of_freedom: float, thresholds: Thresholds) -> float:
     return error * _quantile((1 - thresholds.own_level) / 2, degrees_of_freedom)
 
 
@@ -219,13 +219,13 @@ def _margin(error: float, degrees_of_freedom: float) -> float:
 
 
 def _within(log: float) -> float:
-    # With two processes in all, an interval may be of any width.
+    # With only two processes, an interval may have any width.
     return min(max(log, -_WIDEST), _WIDEST)
 
 
-def _decide(log_ratio: float, own: float, wide: float, effect: float) -> tuple[Verdict, Reason]:
-    if abs(log_ratio) > wide and abs(log_ratio) >= effect:
+def _decide(log_ratio: float, own_width: float, family_width: float, effect: float) -> tuple[Verdict, Reason]:
+    if abs(log_ratio) > family_width and abs(log_ratio) >= effect:
         return "slower" if log_ratio > 0 else "faster", Reason.EXCLUDES_ONE
-    if abs(log_ratio) + own < effect:
+    if abs(log_ratio) + own_width < effect:
         return "same", Reason.WITHIN_EFFECT
-    return "undecided", Reason.SMALL_CHANGE if abs(log_ratio) > wide else Reason.WIDE_INTERVAL
+    return "undecided", Reason.SMALL_CHANGE if abs(log_ratio) > family_width else Reason.WIDE_INTERVAL

@@ -1,4 +1,4 @@
-"""The measurements of a pair of processes, one per side, which take turns, and what a visit estimates."""
+"""The measurements of a pair of processes, one per side, which take turns, and a visit's estimates."""
 
 import functools
 import math
@@ -30,11 +30,11 @@ Status = Literal["changed", "same", "unknown"]
 Kind = Literal["same code", "skipped", "no benchmark", "died", "incomparable", "head fails", "failed"]
 
 _GIVEN = {"operators", "inputs"}
-"""Parts of a fingerprint's work that say what a GPU is given."""
+"""Parts of a fingerprint's work that tell the input of the GPU."""
 _AS_LONG = 1.05
-"""Ratio of the GPU's own times up to which it works as long."""
+"""Largest ratio of the GPU's own times at which it works equally long on both sides."""
 _OPERATOR = 500
-"""So many Python calls take about as long as an operator on a small graph."""
+"""Number of Python calls that take about as long as an operator on a small graph."""
 _THROTTLED = 0.97
 """Share of the usual clock rate below which a GPU is slower than usual."""
 _BLOCK_SECONDS = 0.003
@@ -66,11 +66,11 @@ class CpuTimes:
     """CPU time of one call in each block of the base, the mean of the block."""
     head_ns: tuple[float, ...]
     share: float
-    """CPU time of the base's blocks, as a share of their time; the rest was other programs'."""
+    """CPU time of the base's blocks, as a share of their duration; other programs used the rest."""
 
     @classmethod
     def of(cls, *sides: Sequence[Mapping[str, Any]]) -> Self | None:
-        """Return them from the workers' answers to `block`. Returns None if calls of a side wait."""
+        """Return the CPU times from the workers' answers to `block`. Returns None if calls of a side wait."""
         if any(block["cpu_ns"] is None for side in sides for block in side):
             return None
         if any(sum(block["waits"] for block in side) > max(1, len(side) // 100) for side in sides):
@@ -86,21 +86,21 @@ class Visit:
     base_ns: tuple[float, ...]
     """Median time of one call in each block of the base."""
     head_ns: tuple[float, ...]
-    """The same for the head; as many, in the order of measurement."""
+    """The same for the head: one value for each block of the base, in the order of measurement."""
     rounds: int
     """Number of rounds of each side, over all blocks."""
     seconds: float
     """Total duration, with set-up, calibration and tear-down of both sides."""
     cpu: CpuTimes | None = None
-    """None if it is not known, or says nothing about the time."""
+    """None if the CPU time is unknown, or says nothing about the duration of a call."""
     gpu: "Visit | None" = None
     """The same visit by the GPU's own time. None if a block has none."""
     wall: "Visit | None" = None
-    """The same visit by wall time, where the GPU's own time counts."""
+    """The same visit by wall time. None unless the GPU's own time counts."""
 
     @classmethod
     def of(cls, *sides: Sequence[Mapping[str, Any]]) -> Self:
-        """Return a visit from what workers of base and head answered to `block`."""
+        """Return a visit from the answers to `block` of the workers of base and head."""
         base, head = (tuple(block["ns"] for block in side) for side in sides)
         rounds = sum(block["rounds"] for block in sides[1])
         by_gpu = None
@@ -126,13 +126,13 @@ class NotTimed:
     """Both sides run the same code, both skip it, neither calls `benchmark`, a process died or did not
     answer, the sides disturb each other, the head fails alone too, or anything else ("failed")."""
     text: str
-    """One line; of a failure, it names the side."""
+    """One line, which names the side if the benchmark failed."""
     sides: tuple[str, ...] = field(default=(), compare=False)
     """The sides that failed, skipped, or have no benchmark."""
     head_fails: bool = field(default=False, compare=False)
-    """Whether the head raised, died or cannot be collected beside the base, which can be timed."""
+    """Whether the head raised, died or cannot be collected, although the base can be timed."""
     base_fails: bool = field(default=False, compare=False)
-    """Whether the base raised beside the head, which can be timed."""
+    """Whether the base raised, although the head can be timed."""
 
 
 @dataclass(frozen=True)
@@ -141,23 +141,23 @@ class Inspections:
 
     work: Work = field(default_factory=Work)
     sides: tuple[Mapping[str, Any], ...] = field(default=(), compare=False, metadata=UNSAVED)
-    """What the workers of base and head answered; empty if this was read from a result."""
+    """The answers of the workers of base and head. Empty if the inspections were read from a file."""
     memory: MemoryChange | None = None
     """None if a side has no peak, or both run the same code."""
     results: Agreement | None = None
-    """None if they were not asked for, or both run the same code."""
+    """None if outputs are not compared, or both sides run the same code."""
     failed: str | None = None
-    """Why it could not be inspected, in one line. None if it was."""
+    """Why the benchmark could not be inspected, in one line. None if it was inspected."""
     notes: tuple[str, ...] = field(default=(), compare=False)
-    """On what both sides run alike, although it differs between them."""
+    """On files that both sides use although the files differ, and on launches that differ."""
     same_kernels: bool = field(default=False, metadata=UNSAVED)
-    """Whether a GPU works as long on both sides, and launches the same kernels on the same values."""
+    """Whether the GPU works equally long on both sides, and launches the same kernels on the same values."""
     status: Status = field(init=False)
-    """Whether the code that it runs changed. It counts as affected unless it is `same`."""
+    """Whether the code that the benchmark runs changed. A benchmark is affected unless this is `same`."""
 
     def __post_init__(self) -> None:
-        known: Status = "same" if self.same_code else "changed"
-        object.__setattr__(self, "status", "unknown" if self.unknown else known)
+        status: Status = "same" if self.same_code else "changed"
+        object.__setattr__(self, "status", "unknown" if self.unknown else status)
 
     @property
     def unknown(self) -> str | None:
@@ -178,7 +178,7 @@ class Inspections:
 
     @property
     def same_launches(self) -> bool:
-        """Whether a GPU gets the same from both sides: launches in order, operators with their values."""
+        """Whether the GPU gets the same launches in the same order, and operators with the same values."""
         changed = self.work.changed
         if changed is None or changed.libraries or changed.settings or not _GIVEN.isdisjoint(changed.work):
             return False
@@ -186,12 +186,12 @@ class Inspections:
 
     @property
     def _launches(self) -> Sequence[Sequence[str]]:
-        """Those of both sides; empty where they are not known."""
+        """The GPU launches of both sides; empty for a side whose launches are unknown."""
         return [side.get("launches", ()) for side in self.sides]
 
     @property
     def other_launch(self) -> str:
-        """The first launch on a GPU that differs; empty if none does, or one side's are not known."""
+        """The first launch on a GPU that differs. Empty if none does, or a side's launches are unknown."""
         if not all(self._launches):
             return ""
         differing = (pair for pair in zip_longest(*self._launches, fillvalue="nothing") if len({*pair}) > 1)
@@ -199,12 +199,12 @@ class Inspections:
 
     @property
     def same_work(self) -> bool:
-        """Whether the host does the same on both sides, by counts; False also if they are not known."""
+        """Whether the counts of the host's work are equal on both sides. Also False if they are unknown."""
         return bool(self.sides) and all(side["counts"] for side in self.sides) and not self.work.counters
 
     @property
     def common(self) -> tuple[str, ...] | None:
-        """What differs of the settings and libraries that all code of a process shares. None if unknown."""
+        """The differing settings and libraries, which all code of a process shares. None if unknown."""
         changed = self.work.changed
         return None if changed is None else (*changed.settings, *changed.libraries)
 
@@ -212,8 +212,8 @@ class Inspections:
     def added_work(self) -> float:
         """How much more is counted in the head than in the base, as a share of the base's counts.
 
-        The larger it is, the likelier is the head slower. An operator counts as much as _OPERATOR Python
-        calls. It is 0 if a side was not counted, or if both run the same code.
+        The larger the share, the likelier the head is slower. An operator counts as much as _OPERATOR
+        Python calls. The share is 0 if a side was not counted, or both run the same code.
         """
         counts = [
             sum(
@@ -234,9 +234,9 @@ class Inspections:
         variables: Iterable[str] = (),
         trapped: Collection[str] = (),
     ) -> "Inspections":
-        """Compare what both workers answered to `inspect`; `variables` of the environment differ.
+        """Compare both workers' answers to `inspect`. `variables`: environment variables that differ.
 
-        `trapped`: libraries that do not count, as no function that differs was executed.
+        `trapped`: libraries that count as equal, as none of their functions that differ was executed.
         """
         counts = base["counts"], head["counts"]
         unseen = base["unseen"] or head["unseen"]
@@ -257,19 +257,19 @@ class Inspections:
         return cls(Work(difference, changes, unseen), (base, head), memory)
 
     def with_gpu_costs(self, answers: Sequence[Mapping[str, Any]]) -> "Inspections":
-        """Return these inspections of the same launches with what both workers answered to `cost`."""
+        """Return these inspections of equal launches, with both workers' answers to `cost`."""
         costs = [codec.decode(answer["cost"], Cost).seconds for answer in answers if answer["cost"]]
-        known = [seconds for seconds in costs if seconds]
+        times = [seconds for seconds in costs if seconds]
         return replace(
-            self, same_kernels=len(known) == len(self.sides) and max(known) < _AS_LONG * min(known)
+            self, same_kernels=len(times) == len(self.sides) and max(times) < _AS_LONG * min(times)
         )
 
     def with_costs(self, answers: Sequence[Mapping[str, Any]], *, is_strict: bool) -> "Inspections":
-        """Return these inspections with what both workers answered to `cost`; see `Cost.change`."""
+        """Return these inspections with both workers' answers to `cost`; see `Cost.change`."""
         sides = tuple(
             {**side, "cost": answer["cost"]} for side, answer in zip(self.sides, answers, strict=True)
         )
-        if unseen := next((why for answer in answers if (why := answer.get("unseen"))), None):
+        if unseen := next((reason for answer in answers if (reason := answer.get("unseen"))), None):
             work = replace(self.work, changed=None, no_fingerprint=unseen)
         else:
             base, head = (codec.decode(answer["cost"], Cost) for answer in answers)
@@ -277,12 +277,12 @@ class Inspections:
         return replace(self, work=work, sides=sides)
 
 
-def lower(answer: Mapping[str, Any], again: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the lower of two answers of a worker to `cost`; one without numbers if either has none."""
-    if not (answer["cost"] and again["cost"]):
-        return {**answer, **again}
-    costs = (codec.decode(row["cost"], Cost) for row in (answer, again))
-    return {**answer, "cost": codec.encode(next(costs).lower(next(costs)))}
+def lower(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the lower of a worker's two answers to `cost`, or one without numbers if either has none."""
+    if not (first["cost"] and second["cost"]):
+        return {**first, **second}
+    costs = (codec.decode(answer["cost"], Cost) for answer in (first, second))
+    return {**first, "cost": codec.encode(next(costs).lower(next(costs)))}
 
 
 @dataclass(frozen=True)
@@ -294,11 +294,11 @@ class PairTimes:
     visits: Mapping[str, Visit] = field(default_factory=dict)
     """By benchmark."""
     failures: Mapping[str, NotTimed] = field(default_factory=dict)
-    """By benchmark; those that this pair did not time."""
+    """By benchmark: why this pair did not time it."""
     settled_seconds: float = 0.0
     """Time for benchmarks that need no timing: both sides skip them, or run the same code."""
     further_start_seconds: float | None = None
-    """How long the start of a further pair takes, on average. None: as long as that of this one."""
+    """How long the start of a further pair takes, on average. None if as long as that of this pair."""
 
 
 class Sample(NamedTuple):
@@ -310,9 +310,9 @@ class Sample(NamedTuple):
     turns: float
     """Median over the turns (one block of each side) of the difference head - base."""
     location_noise: float
-    """Variance of `head - base` within the visit; NaN, as the next two: too few blocks."""
+    """Variance of `head - base` within the visit. NaN, like the next two, if there are too few blocks."""
     shared_noise: float
-    """Covariance of both."""
+    """Covariance of `head - base` and `turns`."""
     turns_noise: float
     blocks: int
     """Number of blocks of each side."""
@@ -333,14 +333,14 @@ def sample(visit: Visit) -> Sample:
     if len(turns) >= FEWEST_BLOCKS:
         of_base, of_head = (_without_each(side, estimate.QUANTILE) for side in (base, head))
         noise = np.cov(of_head - of_base, _without_each(turns, 0.5), bias=True) * (len(turns) - 1)
-    (of_location, shared), (_, of_turns) = noise.tolist()
+    (location_noise, shared_noise), (_, turns_noise) = noise.tolist()
     return Sample(
         _quantile(base, estimate.QUANTILE),
         _quantile(head, estimate.QUANTILE),
         _quantile(turns, 0.5),
-        of_location,
-        shared,
-        of_turns,
+        location_noise,
+        shared_noise,
+        turns_noise,
         len(turns),
     )
 

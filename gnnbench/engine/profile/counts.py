@@ -1,4 +1,4 @@
-"""Counts what one call does in each range: operators, host-device synchronisations, sorts and copies."""
+"""Counts the work of one call in each range: operators, host-device synchronisations, sorts and copies."""
 
 import sys
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ _BELOW = ("torch.", "dgl.backend.", f"{__package__}.", f"{OperatorMode.__module_
 
 
 def counts(subject: Subject) -> dict[str, Any]:
-    """Call once and count, as measure/counters.py does. A call before must have filled all caches.
+    """Call once and count, as measure/counters.py does. An earlier call must have filled all caches.
 
     Returns:
         Rows by kind, in order of first appearance; each has the `path` of its range, and `count`. All but
@@ -71,9 +71,9 @@ class _Counter(TorchFunctionMode):
 
     def operator(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
         """Count a call of an operator."""
-        for kind, counted, number in kinds(self._device, name, args, kwargs, result):
+        for kind, label, number in kinds(self._device, name, args, kwargs, result):
             caller = {} if kind == "operators" else {"caller": _caller()}
-            self.add(kind, number, name=counted, **caller)
+            self.add(kind, number, name=label, **caller)
         if name in _SORTS or (name in _CONVERSIONS and args[0].layout != torch.strided):
             self.add("sorts", name=name, caller=_caller())
 
@@ -95,7 +95,7 @@ def _caller() -> str:
         if frame.f_code is counts.__code__:  # the benchmarked function may itself be one of torch
             return "the benchmark"
         if not f"{module}.".startswith(_BELOW):
-            name = Path(frame.f_code.co_filename).name  # of a module's path, which begins at its package
+            name = Path(frame.f_code.co_filename).name
             place = module.replace(".", "/")
             if module != "__main__":
                 name = f"{place}/{name}" if name == "__init__.py" else f"{place}.py"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 SMALL_NS = 10_000
-"""A GPU kernel shorter than this takes about as long as its launch."""
+"""A GPU kernel that is shorter takes about as long as its launch."""
 HUNDRED = 100
-"""Number of small kernels or reads in a call from which they dominate its time."""
+"""From this number on, small kernels or reads dominate the time of a call."""
 Sections = Mapping[str, Any]
 """What `kinds.take` returns."""
 Row = Mapping[str, Any]
@@ -27,7 +27,7 @@ class Finding:
 
 
 def find(sections: Sections) -> tuple[Finding, ...]:
-    """Return the findings of all rules about a profile; none without counts, where torch is not imported."""
+    """Return the findings of all rules about a profile. Empty without counts, if torch is not imported."""
     rules = (normalisation, degree_normalisation, host_reads, sorts, copies, small_kernels)
     return tuple(finding for rule in rules if "counts" in sections for finding in rule(sections))
 
@@ -57,15 +57,15 @@ def degree_normalisation(sections: Sections) -> Iterator[Finding]:
 
 
 def _recomputed(sections: Sections, rule: str, does: str, remedy: str, *names: str) -> Iterator[Finding]:
-    """Yield a finding if layers open all ranges of these names."""
+    """Yield a finding if layers have ranges of all these names."""
     rows = [row for row in sections["counts"]["ranges"] if row["path"][-1] in names]
     rows = [row for row in rows if row["path"][-2][0].isupper()]  # inside a layer
     calls = _summed(rows, lambda row: row["path"][-1])
     if len(calls) == len(names):
         operators = sections["counts"]["operators"]
-        inside = sum(row["count"] for row in operators if not set(names).isdisjoint(row["path"]))
-        often = ", ".join(f"{name} {_times(calls[name])}" for name in names)
-        evidence = f"{often}: {inside} of {sum(row['count'] for row in operators)} operators"
+        count = sum(row["count"] for row in operators if not set(names).isdisjoint(row["path"]))
+        calls_of_names = ", ".join(f"{name} {_times(calls[name])}" for name in names)
+        evidence = f"{calls_of_names}: {count} of {sum(row['count'] for row in operators)} operators"
         layers = " and ".join(dict.fromkeys(row["path"][-2] for row in rows))
         yield Finding(rule, f"{layers}: each call {does} again.", evidence, remedy)
 
@@ -81,7 +81,7 @@ def host_reads(sections: Sections) -> Iterator[Finding]:
     )
     if not callers:
         return
-    most, reads = callers.most_common(1)[0]
+    reader, reads = callers.most_common(1)[0]
     text = f"The host reads tensors {_times(callers.total())} in each call; on a GPU it waits each time."
     remedy = (
         "Read once, after the loop: avoid .item(), print and `if` on a tensor inside it; use torch.where "
@@ -90,7 +90,7 @@ def host_reads(sections: Sections) -> Iterator[Finding]:
     )
     if reads >= HUNDRED:
         text = f"The host reads tensors element by element, {callers.total()} times in each call."
-        caller = most.partition(" in ")[0]
+        caller = reader.partition(" in ")[0]
         remedy = f"In {caller}, use whole tensors: torch.stack or an index instead of a list of elements."
     yield Finding("host-reads", text, _named(callers), remedy)
 
@@ -111,11 +111,11 @@ def sorts(sections: Sections) -> Iterator[Finding]:
 def copies(sections: Sections) -> Iterator[Finding]:
     """Each call copies tensors between the host and a GPU."""
     if rows := sections["counts"]["copies"]:
-        moved = sum(row["count"] for row in sections["counts"]["copied_bytes"])
+        byte_count = sum(row["count"] for row in sections["counts"]["copied_bytes"])
         directions = _summed(rows, lambda row: row["name"])
         yield Finding(
             "copies",
-            f"Each call copies {moved:,} bytes between devices: {_named(directions)}.",
+            f"Each call copies {byte_count:,} bytes between devices: {_named(directions)}.",
             _named(_callers(rows)),
             "Copy constant data once, before the loop; create other tensors on their device (device=...); "
             "copy the rest from pinned memory with non_blocking=True.",
@@ -127,13 +127,13 @@ def small_kernels(sections: Sections) -> Iterator[Finding]:
     kernels = sections.get("kernels", {"rows": (), "repeats": 1})
     calls = {row["name"]: round(row["calls"] / kernels["repeats"]) for row in kernels["rows"]}
     short = [row["name"] for row in kernels["rows"] if row["total_ns"] < SMALL_NS * row["calls"]]
-    small = Counter({name: calls[name] for name in short})
-    if small.total() >= HUNDRED:
+    counts = Counter({name: calls[name] for name in short})
+    if counts.total() >= HUNDRED:
         yield Finding(
             "small-kernels",
-            f"{small.total()} of the {sum(calls.values())} kernels of each call take less than "
+            f"{counts.total()} of the {sum(calls.values())} kernels of each call take less than "
             f"{SMALL_NS // 1000} µs on average, about as long as a launch: the GPU waits for the host.",
-            _named(small),
+            _named(counts),
             "Launch fewer kernels: use fused operations, larger batches, torch.compile, or a CUDA graph "
             "(torch.compile(mode='reduce-overhead')).",
         )
@@ -147,13 +147,13 @@ def _summed(rows: Iterable[Row], key: Callable[[Row], str]) -> Counter[str]:
 
 
 def _callers(rows: Iterable[Row]) -> Counter[str]:
-    """Return counts by `CALLER in RANGE`, the innermost around all its calls, with the line if it is one."""
-    grouped: dict[tuple[str, str], list[Row]] = {}
+    """Return counts by `CALLER in RANGE`, the innermost range of all calls, with the line if there is one."""
+    groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         place, _, function = row["caller"].partition(" ")
-        grouped.setdefault((place.partition(":")[0], function), []).append(row)
+        groups.setdefault((place.partition(":")[0], function), []).append(row)
     callers: Counter[str] = Counter()
-    for (file, function), group in grouped.items():
+    for (file, function), group in groups.items():
         lines = {row["caller"] for row in group}
         caller = lines.pop() if len(lines) == 1 else f"{file} {function}"
         path = os.path.commonprefix([row["path"] for row in group])  # noqa: RUF071 - of lists
@@ -162,9 +162,9 @@ def _callers(rows: Iterable[Row]) -> Counter[str]:
 
 
 def _named(counts: Counter[str]) -> str:
-    named = [f"{count} {name}" for name, count in counts.most_common(3)]
-    more = len(counts) - len(named)
-    return "; ".join([*named, f"and {more} more"] if more else named)
+    texts = [f"{count} {name}" for name, count in counts.most_common(3)]
+    remainder = len(counts) - len(texts)
+    return "; ".join([*texts, f"and {remainder} more"] if remainder else texts)
 
 
 def _times(count: int) -> str:

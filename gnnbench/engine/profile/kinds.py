@@ -1,4 +1,4 @@
-"""The kinds of profile, and what they are taken of."""
+"""The kinds of profile, and the benchmark that is profiled."""
 
 import cProfile
 import pkgutil
@@ -28,23 +28,23 @@ class Subject:
     """One benchmark, whose calls can be made."""
 
     asked: Pedantic
-    """What one round of the benchmark calls: an epoch, a forward and backward pass, a kernel."""
+    """The call of one round of the benchmark: an epoch, a forward and backward pass, a kernel."""
     device: str
     """`cpu` or `cuda`."""
     repeats: int
 
     @contextmanager
     def ready(self) -> Iterator[Callable[[], object]]:
-        """Yield the next call; what the context does before and after is outside the profile."""
+        """Yield the next call; set-up and tear-down of the context are outside the profile."""
         call = self.asked.inputs()
         try:
             with collector_paused():
-                yield partial(call.function, *call.args, **call.kwargs)  # which is no Python function itself
+                yield partial(call.function, *call.args, **call.kwargs)  # no Python function, so not profiled
         finally:
             self.asked.tear_down(call)
 
     def timed_ns(self) -> int:
-        """Call once without a profile and return the time, with the GPU's work."""
+        """Call once without a profile, and return the time, including the GPU's work."""
         clock = clock_of(self.device)
         with self.ready() as call:
             start = clock()
@@ -53,7 +53,7 @@ class Subject:
 
 
 def clock_of(device: str) -> Callable[[], int]:
-    """Return a clock in nanoseconds; on `cuda` it first waits for the GPU's work."""
+    """Return a clock in nanoseconds, which on `cuda` first waits for the GPU's work."""
     if device != "cuda":
         return RealTime.nanoseconds
     import torch
@@ -90,7 +90,7 @@ def _taker(name: str) -> Any:
 def functions(subject: Subject, folder: Path) -> dict[str, Any]:
     """Profile the repeats after a first call by cProfile, which overstates the share of Python functions.
 
-    A function in C++ is one row with all that it does: `run_backward` is the whole backward pass.
+    A C++ function is one row with all its work: `run_backward` is the whole backward pass.
     """
     cold_ns = subject.timed_ns()
     profile = cProfile.Profile()
@@ -100,9 +100,9 @@ def functions(subject: Subject, folder: Path) -> dict[str, Any]:
     profile.dump_stats(folder / FUNCTIONS)
     rows: list[dict[str, Any]] = []
     stats = vars(pstats.Stats(profile))["stats"]
-    for (file, line, name), (_, calls, own, cumulative, _) in stats.items():
+    for (file, line, name), (_, calls, self_seconds, cumulative_seconds, _) in stats.items():
         if "_lsprof.Profiler" not in name:  # the call that ends the profile
-            times = {"self_ns": round(own * 1e9), "cumulative_ns": round(cumulative * 1e9)}
+            times = {"self_ns": round(self_seconds * 1e9), "cumulative_ns": round(cumulative_seconds * 1e9)}
             rows.append({"function": name, "place": _place(file, line), "calls": calls, **times})
     rows.sort(key=lambda row: (-row["cumulative_ns"], -row["self_ns"], row["place"]))
     total_ns = sum(row["self_ns"] for row in rows)
@@ -110,7 +110,7 @@ def functions(subject: Subject, folder: Path) -> dict[str, Any]:
 
 
 def _place(file: str, line: int) -> str:
-    """Return `file:line` relative to the folder on sys.path, the same on any machine; empty for C code."""
+    """Return `file:line` relative to the folder on sys.path, as on any machine. Empty for C code."""
     if file == "~":
         return ""
     roots = [root for root in sys.path if root and file.startswith(f"{root}/")]
@@ -128,27 +128,27 @@ def layers(subject: Subject, _folder: Path) -> dict[str, Any]:
 
 
 def ranges(subject: Subject, _folder: Path) -> dict[str, Any]:
-    """Time them without waiting for the GPU, for an external profiler that shows NVTX ranges."""
+    """Time phases and layers without waiting for the GPU, for an external profiler that shows NVTX ranges."""
     return measure(subject, LAYERS, clock_of("cpu"))
 
 
 def measure(subject: Subject, targets: Mapping[str, str], clock: Callable[[], int]) -> dict[str, Any]:
-    """Time a first call and the repeats with ranges; `self_ns` is without the ranges inside."""
+    """Time a first call and the repeats with ranges; `self_ns` excludes inner ranges."""
     from .ranges import Ranges
 
-    made = Ranges(targets, subject.device, clock=clock)
+    ranges = Ranges(targets, subject.device, clock=clock)
 
     def timed() -> Mapping[tuple[str, ...], tuple[int, int, int]]:
-        with subject.ready() as call, made.range(ROOT):
+        with subject.ready() as call, ranges.range(ROOT):
             call()
-        return {path: times for path, times in made.times().items() if path[0] == ROOT}  # no set-up
+        return {path: times for path, times in ranges.times().items() if path[0] == ROOT}  # no set-up
 
-    with made:
+    with ranges:
         cold = timed()
-    with made:  # search again: the first call may have imported libraries
+    with ranges:  # search again: the first call may have imported libraries
         repeats = [timed() for _ in range(subject.repeats)]
     rows = []
-    for path in repeats[-1]:  # which has every path
+    for path in repeats[-1]:  # the last repeat has every path
         calls, total_ns, self_ns = zip(*(times.get(path, (0, 0, 0)) for times in repeats), strict=True)
         row = {"path": path, "calls": calls, "cold_ns": cold.get(path, (0, 0, 0))[1]}
         rows.append({**row, "total_ns": total_ns, "self_ns": self_ns})

@@ -1,4 +1,4 @@
-"""Named ranges around a library's functions, while a profile is taken; its files do not change."""
+"""Named ranges around a library's functions while a profile is taken; the library's files stay the same."""
 
 import functools
 import sys
@@ -22,11 +22,11 @@ _FUNCTIONS: Mapping[str, str] = {
     **dict.fromkeys(("_sparse_mm", "_sparse_mm_reduce_impl"), "spmm"),
     **dict.fromkeys(("elu", "gelu", "leaky_relu", "relu", "relu_", "sigmoid", "silu", "tanh"), "activation"),
 }
-"""Name of the torch function: name of its range."""
+"""Name of the range, by name of the torch function."""
 
 
 class Ranges:
-    """Wraps targets while it is entered, and times their calls as a tree; it can be entered repeatedly.
+    """Wraps targets while the context lasts, and times their calls as a tree; can be entered repeatedly.
 
     While a range is open, an inner call of the same name opens none: a method that calls its super's is one
     call, and so is Tensor.backward, which calls torch.autograd.backward.
@@ -41,7 +41,7 @@ class Ranges:
         self._times: dict[tuple[str, ...], list[int]] = {}
         """Calls and nanoseconds by path."""
         self._functions = InlineFunctions(self.range)
-        self._thread = 0  # which entered; ranges are opened in this thread only
+        self._thread = 0  # the one that entered the context; only this thread opens ranges
         self._wrappers: list[tuple[Any, str, Any]] = []
         self._originals: dict[int, Any] = {}
         self._modules: set[str] = set()
@@ -50,8 +50,8 @@ class Ranges:
     def __enter__(self) -> Self:
         self._originals = {}
         self._wrappers = [
-            (owner, name, self._wrapped(value, shown, inline))
-            for owner, name, value, shown, inline in find(self._targets)  # all before one is installed
+            (owner, name, self._wrapped(value, label, inline))
+            for owner, name, value, label, inline in find(self._targets)  # all before one is installed
         ]
         self._modules, self._thread = set(sys.modules), get_ident()
         for wrapper in self._wrappers:
@@ -59,13 +59,13 @@ class Ranges:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Restore the library, also where it stored wrappers, as PyG in a layer's class when first made."""
+        """Restore the library, including stored wrappers, such as PyG's in the class of a new layer."""
         self._installed.undo()
-        new = [module for name, module in list(sys.modules.items()) if name not in self._modules]
-        owners = {id(owner): owner for owner in (*(wrapper[0] for wrapper in self._wrappers), *new)}
+        modules = [module for name, module in list(sys.modules.items()) if name not in self._modules]
+        owners = {id(owner): owner for owner in (*(wrapper[0] for wrapper in self._wrappers), *modules)}
         for owner in list(owners.values()):
             if isinstance(owner, type):
-                owners |= {id(below): below for below in subclasses(owner)}
+                owners |= {id(child): child for child in subclasses(owner)}
         for owner in owners.values():
             for name, value in list(members(owner).items()):
                 if id(value) in self._originals:
@@ -87,13 +87,13 @@ class Ranges:
 
     @contextmanager
     def range(self, name: str, inline: bool | None = None) -> Iterator[None]:
-        """Open a range, unless one of this name is open; if `inline`, torch functions in it are too."""
+        """Open a range, unless one of this name is open. If `inline`, torch functions in it open some too."""
         if get_ident() != self._thread or name in self.path:
             yield
             return
         with _announced(name, self._nvtx):
-            before = self._functions.switch(inline)
-            outer, self.path = self.path, (*self.path, name)
+            was_on = self._functions.switch(inline)
+            outer_path, self.path = self.path, (*self.path, name)
             times = self._times.setdefault(self.path, [0, 0])
             start_ns = self._clock()
             try:
@@ -101,40 +101,40 @@ class Ranges:
             finally:
                 times[1] += self._clock() - start_ns
                 times[0] += 1
-                self.path = outer
-                self._functions.switch(before)
+                self.path = outer_path
+                self._functions.switch(was_on)
 
     def times(self) -> dict[tuple[str, ...], tuple[int, int, int]]:
-        """Return calls, time, and time outside of inner ranges, since the last call, by path, depth first."""
-        first = {path: number for number, path in enumerate(self._times)}
-        paths = sorted(first, key=lambda path: [first[path[: end + 1]] for end in range(len(path))])
+        """Return calls, time, and time outside inner ranges, by path, depth first, and reset the counters."""
+        order = {path: number for number, path in enumerate(self._times)}
+        paths = sorted(order, key=lambda path: [order[path[: end + 1]] for end in range(len(path))])
         inside_ns = dict.fromkeys(((), *paths), 0)
         for path in paths:
             inside_ns[path[:-1]] += self._times[path][1]
         times = {
             path: (calls, ns, ns - inside_ns[path]) for path in paths for calls, ns in [self._times[path]]
         }
-        for each in self._times.values():
-            each[:] = 0, 0
+        for counter in self._times.values():
+            counter[:] = 0, 0
         return times
 
 
 class InlineFunctions(TorchFunctionMode):
-    """Opens a range around torch functions that a layer calls itself, such as x @ W; each costs µs."""
+    """Opens a range around each torch function that a layer calls itself, such as x @ W, at a cost of µs."""
 
     def __init__(self, open_range: Callable[[str], AbstractContextManager[object]]) -> None:
         super().__init__()
         self._range, self._on = open_range, False
 
     def switch(self, on: bool | None) -> bool:
-        """Switch it on or off, unless None is given; return whether it was on."""
-        before = self._on
-        if on and not before:
+        """Switch the mode on or off, or leave it for None; return whether it was on."""
+        was_on = self._on
+        if on and not was_on:
             self.__enter__()  # type: ignore[no-untyped-call]
-        elif before and on is False:
+        elif was_on and on is False:
             self.__exit__(None, None, None)  # type: ignore[no-untyped-call]
-        self._on = before if on is None else on
-        return before
+        self._on = was_on if on is None else on
+        return was_on
 
     def __torch_function__(
         self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
@@ -149,7 +149,7 @@ class InlineFunctions(TorchFunctionMode):
 
 
 def _function_name(function: Any, args: tuple[Any, ...]) -> str | None:
-    """Return the range's name for a torch function, if it has one; an addition must add a parameter."""
+    """Return the range's name for a torch function, if any. An addition counts if it adds a parameter."""
     name = _FUNCTIONS.get(getattr(function, "__name__", ""))
     if name == "bias" and not any(isinstance(operand, torch.nn.Parameter) for operand in args[:2]):
         return None

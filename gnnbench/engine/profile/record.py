@@ -1,4 +1,4 @@
-"""profile.json: the saved profile of a benchmark, in a numbered folder, which is always complete."""
+"""profile.json: the saved profile of a benchmark, in a numbered folder that is always complete."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -23,14 +23,14 @@ class ProfileRecord:
 
     version: int = 1
     id: str
-    """The values of its labels, joined by hyphens; pytest's node id if it has none."""
+    """The values of its labels, joined by hyphens; pytest's node id if it has no labels."""
     spec: Mapping[str, str | int] | None
-    """The fields of its labels; None if it has none."""
+    """The fields of its labels. None if it has no labels."""
     environment: Environment
     repeats: PositiveCount
-    """Calls after the first of each kind."""
+    """Calls of each kind after the first call."""
     sections: Mapping[str, Any]
-    """What each kind's `take` returns, and `counts`."""
+    """The profile of each kind, and `counts`."""
     unavailable: Mapping[str, str]
     """Requested kinds that could not be taken, each with the reason."""
     findings: tuple[Finding, ...]
@@ -42,7 +42,7 @@ class ProfileRecord:
 
 @contextmanager
 def new(root: Path, name: str) -> Iterator[tuple[Path, Path]]:
-    """Yield a folder for a new profile, and the numbered one that it becomes unless there is an error."""
+    """Yield a folder for a new profile, and the numbered folder that it becomes unless there is an error."""
     parent = root / (re.sub(r"[^A-Za-z0-9._@+=-]+", "_", name).strip("._")[:_LONGEST_NAME] or "_")
     parent.mkdir(parents=True, exist_ok=True)
     number = max((int(path.name) for path in parent.glob("[0-9]*")), default=0) + 1

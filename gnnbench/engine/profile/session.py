@@ -1,4 +1,4 @@
-"""The plugin of `gnnbench profile` in pytest's process: sends the benchmarks' names, then how each ended."""
+"""The plugin of `gnnbench profile` in pytest: sends the names of benchmarks, then how each ended."""
 
 import signal
 import sys
@@ -25,11 +25,11 @@ from . import kinds, record
 from .findings import find
 
 _OFF = ("lfplugin", "nfplugin", "stepwise", "timeout")
-"""Plugins of pytest that write to the user's folders, or end a test that takes longer than usual."""
+"""Pytest plugins that write to the user's folders, or end a test that takes longer than usual."""
 
 
 def main(terms: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:
-    """Run pytest and profile what the terms say."""
+    """Run pytest, and profile by the terms."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that unfinished profiles are removed
     run(trees, Profiler(terms, link))
 
@@ -39,23 +39,23 @@ class Profiler(Overrides, Instrument):
 
     def __init__(self, terms: Mapping[str, Any], link: Link) -> None:
         storage = f"file://{tempfile.gettempdir()}"  # or pytest-benchmark would make a folder here
-        further = {"benchmark_json": None, "benchmark_storage": storage, "gnn_all": True}
-        super().__init__(further, terms.get("defaults"))
+        options = {"benchmark_json": None, "benchmark_storage": storage, "gnn_all": True}
+        super().__init__(options, terms.get("defaults"))
         self._terms, self._link = terms, link
         self._root, self._folder = Path(), ""
-        """Where the benchmark that runs is profiled; empty if it is not yet."""
+        """Folder of the running benchmark's profile. Empty if there is none yet."""
         self._reports: dict[str, pytest.TestReport] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Keep the selected benchmarks; pass an expression to pytest as its -k."""
+        """Keep the selected benchmarks; a selection without any becomes pytest's expression -k."""
         benchmarks, select = [item for item in items if declares(item)], self._terms["select"]
-        chosen = named(benchmarks, select) if select else benchmarks
-        if select and not chosen:
-            given, chosen = config.option.keyword, benchmarks
-            config.option.keyword = f"({given}) and ({select})" if given else select
-        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
-        items[:] = chosen
+        selection = named(benchmarks, select) if select else benchmarks
+        if select and not selection:
+            keyword, selection = config.option.keyword, benchmarks
+            config.option.keyword = f"({keyword}) and ({select})" if keyword else select
+        config.hook.pytest_deselected(items=[item for item in items if item not in selection])
+        items[:] = selection
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -70,24 +70,24 @@ class Profiler(Overrides, Instrument):
             return (yield)
 
     def pytest_runtest_logstart(self) -> None:
-        """Begin each benchmark alike."""
+        """Begin each benchmark in the same state."""
         self._folder, self._reports = "", {}
         conditions.seed(0)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note how a phase of the test ended, and at last send how the test did."""
+        """Store the report of a phase of the test; after the last phase, send how the test ended."""
         self._reports[report.when or ""] = report
         if report.when == "teardown":
-            why = outcome.failure(self._reports)
-            how = why.text if why else "profiled" if self._folder else "it was not profiled"
-            self._link.send({"answer": "ended", "folder": self._folder, "how": how})
+            failure = outcome.failure(self._reports)
+            ending = failure.text if failure else "profiled" if self._folder else "it was not profiled"
+            self._link.send({"answer": "ended", "folder": self._folder, "how": ending})
 
     def measure(self, fixture: Any, call: Call) -> Any:
         """Profile `benchmark(function, ...)`."""
         return self.measure_pedantic(fixture, Pedantic.of(call))
 
     def measure_pedantic(self, fixture: Any, asked: Pedantic) -> Any:
-        """Profile a call in place of its timing, save the profile, and return the result of one more call."""
+        """Profile a call instead of timing it, save the profile, and return the output of one more call."""
         from ..ground import environment
 
         spec = json_io.own_part(fixture.extra_info).get("spec")
@@ -101,7 +101,7 @@ class Profiler(Overrides, Instrument):
                 sections, unavailable = kinds.take(self._terms["kinds"], subject, draft)
             if not sections:
                 pytest.skip("; ".join(dict.fromkeys(unavailable.values())))
-            made = record.ProfileRecord(
+            profile = record.ProfileRecord(
                 id=name,
                 spec=spec,
                 environment=environment.collect(self._root, device=device),
@@ -110,18 +110,18 @@ class Profiler(Overrides, Instrument):
                 unavailable=unavailable,
                 findings=find(sections),
             )
-            made.save(draft)
+            profile.save(draft)
         self._folder = str(folder)
         return asked.once()
 
 
 def named(items: Sequence[pytest.Item], name: str) -> list[pytest.Item]:
-    """Return the benchmarks of an operation; if there is none, those that begin so: `spmm_sum` for `spmm`."""
-    exact = [item for item in items if _operation(item) == name]
-    return exact or [item for item in items if _operation(item).startswith(f"{name}_")]
+    """Return an operation's benchmarks, or those of operations with this prefix: `spmm_sum` for `spmm`."""
+    matches = [item for item in items if _operation(item) == name]
+    return matches or [item for item in items if _operation(item).startswith(f"{name}_")]
 
 
 def _operation(item: pytest.Item) -> str:
-    """Return the parameter `operation`; if a test has none, its function's name without `test_`."""
+    """Return a test's parameter `operation`, or else its function's name without `test_`."""
     parameters = getattr(getattr(item, "callspec", None), "params", {})
     return str(parameters.get("operation", getattr(item, "originalname", item.name).removeprefix("test_")))

@@ -9,7 +9,7 @@ from typing import Any
 from ..store.suite import installed
 
 CLASS = "{class}"
-"""As a range's name, it stands for the name of the class that has the method."""
+"""Name of a range that stands for the name of the method's class."""
 _INLINE = (CLASS, "message", "gcn_norm")
 _LOSSES = (
     "binary_cross_entropy binary_cross_entropy_with_logits cross_entropy kl_div l1_loss mse_loss nll_loss"
@@ -58,7 +58,7 @@ LAYERS: Mapping[str, str] = {
     "dgl:DGLGraph.update_all": "update_all",
     "dgl.ops:gspmm": "spmm",
 }
-"""The phases and the parts of a graph convolution. Only names of classes begin with a capital."""
+"""The phases and the parts of a graph convolution. Only class names begin with a capital letter."""
 
 Attribute = tuple[Any, str, Any, str, bool]
 """A module or class, an attribute's name and value; the range's name, and whether it is inline."""
@@ -70,25 +70,25 @@ def find(targets: Mapping[str, str]) -> list[Attribute]:
     for place, range_name in targets.items():
         module_name, _, path = place.partition(":")
         *outer, name = path.split(".")
-        owner: Any = reduce(lambda each, part: getattr(each, part, None), outer, sys.modules.get(module_name))
+        owner: Any = reduce(lambda item, part: getattr(item, part, None), outer, sys.modules.get(module_name))
         value = inspect.getattr_static(owner, name, None)
         if value is None:
             continue
-        owners: list[Any] = [each for each in list(sys.modules.values()) if members(each).get(name) is value]
+        owners: list[Any] = [item for item in list(sys.modules.values()) if members(item).get(name) is value]
         if outer:
-            owners = [owner, *(each for each in subclasses(owner) if name in vars(each))]
-        for each in owners:
-            shown, inline = range_name.replace(CLASS, each.__name__), range_name in _INLINE
-            attributes.append((each, name, members(each).get(name, value), shown, inline))
+            owners = [owner, *(child for child in subclasses(owner) if name in vars(child))]
+        for target in owners:
+            label, inline = range_name.replace(CLASS, target.__name__), range_name in _INLINE
+            attributes.append((target, name, members(target).get(name, value), label, inline))
     return attributes
 
 
 def members(owner: Any) -> Mapping[str, Any]:
-    """Return what a module or class has itself."""
+    """Return the attributes of a module or class itself, without those of its bases."""
     return getattr(owner, "__dict__", {})
 
 
 def subclasses(owner: type) -> list[type]:
-    """Return all classes below a class; one may have several bases."""
+    """Return all direct and indirect subclasses of a class, each once."""
     children: list[type] = type.__subclasses__(owner)
-    return list(dict.fromkeys(each for child in children for each in (child, *subclasses(child))))
+    return list(dict.fromkeys(descendant for child in children for descendant in (child, *subclasses(child))))

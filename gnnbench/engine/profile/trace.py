@@ -12,7 +12,7 @@ from .kinds import ROOT, Subject
 from .targets import LAYERS
 
 FILE = "gnnbench.pt.trace.json"
-"""A name that TensorBoard's plugin takes."""
+"""A name that TensorBoard's plugin accepts."""
 
 Event = Mapping[str, Any]
 """An event of a Chrome trace: `ph`, `cat`, `name`, `ts` and `dur` in microseconds, `args`."""
@@ -109,6 +109,6 @@ def _rows(events: Iterable[Event]) -> list[dict[str, Any]]:
     for name, group in by_name.items():
         ns = [end - start for start, end in map(span_ns, group)]
         row = {"name": name, "calls": len(ns), "total_ns": sum(ns), "min_ns": min(ns), "max_ns": max(ns)}
-        moved = [event["args"]["bytes"] for event in group if "bytes" in event.get("args", ())]
-        rows.append({**row, "bytes": sum(moved)} if moved else row)
+        sizes = [event["args"]["bytes"] for event in group if "bytes" in event.get("args", ())]
+        rows.append({**row, "bytes": sum(sizes)} if sizes else row)
     return sorted(rows, key=lambda row: -row["total_ns"])

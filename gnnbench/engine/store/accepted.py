@@ -16,14 +16,14 @@ from ..judge.accepted import FILE, Accepted, Entry
 _LIST = "accepted"
 """The key of the list of entries."""
 _HEADER = """\
-# What is intended, written by gnnbench accept (docs/accept.md). To end it, remove its entry.
+# Accepted changes, written by gnnbench accept (docs/accept.md). To withdraw one, remove its entry.
 
 """
 _DIGITS = 4
 
 
 def find(start: Path) -> Accepted:
-    """Read what a project accepts, in the nearest folder that has the file; if none, its place is `start`."""
+    """Read a project's file in the nearest folder that has one; if none has, its folder will be `start`."""
     for folder in above(start):
         if (folder / FILE).is_file():
             return read(folder / FILE)
@@ -31,26 +31,26 @@ def find(start: Path) -> Accepted:
 
 
 def read(file: Path) -> Accepted:
-    """Read a file."""
+    """Read a file of accepted slowdowns."""
     content = read_toml(file)
     check_keys(f"{file}", content, [_LIST])
     try:
         entries = codec.decode(content.get(_LIST, []), list[Entry])
     except ValueError as error:
-        what = f"{_LIST}{str(error).removeprefix('$')}"
-        raise UsageError(f"{file}: {what}; correct it, or remove the entry and accept again") from None
+        reason = f"{_LIST}{str(error).removeprefix('$')}"
+        raise UsageError(f"{file}: {reason}; correct it, or remove the entry and accept again") from None
     return Accepted(file, tuple(replace(entry, number=number) for number, entry in enumerate(entries, 1)))
 
 
 @cache
 def entries_at(file: Path, commit: str) -> Sequence[Entry] | None:
-    """Return the entries of a file as a commit has it. None if git does not have the commit."""
+    """Return the entries of a file in a commit. Returns None if git does not have the commit."""
     if git.full_hash(file.parents[1], commit) is None:
         return None
     try:
         content = tomllib.loads(git.content(file.parents[1], commit, FILE))
         return codec.decode(content.get(_LIST, []), list[Entry])
-    except ValueError:  # of another version
+    except ValueError:  # the file has another version
         return ()
 
 

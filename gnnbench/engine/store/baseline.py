@@ -42,8 +42,8 @@ class Record:
             count = run.part.record.processes if run.part.record else 0
             if count != len(runs):
                 raise UsageError(
-                    f"{run.path}: only {len(runs)} of the {count} files of record {self.id} are there; "
-                    "restore the others, or remove those that remain"
+                    f"{run.path}: record {self.id} has only {len(runs)} of its {count} files; "
+                    "restore the missing files, or remove the record"
                 )
         return runs
 
@@ -65,12 +65,12 @@ class RecordStore:
         ]
         return sorted(records, key=lambda record: record.id)
 
-    def nearest(self, here: Environment) -> tuple[Record | None, list[tuple[str, Any, Any]]]:
+    def nearest(self, current: Environment) -> tuple[Record | None, list[tuple[str, Any, Any]]]:
         """Return the newest record of the most similar environment, and the fields that differ."""
         rows = [
-            (record, environment.differences(other, here))
+            (record, environment.differences(recorded, current))
             for record in {record.environment: record for record in self.records()}.values()
-            if (other := _environment(record))
+            if (recorded := _environment(record))
         ]
 
         def distance(row: tuple[Record | None, list[tuple[str, Any, Any]]]) -> tuple[int, int]:
@@ -80,15 +80,15 @@ class RecordStore:
 
     def save(self, contents: Sequence[dict[str, Any]], machine: str, name: str, reason: str) -> Record:
         """Save the run files of several processes as the next record of their environment."""
-        here = codec.decode(contents[0]["gnnbench"]["environment"], Environment)
-        folder = self.root / environment.name(here) / machine
+        current = codec.decode(contents[0]["gnnbench"]["environment"], Environment)
+        folder = self.root / environment.name(current) / machine
         number = max((int(record.id) for record in self.records(folder.parent.name)), default=0) + 1
         _share_fingerprints(contents)
         files = [folder / f"{number:04}_{name}_p{process}.json" for process in range(1, len(contents) + 1)]
         try:
             for process, (file, content) in enumerate(zip(files, contents, strict=True), 1):
-                recorded = RecordPart(process, len(contents), reason)
-                content["gnnbench"]["record"] = codec.encode(recorded)
+                part = RecordPart(process, len(contents), reason)
+                content["gnnbench"]["record"] = codec.encode(part)
                 save(file, json.dumps(content, allow_nan=False) + "\n")
         except UsageError as error:
             for file in files:
@@ -98,14 +98,14 @@ class RecordStore:
 
 
 def _environment(record: Record) -> Environment | None:
-    """Return the environment that a record's first file has. None if it cannot be read."""
+    """Return the environment of a record's first file. Returns None if the file cannot be read."""
     with suppress(UsageError):
         return run_file.read(record.files[0]).environment
     return None
 
 
 def _share_fingerprints(contents: Sequence[dict[str, Any]]) -> None:
-    """Leave a benchmark's fingerprint in the first file if all files have the same, and in no other file."""
+    """Keep a benchmark's fingerprint only in the first file, and only if all files have the same one."""
     parts = [
         {name: entry["extra_info"]["gnnbench"] for name, entry in benchmark.entries(content).items()}
         for content in contents
@@ -121,28 +121,28 @@ def _share_fingerprints(contents: Sequence[dict[str, Any]]) -> None:
 
 
 def measured(run: RunFile) -> RunFile:
-    """Return a run without the benchmarks that gnnbench did not measure, unless it measured none."""
-    timed = {name: benchmark for name, benchmark in run.benchmarks.items() if benchmark.is_measured}
-    return replace(run, benchmarks=timed) if timed else run
+    """Return a run with only the benchmarks that gnnbench measured, or the whole run if there are none."""
+    benchmarks = {name: benchmark for name, benchmark in run.benchmarks.items() if benchmark.is_measured}
+    return replace(run, benchmarks=benchmarks) if benchmarks else run
 
 
 def unlike(runs: Sequence[RunFile]) -> str | None:
-    """Return why runs cannot be processes of one record, apart from CPU contention. None if they can."""
+    """Return why runs cannot be processes of one record, apart from CPU contention. None if they can be."""
     reasons = (_unfit(run) or _unlike(run, runs[0]) for run in runs)
     return next((reason for reason in reasons if reason), None)
 
 
 def disturbed(runs: Sequence[RunFile]) -> str | None:
-    """Return a line on the times that other programs disturbed, which nothing is compared with, if any."""
+    """Return a line on the times that other programs disturbed, which are not compared. None without any."""
     shares = (
         max(process.contention_share for run in runs for process in run.benchmarks[name].processes)
         for name in runs[0].benchmarks
     )
-    above = [share for share in shares if share > CONTENDED]
-    if not above:
+    contended = [share for share in shares if share > CONTENDED]
+    if not contended:
         return None
-    used = f"other programs used up to {units.fraction(max(above))} of the CPU time"
-    return f"{used}: the times of {units.count(len(above), 'benchmark')} are marked, and not compared"
+    reason = f"other programs used up to {units.fraction(max(contended))} of the CPU time"
+    return f"{reason}: the times of {units.count(len(contended), 'benchmark')} are marked, and not compared"
 
 
 def _unfit(run: RunFile) -> str | None:
@@ -157,15 +157,15 @@ def _unfit(run: RunFile) -> str | None:
 
 
 def _unlike(run: RunFile, first: RunFile) -> str | None:
-    """Return how a process differs from the first one of its record. None if it does not."""
+    """Return how a process differs from the first one of its record. Returns None if it does not."""
     assert first.environment
     assert run.environment
     names = (*environment.WHERE, *environment.WHAT)
     if fields := environment.differences(first.environment, run.environment, names):
         return f"the environment changed during the recording: {', '.join(name for name, *_ in fields)}"
-    both = [side.sources for side in (run, first) if side.sources]
-    commits, before = ({tree.path: tree.commit for tree in sources.trees} for sources in both)
-    if commits != before:
+    sides = [side.sources for side in (run, first) if side.sources]
+    commits, first_commits = ({tree.path: tree.commit for tree in sources.trees} for sources in sides)
+    if commits != first_commits:
         return "another commit was checked out during the recording"
     if run.benchmarks.keys() != first.benchmarks.keys():
         return f"{min(run.benchmarks.keys() ^ first.benchmarks.keys())} is missing in some processes"

@@ -14,7 +14,7 @@ from .parts import FORMAT_VERSION, BenchmarkPart
 
 PLAIN = "first decile of pytest-benchmark's rounds"
 _OBJECT = "UNSERIALIZABLE["
-"""How pytest-benchmark's text of an object begins; its address may follow."""
+"""Start of pytest-benchmark's text of an object; the object's address may follow."""
 _NO_PART = BenchmarkPart(FORMAT_VERSION)
 
 
@@ -25,10 +25,10 @@ class ProcessTiming:
     log: float
     """Natural logarithm of the estimate in nanoseconds."""
     error: float
-    """Standard error of `log` within the process; NaN: too few blocks."""
+    """Standard error of `log` within the process; NaN if there are too few blocks."""
     blocks: int
     contention_share: float = 0.0
-    """Share of the CPU time that other programs used meanwhile, where that matters and was measured."""
+    """Share of the CPU time that other programs used meanwhile; 0 if irrelevant, or not measured."""
 
     @property
     def is_evidence(self) -> bool:
@@ -44,17 +44,17 @@ class Benchmark:
     processes: tuple[ProcessTiming, ...]
     """Empty if the file has no rounds of this benchmark."""
     estimand: str = PLAIN
-    """The kind of estimate, with clock and layouts; times are comparable only if it is equal."""
+    """The kind of estimate, with clock and layouts; only times with equal estimands are comparable."""
     part: BenchmarkPart = _NO_PART
-    """gnnbench's part of it; without any field, if the file has none."""
+    """gnnbench's part of the benchmark; its fields have their defaults if the file has no part."""
     params: Mapping[str, str] = field(default_factory=dict)
     """pytest's parameters as text, in the order of the test id."""
     rounds_seconds: tuple[float, ...] = ()
-    """pytest-benchmark's rounds; empty if gnnbench measured the benchmark, or the file has none."""
+    """pytest-benchmark's rounds. Empty if gnnbench measured the benchmark, or the file has no rounds."""
     median_seconds: float | None = None
     """pytest-benchmark's median. None if gnnbench measured the benchmark, or the file has no median."""
     labels: Labels | None = None
-    """None if it has none, or if their suite is not installed."""
+    """None if it has no labels, or their suite is not installed."""
 
     @property
     def is_measured(self) -> bool:
@@ -63,7 +63,7 @@ class Benchmark:
 
 
 def entries(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the records of a run file's benchmarks, by fullname: of several with one name the first."""
+    """Return the entries of a run file by fullname; the first one if several have the same name."""
     rows: dict[str, dict[str, Any]] = {}
     for entry in content["benchmarks"]:
         rows.setdefault(entry["fullname"], entry)
@@ -71,13 +71,13 @@ def entries(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def part_of(extra_info: Any) -> BenchmarkPart:
-    """Return gnnbench's part of a benchmark's `extra_info`; a ValueError says that it has another form."""
-    ours = json_io.own_part(extra_info)
-    return codec.decode(ours, BenchmarkPart) if ours else _NO_PART
+    """Return gnnbench's part of a benchmark's `extra_info`; raises ValueError if it has another form."""
+    part = json_io.own_part(extra_info)
+    return codec.decode(part, BenchmarkPart) if part else _NO_PART
 
 
 def read(entry: Mapping[str, Any]) -> Benchmark:
-    """Read a benchmark's part of a run file; a ValueError names one that is damaged."""
+    """Read a benchmark's entry of a run file; a ValueError names a damaged entry."""
     try:
         return _read(entry)
     except json_io.DAMAGE as error:
@@ -87,15 +87,15 @@ def read(entry: Mapping[str, Any]) -> Benchmark:
 def _read(entry: Mapping[str, Any]) -> Benchmark:
     part, params = part_of(entry.get("extra_info")), _params(entry)
     labels = suite.installed().labels(part.spec) if part.spec else None
-    measured = part.measurement
-    if measured:
-        share = measured.contention_share or 0.0
-        timed = [row for row in measured.processes if row.blocks_ns]
-        clock = "GPU" if any(row.has_gpu_time for row in timed) else measured.clock
+    measurement = part.measurement
+    if measurement:
+        share = measurement.contention_share or 0.0
+        rows = [row for row in measurement.processes if row.blocks_ns]
+        clock = "GPU" if any(row.has_gpu_time for row in rows) else measurement.clock
         return Benchmark(
             entry["fullname"],
-            tuple(_process(row.times_ns, share) for row in timed),
-            f"{measured.location or estimate.NAME}, clock {clock}, layouts {measured.layouts}",
+            tuple(_process(row.times_ns, share) for row in rows),
+            f"{measurement.location or estimate.NAME}, clock {clock}, layouts {measurement.layouts}",
             part,
             params,
             labels=labels,
@@ -114,7 +114,7 @@ def _read(entry: Mapping[str, Any]) -> Benchmark:
 
 
 def _params(entry: Mapping[str, Any]) -> dict[str, str]:
-    """Return pytest's parameters as text: of an object, such as a function, what the test id has for it."""
+    """Return pytest's parameters as text; an object, such as a function, is written as in the test id."""
     params = json_io.fields(entry.get("params"))
     ids = str(entry.get("param") or "").split("-")
     words = ids if len(ids) == len(params) else [""] * len(params)

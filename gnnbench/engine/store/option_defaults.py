@@ -1,4 +1,4 @@
-"""Defaults of options from a project's settings: its keys at the top, and a table for each command."""
+"""Defaults of options from a project's settings: keys at the top, and a table for each command."""
 
 import argparse
 from pathlib import Path
@@ -14,12 +14,12 @@ COMMANDS = ("ab", "affected", "baseline", "bisect", "comment", "compare", "profi
 
 
 def every() -> dict[str, Option]:
-    """Return pytest's options by name, in the order of its `--help`: those of the suite come first."""
+    """Return pytest's options by name, in the order of `--help`: the suite's options come first."""
     return {**suite.installed().options, **OPTIONS}
 
 
 def from_settings(settings: Settings) -> dict[str, Any]:
-    """Return the defaults that a project's settings give pytest's options, as if they were typed, by key."""
+    """Return the defaults of pytest's options from a project's settings, as if typed, by key."""
     for name in COMMANDS:
         if not isinstance(settings.defaults.get(name, {}), dict):
             raise UsageError(f"{settings.file}: {name} must be a table, as in [tool.gnnbench.{name}]")
@@ -28,16 +28,16 @@ def from_settings(settings: Settings) -> dict[str, Any]:
 
 
 def take(options: argparse.Namespace, settings: Settings) -> None:
-    """Read a command's options; `typed` and `usual` then have what was typed, and what the settings say."""
-    own, shared = options.table
+    """Read a command's options; `typed` gets the typed values, and `usual` those of the settings."""
+    specific, shared = options.table
     top = from_settings(settings)
     options.usual = {option.key: top[option.key] for option in shared if option.key in top}
     if options.command in COMMANDS:
         table = settings.defaults.get(options.command, {})
-        options.usual |= as_typed(settings.file or Path(), options.command, table, (*own, *shared))
-    keys = [option.key for option in (*own, *shared)]
+        options.usual |= as_typed(settings.file or Path(), options.command, table, (*specific, *shared))
+    keys = [option.key for option in (*specific, *shared)]
     options.typed = {key: value for key in keys if (value := getattr(options, key)) is not None}
-    for option in (*own, *shared):
+    for option in (*specific, *shared):
         setattr(options, option.key, option.value({**options.usual, **options.typed}.get(option.key)))
-    # Rules win over the settings' default only.
+    # Rules have precedence over the default of the settings, but not over a typed effect.
     options.settings = settings.without_effects() if "effect" in options.typed else settings

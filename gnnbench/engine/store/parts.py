@@ -1,4 +1,4 @@
-"""gnnbench's parts of a run file, as they are saved: of the whole file, and of each benchmark."""
+"""gnnbench's parts of a run file, as they are saved: one for the file, and one for each benchmark."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,28 +33,28 @@ class GraphPart:
 
 @dataclass(frozen=True)
 class BenchmarkPart:
-    """`extra_info["gnnbench"]` of a benchmark; one of another suite lacks spec, graph and limit."""
+    """`extra_info["gnnbench"]` of a benchmark; benchmarks of other suites lack spec, graph and limit."""
 
     version: int
     spec: Mapping[str, str | int] | None = None
     """The fields of its labels, see `suite.Suite.labels`."""
     graph: GraphPart | None = None
     definition_hash: str | None = None
-    """Of the test and its reference, or its fixtures."""
+    """Hash of the test and its reference, or its fixtures."""
     measurement: Measurement | None = None
     fingerprint: Fingerprint | None = None
-    """What one call runs; in a record only the first file has it, and only if all processes agree."""
+    """The code of one call; in a record only the first file has it, and only if all processes agree."""
     no_fingerprint: str | None = None
-    """Why it has no fingerprint. None if it has one, or the file does not say."""
+    """Why there is no fingerprint. None if there is one, or the reason is unknown."""
     counters: Counters | None = None
-    """What one call does. None if it was not counted."""
+    """The work of one call. None if it was not counted."""
     compilation: Mapping[str, Count] | None = None
-    """What torch.compile does in one whole call; elsewhere it is among the counters."""
+    """The work of torch.compile in one whole call, if it is not a part of the counters."""
     limit: Limit | None = None
 
     @property
     def memory(self) -> Mapping[str, int]:
-        """What one call allocates, as among its counters; empty if it was not counted."""
+        """The memory of one call, from its counters. Empty if it was not counted."""
         return self.counters.memory if self.counters else {}
 
     @property
@@ -64,7 +64,7 @@ class BenchmarkPart:
 
     @property
     def comparable_fingerprint(self) -> Fingerprint | None:
-        """The fingerprint. None if there is none, or its hashes were computed in another way."""
+        """The fingerprint. None if there is none, or its hashes were computed by another method."""
         return self.fingerprint if self.fingerprint and self.fingerprint.method == METHOD else None
 
 
@@ -98,6 +98,6 @@ class RunPart:
     record: RecordPart | None = None
     shard: Annotated[str, Meta(pattern="^[1-9][0-9]*/[1-9][0-9]*$")] | None = None
     not_default: tuple[str, ...] = ()
-    """Benchmarks that were left out because the user did not ask for more than the default ones."""
+    """Benchmarks that were left out because they are not among the default ones, and no option adds them."""
     compared: Mapping[str, Any] | None = None
     """The verdicts of `--benchmark-compare`, as `gnnbench compare` saves them."""

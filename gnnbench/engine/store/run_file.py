@@ -15,11 +15,11 @@ from .parts import FORMAT_VERSION, RunPart
 
 REMEDY = "save it again"
 _NO_COMMIT = "unknown"
-"""What pytest-benchmark writes where it finds none."""
+"""What pytest-benchmark writes if it finds no commit."""
 _FOREIGN = "not a run file of pytest-benchmark"
 _OF_PYTEST = "give a file that pytest --benchmark-json wrote"
 _MACHINE = ("system", "machine", "python_implementation", "cpu.brand_raw", "cpu.arch", "cpu.count")
-"""Fields of pytest-benchmark's `machine_info` that must be equal if a file has no environment of gnnbench."""
+"""Fields of pytest-benchmark's `machine_info` that must be equal if a file lacks gnnbench's environment."""
 
 
 @dataclass(frozen=True)
@@ -28,20 +28,20 @@ class RunFile:
 
     path: Path
     benchmarks: Mapping[str, Benchmark]
-    """By fullname: of several with one name the first."""
+    """By fullname; the first one if several have the same name."""
     environment: Environment | None
     """None if the file has no part of gnnbench."""
     machine: Mapping[str, Any]
     """The fields of pytest-benchmark's `machine_info` that are compared."""
     commit: str | None
     part: RunPart
-    """gnnbench's part; without any field, if the file has none."""
+    """gnnbench's part; its fields have their defaults if the file has no part."""
     shard: Shard | None = None
     """None if the run was not split."""
     sources: Sources | None = None
     """Where the code came from. None if the file has no part of gnnbench."""
     datetime: str = ""
-    """When it was saved; empty if unknown."""
+    """When it was saved. Empty if unknown."""
 
 
 def read(path: Path) -> RunFile:
@@ -50,41 +50,41 @@ def read(path: Path) -> RunFile:
 
 
 def parse(path: Path, content: Any) -> RunFile:
-    """Read the content of a file if it is a run file of a version that can be read."""
+    """Read the content of a run file of this version; refuse any other content."""
     if not isinstance(content, dict) or not isinstance(content.get("benchmarks"), list):
         json_io.refuse(path, f"{_FOREIGN}: it has no list of benchmarks", _OF_PYTEST)
     if "command" in content:
-        what = f"a result of gnnbench {content['command']}, and not a run file"
-        json_io.refuse(path, what, "give a run file")
-    ours = json_io.own_part(content)
-    if not ours and not isinstance(content.get("version"), str):
+        reason = f"the output of gnnbench {content['command']}, not a run file"
+        json_io.refuse(path, reason, _OF_PYTEST)
+    part = json_io.own_part(content)
+    if not part and not isinstance(content.get("version"), str):
         json_io.refuse(path, f"{_FOREIGN}: it has no `version`, as in the JSON of other tools", _OF_PYTEST)
-    if ours and ours["version"] != FORMAT_VERSION:
-        what = f"version {ours['version']} of the format; this gnnbench reads {FORMAT_VERSION}"
-        json_io.refuse(path, what, "use the gnnbench that wrote it, or measure again")
+    if part and part["version"] != FORMAT_VERSION:
+        reason = f"version {part['version']} of the format; this gnnbench reads {FORMAT_VERSION}"
+        json_io.refuse(path, reason, "use the gnnbench that wrote it, or measure again")
     with json_io.refusing(path, f"damaged, or {_FOREIGN}", REMEDY):
-        return _run(path, content, ours)
+        return _run(path, content, part)
 
 
 def _run(path: Path, content: Mapping[str, Any], saved: Mapping[str, Any]) -> RunFile:
     try:
-        ours = codec.decode(saved or {"version": FORMAT_VERSION}, RunPart)
+        part = codec.decode(saved or {"version": FORMAT_VERSION}, RunPart)
     except ValueError as error:
         json_io.refuse(path, f"damaged at gnnbench{str(error).removeprefix('$')}", REMEDY)
-    machine = json_io.fields(content.get("machine_info"))  # which users may write
+    machine = json_io.fields(content.get("machine_info"))  # users may write anything there
     flat = machine | {f"cpu.{name}": value for name, value in json_io.fields(machine.get("cpu")).items()}
     benchmarks = {name: benchmark.read(entry) for name, entry in benchmark.entries(content).items()}
-    commit = ours.environment.commit if ours.environment else None
+    commit = part.environment.commit if part.environment else None
     commit = commit or json_io.fields(content.get("commit_info")).get("id")
     python = ".".join(str(machine.get("python_version", "")).split(".")[:2])
     return RunFile(
         path,
         benchmarks,
-        ours.environment,
+        part.environment,
         {**{name: flat.get(name) for name in _MACHINE}, "python": python},
         None if commit in (None, _NO_COMMIT) else str(commit),
-        ours,
-        Shard.parse(ours.shard) if ours.shard else None,
-        ours.sources,
+        part,
+        Shard.parse(part.shard) if part.shard else None,
+        part.sources,
         str(content.get("datetime") or ""),
     )

@@ -1,4 +1,4 @@
-"""What the engine asks a suite that is a part of this package. Without one, benchmarks have test ids only."""
+"""The engine's interface to a suite in this package. Without a suite, benchmarks only have test ids."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,64 +27,64 @@ class Diagnosis:
     status: Status
     detail: str
     remedy: str = ""
-    """What to do; empty if nothing."""
+    """What to do. Empty if nothing."""
 
 
 class Suite:
-    """No suite. A module with a subclass of it in `SUITE` is one; it must not import torch."""
+    """No suite. A suite is a module with an instance of a subclass in `SUITE`; it must not import torch."""
 
     options: Mapping[str, Option] = {}
-    """Its options of pytest, by name."""
+    """The suite's options of pytest, by name."""
     doctor_options: Sequence[str] = ()
-    """Those that `gnnbench doctor` has, too."""
+    """The options that `gnnbench doctor` has too."""
     tests: Mapping[str, str] = {}
-    """Ids of tests by the short names that `gnnbench profile` knows."""
+    """Ids of tests by the short names that `gnnbench profile` accepts."""
     losses: Sequence[str] = ()
-    """Its functions that `gnnbench profile` shows as the loss, and its layers, each as `module:name`."""
+    """Functions that `gnnbench profile` shows as the loss; these and `layers` are `module:name`."""
     layers: Sequence[str] = ()
 
     def labels(self, fields: Mapping[str, str | int]) -> Labels | None:
-        """Return the labels of a benchmark of a run file; a ValueError names a field that is impossible."""
+        """Return the labels of a benchmark of a run file; a ValueError names an impossible field."""
         del fields
         return None
 
     def labels_in(self, test_id: str) -> Labels | None:
-        """Return the labels in a test id; None if it is of another suite."""
+        """Return the labels in a test id. Returns None for a test of another suite."""
         del test_id
         return None
 
     def plugin(self) -> Any:
-        """Return its plugin of pytest, with options, markers and fixtures; None if it has none."""
+        """Return the pytest plugin, with options, markers and fixtures. Returns None if there is none."""
         return None
 
     def owns(self, item: Any) -> bool:
-        """Tell whether a test of pytest is one of its benchmarks."""
+        """Tell whether a pytest test is a benchmark of the suite."""
         del item
         return False
 
     def fault(self, root: Path, part: "BenchmarkPart", *, strict: bool) -> str | None:
-        """Return why a benchmark fails for what it did; `strict`: also if nothing says what it should do."""
+        """Return why a benchmark fails by its work; if `strict`, also if its expected work is unknown."""
         del root, part, strict
         return None
 
     def remarks(self, labels: Iterable[Labels]) -> list[str]:
-        """Return lines on what benchmarks ran on."""
+        """Return lines on the inputs of benchmarks."""
         del labels
         return []
 
     def commands(self) -> Mapping[str, ModuleType]:
-        """Return its subcommands: modules as in `cli/`, with `add_arguments` and `run`."""
+        """Return the subcommands: modules as in `cli/`, with `add_arguments` and `run`."""
         return {}
 
     def diagnoses(self, options: Mapping[str, Any]) -> Iterator[Diagnosis]:
-        """Yield what `gnnbench doctor` shows of its libraries and data."""
+        """Yield the lines of `gnnbench doctor` on the suite's libraries and data."""
         del options
         yield from ()
 
 
 @cache
 def installed() -> Suite:
-    """Return the suite."""
+    """Return the suite of this package."""
     if find_spec(resolve_name(_PLACE, __package__)) is None:
         return Suite()
     suite: Suite = import_module(_PLACE, __package__).SUITE

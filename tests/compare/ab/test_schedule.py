@@ -270,7 +270,7 @@ def test_too_few_pairs_are_undecided_and_it_says_what_would_be_enough(options, w
     assert (found.verdict, found.judged) == ("undecided", False)
     assert found.ratio == pytest.approx(1, abs=0.05)
     said = re.fullmatch(
-        rf"(\d) pairs?, a verdict needs at least 4; {words} allows about 7, which decide .*",
+        rf"(\d) pairs?, a verdict needs at least 4; {words} allows about 7, enough to decide .*",
         found.reason,
     )
     assert int(said[1]) == found.head_processes
