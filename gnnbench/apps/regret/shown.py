@@ -31,9 +31,9 @@ def document(regrets: Regrets, older: Regrets | None = None) -> Document:
     )
     crossings = _crossings(regrets.crossovers())
     blocks = [all_ways, same_kind, crossings, *(_moved(regrets, older) if older else ())]
-    hint = "" if decided == len(timed) else "; a larger --budget may tell at the others"
+    hint = "" if decided == len(timed) else "; a larger --budget may decide the other points"
     summary = f"{units.count(len(timed), 'point')}; at {decided} the fastest way is known"
-    notes = [f"{summary}: the others are slower, or differ by less than {effect}{hint}"]
+    notes = [f"{summary}: all other ways are slower, or differ by less than {effect}{hint}"]
     if all_ways.rows:
         notes += [
             "median: of the call at all points; worst: the point whose interval has the largest lower end",
@@ -41,7 +41,7 @@ def document(regrets: Regrets, older: Regrets | None = None) -> Document:
         ]
     if crossings.rows:
         notes.append(
-            "at, interval (99%): on the first line; a line has points that differ in degree or width only"
+            "at, interval (99%): of the first line; points of a line differ only in degree or only in width"
         )
     notes += [*_calls(regrets, (all_ways, same_kind)), *_left_out(regrets.points)]
     return [*(block for block in blocks if not isinstance(block, Table) or block.rows), *map(Note, notes)]

@@ -18,7 +18,7 @@ from ...engine.judge.comparison import Compared
 from .versions import Version
 
 FORMAT_VERSION = 1
-_REMEDY = "remove it, and the same command makes it again"
+_REMEDY = "delete the file, and the same command writes a new one"
 TIMES = ("slower", "faster")
 KINDS = (*TIMES, "more memory", "less memory", "different output")
 """How a benchmark may change."""
@@ -168,7 +168,7 @@ class State:
     def begin(self, watched: str) -> None:
         """Note what is watched."""
         if self.watched not in (None, watched):
-            raise UsageError(f"{self.folder} is the state of a watch of {self.watched}: give another --state")
+            raise UsageError(f"{self.folder} holds a watch of {self.watched}: give another --state FOLDER")
         self.watched = watched
         self._write("watch.json", Head(FORMAT_VERSION, watched))
 

@@ -74,7 +74,7 @@ def _api(*words: str, text: str = "") -> list[Any]:
         )
     except FileNotFoundError:
         raise UsageError(
-            "gh, which posts the comment, is not installed: https://cli.github.com, or write it with -o FILE"
+            "gh, which posts the comment, is not installed: get it at https://cli.github.com, or use -o FILE"
         ) from None
     except subprocess.TimeoutExpired:
         raise UsageError(f"gh did not finish in {_TIMEOUT_SECONDS:g} s; try again later") from None
