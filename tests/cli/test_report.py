@@ -63,7 +63,7 @@ def test_saved_verdicts_are_shown_as_they_were_reached(tmp_path, page, call):
     for words in (
         "99.75% simultaneous intervals",
         "the simultaneous 99.75% interval excludes 1",
-        "grey: changes below 10%",
+        "grey band: changes below 10%",
         "the change is at least 10%",
     ):
         assert words in page.read_text()

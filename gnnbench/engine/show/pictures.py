@@ -55,7 +55,7 @@ def picture(view: View) -> Picture | None:
 def _ratios(view: View, thresholds: Thresholds, rows: Sequence[Compared]) -> Picture:
     labels = {benchmark.fullname: benchmark.label for benchmark in view.benchmarks}
     labelled_rows = [(labels[row.fullname], row) for row in ranked(rows, view.causes)]
-    level, effect = thresholds.family_level, thresholds.effect
+    level, effect = units.level(thresholds.family_level), thresholds.effect
 
     def draw(style: Style) -> Spec:
         return ratios(labelled_rows[: style.most_rows], effect, style)
@@ -63,7 +63,7 @@ def _ratios(view: View, thresholds: Thresholds, rows: Sequence[Compared]) -> Pic
     has_pale = any(verdict_fields(row.judgement)["strength"] < 1 for row in rows)
     hollow = any(row.judgement.low is None for row in rows)
     notes = (
-        f"Lines: {units.level(level)} simultaneous intervals; grey: changes below {units.fraction(effect)}",
+        f"Lines: {level} simultaneous intervals; grey band: changes below {units.fraction(effect)}",
         "Pale: no verdict on the time" if has_pale else "",
         "Hollow: no interval" if hollow else "",
         view.same_code,
