@@ -69,8 +69,8 @@ def require_rows(rows: Tensor, whole: Tensor, nodes: Tensor, what: str) -> None:
 def renumbered(count: int, *tensors: Tensor) -> list[Hop]:
     """Return each `Hop` of PyG and torch_sparse, which list both hops together and renumber the nodes.
 
-    They draw neighbours of each node once: at the second hop, of the nodes that the first hop reached.
-    `tensors` are the nodes by their new numbers [n]; sources, targets and entries [m].
+    Each node is expanded only once: the second hop expands only nodes that the first one has reached.
+    `tensors`: the old number of each new one [n]; source, target and entry of each drawn edge [m].
     """
     nodes, source, target, entry = map(whole, tensors)
     require(len(nodes.unique()) == len(nodes), "a node has two numbers")

@@ -16,7 +16,7 @@ from tests.run_files import ENVIRONMENT, suite
 SLOWER = Judgement("slower", "surely", 1.2, 1.1, 1.3, 1.15, 1.25, 0.04)
 NOT_THERE = Judgement("incomparable", "new: not in the base")
 
-POWER = "this run could detect a slowdown of 4.0% (MDE, power 90%)"
+POWER = "smallest detectable slowdown: 4.0% (MDE, power 90%)"
 
 
 def of_ab(**changes):

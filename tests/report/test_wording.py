@@ -102,7 +102,7 @@ def test_more_memory_comes_first_as_it_fails():
     assert (found.said, found.others) == ("1 of 2 benchmarks needs more memory", "1 same, 1 undecided")
     (slower,) = rows("slower")
     assert headline([slower, replace(second, memory=MORE)]).said == (
-        "1 of 2 benchmarks is slower, 1 of all needs more memory"
+        "1 of 2 benchmarks is slower, 1 of the 2 needs more memory"
     )
     excused = replace(second, memory=replace(MORE, excused="ignored: known"))
     assert headline([excused]).whole == "No slowdown found in 1 benchmark; 1 same, 1 more memory (excused)"

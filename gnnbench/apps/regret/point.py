@@ -126,7 +126,7 @@ def _checked(
     reference: KeptReference,
     context: Callable[[], AbstractContextManager[None]],
 ) -> _Entrant:
-    """Make a way's structure, and compare its output with the family's reference."""
+    """Make the structure of an implementation, run it, and compare the output with the family's reference."""
     module = platforms.load(path.platform)
     kernel = path.call.kernel(path.platform)
     first = next(family.paths()).operation

@@ -124,9 +124,9 @@ class Result:
         if not effects:
             return ""
         median, worst = units.fraction(statistics.median(effects)), units.fraction(max(effects))
-        which = f"{median} in half of the benchmarks timed, of {worst} in all" if len(effects) > 1 else median
+        which = f"{median} in half of the benchmarks timed, {worst} in all" if len(effects) > 1 else median
         control = f"; {self.control.text}" if self.control else ""
-        return f"this run could detect a slowdown of {which} (MDE, power 90%){control}"
+        return f"smallest detectable slowdown: {which} (MDE, power 90%){control}"
 
     def _busy(self) -> str:
         """Return that other programs used much CPU time, if benchmarks are undecided; empty otherwise."""

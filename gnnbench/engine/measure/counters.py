@@ -181,10 +181,10 @@ def is_on_device(device: str, items: Any) -> bool:
 
 @contextmanager
 def library_calls(seen: Callable[[str, tuple[Any, ...]], None]) -> Iterator[None]:
-    """Call `seen` with name and arguments of each operator outside ATen, and call into DGL's C interface.
+    """Report to `seen` each operator outside ATen, and each call into DGL's C interface: name and arguments.
 
-    torch_sparse and torch_scatter call their operators through `torch.ops`. These call ATen below the
-    dispatcher's Python keys, where a dispatch mode does not see them. DGL's functions are objects named
+    torch_sparse and torch_scatter call their operators through `torch.ops`. A dispatch mode misses what these
+    call of ATen, as that is below the dispatcher's Python keys. DGL's functions are objects named
     `_CAPI_...` in its modules.
     """
     packet = torch._ops.OpOverloadPacket  # noqa: SLF001 - the type of torch.ops.torch_sparse.spmm_sum

@@ -48,15 +48,15 @@ class Outputs:
             return agreement(base, head, of_sides, unsteady)
 
     def _returned(self) -> list[Mapping[str, Any]]:
-        """Return what calls of both sides return, as described, with equally many new values."""
+        """Run the calls of both sides with the same level of new values, and return what they returned."""
         ask = partial(self._ask, command="return")
         answers = [*ask(SIDES, level=ALL_NEW)]
         if any(call["failure"] for call in answers[1].get("calls", ())):
-            answers[1:] = ask(SIDES[1:], level=ALL_NEW)  # both sides may use one place at once, as a port
+            answers[1:] = ask(SIDES[1:], level=ALL_NEW)  # both may have used one port, or the like
         levels = [answer.get("level", 0) for answer in answers]
         is_returned = all(answer["answer"] == "returned" for answer in answers)
         if is_returned and levels[0] != levels[1] and not head_refuses(*answers):
-            # A side refused new values: the other gets the same again.
+            # One side refused some new values: the other runs again with that lower level.
             side = int(levels[1] > levels[0])
             answers[side : side + 1] = ask([SIDES[side]], level=min(levels))
         return answers

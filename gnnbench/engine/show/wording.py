@@ -79,7 +79,7 @@ def headline(rows: Sequence[Compared], effect: float | None = None, *, busy: boo
     )
     others: tuple[str, ...] = _OTHERS
     if (main := _of_all(len(words), failed)) and memory[0]:
-        main += f", {memory[0]} of all {memory[1 if memory[0] == 1 else 2]}"
+        main += f", {memory[0]} of the {len(words):,} {memory[1 if memory[0] == 1 else 2]}"
     main = main or _of_all(len(words), [memory])
     if not main and (main := _of_all(len(words), unknown)):
         others = tuple(word for word in _OTHERS if word not in _UNKNOWN)

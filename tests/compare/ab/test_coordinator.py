@@ -161,7 +161,7 @@ def test_verdicts_whatever_goes_wrong_and_each_step_is_told_before_it_begins(ab,
     assert (len(decisions), left) == (9, 420.0), "what there is to time is known after the inspection"
     assert found.control.visits >= 3
     assert not found.control.fails
-    assert found.all_notes()[-1].startswith("this run could detect a slowdown of ")
+    assert found.all_notes()[-1].startswith("smallest detectable slowdown: ")
     assert found.all_notes()[-1].endswith(found.control.text)
     decisions, spent, left = watcher.updates[-1]
     assert all(one.counts.decided for one in decisions.values())
