@@ -24,7 +24,7 @@ from .names import LONGEST, clean, grouped
 from .numbers import further, numbers
 from .pictures import Picture
 from .style import PAGE
-from .verdicts import named, remarks
+from .verdicts import COLUMNS, named, remarks
 from .view import BenchmarkView, View, ordered
 from .wording import ORDER, change, effects, is_changed, plural
 
@@ -124,7 +124,7 @@ def _of_row(column: Column) -> Column:
 _COLUMNS = (
     Column("time", "time", lambda view: view.seconds),
     Column("±", "fraction", _spread, aside=True),
-    *map(_of_row, named("ratio", "interval", "verdict", "memory", "outputs")),
+    *map(_of_row, COLUMNS[1:]),  # all but the time, which benchmarks have without a verdict too
     Column("limit", "fraction", lambda view: (limit := view.timed.part.limit) and limit.fraction, aside=True),
     Column("peak", "size", lambda view: view.timed.part.memory.get("peak_bytes"), aside=True),
     Column(
