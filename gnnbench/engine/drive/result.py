@@ -85,7 +85,7 @@ class Result:
     """Fraction of CPU time that other programs used meanwhile. None if unknown, or on a simulated machine."""
     interrupted: bool = False
     shard: str | None = None
-    """The shard that was timed, as in `1/4`; None: all benchmarks."""
+    """The shard that was timed, as in `1/4`. None if all benchmarks were."""
     notes: tuple[str, ...] = ()
     repeat: Repeat | None = None
     """What commands need that time the benchmarks again. None if unknown."""
@@ -94,7 +94,7 @@ class Result:
     control: Control | None = None
     """The base against itself, in some pairs. None: too few, or none could be made."""
     path: Path = field(default_factory=Path, metadata=UNSAVED)
-    """Where it is saved; empty: nowhere."""
+    """Where it is saved. Empty if it is not."""
     version: int = FORMAT_VERSION
 
     @property
@@ -119,8 +119,8 @@ class Result:
 
     def power(self) -> str:
         """Return the slowdowns that the run could detect, and the control; empty if unknown."""
-        found = (row.judgement.minimum_detectable_effect for row in self.rows if self.command == "ab")
-        effects = [effect for effect in found if effect is not None]
+        known = (row.judgement.minimum_detectable_effect for row in self.rows if self.command == "ab")
+        effects = [effect for effect in known if effect is not None]
         if not effects:
             return ""
         median, worst = units.fraction(statistics.median(effects)), units.fraction(max(effects))

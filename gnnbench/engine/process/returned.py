@@ -215,7 +215,7 @@ class _Comparing:
             self._reservations.append(harmless)
             return True
         if part.startswith("output"):
-            return side == _BASE and any(part.startswith(f"output{one}") for one in call["left"])
+            return side == _BASE and any(part.startswith(f"output{path}") for path in call["left"])
         place = input_of(part)
         if place in self._inputs[1 - side] and place not in self._inputs[side]:
             self._lacking += [f"base has {place}"] if side == _HEAD else []

@@ -29,7 +29,7 @@ def declares(item: Any) -> bool:
 
 
 def marked(item: Any, name: str) -> str | None:
-    """Return the reason that a pytest item's marker gives, or that it is marked; None: it is not."""
+    """Return the reason that a pytest item's marker gives. Returns None if it has no such marker."""
     marker = item.get_closest_marker(name)
     if marker is None:
         return None

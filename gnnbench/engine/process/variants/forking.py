@@ -27,8 +27,6 @@ def why_not() -> str:
     A fork has one thread only. Other threads, such as OpenMP's after its first parallel region, would be
     missing there, and a GPU cannot be used in a fork of a process that has used it.
     """
-    if sys.platform != "linux":
-        return "forks need Linux"
     if _GPU in map(os.path.realpath, _FILES.iterdir()):
         return "a GPU is used while the tests are imported"
     other_threads = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]

@@ -55,12 +55,7 @@ def end_group() -> NoReturn:
 
 
 def die_with(parent: int) -> None:
-    """End this process when the one that started it ends, even while a benchmark hangs.
-
-    Works on Linux. Elsewhere, a child ends when it next waits for a command.
-    """
-    if sys.platform != "linux":
-        return
+    """End this process when the one that started it ends, even while a benchmark hangs."""
     end = signal.SIGRTMAX - 1  # a suite hardly ever uses it
 
     def ended(_number: int, _frame: object) -> None:

@@ -41,7 +41,7 @@ class Commit:
     ref: str
     """Any name of a commit."""
     folder: str | None = None
-    """A folder of another repository, absolute or relative to the caller's; None: the caller's repository."""
+    """A folder of another repository, absolute or relative to the caller's. None for the caller's own."""
 
     def __str__(self) -> str:
         """Return the commit as a user types it."""
