@@ -15,8 +15,7 @@ import math
 
 import numpy as np
 
-from gnnbench.engine.judge.posterior import PAIR_VARIANCE, Observation
-from gnnbench.engine.judge.search import Search, least_change, next_position
+from gnnbench.engine.judge.search import PAIR_VARIANCE, Observation, Search, least_change, next_position
 
 COMMITS, ENDS, MOST_PAIRS = 64, 4, 500
 FIXED_RUNS = 20_000

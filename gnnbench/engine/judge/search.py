@@ -3,13 +3,24 @@
 A noisy binary search (Burnashev and Zigangirov, Problems of Information Transmission 10, 1974): each pair
 measures the most informative candidate, in the middle of an interval with a change, or with a doubtful
 level. No step counts as certain, so the error probability is spent only once, at the end of the search.
+
+The level of a candidate is the logarithm of its time over that of candidate 0, the good end. From one
+candidate to the next it stays, or it jumps to any other level, any number of times. This is a hidden Markov
+model on a grid of levels, whose posterior the forward-backward algorithm gives exactly (Rabiner, Proc. IEEE
+77, 1989). A log ratio has normal noise of unknown scale, and with an unknown probability it is an outlier.
+Both are averaged over, so that unusually strong noise delays the answer instead of making it wrong.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import chain, pairwise
 
-from .posterior import Interval, Observation, posterior
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
 
 ERROR = 0.01
 """Probability of naming a wrong commit, at most."""
@@ -17,6 +28,134 @@ _MISSED = 0.2
 """Once a change is named, an interval that has another one with at most this probability is not searched."""
 MOST_PAIRS = 16
 """Most pairs of one candidate, whatever they show."""
+PAIR_VARIANCE = 0.01**2
+"""Usual variance of a log ratio between pairs of processes, as in `evidence`."""
+_SCALES, _SCALE_SPREAD = np.geomspace(0.7, 16, 10), 0.7
+"""Factors on the usual standard deviation that are tried, and the prior spread of their logarithm."""
+_OUTLIERS = np.array([0.05, 0.1, 0.3])
+"""Shares of outliers that are tried, with the same prior probability."""
+_FAR = 0.1
+"""Scale of an outlier's log ratio, which has a Cauchy distribution."""
+_LEVELS = 200
+"""Number of levels on each side of 0."""
+_EXPECTED = 0.25
+"""Expected number of jumps before anything is measured."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What pairs of processes, of a candidate and of candidate 0, say about the candidate's level."""
+
+    position: int
+    log_ratio: float
+    variance: float
+    """Variance of the noise, within and between pairs."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Two measured candidates, with no measured candidate between them."""
+
+    low: int
+    high: int
+    changed: float
+    """Probability that their levels differ by the least change that counts, or more."""
+    log_ratio: float
+    """Expected difference of their levels, if there is one; `bounds` is its 99 % credible interval."""
+    bounds: tuple[float, float]
+
+
+@lru_cache
+def posterior(
+    last: int,
+    observations: tuple[Observation, ...],
+    same: tuple[tuple[int, int], ...],
+    least: float,
+    sign: int,
+) -> list[Interval]:
+    """Return what is known about a benchmark, in the order of candidates, from 0 to the last, the bad end.
+
+    `same`: pairs of candidates between which nothing changes; they count as measured. `least`: the least
+    change of the level that counts. `sign`: 1 if the bad end, which was observed, is slower, -1 if faster.
+    """
+    by_position: dict[int, list[Observation]] = {position: [] for position in (0, *chain(*same))}
+    for observation in observations:
+        by_position.setdefault(observation.position, []).append(observation)
+    positions = sorted(by_position)
+    assert positions[-1] == last
+    levels = _grid(by_position)
+    logs = np.stack([_log_likelihood(levels, by_position[position]) for position in positions])
+    logs[0, :, np.arange(len(levels)) != _LEVELS] = -np.inf
+    logs[-1, :, levels * sign < least] = -np.inf
+    rate = -math.log1p(-_EXPECTED / last)
+    pairs = list(pairwise(positions))
+    jumps = [
+        0.0 if any(first <= low and high <= end for first, end in same) else -math.expm1(rate * (low - high))
+        for low, high in pairs
+    ]
+    changes = zip(pairs, _neighbours(logs, jumps), strict=True)
+    return [_interval(low, high, levels, masses, least) for (low, high), masses in changes]
+
+
+def _grid(by_position: Mapping[int, Sequence[Observation]]) -> Array:
+    """Return equally spaced levels around 0, which reach beyond all levels that the observations allow."""
+    ratios = [[row.log_ratio for row in group] for _, group in sorted(by_position.items()) if group]
+    centres = [float(np.median(row)) for row in ratios]
+    # A single outlier should not make the grid coarse.
+    widest = 3 * max(abs(centres[-1]), 5 * math.sqrt(PAIR_VARIANCE))
+    limit = 1.25 * min(max(map(abs, centres)), widest) + 0.03
+    return np.linspace(-limit, limit, 2 * _LEVELS + 1)
+
+
+def _log_likelihood(levels: Array, observations: Sequence[Observation]) -> Array:
+    """Return the log likelihood of each level, for each scale and share of outliers [settings, levels]."""
+    total = np.zeros((len(_SCALES) * len(_OUTLIERS), len(levels)))
+    share = _OUTLIERS[None, :, None]
+    for observation in observations:
+        distance = observation.log_ratio - levels
+        deviation = (_SCALES * math.sqrt(observation.variance))[:, None, None]
+        normal = np.exp(-((distance / deviation) ** 2) / 2) / deviation / math.sqrt(2 * math.pi)
+        outlier = _FAR / math.pi / (_FAR**2 + distance**2)
+        total += np.log((1 - share) * normal + share * outlier).reshape(total.shape)
+    return total
+
+
+def _neighbours(logs: Array, jumps: Sequence[float]) -> list[Array]:
+    """Return the distributions of the neighbours' differences; `logs`: [candidates, settings, size]."""
+    size = logs.shape[2]
+    peaks = logs.max(axis=2)
+    likelihood = np.exp(logs - peaks[:, :, None])
+    scales = np.log(_SCALES) / _SCALE_SPREAD
+    evidence = np.repeat(-(scales**2) / 2, len(_OUTLIERS)) + peaks.sum(axis=0)
+    forward, backward = [likelihood[0]], [likelihood[-1]]
+    for jump, step in zip(jumps, likelihood[1:], strict=True):
+        prior = (1 - jump) * forward[-1] + jump * forward[-1].sum(axis=1, keepdims=True) / size
+        total = (prior * step).sum(axis=1, keepdims=True)
+        evidence += np.log(total[:, 0])
+        forward.append(prior * step / total)
+    for jump, step in zip(jumps[:0:-1], likelihood[-2:0:-1], strict=True):
+        prior = (1 - jump) * backward[-1] + jump * backward[-1].mean(axis=1, keepdims=True)
+        backward.append(step * prior / prior.max(axis=1, keepdims=True))
+    probability = np.exp(evidence - evidence.max())
+    distributions = []
+    for jump, before, after in zip(jumps, forward[:-1], backward[::-1], strict=True):
+        spectrum = np.conj(np.fft.rfft(before, 2 * size)) * np.fft.rfft(after, 2 * size)
+        delta = np.roll(np.fft.irfft(spectrum, 2 * size), size - 1, axis=1)[:, :-1].clip(min=0) * jump / size
+        delta[:, size - 1] += (1 - jump) * (before * after).sum(axis=1)
+        distributions.append(probability / probability.sum() @ (delta / delta.sum(axis=1, keepdims=True)))
+    return distributions
+
+
+def _interval(low: int, high: int, levels: Array, masses: Array, least: float) -> Interval:
+    size, step = len(levels), levels[1] - levels[0]
+    differences = np.arange(1 - size, size)
+    masses = np.where(np.abs(differences) < max(1, math.ceil(least / step)), 0.0, masses)
+    changed = float(masses.sum())
+    if changed <= 0:
+        return Interval(low, high, 0.0, 0.0, (0.0, 0.0))
+    cumulative = np.cumsum(masses) / changed
+    first, last = (float(differences[np.searchsorted(cumulative, share)] * step) for share in (0.005, 0.995))
+    return Interval(low, high, min(changed, 1.0), float(masses @ differences * step / changed), (first, last))
 
 
 @dataclass

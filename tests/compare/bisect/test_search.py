@@ -3,8 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from gnnbench.engine.judge.posterior import PAIR_VARIANCE, Observation
-from gnnbench.engine.judge.search import Search, least_change, next_position
+from gnnbench.engine.judge.search import PAIR_VARIANCE, Observation, Search, least_change, next_position
 
 LAST = 64
 WITHIN = 0.01

@@ -17,9 +17,8 @@ from ...ground.errors import UsageError
 from ...ground.files import save
 from ...interfaces import Listener
 from ...judge.comparison import Work
-from ...judge.posterior import PAIR_VARIANCE, Interval, Observation
 from ...judge.schedule import PairPlan
-from ...judge.search import ERROR, Search, least_change, next_position
+from ...judge.search import ERROR, PAIR_VARIANCE, Interval, Observation, Search, least_change, next_position
 from ...judge.trial import Trial
 from ...judge.visit import Inspections, Visit, sample
 from ...process.pairs import Pairs
