@@ -8,7 +8,7 @@ import pytest
 
 from gnnbench.engine.cli import main
 from gnnbench.engine.cli.common import exit_code
-from gnnbench.engine.drive.settle import settled
+from gnnbench.engine.drive.excuses import settled
 from gnnbench.engine.ground import codec
 from gnnbench.engine.ground.codec import as_text
 from gnnbench.engine.judge.accepted import FILE

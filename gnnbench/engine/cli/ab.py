@@ -45,8 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Time and compare, print the verdicts, and return the exit code."""
     from ..drive import coordinator
+    from ..drive.excuses import settled
     from ..drive.inspecting import counted
-    from ..drive.settle import settled
     from ..measure import instructions
     from ..process import slowdown
     from ..show import causes, verdicts, wording

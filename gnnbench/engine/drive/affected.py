@@ -14,9 +14,9 @@ from ..process.processes import Terms
 from ..process.variants import outcome
 from ..process.variants.collected import Suite
 from ..process.variants.variant import Prepared
+from .excuses import settled
 from .inspecting import Inspecting
 from .result import Result, Side
-from .settle import settled
 
 FORMAT_VERSION = 1
 

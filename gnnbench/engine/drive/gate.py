@@ -21,8 +21,8 @@ from ..store import run_file
 from ..store.baseline import Record
 from ..store.run_file import RunFile
 from . import coordinator, runs
+from .excuses import settled
 from .result import Result, Side
-from .settle import settled
 
 _FIRST_AGAIN = 100
 """New processes have numbers above this one; the processes of a record have smaller numbers."""

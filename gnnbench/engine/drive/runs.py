@@ -19,8 +19,8 @@ from ..measure.fingerprint.fingerprint import Fingerprint
 from ..store.benchmark import Benchmark
 from ..store.run_file import RunFile
 from . import repeat
+from .excuses import settled
 from .result import Result, Side
-from .settle import settled
 
 _FAR, _FAR_ALONE = 2.0, 5.0
 """Times of the same code differ by smaller factors than these: the first limits the interval, the second the

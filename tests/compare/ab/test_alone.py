@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from gnnbench.engine.drive import affected, coordinator
-from gnnbench.engine.drive.settle import settled
+from gnnbench.engine.drive.excuses import settled
 from tests.compare.ab.workers import Watcher, plan, prepared, write
 
 PACKAGE = """

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from gnnbench.engine.cli.common import exit_code
+from gnnbench.engine.drive.excuses import settled
 from gnnbench.engine.drive.result import Result, Side
-from gnnbench.engine.drive.settle import settled
 from gnnbench.engine.ground.settings import parse
 from gnnbench.engine.judge.accepted import FILE, Accepted, Entry
 from gnnbench.engine.judge.comparison import Agreement, Compared, Comparison
