@@ -14,9 +14,9 @@ from ..process.processes import Terms
 from ..process.variants import outcome
 from ..process.variants.collected import Suite
 from ..process.variants.variant import Prepared
-from .excuses import settled
 from .inspecting import Inspecting
 from .result import Result, Side
+from .settle import apply_excuses
 
 FORMAT_VERSION = 1
 
@@ -41,7 +41,7 @@ class AffectedResult:
             Compared(name, Judgement("undecided", "not timed"), None, memory=row.memory, results=row.results)
             for name, row in self.benchmarks.items()
         ]
-        result = settled(Result("ab", self.base, self.head, Comparison(rows), thresholds))
+        result = apply_excuses(Result("ab", self.base, self.head, Comparison(rows), thresholds))
         return [row.fullname for row in result.rows if row.is_worse or row.fullname in self.failing]
 
     def named(self, status: Status) -> dict[str, Inspections]:

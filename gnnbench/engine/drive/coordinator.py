@@ -28,10 +28,10 @@ from ..process.variants.collected import Suite
 from ..process.variants.forking import THREAD
 from ..process.variants.variant import Prepared
 from . import confirm
-from .excuses import allowed
 from .inspecting import Inspecting
 from .repeat import Repeat, ends_of
 from .result import Result, Side
+from .settle import allowed
 
 _RESERVED = 1 / 5
 """Largest part of the time of a run that is left to check what changed in two processes."""

@@ -21,8 +21,8 @@ from ..store import run_file
 from ..store.baseline import Record
 from ..store.run_file import RunFile
 from . import coordinator, runs
-from .excuses import settled
 from .result import Result, Side
+from .settle import apply_excuses
 
 _FIRST_AGAIN = 100
 """New processes have numbers above this one; the processes of a record have smaller numbers."""
@@ -198,7 +198,7 @@ class Judging:
         if self.is_comparable and self.confirm:
             rows = [replace(row, judgement=confirmed(row.judgement, self.confirm)) for row in rows]
         self.comparison = Comparison([self.in_turns.get(row.fullname) or row for row in rows])
-        result = settled(self.result)
+        result = apply_excuses(self.result)
         self.comparison = result.comparison
         self.lines.extend(result.notes)
 

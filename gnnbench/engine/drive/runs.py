@@ -19,8 +19,8 @@ from ..measure.fingerprint.fingerprint import Fingerprint
 from ..store.benchmark import Benchmark
 from ..store.run_file import RunFile
 from . import repeat
-from .excuses import settled
 from .result import Result, Side
+from .settle import apply_excuses
 
 _FAR, _FAR_ALONE = 2.0, 5.0
 """Times of the same code differ by smaller factors than these: the first limits the interval, the second the
@@ -97,7 +97,9 @@ def result(
     """Compare the processes of two runs."""
     sides = Side.of_runs(base), Side.of_runs(head)
     repetition = repeat.of_runs(base[0], head[0], options)
-    return settled(Result("compare", *sides, compare(base, head, thresholds), thresholds, repeat=repetition))
+    return apply_excuses(
+        Result("compare", *sides, compare(base, head, thresholds), thresholds, repeat=repetition)
+    )
 
 
 def _is_far(judgement: Judgement) -> bool:

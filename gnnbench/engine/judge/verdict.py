@@ -22,7 +22,7 @@ _Bound = Annotated[float, Meta(gt=0, le=sys.float_info.max)]
 
 
 Verdict = Literal["slower", "faster", "same", "undecided", "incomparable", "accepted", "ignored"]
-"""`accepted`: slower, but not more than intended. `ignored`: a rule says so. See `excuses.py`."""
+"""`accepted`: slower, but not more than intended. `ignored`: a rule says so. See `settle.py`."""
 
 
 @dataclass(frozen=True)

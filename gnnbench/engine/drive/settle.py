@@ -1,6 +1,5 @@
-"""The one place where verdicts are excused: by accepted slowdowns, and by rules that ignore a benchmark."""
+"""Accepted changes and rules that ignore benchmarks: how they alter verdicts, and new entries to accept."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,11 +15,10 @@ from ..judge.verdict import Reason, Thresholds
 from ..process.variants.variant import Prepared
 from ..store import run_file
 from ..store.accepted import entries_at
-from . import result
-from .result import Result, Side
+from .result import Result, Side, kind, parse
 
 _FILE = FILE.as_posix()
-_NAMED = 3
+_MOST_NAMED = 3
 """Most entries that a note names."""
 _ACCEPTED = "accepted: "
 _FAILING = ("slower", "undecided", "incomparable")
@@ -36,55 +34,58 @@ _REMEDY = (
 _SHORT_COMMIT = 10
 
 
-def settled(result: Result) -> Result:
-    """Return a result after acceptances and rules, with a note on entries whose bases are unknown.
+def apply_excuses(result: Result) -> Result:
+    """Return a result whose verdicts respect accepted changes and the rules of the settings.
 
-    A benchmark that is *slower* within the accepted slowdowns in force becomes *accepted*. A benchmark that a
-    rule of the settings ignores never fails: the reason names the rule, and the verdict without the rule.
+    A benchmark that is *slower* by no more than accepted becomes *accepted*. A benchmark that a rule ignores
+    never fails: its reason names the rule, and the verdict without the rule. A note names accepted changes
+    that cannot apply, because the base's file is unknown.
     """
     thresholds = result.thresholds
+    entries, is_base_known = _added_entries(thresholds.accepted, result.base, result.head)
     rows: list[Compared] = []
-    current, unknown = _divided(thresholds.accepted, result.base, result.head)
     for row in result.rows:
-        entries = [entry for entry in current if entry.benchmark == row.fullname]
-        accepting = _accepting(row, entries, thresholds.of(row.fullname))
-        rows.append(_refusing(_ignoring(accepting, thresholds.rules)))
+        accepting = [entry for entry in entries if is_base_known and entry.benchmark == row.fullname]
+        judged = _apply_entries(row, accepting, thresholds.of(row.fullname))
+        rows.append(_refuse_other_output(_apply_rule(judged, thresholds.rules)))
+    if is_base_known:
+        return replace(result, comparison=Comparison(rows))
     names = {row.fullname for row in rows}
-    places = [entry.place for entry in unknown if entry.benchmark in names]
-    lines = [_UNKNOWN.format(entries=f"{units.listed(places, _NAMED)} of {_FILE}")] if places else []
+    places = [entry.place for entry in entries if entry.benchmark in names]
+    lines = [_UNKNOWN.format(entries=f"{units.listed(places, _MOST_NAMED)} of {_FILE}")] if places else []
     return replace(result, comparison=Comparison(rows), notes=(*result.notes, *lines))
 
 
-def in_force(accepted: Accepted, base: Side, head: Side, benchmark: str) -> list[Entry]:
-    """Return the entries of a benchmark that the head's file has and the base's file lacks."""
-    return [entry for entry in _divided(accepted, base, head)[0] if entry.benchmark == benchmark]
+def in_force(accepted: Accepted, base: Side, head: Side) -> list[Entry]:
+    """Return the entries that were added between base and head. Empty if the base's file is unknown."""
+    entries, is_base_known = _added_entries(accepted, base, head)
+    return entries if is_base_known else []
 
 
-def _divided(accepted: Accepted, base: Side, head: Side) -> tuple[list[Entry], list[Entry]]:
-    """Return the entries between two sides: first those in force, then those with an unknown base."""
+def _added_entries(accepted: Accepted, base: Side, head: Side) -> tuple[list[Entry], bool]:
+    """Return the entries of the head's file that the base's lacks, and whether the base's file is known."""
     if not accepted.entries:
-        return [], []
+        return [], True
     current = git.full_hash(accepted.folder)  # at this commit, the file is as on disk
     before = [entries_at(accepted.file, commit) for commit in base.commits] or [None]
     after = [entries_at(accepted.file, commit) or () for commit in head.commits if commit != current]
     old = [entry for entries in before for entry in entries or ()]
     new = [row for row in accepted.entries if row not in old and all(row in entries for entries in after)]
-    return ([], new) if None in before else (new, [])
+    return new, None not in before
 
 
 def allowed(accepted: Accepted, base: Prepared, head: Prepared) -> dict[str, Allowed]:
-    """Return how much slower each benchmark may be for which an accepted slowdown is in force."""
-    entries: dict[str, list[Entry]] = defaultdict(list)
-    for entry in _divided(accepted, Side.of(base), Side.of(head))[0]:
-        entries[entry.benchmark].append(entry)
-    return {name: limit for name, group in entries.items() if (limit := Allowed.of(group))}
+    """Return, by benchmark, how much slower the head may be according to the entries in force."""
+    entries = in_force(accepted, Side.of(base), Side.of(head))
+    names = dict.fromkeys(entry.benchmark for entry in entries)
+    limits = {name: Allowed.of([entry for entry in entries if entry.benchmark == name]) for name in names}
+    return {name: limit for name, limit in limits.items() if limit}
 
 
-def _accepting(row: Compared, entries: Sequence[Entry], thresholds: Thresholds) -> Compared:
-    """Return a benchmark after applying the accepted slowdowns; only the verdict *slower* can change."""
-    agreement = _accepting_results(row.results, entries)
-    memory = row.memory and _excusing_memory(row.fullname, row.memory, entries, thresholds.rules)
-    row = replace(row, memory=memory, results=agreement)
+def _apply_entries(row: Compared, entries: Sequence[Entry], thresholds: Thresholds) -> Compared:
+    """Return a benchmark with what its entries accept: a different output, more memory, a longer time."""
+    memory = row.memory and _excuse_memory(row.fullname, row.memory, entries, thresholds.rules)
+    row = replace(row, memory=memory, results=_accept_output(row.results, entries))
     limit, judgement = Allowed.of(entries), row.judgement
     if limit is None:
         return row
@@ -94,10 +95,10 @@ def _accepting(row: Compared, entries: Sequence[Entry], thresholds: Thresholds) 
     return replace(row, judgement=judgement, allowed=limit, notes=(*limit.notes(judgement), *row.notes))
 
 
-def _excusing_memory(
+def _excuse_memory(
     name: str, change: MemoryChange, entries: Sequence[Entry], settings: Settings
 ) -> MemoryChange:
-    """Excuse memory growth that is within the limit, or that entries accept."""
+    """Excuse more memory if it is within the limit of the settings, or accepted by entries."""
     if not change.fails:
         return change
     share = settings.value("more_memory", name) or MOST_SHARE
@@ -113,8 +114,16 @@ def _excusing_memory(
     return replace(change, excused=f"{_ACCEPTED}{'; '.join(reasons)}")
 
 
-def _ignoring(row: Compared, settings: Settings) -> Compared:
-    """Return a benchmark after applying the rule that ignores it, if there is one."""
+def _accept_output(agreement: Agreement | None, entries: Sequence[Entry]) -> Agreement | None:
+    """Excuse a different output if an entry accepts one."""
+    reasons = dict.fromkeys(entry.reason for entry in entries if entry.result)
+    if agreement is None or not agreement.fails or not reasons:
+        return agreement
+    return replace(agreement, excused=f"{_ACCEPTED}{'; '.join(reasons)}")
+
+
+def _apply_rule(row: Compared, settings: Settings) -> Compared:
+    """Excuse time and memory of a benchmark if a rule of the settings ignores it."""
     rule, before = settings.rule("ignore", row.fullname), row.judgement
     if rule is None:
         return row
@@ -126,38 +135,20 @@ def _ignoring(row: Compared, settings: Settings) -> Compared:
     return replace(row, judgement=replace(before, verdict="ignored", reason=reason))
 
 
-def _accepting_results(agreement: Agreement | None, entries: Sequence[Entry]) -> Agreement | None:
-    reasons = dict.fromkeys(entry.reason for entry in entries if entry.result)
-    if agreement is None or not agreement.fails or not reasons:
-        return agreement
-    return replace(agreement, excused=f"{_ACCEPTED}{'; '.join(reasons)}")
-
-
-def _refusing(row: Compared) -> Compared:
-    """Return a benchmark as *incomparable* if its output differs and nothing excuses the difference."""
+def _refuse_other_output(row: Compared) -> Compared:
+    """Make a benchmark *incomparable* if its output differs and nothing excuses the difference."""
     if not row.has_other_result:
         return row
     assert row.results
     before = row.judgement
     code = Reason.OTHER_RESULT if row.results.status == "differ" else Reason.ONLY_REPEATED
-    untimed = f"; {before.reason}" if before.verdict == "incomparable" else ""
-    untimed = "" if before.reason == row.results.reason else untimed
-    reason = f"{code.value}: {row.results.reason}{untimed}"
+    reason = f"{code.value}: {row.results.reason}"
+    if before.verdict == "incomparable" and before.reason != row.results.reason:
+        reason += f"; {before.reason}"
     return replace(row, judgement=replace(before, verdict="incomparable", reason=reason, code=code))
 
 
-def _read(path: Path) -> Result:
-    """Read a saved result, or the result that is part of a run file."""
-    content = json_io.read(path, _REMEDY)
-    if result.kind(content) != "run":
-        return result.parse(path, content)
-    whole = run_file.parse(path, content).part.compared
-    if not whole:
-        json_io.refuse(path, "a run file without verdicts: it was not compared", _REMEDY)
-    return result.parse(path, whole)
-
-
-def entries(
+def new_entries(
     path: Path,
     names: Sequence[str],
     accepted: Accepted,
@@ -165,16 +156,16 @@ def entries(
     *,
     results: bool = False,
 ) -> list[Entry]:
-    """Return an entry for each benchmark in `names`, or if this is empty, for each that is worse.
+    """Return an entry for each named benchmark of a saved result, or for each worse one if `names` is empty.
 
     `results`: whether different outputs are also accepted.
     """
-    whole = _read(path)
-    rows = {row.fullname: row for row in whole.rows}
+    result = _read(path)
+    rows = {row.fullname: row for row in result.rows}
     for name in names:
         if name not in rows:
             raise UsageError(f"{path}: {unknown_name('benchmark', name, rows)}")
-    worse = [row for row in whole.rows if row.is_worse]
+    worse = [row for row in result.rows if row.is_worse]
     selection = [rows[name] for name in dict.fromkeys(names)] or [
         row for row in worse if results or not row.has_other_result
     ]
@@ -183,8 +174,9 @@ def entries(
         raise UsageError(
             f"{path}: no benchmark is slower or needs more memory, so there is nothing to accept{hint}"
         )
-    _check(path, whole.base, whole.head)
-    new = []
+    _check_commits(path, result.base, result.head)
+    present = {entry.benchmark: entry for entry in in_force(accepted, result.base, result.head)}
+    entries = []
     for row in selection:
         name, judgement, memory = row.fullname, row.judgement, row.memory
         if not row.is_worse:
@@ -194,23 +186,33 @@ def entries(
             )
         if row.has_other_result and not results:
             raise UsageError(f"{path}: {name} has {judgement.reason}; give --result to accept that")
-        if earlier := in_force(accepted, whole.base, whole.head, name):
-            what = f"{earlier[-1].place} accepts something of {name} already"
+        if name in present:
+            what = f"{present[name].place} accepts something of {name} already"
             json_io.refuse(path, what, "remove that entry, and compare again")
         ratios = judgement.ratio or 1.0, judgement.low or 1.0, judgement.high or 1.0
         more_bytes = memory.head_bytes - memory.base_bytes if memory and memory.fails else 0
-        slower = judgement.verdict == "slower"
-        new.append(
-            Entry(name, reason, *(ratios if slower else (1.0, 1.0, 1.0)), more_bytes, row.has_other_result)
+        is_slower = judgement.verdict == "slower"
+        entries.append(
+            Entry(name, reason, *(ratios if is_slower else (1.0, 1.0, 1.0)), more_bytes, row.has_other_result)
         )
-    return new
+    return entries
 
 
-def _check(path: Path, base: Side, head: Side) -> None:
+def _read(path: Path) -> Result:
+    """Read a saved result, or the result that is part of a run file."""
+    content = json_io.read(path, _REMEDY)
+    if kind(content) == "run":
+        content = run_file.parse(path, content).part.compared
+        if not content:
+            json_io.refuse(path, "a run file without verdicts: it was not compared", _REMEDY)
+    return parse(path, content)
+
+
+def _check_commits(path: Path, base: Side, head: Side) -> None:
     """Refuse a result that does not show which change of the project was measured."""
     for name, side in (("base", base), ("head", head)):
         if not side.commits:
             json_io.refuse(path, f"the commit of the {name} is unknown", "compare commits of a repository")
     if base.commits == head.commits and not head.dirty:
-        why = f"both sides are commit {base.commits[0][:_SHORT_COMMIT]}, so no change made it slower"
-        json_io.refuse(path, why, "compare two commits")
+        reason = f"both sides are commit {base.commits[0][:_SHORT_COMMIT]}, so no change made it slower"
+        json_io.refuse(path, reason, "compare two commits")
