@@ -13,11 +13,12 @@ from ..interfaces import Listener
 from ..judge.choosing import NOT_REACHED
 from ..judge.comparison import Agreement, Compared, Comparison
 from ..judge.control import Control, control, withheld
+from ..judge.estimate import sample
 from ..judge.schedule import SAME_CODE as UNTIMED
 from ..judge.schedule import Decision, PairPlan, Schedule
 from ..judge.trial import Trial
 from ..judge.verdict import SAME_KERNELS, SAME_WORK, GpuAndHost, Judgement
-from ..judge.visit import Inspections, NotTimed, PairTimes, Visit, sample
+from ..judge.visit import Inspections, NotTimed, PairTimes, Visit
 from ..process.pairs import NotStartedError, Pairs
 from ..process.plan import Plan
 from ..process.processes import Terms

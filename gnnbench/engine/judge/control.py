@@ -10,8 +10,9 @@ from scipy import special
 from ..ground import units
 from ..ground.codec import Count, Positive
 from .comparison import Compared
+from .estimate import sample
 from .evidence import USUAL_PAIR_VARIANCE
-from .visit import Visit, sample
+from .visit import Visit
 
 LEVEL = 0.99
 _FEWEST = 3

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from .estimate import RatioEstimate
+from .estimate import RatioEstimate, sample
 from .outliers import Outliers, kept, modes_shown, outliers
 from .shrinkage import FEWEST_TO_POOL, prior_of, shrunk
-from .visit import Visit, sample
+from .visit import Visit
 
 Array = NDArray[np.float64]
 

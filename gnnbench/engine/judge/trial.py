@@ -9,8 +9,9 @@ import numpy as np
 
 from ..ground import units
 from ..measure.clock import SHORTEST_GPU_NS
+from .estimate import sample
 from .verdict import Judgement
-from .visit import Inspections, NotTimed, Size, Visit, sample
+from .visit import Inspections, NotTimed, Size, Visit
 
 RECHECKS = 4
 """Pairs of two processes that check what changed."""

@@ -1,7 +1,5 @@
 """The measurements of a pair of processes, one per side, which take turns, and a visit's estimates."""
 
-import functools
-import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
@@ -9,12 +7,9 @@ from statistics import geometric_mean, median
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import special
 
 from ..ground import codec
 from ..ground.codec import UNSAVED
-from ..measure import estimate
 from ..measure.clock import FEWEST_BLOCKS
 from ..measure.cost import Cost
 from ..measure.counter_changes import PYTHON_CALLS, between
@@ -23,7 +18,6 @@ from ..measure.fingerprint.fingerprint import Fingerprint
 from .comparison import Agreement, Work
 from .memory import MemoryChange, Peaks
 
-Array = NDArray[np.float64]
 Turn = tuple[Mapping[str, Any], ...]
 """A block of each side."""
 Status = Literal["changed", "same", "unknown"]
@@ -299,69 +293,3 @@ class PairTimes:
     """Time for benchmarks that need no timing: both sides skip them, or run the same code."""
     further_start_seconds: float | None = None
     """How long the start of a further pair takes, on average. None if as long as that of this pair."""
-
-
-class Sample(NamedTuple):
-    """The estimates from one visit, as natural logarithms of nanoseconds."""
-
-    base: float
-    """Estimate of the base (p10 of its block medians)."""
-    head: float
-    turns: float
-    """Median over the turns (one block of each side) of the difference head - base."""
-    location_noise: float
-    """Variance of `head - base` within the visit. NaN, like the next two, if there are too few blocks."""
-    shared_noise: float
-    """Covariance of `head - base` and `turns`."""
-    turns_noise: float
-    blocks: int
-    """Number of blocks of each side."""
-
-
-def sample(visit: Visit) -> Sample:
-    """Return the estimates from a visit.
-
-    A side is estimated by the quantile `estimate.QUANTILE`: it stays within one mode if layouts have two. The
-    median of the turns' log ratios estimates the same ratio if a constant factor separates the sides. It
-    varies less if there is one mode, or if disturbances hit both sides of a turn. Quantiles are those of
-    Harrell and Davis (Biometrika 69, 1982), weighted means of all order statistics. The noise is their
-    jackknife, which leaves out one turn at a time.
-    """
-    base, head = (np.log(np.asarray(side, dtype=float)) for side in (visit.base_ns, visit.head_ns))
-    turns = head - base
-    noise = np.full((2, 2), math.nan)
-    if len(turns) >= FEWEST_BLOCKS:
-        of_base, of_head = (_without_each(side, estimate.QUANTILE) for side in (base, head))
-        noise = np.cov(of_head - of_base, _without_each(turns, 0.5), bias=True) * (len(turns) - 1)
-    (location_noise, shared_noise), (_, turns_noise) = noise.tolist()
-    return Sample(
-        _quantile(base, estimate.QUANTILE),
-        _quantile(head, estimate.QUANTILE),
-        _quantile(turns, 0.5),
-        location_noise,
-        shared_noise,
-        turns_noise,
-        len(turns),
-    )
-
-
-def _quantile(values: Array, quantile: float) -> float:
-    return float(_weights(len(values), quantile) @ np.sort(values))
-
-
-def _without_each(values: Array, quantile: float) -> Array:
-    """Return the n quantiles that result from leaving out one value each [n]."""
-    order = np.argsort(values, kind="stable")
-    ordered, weights = values[order], _weights(len(values) - 1, quantile)
-    below = np.concatenate([[0.0], np.cumsum(weights * ordered[:-1])])
-    above = np.concatenate([np.cumsum((weights * ordered[1:])[::-1])[::-1], [0.0]])
-    quantiles = np.empty_like(ordered)
-    quantiles[order] = below + above
-    return quantiles
-
-
-@functools.cache
-def _weights(n: int, quantile: float) -> Array:
-    """Return the Harrell-Davis weights of n order statistics [n]; scipy's own take a second to import."""
-    ends = special.betainc((n + 1) * quantile, (n + 1) * (1 - quantile), np.arange(n + 1) / n)
-    return np.diff(ends)

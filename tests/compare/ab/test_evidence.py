@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnnbench.engine.ground import units
-from gnnbench.engine.judge.estimate import FEWEST_PAIRS, judged
+from gnnbench.engine.judge.estimate import FEWEST_PAIRS, judged, sample
 from gnnbench.engine.judge.evidence import Evidence
 from gnnbench.engine.judge.verdict import Thresholds
-from gnnbench.engine.judge.visit import Visit, sample
+from gnnbench.engine.judge.visit import Visit
 from tests.compare import mirrored
 from tests.sampling import sampled
 

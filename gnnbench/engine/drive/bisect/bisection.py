@@ -17,10 +17,11 @@ from ...ground.errors import UsageError
 from ...ground.files import save
 from ...interfaces import Listener
 from ...judge.comparison import Work
+from ...judge.estimate import sample
 from ...judge.schedule import PairPlan
 from ...judge.search import ERROR, PAIR_VARIANCE, Interval, Observation, Search, least_change, next_position
 from ...judge.trial import Trial
-from ...judge.visit import Inspections, Visit, sample
+from ...judge.visit import Inspections, Visit
 from ...process.pairs import Pairs
 from ...process.plan import Plan
 from ...process.processes import Terms
