@@ -151,7 +151,7 @@ class _Run:
     def _separate(self) -> None:
         """Time the sides in two processes if they may differ in what all code of a process shares."""
         inspections = [trial.inspections for trial in self.trials.values() if trial.inspections]
-        common = [names for row in inspections if (names := row.common) is not None]
+        common = [names for row in inspections if (names := row.process_wide) is not None]
         if not common or any(common):
             names = next(filter(None, common), ("settings that are not known",))
             self._pairs.separate(f"the sides differ in {units.listed(names, 3)}")

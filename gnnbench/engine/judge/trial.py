@@ -66,7 +66,7 @@ class Trial:
     @property
     def needs_host_time(self) -> bool:
         """Whether the host does other work for a GPU, so that its time is judged too."""
-        return self.inspections is not None and self.inspections.on_gpu and not self.does_same_work
+        return self.inspections is not None and self.inspections.uses_gpu and not self.does_same_work
 
     @property
     def does_same_work(self) -> bool:
