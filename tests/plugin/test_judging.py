@@ -9,8 +9,8 @@ from gnnbench.engine.drive.gate import Judging, base_of
 from gnnbench.engine.drive.repeat import Repeat
 from gnnbench.engine.ground import codec
 from gnnbench.engine.ground.errors import UsageError
-from gnnbench.engine.judge.choosing import NOT_REACHED
 from gnnbench.engine.judge.comparison import Agreement, Compared, Comparison
+from gnnbench.engine.judge.selection import NOT_REACHED
 from gnnbench.engine.judge.verdict import SAME_CODE, Judgement, Thresholds
 from gnnbench.engine.measure.sources import Sources, Tree
 from gnnbench.engine.plugin import records

@@ -10,12 +10,12 @@ import numpy as np
 from ..ground import environment, units
 from ..ground.cpu import ContentionWatch, RealTime
 from ..interfaces import Listener
-from ..judge.choosing import NOT_REACHED
 from ..judge.comparison import Agreement, Compared, Comparison
 from ..judge.control import Control, control, withheld
 from ..judge.estimate import sample
 from ..judge.schedule import SAME_CODE as UNTIMED
 from ..judge.schedule import Decision, PairPlan, Schedule
+from ..judge.selection import NOT_REACHED
 from ..judge.trial import Trial
 from ..judge.verdict import SAME_KERNELS, SAME_WORK, GpuAndHost, Judgement
 from ..judge.visit import Inspections, NotTimed, PairTimes, Visit
