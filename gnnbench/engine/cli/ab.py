@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Time and compare, print the verdicts, and return the exit code."""
     from ..drive import coordinator
-    from ..drive.inspecting import counted
+    from ..drive.inspector import counted
     from ..drive.settle import apply_excuses
     from ..measure import instructions
     from ..process import slowdown

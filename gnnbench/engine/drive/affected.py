@@ -14,7 +14,7 @@ from ..process.processes import Terms
 from ..process.variants import outcome
 from ..process.variants.collected import Suite
 from ..process.variants.variant import Prepared
-from .inspecting import Inspecting
+from .inspector import Inspector
 from .result import Result, Side
 from .settle import apply_excuses
 
@@ -23,7 +23,7 @@ FORMAT_VERSION = 1
 
 @dataclass(frozen=True)
 class AffectedResult:
-    """All benchmarks in the order of collection, except benchmarks that both sides skip."""
+    """The inspections of all benchmarks, in the order of collection, except those that both sides skip."""
 
     base: Side
     head: Side
@@ -36,7 +36,7 @@ class AffectedResult:
     """Benchmarks that fail on the head alone."""
 
     def worse(self, thresholds: Thresholds) -> list[str]:
-        """Return the benchmarks with a failure, a different output or more memory that nothing excuses."""
+        """Return the benchmarks that fail, have a different output or need more memory, without excuse."""
         rows = [
             Compared(name, Judgement("undecided", "not timed"), None, memory=row.memory, results=row.results)
             for name, row in self.benchmarks.items()
@@ -45,7 +45,7 @@ class AffectedResult:
         return [row.fullname for row in result.rows if row.is_worse or row.fullname in self.failing]
 
     def named(self, status: Status) -> dict[str, Inspections]:
-        """Return the benchmarks with a status."""
+        """Return the inspections with a status, by benchmark."""
         return {name: row for name, row in self.benchmarks.items() if row.status == status}
 
 
@@ -66,9 +66,9 @@ def run(
         return [name for name in suite.chosen() if only is None or name in only]
 
     with Pairs(plan, listener) as pairs:
-        inspecting = Inspecting(pairs, Terms(base, head), listener, choose)
-        inspecting.run()
-    inspected = [trial for trial in inspecting.trials.values() if trial.is_inspected]
+        inspector = Inspector(pairs, Terms(base, head), listener, choose)
+        inspector.run()
+    inspected = [trial for trial in inspector.trials.values() if trial.is_inspected]
     benchmarks, skipped = {}, []
     for trial in inspected:
         why = trial.not_timed
@@ -78,7 +78,7 @@ def run(
             benchmarks[trial.name] = Inspections(failed=why.text)
         else:
             skipped.append(why.text)
-    notes = [*inspecting.suite.notes(all_named=only is not None), *inspecting.notes()]
+    notes = [*inspector.suite.notes(all_named=only is not None), *inspector.notes()]
     notes += dict.fromkeys(note for row in benchmarks.values() for note in row.notes)
     notes += outcome.skips(skipped, outcome.BOTH_SKIP)
     failing = [trial.name for trial in inspected if trial.not_timed and trial.not_timed.kind == "head fails"]

@@ -1,4 +1,4 @@
-"""The control of a run: the base timed against itself."""
+"""The control of a run, an A/A test: the base is timed against itself."""
 
 import math
 from collections.abc import Sequence
@@ -23,6 +23,7 @@ class Control:
     """The ratio of the base's times in two of its own processes, over all benchmarks that had a control."""
 
     visits: Count
+    """Number of measurements of the base against itself."""
     ratio: Positive
     low: Positive
     """Lower bound of the interval at LEVEL; `high` is the upper one."""
@@ -45,7 +46,7 @@ class Control:
 def control(visits: Sequence[Visit]) -> Control | None:
     """Return the weighted mean ratio, with Student's interval. Returns None for fewer than three visits.
 
-    The weights are the reciprocals of the expected variances: between pairs, and within the visit.
+    A weight is the reciprocal of the expected variance, between pairs of processes and within the visit.
     """
     if len(visits) < _FEWEST:
         return None
@@ -60,8 +61,8 @@ def control(visits: Sequence[Visit]) -> Control | None:
     return Control(len(logs), math.exp(mean), math.exp(mean - margin), math.exp(mean + margin))
 
 
-def withheld(rows: Sequence[Compared], result: Control | None) -> list[Compared]:
-    """Return the rows of a run, without the verdicts that came from time if its control fails."""
+def withhold_verdicts(rows: Sequence[Compared], result: Control | None) -> list[Compared]:
+    """Return the rows of a run. If its control fails, verdicts from times become undecided."""
     if not (result and result.fails):
         return [*rows]
     return [

@@ -105,15 +105,15 @@ def judge(
     errors = _standard_errors(variance, noise, counts)
     confirmed_errors = _standard_errors(variance, noise, confirmed_counts)
     judgements = []
-    for column, (thresholds, error) in enumerate(zip(each, map(float, errors), strict=True)):
+    for column, (limits, error) in enumerate(zip(each, map(float, errors), strict=True)):
         old, new = (side.logs[np.isfinite(side.logs[:, column]), column] for side in (base, head))
-        judgement = _missing(len(old), len(new), thresholds)
+        judgement = _missing(len(old), len(new), limits)
         if math.isfinite(error):
-            judgement = variance.judge(column, error, old, new, thresholds, family)
+            judgement = variance.judge(column, error, old, new, limits, family)
             if len(new) < confirmed_counts[1, column]:
                 least = variance.outlier_effect(int(confirmed_counts[:, column].min()))
                 pair, freedom = (error, float(confirmed_errors[column])), variance.degrees_of_freedom[column]
-                detectable = detectable_after(*pair, float(freedom), thresholds, family, least)
+                detectable = detectable_after(*pair, float(freedom), limits, family, least)
                 judgement = replace(judgement, minimum_detectable_effect=detectable)
         elif len(old) and len(new):
             judgement = replace(judgement, ratio=math.exp(new.mean() - old.mean()))

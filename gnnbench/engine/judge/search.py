@@ -1,14 +1,16 @@
-"""Decides, without a clock, which candidate to measure next, and when the changes are found.
+"""The statistics of a bisection: which candidate to measure next, and where a benchmark's time changed.
 
-A noisy binary search (Burnashev and Zigangirov, Problems of Information Transmission 10, 1974): each pair
-measures the most informative candidate, in the middle of an interval with a change, or with a doubtful
-level. No step counts as certain, so the error probability is spent only once, at the end of the search.
+Candidates are versions of the code in order; candidate 0 is the good end. Each pair of processes measures a
+candidate beside candidate 0. This is a noisy binary search (Burnashev and Zigangirov, Problems of Information
+Transmission 10, 1974): each pair measures the most informative candidate, in the middle of an interval with a
+change, or with a doubtful level. No step counts as certain, so the error probability is spent only once, at
+the end of the search.
 
-The level of a candidate is the logarithm of its time over that of candidate 0, the good end. From one
-candidate to the next it stays, or it jumps to any other level, any number of times. This is a hidden Markov
-model on a grid of levels, whose posterior the forward-backward algorithm gives exactly (Rabiner, Proc. IEEE
-77, 1989). A log ratio has normal noise of unknown scale, and with an unknown probability it is an outlier.
-Both are averaged over, so that unusually strong noise delays the answer instead of making it wrong.
+The level of a candidate is the logarithm of its time over that of candidate 0. From one candidate to the next
+it stays, or it jumps to any other level, any number of times. This is a hidden Markov model on a grid of
+levels, whose posterior the forward-backward algorithm gives exactly (Rabiner, Proc. IEEE 77, 1989). A log
+ratio has normal noise of unknown scale, and with an unknown probability it is an outlier. Both are averaged
+over, so that unusually strong noise delays the answer instead of making it wrong.
 """
 
 import math
@@ -25,26 +27,26 @@ Array = NDArray[np.float64]
 ERROR = 0.01
 """Probability of naming a wrong commit, at most."""
 _MISSED = 0.2
-"""Once a change is named, an interval that has another one with at most this probability is not searched."""
+"""Once a change is known, an interval is not searched if it has another one with at most this probability."""
 MOST_PAIRS = 16
 """Most pairs of one candidate, whatever they show."""
 PAIR_VARIANCE = 0.01**2
 """Usual variance of a log ratio between pairs of processes, as in `evidence`."""
 _SCALES, _SCALE_SPREAD = np.geomspace(0.7, 16, 10), 0.7
-"""Factors on the usual standard deviation that are tried, and the prior spread of their logarithm."""
+"""Possible factors on the usual standard deviation, and the prior spread of their logarithm."""
 _OUTLIERS = np.array([0.05, 0.1, 0.3])
-"""Shares of outliers that are tried, with the same prior probability."""
-_FAR = 0.1
+"""Possible shares of outliers, with the same prior probability."""
+_OUTLIER_SCALE = 0.1
 """Scale of an outlier's log ratio, which has a Cauchy distribution."""
 _LEVELS = 200
 """Number of levels on each side of 0."""
-_EXPECTED = 0.25
+_EXPECTED_JUMPS = 0.25
 """Expected number of jumps before anything is measured."""
 
 
 @dataclass(frozen=True)
 class Observation:
-    """What pairs of processes, of a candidate and of candidate 0, say about the candidate's level."""
+    """The log ratio of a candidate to candidate 0, measured by a pair of processes."""
 
     position: int
     log_ratio: float
@@ -61,7 +63,7 @@ class Interval:
     changed: float
     """Probability that their levels differ by the least change that counts, or more."""
     log_ratio: float
-    """Expected difference of their levels, if there is one; `bounds` is its 99 % credible interval."""
+    """Expected difference of their levels, given that they differ; `bounds` is its 99 % credible interval."""
     bounds: tuple[float, float]
 
 
@@ -73,10 +75,10 @@ def posterior(
     least: float,
     sign: int,
 ) -> list[Interval]:
-    """Return what is known about a benchmark, in the order of candidates, from 0 to the last, the bad end.
+    """Return the intervals between neighbouring measured candidates, from 0 to the last, the bad end.
 
     `same`: pairs of candidates between which nothing changes; they count as measured. `least`: the least
-    change of the level that counts. `sign`: 1 if the bad end, which was observed, is slower, -1 if faster.
+    change of the level that counts. `sign`: 1 if the bad end is slower, -1 if faster; it must be observed.
     """
     by_position: dict[int, list[Observation]] = {position: [] for position in (0, *chain(*same))}
     for observation in observations:
@@ -87,13 +89,13 @@ def posterior(
     logs = np.stack([_log_likelihood(levels, by_position[position]) for position in positions])
     logs[0, :, np.arange(len(levels)) != _LEVELS] = -np.inf
     logs[-1, :, levels * sign < least] = -np.inf
-    rate = -math.log1p(-_EXPECTED / last)
+    rate = -math.log1p(-_EXPECTED_JUMPS / last)
     pairs = list(pairwise(positions))
     jumps = [
         0.0 if any(first <= low and high <= end for first, end in same) else -math.expm1(rate * (low - high))
         for low, high in pairs
     ]
-    changes = zip(pairs, _neighbours(logs, jumps), strict=True)
+    changes = zip(pairs, _differences(logs, jumps), strict=True)
     return [_interval(low, high, levels, masses, least) for (low, high), masses in changes]
 
 
@@ -115,13 +117,16 @@ def _log_likelihood(levels: Array, observations: Sequence[Observation]) -> Array
         distance = observation.log_ratio - levels
         deviation = (_SCALES * math.sqrt(observation.variance))[:, None, None]
         normal = np.exp(-((distance / deviation) ** 2) / 2) / deviation / math.sqrt(2 * math.pi)
-        outlier = _FAR / math.pi / (_FAR**2 + distance**2)
+        outlier = _OUTLIER_SCALE / math.pi / (_OUTLIER_SCALE**2 + distance**2)
         total += np.log((1 - share) * normal + share * outlier).reshape(total.shape)
     return total
 
 
-def _neighbours(logs: Array, jumps: Sequence[float]) -> list[Array]:
-    """Return the distributions of the neighbours' differences; `logs`: [candidates, settings, size]."""
+def _differences(logs: Array, jumps: Sequence[float]) -> list[Array]:
+    """Return the distribution of the difference of levels, for each two neighbouring candidates.
+
+    `logs`: log likelihoods [candidates, settings, size]. `jumps`: probability of a jump between neighbours.
+    """
     size = logs.shape[2]
     peaks = logs.max(axis=2)
     likelihood = np.exp(logs - peaks[:, :, None])
@@ -147,6 +152,7 @@ def _neighbours(logs: Array, jumps: Sequence[float]) -> list[Array]:
 
 
 def _interval(low: int, high: int, levels: Array, masses: Array, least: float) -> Interval:
+    """Return an interval from the probabilities of all differences between the levels of its ends."""
     size, step = len(levels), levels[1] - levels[0]
     differences = np.arange(1 - size, size)
     masses = np.where(np.abs(differences) < max(1, math.ceil(least / step)), 0.0, masses)
@@ -160,17 +166,20 @@ def _interval(low: int, high: int, levels: Array, masses: Array, least: float) -
 
 @dataclass
 class Search:
-    """What is known about one benchmark."""
+    """What is known about the changes of one benchmark."""
 
     last: int
+    """Position of the bad end."""
     least: float
     """The least change that counts, as a logarithm."""
     sign: int
+    """1 if the bad end is slower, -1 if it is faster."""
     error: float = ERROR
     observations: list[Observation] = field(default_factory=list)
     same: list[tuple[int, int]] = field(default_factory=list)
-    """Pairs of candidates, in order, that run the same code, as do all candidates between them."""
+    """Pairs of candidates, in order, between which the code is the same."""
     broken: set[int] = field(default_factory=set)
+    """Positions of candidates that cannot be measured."""
 
     @property
     def intervals(self) -> list[Interval]:
@@ -182,12 +191,12 @@ class Search:
         return [interval for interval in self.intervals if interval.changed >= 1 - self.error]
 
     def between(self, interval: Interval) -> list[int]:
-        """Return the candidates within an interval that can still be measured."""
+        """Return the candidates within an interval, except those that cannot be measured."""
         positions = range(interval.low + 1, interval.high)
         return [position for position in positions if position not in self.broken]
 
     def open(self) -> list[Interval]:
-        """Return the intervals that may have a change that is not narrowed down yet."""
+        """Return the intervals that may contain a change and can still be narrowed down."""
         changes = self.changes()
         threshold = self.error if all(map(self.between, changes)) else _MISSED
         possible = [interval for interval in self.intervals if interval.changed > threshold]
@@ -196,13 +205,13 @@ class Search:
         return [span for span in possible if self.between(span) or span in repeatable]
 
     def _can_repeat(self, position: int) -> bool:
-        """Tell whether a measured candidate, or one with the same code as another, may get a further pair."""
+        """Tell whether a candidate that counts as measured may get a further pair."""
         pairs = sum(observation.position == position for observation in self.observations)
         is_base = not position or any(low == 0 and position <= high for low, high in self.same)
         return not is_base and pairs < MOST_PAIRS and position not in self.broken
 
     def scores(self) -> dict[int, float]:
-        """Return how informative candidates are: the variances of whether their intervals change, summed."""
+        """Return how informative a pair of each candidate is: the variance of whether intervals change."""
         scores: dict[int, float] = {}
         if not (intervals := self.open()):
             return scores
@@ -218,7 +227,7 @@ class Search:
         return {position: score for position, score in scores.items() if score > 0}
 
     def _middle(self, interval: Interval, positions: Sequence[int]) -> int:
-        """Return the candidate nearest to the middle, but far from candidates that cannot be measured."""
+        """Return a candidate near the middle, and far from candidates that cannot be measured."""
         length = interval.high - interval.low
         broken = [position for position in self.broken if interval.low < position < interval.high]
 
@@ -239,7 +248,7 @@ def next_position(searches: Mapping[str, Search]) -> tuple[int, list[str]] | Non
     if not total:
         return None
     best = max(total, key=lambda position: (total[position], -position))
-    names = [  # that have an open interval with the candidate, or next to it
+    names = [
         name
         for name, search in searches.items()
         if best not in search.broken and any(span.low <= best <= span.high for span in search.open())

@@ -4,7 +4,7 @@ import tempfile
 
 import pytest
 
-from gnnbench.engine.drive.inspecting import counted
+from gnnbench.engine.drive.inspector import counted
 from gnnbench.engine.drive.repeat import Repeat
 from gnnbench.engine.drive.result import Result, Side
 from gnnbench.engine.judge.comparison import Compared, Comparison
