@@ -24,8 +24,8 @@ _WORKFLOW = PurePath(".github/workflows/benchmarks.yml")
 IGNORED = PurePath(".gitignore")
 _IGNORE = (".benchmarks/", "/ab.json", "/report.html")
 UNKNOWN_ACTION = "OWNER/gnnbench@COMMIT"
-"""Stands for gnnbench's repository if --action does not name it."""
-_FEW = 3
+"""A placeholder for gnnbench's repository if --action does not name it."""
+_MOST_FILES = 3
 """Most files of benchmarks that are named one by one."""
 
 _REQUIREMENTS = "requirements.txt"
@@ -40,9 +40,9 @@ class Project:
 
     folder: Path
     benchmarks: Sequence[str] = ()
-    """The ids of its benchmark functions from the top, as pytest collects them."""
+    """The ids of its benchmark functions, relative to the top, as pytest collects them."""
     named: Sequence[str] = ()
-    """Files and folders, relative to the top, in which pytest looked for benchmarks. Empty: everywhere."""
+    """Files and folders, relative to the top, that the user named. Empty if pytest looked everywhere."""
     options: Sequence[str] = ()
     """Further arguments of pytest, which undo what settings deselect."""
     first: str = ""
@@ -61,7 +61,7 @@ class Project:
         if self.named:
             return self.named
         files = list(dict.fromkeys(name.partition("::")[0] for name in self.benchmarks))
-        if len(files) <= _FEW:
+        if len(files) <= _MOST_FILES:
             return files
         return [PurePath(os.path.commonpath([PurePath(file).parent for file in files]) or ".").as_posix()]
 
@@ -77,7 +77,7 @@ class Adoption:
     """Files that are not written, because they exist."""
 
     def to_do(self) -> str:
-        """Return what the owner must still fill in the repository's workflow. Empty if nothing."""
+        """Return what the owner must still fill in the repository's workflow. Empty if it is complete."""
         text = text_of(self.project.folder / _WORKFLOW)
         if f"uses: {UNKNOWN_ACTION.partition('@')[0]}@" not in text and "@COMMIT" not in text:
             return ""
@@ -116,6 +116,7 @@ def make(project: Project, action: str | None, *, settings: bool) -> Adoption:
 
 
 def _workflow(project: Project, action: str | None) -> str:
+    """Return the text of the workflow. `action`: see `make`."""
     clone = action if action and action.startswith("/") else ""
     is_compiled = any(name.endswith(_COMPILED) for name in git.tracked_files(project.folder))
     steps = template("steps.yml").rstrip("\n")
@@ -144,7 +145,7 @@ def _workflow(project: Project, action: str | None) -> str:
 
 
 def _set_up(project: Project) -> list[str]:
-    """Return the commands that install a project and what it needs."""
+    """Return the commands that install a project and its dependencies."""
     install = "python -m pip install"
     folder = project.folder
     commands = (
