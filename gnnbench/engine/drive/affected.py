@@ -73,7 +73,7 @@ def run(
     for trial in inspected:
         why = trial.not_timed
         if not why:
-            benchmarks[trial.name] = trial.inspections or Inspections()
+            benchmarks[trial.name] = trial.known
         elif why.kind in ("died", "incomparable", "head fails", "failed"):
             benchmarks[trial.name] = Inspections(failed=why.text)
         else:

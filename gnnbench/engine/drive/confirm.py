@@ -105,10 +105,7 @@ def _run_test(processes: Processes, side: str, name: str, suite: Suite) -> str:
 def changes(
     terms: Terms, pairs: Pairs, trials: Mapping[str, Trial], verdicts: Mapping[str, Judgement]
 ) -> str:
-    """Time what changed with each side in a process of its own, and note which changes that contradicts.
-
-    Returns a line if no time is left for this.
-    """
+    """Check what changed with each side in a process of its own. Returns a note if no time was left."""
     names = [name for name, verdict in verdicts.items() if verdict.verdict in ("slower", "faster")]
     shared = pairs.shared
     if not names or shared.why_apart or shared.why_no_forks:

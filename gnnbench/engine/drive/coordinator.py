@@ -21,7 +21,7 @@ from ..judge.schedule import Decision, PairPlan, Schedule
 from ..judge.selection import NOT_REACHED
 from ..judge.trial import Trial
 from ..judge.verdict import SAME_KERNELS, SAME_WORK, GpuAndHost, Judgement
-from ..judge.visit import Inspections, NotTimed, PairTimes, Visit
+from ..judge.visit import NotTimed, PairTimes, Visit
 from ..process.pairs import NotStartedError, Pairs
 from ..process.plan import Plan
 from ..process.processes import Terms
@@ -47,7 +47,7 @@ def _decision(trial: Trial, timed: Decision | None) -> Decision:
     if timed is None:
         if why and why.kind != "same code":
             return replace(UNTIMED, judgement=Judgement("incomparable", why.text))
-        return replace(UNTIMED, judgement=SAME_KERNELS) if not why and trial.has_same_kernels else UNTIMED
+        return replace(UNTIMED, judgement=SAME_KERNELS) if not why and trial.known.same_kernels else UNTIMED
     if not trial.contradiction:
         return timed
     judgement = replace(timed.judgement, verdict="undecided", reason=trial.contradiction)
@@ -134,22 +134,22 @@ class _Run:
         self.schedule = self._new_schedule()
         for trial in self._trials.values():
             why, trial.not_timed = trial.not_timed, None
-            if why is None and trial.inspections and trial.inspections.same_code and not plan.time_all:
+            if why is None and trial.known.same_code and not plan.time_all:
                 why = SAME_CODE
             if why:
                 self._record(trial, why)
-            elif trial.has_same_kernels:
+            elif trial.known.same_kernels:
                 self.schedule.leave_out(trial.name)
         self.schedule.spend(RealTime.seconds() - start)
-        names = [trial.name for trial in self._trials.values() if trial.needs_host_time]
+        names = [trial.name for trial in self._trials.values() if trial.known.needs_host_time]
         seconds = plan.per_benchmark_seconds
         self._host_schedule = Schedule(names, plan.thresholds.of_host, seconds, self.schedule.left_seconds)
         self._show_progress()
 
     def _separate_sides(self) -> None:
         """Time the sides in two processes if their settings or libraries differ, or are unknown."""
-        inspections = [trial.inspections for trial in self._trials.values() if trial.inspections]
-        differing = [names for row in inspections if (names := row.process_wide) is not None]
+        all_names = (trial.known.process_wide for trial in self._trials.values())
+        differing = [names for names in all_names if names is not None]
         if not differing or any(differing):
             names = next(filter(None, differing), ("settings that are not known",))
             self._pairs.separate(f"the sides differ in {units.listed(names, 3)}")
@@ -157,12 +157,10 @@ class _Run:
     def _new_schedule(self) -> Schedule:
         """Return a schedule of all benchmarks. Those whose head does the most additional work come first."""
         plan, thresholds = self._plan, self._plan.thresholds
-        added = {
-            trial.name: trial.inspections.added_work for trial in self._trials.values() if trial.inspections
-        }
+        added = {trial.name: trial.known.added_work for trial in self._trials.values()}
         most = max(added.values(), default=0.0)
         return Schedule(
-            sorted(self._trials, key=lambda name: -added.get(name, 0.0)),
+            sorted(added, key=lambda name: -added[name]),
             thresholds,
             plan.per_benchmark_seconds,
             plan.total_seconds,
@@ -300,7 +298,7 @@ class _Run:
         rows = []
         for name, decision in self._decisions().items():
             trial = self._trials[name]
-            inspections = trial.inspections or Inspections()
+            inspections = trial.known
             logs, results, on = trial.head_logs, inspections.results, self._gpu_and_host(trial, decision)
             notes = *inspections.work.notes(), *inspections.notes, *trial.notes
             is_reported = results and results.is_other and not results.reason.startswith(HEAD_RAISES)
@@ -327,7 +325,7 @@ class _Run:
             return None
         host = self._host_schedule.decisions().get(trial.name)
         judgement = host.judgement if host else Judgement("undecided", NOT_REACHED)
-        if trial.does_same_work:
+        if trial.known.same_work:
             judgement = SAME_WORK
         seconds = map(_median_seconds, (trial.head_logs, trial.wall_logs))
         return GpuAndHost(decision.judgement, judgement, *seconds)

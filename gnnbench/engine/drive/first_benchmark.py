@@ -119,10 +119,7 @@ def write(survey: Survey) -> Written:
 
 
 def _candidate(operation: Operation, library: str) -> _Candidate | None:
-    """Return the tests of an operation. Returns None if it takes no data.
-
-    A function has a test of a call; a model also has a test of a training step.
-    """
+    """Return tests of a call and, for a model, of a training step. Returns None if it takes no data."""
     constructor = ", ".join(f"{parameter.name}={_number(parameter)}" for parameter in operation.made or ())
     values = {parameter: _data(parameter, operation, library) for parameter in operation.given}
     call = ", ".join(f"{key.name}={value}" if key.is_keyword else value for key, value in values.items())

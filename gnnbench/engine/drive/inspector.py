@@ -30,7 +30,7 @@ _SAME = Inspections(Work(Difference()))
 
 
 class Inspector:
-    """Inspects the benchmarks of a suite, except those that files show to be unchanged.
+    """Inspects the benchmarks of a suite that `choose` returns, except those that files show to be unchanged.
 
     An inspection counts what one call does on both sides, and takes its fingerprint.
     """
@@ -38,7 +38,6 @@ class Inspector:
     def __init__(
         self, pairs: Pairs, terms: Terms, listener: Listener, choose: Callable[[Suite], Sequence[str]]
     ) -> None:
-        """Inspect the benchmarks of a suite that `choose` returns, in this order."""
         self._pairs, self._terms, self._listener, self._choose = pairs, terms, listener, choose
         plan = pairs.shared.plan
         words = [*plan.arguments, *map(repr, sorted(plan.defaults.items()))]

@@ -131,10 +131,7 @@ def differing_fields(
 
 
 def check_alike(runs: Sequence[RunFile], fields: Sequence[str], what: str, remedy: str) -> None:
-    """Refuse files whose environments differ from the first file's.
-
-    `what`: the words of the message before the first file's name. `remedy`: what to do.
-    """
+    """Refuse files whose environments differ from the first file's. The message begins with `what`."""
     for run in runs[1:]:
         if rows := differing_fields([runs[0]], [run], fields):
             reason = f"{what} {runs[0].path}: they differ in {describe_fields(rows)}"
@@ -186,10 +183,7 @@ def _row(
     mismatch: str | None,
     difference: Difference | None,
 ) -> Compared:
-    """Return the row of a benchmark, which is *incomparable* if the sides were not measured alike.
-
-    `judgement`: by times. `mismatch`: how the environments differ. `difference`: between the fingerprints.
-    """
+    """Return the row of a benchmark, which is *incomparable* if the sides were not measured alike."""
     if not base or not head:
         reason = "new: not in the baseline" if head else "missing: in the baseline, but not timed in this run"
         return Compared(
@@ -203,10 +197,10 @@ def _row(
     estimands = _change(base, head, lambda benchmark: benchmark.estimand)
     method = without_times(base + head) or (f"measured differently: {estimands}" if estimands else None)
     contention = contended_on(head, "head") or contended_on(base, "base")
-    if reason := mismatch or redefinition or method or contention:
+    if obstacle := mismatch or redefinition or method or contention:
         judgement = Judgement(
             "incomparable",
-            reason,
+            obstacle,
             ratio=judgement.ratio,
             head_processes=judgement.head_processes,
             base_processes=judgement.base_processes,

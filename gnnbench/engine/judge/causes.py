@@ -71,7 +71,7 @@ def causes(rows: Iterable[Compared]) -> list[Cause]:
         if row.judgement.verdict == "slower":
             slower[row.fullname] = row
             for part in _parts(row.work):
-                names_by_part[part] |= {row.fullname}
+                names_by_part[part].add(row.fullname)
         elif row.judgement.verdict in ("same", "faster"):
             against.update(_parts(row.work))
     groups = [_cause([slower[name] for name in names], against) for names in _cover(names_by_part, against)]

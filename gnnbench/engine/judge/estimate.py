@@ -132,11 +132,7 @@ class RatioEstimate:
         return FEWEST_FAR_PAIRS if is_far and self.modes else FEWEST_PAIRS
 
     def lacking(self, thresholds: Thresholds, family: int) -> int:
-        """Return how many further pairs suffice for a verdict, by an optimistic forecast.
-
-        The log ratio is assumed to be one standard error nearer to a verdict than its estimate. `family`: the
-        number of benchmarks that the simultaneous interval covers.
-        """
+        """Return how many more pairs suffice if the log ratio is one standard error nearer to a verdict."""
         pairs = np.arange(max(self.fewest - self.pairs, 1), _MOST_LACKING)
         if not self.degrees_of_freedom > 0:
             return int(pairs[0])

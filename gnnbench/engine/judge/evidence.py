@@ -117,7 +117,7 @@ class Evidence:
         agrees = keeps & (np.sign(means) * logs > np.abs(means) / 4)
         base, head, *_ = self._measured
         measured, modes = np.isfinite(difference), modes_shown(base, head)
-        has_excluded = (measured & ~keeps).any(axis=0)
+        has_excluded = np.any(measured & ~keeps, axis=0)
         by_name = {}
         for name, column in self._columns.items():
             pairs = measured[:, column]

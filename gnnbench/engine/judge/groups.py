@@ -47,10 +47,7 @@ class ProcessVariance:
     """The largest distance of a process from the median of its side, in any benchmark."""
 
     def outlier_effect(self, processes: int) -> float:
-        """Return the largest log ratio that one outlier process could cause.
-
-        `processes`: number of processes of the smaller side.
-        """
+        """Return the largest log ratio that one outlier could cause. `processes`: of the smaller side."""
         return self.farthest * (_LONE_FACTOR if processes == 1 else 1 / processes)
 
     def judge(

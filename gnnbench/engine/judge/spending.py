@@ -47,10 +47,7 @@ class Boundary:
         """Distribution of the statistic at the last analysis, unless it has crossed the boundary."""
 
     def tail(self, information: float, share: float) -> float | None:
-        """Return the tail probability of an analysis, which spends the error up to a share.
-
-        Returns None if the information has grown too little since the last analysis.
-        """
+        """Return the tail probability if a share of the error is spent. Returns None if it is too early."""
         if information < self._information * _GROWTH:
             return None
         spent = self._error * share

@@ -59,19 +59,9 @@ class Trial:
         return self.inspections is not None or self.not_timed is not None
 
     @property
-    def has_same_kernels(self) -> bool:
-        """Whether both sides run the same kernels, so that the GPU's own time needs no judging."""
-        return self.inspections is not None and self.inspections.same_kernels
-
-    @property
-    def needs_host_time(self) -> bool:
-        """Whether the sides use a GPU and the host's work differs, so that the host's time is judged too."""
-        return self.inspections is not None and self.inspections.uses_gpu and not self.does_same_work
-
-    @property
-    def does_same_work(self) -> bool:
-        """Whether the counts of the host's work are equal on both sides."""
-        return self.inspections is not None and self.inspections.same_work
+    def known(self) -> Inspections:
+        """The inspections, or if there are none, inspections without content."""
+        return self.inspections or Inspections()
 
     @property
     def notes(self) -> tuple[str, ...]:

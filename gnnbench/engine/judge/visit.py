@@ -199,6 +199,11 @@ class Inspections:
         return bool(self.sides) and all(side["counts"] for side in self.sides) and not self.work.counters
 
     @property
+    def needs_host_time(self) -> bool:
+        """Whether both sides use a GPU and the host's work may differ, so that its time is judged too."""
+        return self.uses_gpu and not self.same_work
+
+    @property
     def process_wide(self) -> tuple[str, ...] | None:
         """The settings and libraries that differ, which apply to a process as a whole. None if unknown."""
         changed = self.work.changed

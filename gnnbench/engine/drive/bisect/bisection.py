@@ -222,10 +222,7 @@ class _Bisection:
         return None
 
     def _measure(self, pairs: Pairs, position: int, names: Sequence[str]) -> Measured:
-        """Measure benchmarks of a candidate in turns with the good end.
-
-        Benchmarks that run the code of a measured neighbour are only inspected, not timed.
-        """
+        """Measure benchmarks of a candidate: time those that run other code than its measured neighbours."""
         same: dict[str, tuple[int, int]] = {}
         try:
             head = self._ready(position)
