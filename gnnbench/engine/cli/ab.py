@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Time and compare, print the verdicts, and return the exit code."""
     from ..drive import coordinator
-    from ..drive.inspector import counted
+    from ..drive.inspector import add_instructions
     from ..drive.settle import apply_excuses
     from ..measure import instructions
     from ..process import slowdown
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
         if result.interrupted and not result.rows:
             raise KeyboardInterrupt
         if options.instructions and not result.interrupted:
-            result = counted(result, base, head, plan, progress)
+            result = add_instructions(result, base, head, plan, progress)
     if planted:
         result = replace(result, notes=(*result.notes, f"a slowdown of {planted} was planted in the head"))
     result = replace(apply_excuses(result), path=options.json or Path())

@@ -137,7 +137,7 @@ def _show(plan: "Adoption") -> None:
     if project.benchmarks:
         count = units.count(len(project.benchmarks), "benchmark function")
         streams.say(f"{count} in {' '.join(project.suite)}")
-    for path in plan.kept:
+    for path in plan.existing:
         streams.say(f"exists, and is kept: {path}")
     if text := plan.files.get(BENCHMARK):
         print(f"\n{BENCHMARK}:\n")

@@ -73,7 +73,7 @@ class Adoption:
     project: Project
     files: Mapping[PurePath, str]
     """The text of each file, by its path from the top of the repository; for IGNORED, the lines to append."""
-    kept: tuple[PurePath, ...]
+    existing: tuple[PurePath, ...]
     """Files that are not written, because they exist."""
 
     def to_do(self) -> str:

@@ -1,6 +1,6 @@
 """The benchmarks that a change affects: two variants run different code for them. Nothing is timed."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from ..ground.cpu import RealTime
@@ -12,7 +12,6 @@ from ..process.pairs import Pairs
 from ..process.plan import Plan
 from ..process.processes import Terms
 from ..process.variants import outcome
-from ..process.variants.collected import Suite
 from ..process.variants.variant import Prepared
 from .inspector import Inspector
 from .result import Result, Side
@@ -49,36 +48,22 @@ class AffectedResult:
         return {name: row for name, row in self.benchmarks.items() if row.status == status}
 
 
-def run(
-    base: Prepared,
-    head: Prepared,
-    plan: Plan,
-    listener: Listener,
-    only: Sequence[str] | None = None,
-) -> AffectedResult:
-    """Inspect one call of each benchmark on both sides, in one pair of processes, or in more if a side dies.
-
-    `only`: ids of benchmarks. If None, all are inspected.
-    """
+def run(base: Prepared, head: Prepared, plan: Plan, listener: Listener) -> AffectedResult:
+    """Inspect one call of each benchmark that the plan selects, on both sides."""
     start = RealTime.seconds()
-
-    def choose(suite: Suite) -> Sequence[str]:
-        return [name for name in suite.chosen() if only is None or name in only]
-
     with Pairs(plan, listener) as pairs:
-        inspector = Inspector(pairs, Terms(base, head), listener, choose)
+        inspector = Inspector(pairs, Terms(base, head), listener)
         inspector.run()
     inspected = [trial for trial in inspector.trials.values() if trial.is_inspected]
     benchmarks, skipped = {}, []
     for trial in inspected:
-        why = trial.not_timed
-        if not why:
+        if (reason := trial.not_timed) is None:
             benchmarks[trial.name] = trial.known
-        elif why.kind in ("died", "incomparable", "head fails", "failed"):
-            benchmarks[trial.name] = Inspections(failed=why.text)
+        elif reason.kind in ("died", "incomparable", "head fails", "failed"):
+            benchmarks[trial.name] = Inspections(failed=reason.text)
         else:
-            skipped.append(why.text)
-    notes = [*inspector.suite.notes(all_named=only is not None), *inspector.notes()]
+            skipped.append(reason.text)
+    notes = inspector.notes()
     notes += dict.fromkeys(note for row in benchmarks.values() for note in row.notes)
     notes += outcome.skips(skipped, outcome.BOTH_SKIP)
     failing = [trial.name for trial in inspected if trial.not_timed and trial.not_timed.kind == "head fails"]

@@ -40,21 +40,21 @@ def failures(
     Others are left out: the time of the run has ended, the base fails them again, or a process that died does
     not die again. No process of `terms` may run.
     """
-    failing = {name: why for name, why in not_timed.items() if why.head_fails or why.base_fails}
+    failing = {name: row for name, row in not_timed.items() if row.head_fails or row.base_fails}
     if not failing:
         return {}
     listener.step(f"running {units.count(len(failing), 'benchmark')} again, in one side alone")
     reasons: dict[str, str] = {}
     for side in SIDES:
-        names = [name for name, why in failing.items() if why.sides == (side,)]
+        names = [name for name, failure in failing.items() if failure.sides == (side,)]
         reasons |= _run_alone(side, names, terms, shared)
     of_head = [name for name, reason in reasons.items() if reason and failing[name].head_fails]
     in_base = _run_alone(SIDES[0], of_head, terms, shared)
     confirmed = {}
     for name, reason in reasons.items():
-        why = failing[name]
-        if not reason and why.kind != "died":
-            text = f"the {why.sides[0]} passes alone, and not beside the other side: {why.text}"
+        failure = failing[name]
+        if not reason and failure.kind != "died":
+            text = f"the {failure.sides[0]} passes alone, and not beside the other side: {failure.text}"
             confirmed[name] = NotTimed("incomparable", f"{_SHARED_RESOURCE}: {text}", SIDES)
         elif in_base.get(name):
             confirmed[name] = NotTimed("incomparable", f"fails on both sides: {reason}", SIDES)

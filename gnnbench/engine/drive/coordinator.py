@@ -28,7 +28,6 @@ from ..process.processes import Terms
 from ..process.returned import HEAD_RAISES
 from ..process.turns import SAME_CODE
 from ..process.variants import outcome, variant
-from ..process.variants.collected import Suite
 from ..process.variants.forking import THREAD
 from ..process.variants.variant import Prepared
 from . import confirm
@@ -43,11 +42,13 @@ _RESERVED = 1 / 5
 
 def _decision(trial: Trial, timed: Decision | None) -> Decision:
     """Return the state of a benchmark. `timed`: its state by its times, None if it needs no timing."""
-    why = trial.not_timed
+    reason = trial.not_timed
     if timed is None:
-        if why and why.kind != "same code":
-            return replace(UNTIMED, judgement=Judgement("incomparable", why.text))
-        return replace(UNTIMED, judgement=SAME_KERNELS) if not why and trial.known.same_kernels else UNTIMED
+        if reason and reason.kind != "same code":
+            return replace(UNTIMED, judgement=Judgement("incomparable", reason.text))
+        return (
+            replace(UNTIMED, judgement=SAME_KERNELS) if not reason and trial.known.same_kernels else UNTIMED
+        )
     if not trial.contradiction:
         return timed
     judgement = replace(timed.judgement, verdict="undecided", reason=trial.contradiction)
@@ -99,7 +100,7 @@ class _Run:
 
     def __init__(self, terms: Terms, plan: Plan, watcher: Listener, pairs: Pairs) -> None:
         self._terms, self._plan, self._watcher, self._pairs = terms, plan, watcher, pairs
-        self._inspector = Inspector(pairs, terms, watcher, self._choose)
+        self._inspector = Inspector(pairs, terms, watcher)
         self.schedule = Schedule((), plan.thresholds)
         self._host_schedule = Schedule((), plan.thresholds)
         """Judges wall time if the GPU's own time is judged and the host's work differs."""
@@ -126,18 +127,18 @@ class _Run:
     def _plan_timing(self, start: float) -> None:
         """Divide the rest of the time among the benchmarks that must be timed. `start`: of the inspection."""
         plan, suite = self._plan, self._inspector.suite
-        self._notes += [*suite.notes(all_named=plan.only is not None), *self._inspector.notes()]
+        self._notes += self._inspector.notes()
         if plan.shard:
-            whole = units.count(len(suite.benchmarks), "benchmark")
-            self._notes.append(f"shard {plan.shard}: {len(self._trials)} of {whole}")
+            total = units.count(len(suite.benchmarks), "benchmark")
+            self._notes.append(f"shard {plan.shard}: {len(self._trials)} of {total}")
         self._separate_sides()
         self.schedule = self._new_schedule()
         for trial in self._trials.values():
-            why, trial.not_timed = trial.not_timed, None
-            if why is None and trial.known.same_code and not plan.time_all:
-                why = SAME_CODE
-            if why:
-                self._record(trial, why)
+            reason, trial.not_timed = trial.not_timed, None
+            if reason is None and trial.known.same_code and not plan.time_all:
+                reason = SAME_CODE
+            if reason:
+                self._record(trial, reason)
             elif trial.known.same_kernels:
                 self.schedule.leave_out(trial.name)
         self.schedule.spend(RealTime.seconds() - start)
@@ -197,18 +198,11 @@ class _Run:
     def notes(self) -> list[str]:
         """Return the notes on the run as a whole."""
         skipped = [
-            why.text for trial in self._trials.values() if (why := trial.not_timed) and why.kind == "skipped"
+            row.text for trial in self._trials.values() if (row := trial.not_timed) and row.kind == "skipped"
         ]
         is_slow = self._pairs.shared.why_no_forks == THREAD
         starts = [f"each pair ran in new processes, because {THREAD}"] if is_slow else []
         return [*self._notes, *starts, *outcome.skips(skipped, outcome.BOTH_SKIP)]
-
-    def _choose(self, suite: Suite) -> Sequence[str]:
-        """Return the benchmarks of a suite that the plan selects, in its order."""
-        names, only, shard = suite.chosen(), self._plan.only, self._plan.shard
-        if only is not None:
-            names = [name for name in only if name in names]
-        return [name for name in names if shard.has(name)] if shard else names
 
     def run_pair(self) -> bool:
         """Run a pair of processes, and return whether a further pair may be needed."""
@@ -228,10 +222,12 @@ class _Run:
         for name, result in results.items():
             self._record(self._trials[name], result)
         # What failed on one side and was never timed runs again on that side alone.
-        failing = {name: why for name, why in times.failures.items() if not self._trials[name].head_logs}
-        for name, why in confirm.failures(self._terms, self._pairs.shared, self._watcher, failing).items():
-            self._record(self._trials[name], why)
-        failures = {name: why for name, why in times.failures.items() if not self._trials[name].not_timed}
+        failing = {name: row for name, row in times.failures.items() if not self._trials[name].head_logs}
+        for name, failure in confirm.failures(
+            self._terms, self._pairs.shared, self._watcher, failing
+        ).items():
+            self._record(self._trials[name], failure)
+        failures = {name: row for name, row in times.failures.items() if not self._trials[name].not_timed}
         self._add_times(replace(times, failures=failures), for_host=schedule is self._host_schedule)
         self._reserve_time()
         self._time_control(pair_plan, times.visits)
@@ -257,8 +253,8 @@ class _Run:
 
     def recheck(self) -> None:
         """Time what is slower or faster in pairs with each side in a process of its own, as a check."""
-        if why := self._pairs.shared.why_apart:
-            self._notes.append(f"each side was timed in a process of its own: {why}")
+        if reason := self._pairs.shared.why_apart:
+            self._notes.append(f"each side was timed in a process of its own: {reason}")
         verdicts = {name: decision.judgement for name, decision in self.schedule.decisions().items()}
         if note := confirm.changes(self._terms, self._pairs, self._trials, verdicts):
             self._notes.append(note)

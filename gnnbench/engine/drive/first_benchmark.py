@@ -95,9 +95,9 @@ def write(survey: Survey) -> Written:
     for operation in survey.operations:
         try:
             if candidate := _candidate(operation, library):
-                (functions if operation.made is None else layers).append(candidate)
+                (functions if operation.constructor is None else layers).append(candidate)
         except _UnknownError as error:
-            if operation.made is not None or any(map(_is_data, operation.given)):
+            if operation.constructor is not None or any(map(_is_data, operation.parameters)):
                 unknown.append(f"{operation.place}: {operation.name}: no value for {error}")
     candidates = [candidate for pair in zip_longest(layers, functions) for candidate in pair if candidate]
     start = template(f"benchmark_{library}.py.txt")
@@ -109,8 +109,8 @@ def write(survey: Survey) -> Written:
         if result["passed"]:
             imports.update(candidate.imports)
         else:
-            why = one_line(result["why"])[:_LONGEST]
-            cannot.append(f"{candidate.operation.place}: {candidate.operation.name}: {why}")
+            reason = one_line(result["why"])[:_LONGEST]
+            cannot.append(f"{candidate.operation.place}: {candidate.operation.name}: {reason}")
     text = start.replace("# imports", "\n".join(sorted(imports)))
     blocks = (text, *(tests or [template(f"example_{library}.py.txt")]))
     body = "\n\n\n".join(block.strip() for block in blocks)
@@ -120,13 +120,15 @@ def write(survey: Survey) -> Written:
 
 def _candidate(operation: Operation, library: str) -> _Candidate | None:
     """Return tests of a call and, for a model, of a training step. Returns None if it takes no data."""
-    constructor = ", ".join(f"{parameter.name}={_number(parameter)}" for parameter in operation.made or ())
-    values = {parameter: _data(parameter, operation, library) for parameter in operation.given}
+    constructor = ", ".join(
+        f"{parameter.name}={_number(parameter)}" for parameter in operation.constructor or ()
+    )
+    values = {parameter: _data(parameter, operation, library) for parameter in operation.parameters}
     call = ", ".join(f"{key.name}={value}" if key.is_keyword else value for key, value in values.items())
     if not re.search(r"values\(|indices\(|graph\(", call):
         return None
     guesses = _SHAPE.sub(r"[\1]", ", ".join(f"{key.name} {value}" for key, value in values.items()))
-    texts = template("function.py.txt" if operation.made is None else "model.py.txt").split("\n\n\n")
+    texts = template("function.py.txt" if operation.constructor is None else "model.py.txt").split("\n\n\n")
     words = {"NAME": operation.name, "MADE": constructor, "GIVEN": call, "GUESSED": guesses}
     tests = [re.sub("|".join(words), lambda word: words[word[0]], text) for text in texts]
     extra = [line for name, line in _IMPORTS.items() if re.search(rf"\b{name}\b", call)]
@@ -157,7 +159,7 @@ def _data(parameter: Parameter, operation: Operation, library: str) -> str:
         "torch_geometric" in operation.libraries and (parameter.name, parameter.annotation) == ("data", "")
     ):
         return "Data(x=values(NODES, FEATURES), edge_index=indices(2, EDGES))"
-    is_model = operation.made is not None and not re.match(r"num_|n_|dim|axis|\w*size", parameter.name)
+    is_model = operation.constructor is not None and not re.match(r"num_|n_|dim|axis|\w*size", parameter.name)
     if not _is_data(parameter) and (parameter.annotation or not is_model):
         return _number(parameter)
     value = _array(parameter.name, operation)
@@ -173,7 +175,7 @@ def _is_data(parameter: Parameter) -> bool:
 
 def _array(name: str, operation: Operation) -> str:
     """Return an array for a parameter with a name."""
-    names = [parameter.name for parameter in operation.given]
+    names = [parameter.name for parameter in operation.parameters]
     if re.fullmatch(r"b\d?|\w*bias", name) and "a" not in names:
         return "values(FEATURES)"
     for pattern, value in _NAMED_DATA.items():

@@ -1,7 +1,6 @@
 """Inspects benchmarks on both sides, or counts their instructions, without timing them."""
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,15 +29,13 @@ _SAME = Inspections(Work(Difference()))
 
 
 class Inspector:
-    """Inspects the benchmarks of a suite that `choose` returns, except those that files show to be unchanged.
+    """Inspects the benchmarks that the plan selects, except those that files show to be unchanged.
 
     An inspection counts what one call does on both sides, and takes its fingerprint.
     """
 
-    def __init__(
-        self, pairs: Pairs, terms: Terms, listener: Listener, choose: Callable[[Suite], Sequence[str]]
-    ) -> None:
-        self._pairs, self._terms, self._listener, self._choose = pairs, terms, listener, choose
+    def __init__(self, pairs: Pairs, terms: Terms, listener: Listener) -> None:
+        self._pairs, self._terms, self._listener = pairs, terms, listener
         plan = pairs.shared.plan
         words = [*plan.arguments, *map(repr, sorted(plan.defaults.items()))]
         self._unchanged = Unchanged(terms.base, terms.head, words, plan.folder, plan.cache)
@@ -46,7 +43,7 @@ class Inspector:
         self._used: dict[str, list[Any]] = {}
         """What the processes of a pair used, by side: see `manifest.Noted`."""
         self.trials: dict[str, Trial] = {}
-        """The chosen benchmarks, by name."""
+        """The selected benchmarks, by name."""
 
     @property
     def _remaining(self) -> int:
@@ -92,9 +89,14 @@ class Inspector:
             self.trials[name].not_timed = failure
 
     def _set_suite(self, suite: Suite) -> None:
-        """Choose the benchmarks of a suite. What is already known about them stays."""
+        """Select benchmarks of a suite. What is already known about them stays."""
         self.suite = suite
-        self.trials = {name: self.trials.get(name) or Trial(name) for name in self._choose(suite)}
+        names, plan = suite.chosen(), self._pairs.shared.plan
+        if plan.only is not None:
+            names = [name for name in plan.only if name in names]
+        if plan.shard:
+            names = [name for name in names if plan.shard.has(name)]
+        self.trials = {name: self.trials.get(name) or Trial(name) for name in names}
 
     def _read_known(self) -> None:
         """Set the suite and the benchmarks that run the same code, as far as files of earlier runs show."""
@@ -129,8 +131,8 @@ class Inspector:
 
     def _note_used(self, pair: Pair, trial: Trial) -> None:
         """Add what each side used for a benchmark, without its name if files could not prove it unchanged."""
-        why, inspections = trial.not_timed, trial.inspections
-        skipped = why.text if why and why.kind == "skipped" else ""
+        not_timed, inspections = trial.not_timed, trial.inspections
+        skipped = not_timed.text if not_timed and not_timed.kind == "skipped" else ""
         for number, side in enumerate(SIDES):
             # A benchmark whose cost differs is inspected in each run: the files do not show why it does.
             is_known = (
@@ -142,14 +144,20 @@ class Inspector:
                 self._used[side].append((trial.name if is_known or skipped else "", skipped, used))
 
     def notes(self) -> list[str]:
-        """Return a note on the benchmarks that are known from files. Empty if there are none."""
+        """Return the notes on the suite, and on the benchmarks that are known from files."""
+        notes = self.suite.notes(all_named=self._pairs.shared.plan.only is not None)
         if not self._known:
-            return []
-        what = units.count(len(self.trials) - self._remaining, "benchmark")
-        return [f"compared by their files alone, which an earlier run noted: {self._known} of {what}"]
+            return notes
+        inspected = units.count(len(self.trials) - self._remaining, "benchmark")
+        return [
+            *notes,
+            f"compared by their files alone, which an earlier run noted: {self._known} of {inspected}",
+        ]
 
 
-def counted(result: Result, base: Prepared, head: Prepared, plan: Plan, listener: Listener) -> Result:
+def add_instructions(
+    result: Result, base: Prepared, head: Prepared, plan: Plan, listener: Listener
+) -> Result:
     """Return a result with the instructions of a call, for benchmarks whose sides run different code."""
     names = [row.fullname for row in result.rows if not row.judgement.same_code]
     if not names:

@@ -44,11 +44,11 @@ def main(file: str) -> None:
 
 def _try(start: str, imports: str, tests: Sequence[str]) -> dict[str, Any]:
     """Return the tests of an operation that pass, or why the first one fails."""
-    if why := _failure(imports):
+    if reason := _failure(imports):
         for name, module in [*sys.modules.items()]:  # otherwise the next import of a submodule would succeed
             if str(getattr(module, "__file__", None)).startswith(f"{sys.path[0]}{os.sep}"):
                 del sys.modules[name]
-        return {"passed": [], "why": why}
+        return {"passed": [], "why": reason}
     forking = multiprocessing.get_context("fork")
     reading, writing = forking.Pipe(duplex=False)
     text = f"{start}\n{imports}"
@@ -67,8 +67,8 @@ def _try(start: str, imports: str, tests: Sequence[str]) -> dict[str, Any]:
 def _passing(start: str, tests: Sequence[str]) -> dict[str, Any]:
     """Return the tests that pass, or why the first one fails."""
     failures = {test: _failure(f"{start}\n{test}") for test in tests}
-    why = failures[tests[0]]
-    return {"passed": [] if why else [test for test in tests if not failures[test]], "why": why}
+    reason = failures[tests[0]]
+    return {"passed": [] if reason else [test for test in tests if not failures[test]], "why": reason}
 
 
 def _benchmark(function: Any, *arguments: Any, **keywords: Any) -> None:

@@ -205,7 +205,9 @@ def _row(
             head_processes=judgement.head_processes,
             base_processes=judgement.base_processes,
         )
-    no_fingerprint = next((why for benchmark in base + head if (why := benchmark.part.no_fingerprint)), None)
+    no_fingerprint = next(
+        (text for benchmark in base + head if (text := benchmark.part.no_fingerprint)), None
+    )
     cost = judgement.ratio if difference is not None and not difference else None
     work = Work(difference, _counters(base, head), no_fingerprint, cost=cost)
     return Compared(

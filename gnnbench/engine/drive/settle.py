@@ -187,8 +187,8 @@ def new_entries(
         if row.has_other_result and not results:
             raise UsageError(f"{path}: {name} has {judgement.reason}; give --result to accept that")
         if name in present:
-            what = f"{present[name].place} accepts something of {name} already"
-            json_io.refuse(path, what, "remove that entry, and compare again")
+            problem = f"{present[name].place} accepts something of {name} already"
+            json_io.refuse(path, problem, "remove that entry, and compare again")
         ratios = judgement.ratio or 1.0, judgement.low or 1.0, judgement.high or 1.0
         more_bytes = memory.head_bytes - memory.base_bytes if memory and memory.fails else 0
         is_slower = judgement.verdict == "slower"

@@ -43,9 +43,9 @@ class Operation:
     """File and line."""
     libraries: frozenset[str]
     """The packages that its module imports."""
-    given: Sequence[Parameter]
+    parameters: Sequence[Parameter]
     """The parameters of a call."""
-    made: Sequence[Parameter] | None = None
+    constructor: Sequence[Parameter] | None = None
     """The parameters of a class's constructor. None for a function."""
 
 
@@ -107,7 +107,7 @@ class Survey:
                         unique.setdefault(operation.name, operation)
 
         def rank(operation: Operation) -> tuple[bool, bool, bool, int]:
-            is_of_graphs = any(parameter.name in OF_GRAPHS for parameter in operation.given)
+            is_of_graphs = any(parameter.name in OF_GRAPHS for parameter in operation.parameters)
             is_helper = _HELPER.match(operation.name) is not None
             return is_helper, operation.name not in public, not is_of_graphs, operation.module.count(".")
 

@@ -131,12 +131,12 @@ def _key(line: Line, plan: Plan) -> str:
         path = folder / word.partition("::")[0]
         if os.path.exists(path):  # noqa: PTH110 - False for any text
             files.update(path.rglob("*.py") if path.is_dir() else (path, path.parent / "conftest.py"))
-    what = (
+    inputs = (
         [candidate.variant for candidate in line.candidates],
         [(file, file.read_bytes()) for file in sorted(files) if file.is_file()],
         (replace(plan, seed=0), sys.version, sys.prefix),
     )
-    return hashlib.sha256(repr(what).encode()).hexdigest()[:24]
+    return hashlib.sha256(repr(inputs).encode()).hexdigest()[:24]
 
 
 class _Bisection:
@@ -164,8 +164,8 @@ class _Bisection:
             self._file.unlink(missing_ok=True)
         unmeasured = {}
         for step in sorted(self._saved.measured, key=lambda entry: entry.position):
-            if why := step.broken or "; ".join(": ".join(pair) for pair in step.failures.items()):
-                unmeasured[self._line.candidates[step.position].name] = why
+            if reason := step.broken or "; ".join(": ".join(pair) for pair in step.failures.items()):
+                unmeasured[self._line.candidates[step.position].name] = reason
         pairs = max((row.counts.pairs for row in ends.rows if row.counts), default=0)
         return Bisected(
             ends,
@@ -187,8 +187,10 @@ class _Bisection:
         sides = self._ready(0), self._ready(self._line.last)
         ends = coordinator.run(*sides, self._plan, self._watcher)
         if ends.rows and all(row.judgement.verdict == "incomparable" for row in ends.rows):
-            name, why = ends.rows[0].fullname, ends.rows[0].judgement.reason
-            raise UsageError(f"the ends cannot be compared: {name}: {why}; give ends that run the benchmarks")
+            name, reason = ends.rows[0].fullname, ends.rows[0].judgement.reason
+            raise UsageError(
+                f"the ends cannot be compared: {name}: {reason}; give ends that run the benchmarks"
+            )
         if not ends.interrupted:
             self._saved.ends = ends
             save(self._file, json.dumps(codec.encode(self._saved)))
@@ -226,7 +228,7 @@ class _Bisection:
         same: dict[str, tuple[int, int]] = {}
         try:
             head = self._ready(position)
-            positions = {each.position for each in self._saved.measured if not each.broken}
+            positions = {step.position for step in self._saved.measured if not step.broken}
             inspected = {0, self._line.last, *positions}
             if position not in inspected:
                 below = max(at for at in inspected if at < position)
@@ -244,18 +246,22 @@ class _Bisection:
         for name in pair_plan.seconds:
             self._trials[name].inspections = None  # those of another candidate
         pair, times = pairs.measure(terms, self._trials, pair_plan)
-        for name, why in times.failures.items():
-            if "base" in why.sides:
-                raise UsageError(f"{name} fails in the good end now ({why.text}); the same command continues")
+        for name, failure in times.failures.items():
+            if "base" in failure.sides:
+                raise UsageError(
+                    f"{name} fails in the good end now ({failure.text}); the same command continues"
+                )
         broken = None if times.visits or times.failures else pair.broken
         ratios = {name: _log_ratio(visit) for name, visit in times.visits.items()}
-        failures = {name: why.text for name, why in times.failures.items()}
+        failures = {name: row.text for name, row in times.failures.items()}
         return Measured(position, broken, same, ratios, failures)
 
     def _inspect(self, low: int, high: int, names: Sequence[str]) -> Mapping[str, Inspections]:
         """Return, by benchmark, how the work of a call differs between two candidates."""
-        sides = self._ready(low), self._ready(high)
-        return affected.run(*sides, self._plan, self._watcher, names).benchmarks if names else {}
+        if not names:
+            return {}
+        sides, plan = (self._ready(low), self._ready(high)), replace(self._plan, only=names)
+        return affected.run(*sides, plan, self._watcher).benchmarks
 
     def _observe(self, measurement: Measured) -> None:
         """Add a measurement to the searches of its benchmarks."""

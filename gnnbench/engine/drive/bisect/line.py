@@ -114,10 +114,10 @@ def _commits(old: str, new: str, common: Sequence[str], root: Path) -> list[Cand
             f"{old} is not in the history of {new}: " + ("swap them" if base == last else instead)
         )
     commits = git.first_parents(folder, first, last)
-    causes = [Cause("commit", each.hash, one_line(each.title), each.day) for each in commits]
+    causes = [Cause("commit", row.hash, one_line(row.title), row.day) for row in commits]
     return [
         Candidate(hash_[:SHORT], shlex.join([str(Commit(hash_, good.folder)), *common]), cause)
-        for hash_, cause in zip((first, *(each.hash for each in commits)), (None, *causes), strict=True)
+        for hash_, cause in zip((first, *(row.hash for row in commits)), (None, *causes), strict=True)
     ]
 
 

@@ -50,7 +50,8 @@ def run(good: str, bad: str, plan: Plan, watcher: Listener) -> BisectedOutputs:
 
         def compare(position: int, names: Sequence[str] | None = None) -> Mapping[str, Agreement]:
             watcher.say(f"comparing the outputs of {history.candidates[position].name}")
-            rows = affected.run(ready(0), ready(position), plan, watcher, names).benchmarks
+            sides = ready(0), ready(position)
+            rows = affected.run(*sides, replace(plan, only=names), watcher).benchmarks
             equal, unknown = Agreement("equal"), not_compared("the benchmark was not inspected")
             return {name: row.results or (equal if row.same_code else unknown) for name, row in rows.items()}
 
