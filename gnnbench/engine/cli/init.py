@@ -159,7 +159,7 @@ def _say_next(plan: "Adoption") -> None:
     if to_do := plan.to_do():
         streams.say(f"still to do: {to_do}")
     suite = shlex.join(_here(project))
-    if not project.benchmarks and not project.known.sets("testpaths"):
+    if not project.benchmarks and not project.survey.has_setting("testpaths"):
         streams.say(
             f"pytest without arguments runs {suite} too: pytest --benchmark-skip leaves it out, and so does "
             'testpaths = ["tests"] in pytest\'s settings'

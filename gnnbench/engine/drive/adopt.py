@@ -49,7 +49,7 @@ class Project:
     """The text of a first benchmark, if the repository has no benchmarks."""
 
     @cached_property
-    def known(self) -> Survey:
+    def survey(self) -> Survey:
         """What the sources contain."""
         return Survey(self.folder)
 
@@ -57,7 +57,7 @@ class Project:
     def suite(self) -> Sequence[str]:
         """The paths of the benchmarks: a few files, or the folder that contains all."""
         if not self.benchmarks:  # pytest collects a file given by path, whatever `python_files` is
-            return [str(BENCHMARK if self.known.sets("python_files") else _FOLDER)]
+            return [str(BENCHMARK if self.survey.has_setting("python_files") else _FOLDER)]
         if self.named:
             return self.named
         files = list(dict.fromkeys(name.partition("::")[0] for name in self.benchmarks))
@@ -68,7 +68,7 @@ class Project:
 
 @dataclass(frozen=True)
 class Adoption:
-    """What `gnnbench init` does in a repository."""
+    """The files that `gnnbench init` writes into a repository."""
 
     project: Project
     files: Mapping[PurePath, str]
@@ -89,10 +89,10 @@ class Adoption:
 
 
 def make(project: Project, action: str | None, *, settings: bool) -> Adoption:
-    """Return what to write; files that exist are kept.
+    """Return the files to write; existing ones are left as they are.
 
     `action`: gnnbench's repository and commit, `OWNER/NAME@REF`, or the folder of a clone on a runner. If
-    None, the owner fills it in later.
+    None, the owner fills it in later. `settings`: whether to write `gnnbench.toml`.
     """
     if action and not re.fullmatch(r"[\w.-]+/[\w.-]+@[\w./-]+|/.+", action, re.ASCII):
         raise UsageError(
@@ -100,9 +100,9 @@ def make(project: Project, action: str | None, *, settings: bool) -> Adoption:
         )
     texts = {}
     if not project.benchmarks:
-        below = "" if root(project.folder) == project.folder else ' / "src"'
+        subfolder = "" if root(project.folder) == project.folder else ' / "src"'
         texts[BENCHMARK] = project.first
-        texts[_FOLDER / "conftest.py"] = template("conftest.py.txt").replace("BELOW", below)
+        texts[_FOLDER / "conftest.py"] = template("conftest.py.txt").replace("BELOW", subfolder)
     if settings:
         texts[PurePath("gnnbench.toml")] = template("gnnbench.toml")
     texts[_WORKFLOW] = _workflow(project, action)
@@ -126,7 +126,7 @@ def _workflow(project: Project, action: str | None) -> str:
     text = text.replace("@STEPS@", steps)
     parts = {
         "TODO": not action,
-        "TORCH": project.known.imports("torch"),
+        "TORCH": project.survey.imports("torch"),
         "HOSTED": not clone,
         "CLONE": bool(clone),
     }
@@ -150,7 +150,7 @@ def _set_up(project: Project) -> list[str]:
     folder = project.folder
     commands = (
         [f'{install} torch ${{TORCH_INDEX:+--index-url "$TORCH_INDEX"}}']
-        if project.known.imports("torch")
+        if project.survey.imports("torch")
         else []
     )
     commands += [f"{install} -r {_REQUIREMENTS}"] if (folder / _REQUIREMENTS).is_file() else []

@@ -66,10 +66,12 @@ class _UnknownError(Exception):
 
 @dataclass(frozen=True)
 class _Candidate:
+    """An operation whose arguments could be guessed."""
+
     operation: Operation
     imports: Sequence[str]
     tests: Sequence[str]
-    """The texts of tests, of which the first times a call."""
+    """The texts of its tests. The first one times a call."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ def write(survey: Survey) -> Written:
     start = template(f"benchmark_{library}.py.txt")
     imports: set[str] = set()
     tests: list[str] = []
-    results = _rehearsed(survey.folder, start, candidates)
+    results = _rehearse(survey.folder, start, candidates)
     for candidate, result in zip(candidates, results, strict=False):
         tests += result["passed"]
         if result["passed"]:
@@ -186,7 +188,7 @@ def _array(name: str, operation: Operation) -> str:
     return "indices(NODES)" if _INDICES.fullmatch(name) else "values(NODES, FEATURES)"
 
 
-def _rehearsed(folder: Path, start: str, candidates: Sequence[_Candidate]) -> list[Mapping[str, Any]]:
+def _rehearse(folder: Path, start: str, candidates: Sequence[_Candidate]) -> list[Mapping[str, Any]]:
     """Run candidates in another process until enough of them have passed; return the outcome of each."""
     request = {
         "root": str(root(folder)),

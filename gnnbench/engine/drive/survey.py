@@ -90,8 +90,8 @@ class Survey:
     @cached_property
     def operations(self) -> list[Operation]:
         """Classes with `forward`, and functions. Public ones that take graphs come first."""
-        starts = " ".join(self.texts[path] for path in self.texts if path.stem == "__init__")
-        public = frozenset(re.findall(r"\w+", starts))
+        inits = " ".join(self.texts[path] for path in self.texts if path.stem == "__init__")
+        public = frozenset(re.findall(r"\w+", inits))
         unique: dict[str, Operation] = {}
         for path, tree in self.trees.items():
             names = self._names(path)
@@ -106,18 +106,18 @@ class Survey:
                     if prefix == names or operation.name in exports:
                         unique.setdefault(operation.name, operation)
 
-        def rank(operation: Operation) -> tuple[bool, bool, bool, int]:
+        def key(operation: Operation) -> tuple[bool, bool, bool, int]:
             is_of_graphs = any(parameter.name in OF_GRAPHS for parameter in operation.parameters)
             is_helper = _HELPER.match(operation.name) is not None
             return is_helper, operation.name not in public, not is_of_graphs, operation.module.count(".")
 
-        return sorted(unique.values(), key=rank)
+        return sorted(unique.values(), key=key)
 
     def imports(self, library: str) -> bool:
         """Return whether the package's code imports a library."""
         return any(library in _IMPORTED.findall(self.texts[path]) for path in self._code())
 
-    def sets(self, name: str) -> bool:
+    def has_setting(self, name: str) -> bool:
         """Return whether pytest's settings contain an option."""
         settings = "\n".join(text_of(self.folder / file) for file in _SETTINGS)
         return re.search(rf"^\s*{name}\s*=", settings, re.MULTILINE) is not None

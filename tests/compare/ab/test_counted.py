@@ -17,7 +17,7 @@ from gnnbench.engine.show.causes import counting
 from tests.compare.ab.answers import answering, done, valgrind
 from tests.compare.ab.workers import Watcher, is_gone, plan, prepared
 
-COUNTED = {"answer": "add_instructions", "totals": [2000, 2000]}
+COUNTED = {"answer": "counted", "totals": [2000, 2000]}
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_a_benchmark_is_counted_and_why_another_is_not(sides, tmp_path):
         "run ended": done("raised: KeyError"),
         "run skipped": done("not here", skipped=True),
         "run no benchmark": done(),
-        "count held": {"answer": "not add_instructions", "reason": "benchmark.pedantic asks for one round"},
+        "count held": {"answer": "not counted", "reason": "benchmark.pedantic asks for one round"},
         "count raised": done("raised: OSError"),
         "next fails": done("raised afterwards"),
         "next twice": [{"answer": "ready"}, done()],
@@ -75,7 +75,7 @@ def count(folder, names, *trees):
 
 def test_both_sides_are_counted_until_one_dies(sides, tmp_path):
     names = ["more", "same", "not in head", "once", "dies", "never"]
-    once = {"count once": {"answer": "not add_instructions", "reason": "asks for one round"}}
+    once = {"count once": {"answer": "not counted", "reason": "asks for one round"}}
     more = {"count more": COUNTED, "run not in head": done("no", skipped=True)}
     sides(names, once, {**more, **once, "count dies": "no"})
     found, steps = count(tmp_path, names, tmp_path)
@@ -89,11 +89,11 @@ def test_both_sides_are_counted_until_one_dies(sides, tmp_path):
     )
     *left_out, ended = found.notes
     assert left_out == [
-        "instructions not add_instructions: not in head: head: no",
-        "instructions not add_instructions: once: base: asks for one round",
+        "instructions not counted: not in head: head: no",
+        "instructions not counted: once: base: asks for one round",
     ]
     assert ended.startswith(
-        "instructions of 2 benchmarks not add_instructions: head: ended with exit status 1 while counting"
+        "instructions of 2 benchmarks not counted: head: ended with exit status 1 while counting"
     )
     assert [text for text, _ in steps[1:3]] == [
         "counting instructions of benchmark 1 of 6: more",
