@@ -98,11 +98,6 @@ class Judging:
                 self.lines.append(f"the record's times are not compared, because settings differ: {text}")
 
     @property
-    def recorded(self) -> Collection[str]:
-        """The benchmarks of the record."""
-        return self.base.runs[0].benchmarks if self.base.runs else ()
-
-    @property
     def is_comparable(self) -> bool:
         """Whether the base has times, and they were measured with the settings of this session."""
         return bool(self.base.runs) and not runs.differing_fields(self.base.runs, [self.head])
@@ -245,7 +240,7 @@ class Judging:
 
     def _say_untimed(self, names: Sequence[str], reason: str) -> None:
         """Add a line that says why benchmarks of the record are not judged in turns."""
-        names = [name for name in names if name in self.recorded]
+        names = [name for name in names if any(name in run.benchmarks for run in self.base.runs[:1])]
         only = f"compared with the times of {self.base.title} only" if self.is_comparable else "not compared"
         if names:
             self.lines.append(f"{units.count(len(names), 'benchmark')} {only}: {reason}")

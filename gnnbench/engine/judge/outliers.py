@@ -86,7 +86,10 @@ class Outliers:
 
 def kept_pairs(base: Array, head: Array) -> NDArray[np.bool_]:
     """Return which pairs are not excluded [pairs, m]. The times are NaN if a pair did not measure them."""
-    return _is_near(head - base - _median_pair(head - base))
+    distance = np.abs(head - base - _median_pair(head - base))
+    nearest = np.fmin.reduce(distance, axis=0, initial=np.inf)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(distance <= np.maximum(_LOG_FACTOR, nearest))
 
 
 def modes_shown(base: Array, head: Array) -> bool:
@@ -104,9 +107,8 @@ def modes_shown(base: Array, head: Array) -> bool:
 
 def outliers(base: Array, head: Array) -> Outliers:
     """Count the excluded pairs of one benchmark [pairs], and look for two modes."""
-    (median,) = _median_pair((head - base)[:, None])
+    (median,), keeps = _median_pair((head - base)[:, None]), kept_pairs(base[:, None], head[:, None])[:, 0]
     excess = head - base - median
-    keeps = _is_near(excess[:, None])[:, 0]
     contrary = np.sign(median) * (head - base) <= _LOG_FACTOR
     return Outliers(
         len(base),
@@ -115,14 +117,6 @@ def outliers(base: Array, head: Array) -> Outliers:
         contrary=int(contrary.sum()) if np.abs(median) > _LOG_FACTOR else 0,
         modes=_modes(base + median / 2, head - median / 2, int((~keeps).sum())),
     )
-
-
-def _is_near(excess: Array) -> NDArray[np.bool_]:
-    """Return which pairs are within FACTOR of the median pair, or nearest to it [pairs, m]."""
-    distance = np.abs(excess)
-    nearest = np.fmin.reduce(distance, axis=0, initial=np.inf)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(distance <= np.maximum(_LOG_FACTOR, nearest))
 
 
 def _median_pair(log_ratios: Array) -> Array:

@@ -22,6 +22,8 @@ from itertools import chain, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from .evidence import USUAL_PAIR_VARIANCE
+
 Array = NDArray[np.float64]
 
 ERROR = 0.01
@@ -30,8 +32,6 @@ _MISSED = 0.2
 """Once a change is known, an interval is not searched if it has another one with at most this probability."""
 MOST_PAIRS = 16
 """Most pairs of one candidate, whatever they show."""
-PAIR_VARIANCE = 0.01**2
-"""Usual variance of a log ratio between pairs of processes, as in `evidence`."""
 _SCALES, _SCALE_SPREAD = np.geomspace(0.7, 16, 10), 0.7
 """Possible factors on the usual standard deviation, and the prior spread of their logarithm."""
 _OUTLIERS = np.array([0.05, 0.1, 0.3])
@@ -104,7 +104,7 @@ def _grid(by_position: Mapping[int, Sequence[Observation]]) -> Array:
     ratios = [[row.log_ratio for row in group] for _, group in sorted(by_position.items()) if group]
     centres = [float(np.median(row)) for row in ratios]
     # A single outlier should not make the grid coarse.
-    widest = 3 * max(abs(centres[-1]), 5 * math.sqrt(PAIR_VARIANCE))
+    widest = 3 * max(abs(centres[-1]), 5 * math.sqrt(USUAL_PAIR_VARIANCE))
     limit = 1.25 * min(max(map(abs, centres)), widest) + 0.03
     return np.linspace(-limit, limit, 2 * _LEVELS + 1)
 

@@ -59,7 +59,8 @@ def independent_benchmarks(sides: Sequence[Array], variance: Array) -> float:
     """
     residuals, freedom = [], 0
     for side in sides:
-        runs = side[whole_runs(side)]
+        count = np.isfinite(side).sum(axis=1)
+        runs = side[2 * count >= count.max(initial=0)]  # without processes that ran some benchmarks again
         residuals.append(runs - mean(runs))
         freedom += len(runs) - 1
     has_variance = variance > 0
@@ -73,12 +74,6 @@ def independent_benchmarks(sides: Sequence[Array], variance: Array) -> float:
     if trace == 0:
         return 1.0
     return float(np.clip(trace**2 / max(square, trace**2 / has_variance.sum()), 1, has_variance.sum()))
-
-
-def whole_runs(side: Array) -> NDArray[np.bool_]:
-    """Return which processes ran at least half of the suite, not only some benchmarks again [processes]."""
-    count = np.isfinite(side).sum(axis=1)
-    return np.asarray(count * 2 >= count.max(initial=0))
 
 
 def mean(side: Array) -> Array:

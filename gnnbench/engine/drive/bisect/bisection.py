@@ -21,8 +21,9 @@ from ...ground.files import save
 from ...interfaces import Listener
 from ...judge.comparison import Work
 from ...judge.estimate import sample
+from ...judge.evidence import USUAL_PAIR_VARIANCE
 from ...judge.schedule import PairPlan
-from ...judge.search import ERROR, PAIR_VARIANCE, Interval, Observation, Search, least_change, next_position
+from ...judge.search import ERROR, Interval, Observation, Search, least_change, next_position
 from ...judge.trial import Trial
 from ...judge.visit import Inspections, Visit
 from ...process.pairs import Pairs
@@ -205,7 +206,7 @@ class _Bisection:
             least = least_change(self._plan.thresholds.of(row.fullname).effect, log_ratio)
             search = Search(self._line.last, least, 1 if log_ratio > 0 else -1, ERROR / len(different))
             # Half a 99 % interval is 2.58 standard errors of a mean over four or more pairs.
-            variance = max(4 * ((high - low) / 2 / 2.58) ** 2, PAIR_VARIANCE)
+            variance = max(4 * ((high - low) / 2 / 2.58) ** 2, USUAL_PAIR_VARIANCE)
             search.observations += 4 * [Observation(self._line.last, log_ratio, variance)]
             self._searches[row.fullname], self._trials[row.fullname] = search, Trial(row.fullname)
         for measurement in self._saved.measured:
@@ -307,4 +308,4 @@ def _log_ratio(visit: Visit) -> tuple[float, float]:
     """Return the less noisy of the two log ratios estimated from a visit, and its variance."""
     row = sample(visit)
     noise, log_ratio = min((row.location_noise, row.head - row.base), (row.turns_noise, row.turns))
-    return log_ratio, PAIR_VARIANCE + (noise if math.isfinite(noise) else PAIR_VARIANCE)
+    return log_ratio, USUAL_PAIR_VARIANCE + (noise if math.isfinite(noise) else USUAL_PAIR_VARIANCE)
