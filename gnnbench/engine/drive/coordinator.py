@@ -165,14 +165,14 @@ class _Run:
             thresholds,
             plan.per_benchmark_seconds,
             plan.total_seconds,
-            np.random.default_rng(plan.seed),
-            plan.total_option,
-            allowed(thresholds.accepted, self._terms.base, self._terms.head),
-            [name for name, more in added.items() if more >= max(most / 2, thresholds.effect)],
+            random=np.random.default_rng(plan.seed),
+            total_option=plan.total_option,
+            allowed=allowed(thresholds.accepted, self._terms.base, self._terms.head),
+            likely=[name for name, more in added.items() if more >= max(most / 2, thresholds.effect)],
         )
 
     def _record(self, trial: Trial, result: Visit | NotTimed) -> None:
-        """Record the result of a visit. If it shows that the benchmark needs no timing, leave that out."""
+        """Record the result of a visit, which may show that the benchmark needs no timing."""
         if isinstance(result, Visit):
             trial.head_logs.append(sample(result).head)
             if result.wall:

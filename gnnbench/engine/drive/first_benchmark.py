@@ -138,7 +138,7 @@ def _candidate(operation: Operation, library: str) -> _Candidate | None:
 
 
 def _number(parameter: Parameter) -> str:
-    """Return a value for a parameter that is not an array."""
+    """Return the text of a value for a parameter that is not an array."""
     kind = re.split(r"\W", re.sub(r"^(typing\.)?(Optional|Union)\[", "", parameter.annotation))[0]
     if kind in ("", "int"):
         for pattern, value in _COUNTS.items():
@@ -152,7 +152,7 @@ def _number(parameter: Parameter) -> str:
 
 
 def _data(parameter: Parameter, operation: Operation, library: str) -> str:
-    """Return a value for a parameter of a call: a graph, an array or a number."""
+    """Return the text of a value for a parameter of a call: a graph, an array or a number."""
     if re.search(r"DGL.*Graph", parameter.annotation) or (
         "dgl" in operation.libraries and re.fullmatch("g|graph|block", parameter.name)
     ):
@@ -176,7 +176,7 @@ def _is_data(parameter: Parameter) -> bool:
 
 
 def _array(name: str, operation: Operation) -> str:
-    """Return an array for a parameter with a name."""
+    """Return the text of an array for a parameter of an operation."""
     names = [parameter.name for parameter in operation.parameters]
     if re.fullmatch(r"b\d?|\w*bias", name) and "a" not in names:
         return "values(FEATURES)"

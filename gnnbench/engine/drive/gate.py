@@ -176,17 +176,17 @@ class Judging:
         by_name = {row.fullname: row for row in self.comparison.rows}
         refusals: dict[str, list[str]] = {}
         for row in result.rows:
-            first = by_name[row.fullname]
+            untimed = by_name[row.fullname]
             reason = row.judgement.reason if row.judgement.verdict == "incomparable" else ""
-            if row.judgement.same_code and first.work.changed and not first.redefined:
+            if row.judgement.same_code and untimed.work.changed and not untimed.redefined:
                 reason = _NOT_BUILT  # the rebuilt base runs today's code, but the record did not
             if reason and self.base.runs and not row.is_worse:
                 refusals.setdefault(reason, []).append(row.fullname)
                 continue
-            change = first.redefined and first.redefined.partition(":")[0]
-            notes = (*([f"{change}; both sides ran today's"] if change else ()), *row.notes)
+            definition = (untimed.redefined or "").partition(":")[0]
+            notes = (*([f"{definition}; both sides ran today's"] if definition else ()), *row.notes)
             self.in_turns[row.fullname] = replace(
-                row, labels=first.labels, seconds=row.seconds or first.seconds, notes=notes
+                row, labels=untimed.labels, seconds=row.seconds or untimed.seconds, notes=notes
             )
         for reason, names in refusals.items():
             self._say_untimed(names, reason)

@@ -205,9 +205,7 @@ def _row(
             head_processes=judgement.head_processes,
             base_processes=judgement.base_processes,
         )
-    no_fingerprint = next(
-        (text for benchmark in base + head if (text := benchmark.part.no_fingerprint)), None
-    )
+    no_fingerprint = next(filter(None, (row.part.no_fingerprint for row in base + head)), None)
     cost = judgement.ratio if difference is not None and not difference else None
     work = Work(difference, _counters(base, head), no_fingerprint, cost=cost)
     return Compared(

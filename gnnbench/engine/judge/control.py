@@ -36,10 +36,9 @@ class Control:
 
     @property
     def text(self) -> str:
-        """`control, base against base: 1.00x (0.99-1.01)`, and the consequence if the control fails."""
-        text = (
-            f"control, base against base: {units.ratio(self.ratio)} ({units.interval(self.low, self.high)})"
-        )
+        """The ratio with its interval in words, and the consequence if the control fails."""
+        interval = units.interval(self.low, self.high)
+        text = f"control, base against base: {units.ratio(self.ratio)} ({interval})"
         return f"{text}, so times decide nothing: repeat the run on a quiet machine" if self.fails else text
 
 

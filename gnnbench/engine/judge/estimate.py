@@ -83,7 +83,7 @@ def _quantile(values: Array, quantile: float) -> float:
 
 
 def _jackknife(values: Array, quantile: float) -> Array:
-    """Return the quantiles of all values but one, for each value that can be left out [n]."""
+    """Return the jackknife values of a quantile: number i is the quantile of all values but value i [n]."""
     order = np.argsort(values, kind="stable")
     ordered, weights = values[order], _weights(len(values) - 1, quantile)
     below = np.concatenate([[0.0], np.cumsum(weights * ordered[:-1])])

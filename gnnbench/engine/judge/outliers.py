@@ -107,7 +107,8 @@ def modes_shown(base: Array, head: Array) -> bool:
 
 def outliers(base: Array, head: Array) -> Outliers:
     """Count the excluded pairs of one benchmark [pairs], and look for two modes."""
-    (median,), keeps = _median_pair((head - base)[:, None]), kept_pairs(base[:, None], head[:, None])[:, 0]
+    (median,) = _median_pair((head - base)[:, None])
+    keeps = kept_pairs(base[:, None], head[:, None])[:, 0]
     excess = head - base - median
     contrary = np.sign(median) * (head - base) <= _LOG_FACTOR
     return Outliers(

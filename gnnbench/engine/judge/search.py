@@ -78,7 +78,7 @@ def posterior(
     """Return the intervals between neighbouring measured candidates, from 0 to the last, the bad end.
 
     `same`: pairs of candidates between which nothing changes; they count as measured. `least`: the least
-    change of the level that counts. `sign`: 1 if the bad end is slower, -1 if faster; it must be observed.
+    change of the level that counts. `sign`: 1 if the bad end is slower than the good end, -1 if faster.
     """
     by_position: dict[int, list[Observation]] = {position: [] for position in (0, *chain(*same))}
     for observation in observations:

@@ -108,8 +108,8 @@ class Saved:
     measured: list[Measured] = field(default_factory=list)
 
 
-def preparing(line: Line, plan: Plan, watcher: Listener, stack: ExitStack) -> Callable[[int], Prepared]:
-    """Return a function that prepares the candidate at a position, until the stack is closed."""
+def preparer(line: Line, plan: Plan, watcher: Listener, stack: ExitStack) -> Callable[[int], Prepared]:
+    """Return a function that prepares the candidate at a position, and keeps it until the stack is closed."""
     variants = [variant.parse(candidate.variant) for candidate in line.candidates]
     assert plan.cache
     hidden = not_usable([side.requirements for side in variants])
@@ -122,7 +122,7 @@ def run(good: str, bad: str, plan: Plan, watcher: Listener) -> Bisected:
     """Find what changed the benchmarks between two ends."""
     history = line(good, bad, plan.folder)
     with ExitStack() as stack:
-        return _Bisection(history, preparing(history, plan, watcher, stack), plan, watcher).run()
+        return _Bisection(history, preparer(history, plan, watcher, stack), plan, watcher).run()
 
 
 def _key(line: Line, plan: Plan) -> str:
@@ -247,11 +247,9 @@ class _Bisection:
         for name in pair_plan.seconds:
             self._trials[name].inspections = None  # those of another candidate
         pair, times = pairs.measure(terms, self._trials, pair_plan)
-        for name, failure in times.failures.items():
-            if "base" in failure.sides:
-                raise UsageError(
-                    f"{name} fails in the good end now ({failure.text}); the same command continues"
-                )
+        for name, row in times.failures.items():
+            if "base" in row.sides:
+                raise UsageError(f"{name} fails in the good end now ({row.text}); the same command continues")
         broken = None if times.visits or times.failures else pair.broken
         ratios = {name: _log_ratio(visit) for name, visit in times.visits.items()}
         failures = {name: row.text for name, row in times.failures.items()}

@@ -10,7 +10,7 @@ from ...interfaces import Listener
 from ...judge.comparison import Agreement, not_compared
 from ...process.plan import Plan
 from .. import affected
-from .bisection import preparing
+from .bisection import preparer
 from .line import Place, line
 
 
@@ -46,7 +46,7 @@ def run(good: str, bad: str, plan: Plan, watcher: Listener) -> BisectedOutputs:
     unmeasured: dict[str, str] = {}
     places: dict[tuple[int, int], dict[str, Agreement]] = {}
     with ExitStack() as stack:
-        ready = preparing(history, plan, watcher, stack)
+        ready = preparer(history, plan, watcher, stack)
 
         def compare(position: int, names: Sequence[str] | None = None) -> Mapping[str, Agreement]:
             watcher.say(f"comparing the outputs of {history.candidates[position].name}")
