@@ -130,11 +130,11 @@ def differing_fields(
     return list(rows.values())
 
 
-def check_alike(runs: Sequence[RunFile], fields: Sequence[str], what: str, remedy: str) -> None:
-    """Refuse files whose environments differ from the first file's. The message begins with `what`."""
+def check_alike(runs: Sequence[RunFile], fields: Sequence[str], problem: str, remedy: str) -> None:
+    """Refuse files whose environments differ from the first file's. The message begins with `problem`."""
     for run in runs[1:]:
         if rows := differing_fields([runs[0]], [run], fields):
-            reason = f"{what} {runs[0].path}: they differ in {describe_fields(rows)}"
+            reason = f"{problem} {runs[0].path}: they differ in {describe_fields(rows)}"
             json_io.refuse(run.path, reason, remedy)
 
 

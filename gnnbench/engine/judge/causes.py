@@ -89,7 +89,7 @@ def _parts(work: Work) -> set[_Part]:
 def _cover(parts: Mapping[_Part, Collection[str]], against: Mapping[_Part, int]) -> Iterator[set[str]]:
     """Yield the names of the benchmarks of each cause. Each benchmark is in exactly one of these sets.
 
-    `parts`: the slower benchmarks in which each part changed. `against`: how many others it changed in.
+    `parts`: the slower benchmarks in which a part changed. `against`: the number of others in which it did.
     """
     remaining = {part: set(names) for part, names in parts.items()}
 

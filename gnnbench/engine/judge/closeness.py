@@ -192,10 +192,10 @@ def input_of(part: str) -> str:
 
 
 def as_in_base(base: Mapping[str, Any], head: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return what the head's worker reports on outputs with renamed inputs named as in the base.
+    """Return the head's report on its outputs, with the base's names of renamed inputs.
 
-    An input is renamed if its name exists in one side only and its content is the same. The second value maps
-    each part's name, as in the base, to its name in the head.
+    An input is renamed if its name exists on one side only and its content is the same. The second value maps
+    the name of each part, as in the base, to its name in the head.
     """
     remaining = [name for name in base["inputs"] if name not in head["inputs"]]
     base_names: dict[str, str] = {}

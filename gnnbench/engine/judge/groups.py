@@ -21,7 +21,7 @@ _PART = 0.5
 in common. With a share of 1, over one simulated run in 100 had a false positive on a drifting machine
 (docs/experiments/verdict.md)."""
 _LONE_FACTOR = 2.0
-"""The only process of a side may be an outlier this many times as far off as the farthest one seen."""
+"""If a side has one process, that may be an outlier up to this many times as far off as the farthest one."""
 
 
 @dataclass(frozen=True)
@@ -121,9 +121,9 @@ def judge(
 def process_variance(sides: Sequence[Array], noise: Array) -> ProcessVariance:
     """Estimate each benchmark's variance between processes, shrunk towards the variance of all benchmarks.
 
-    All benchmarks are taken to have the same variance between processes, on top of the variance within a
-    process (`noise` [m], NaN where it is unknown), which each benchmark knows from its own blocks. Of the log
-    estimates of the sides [processes, m], only the variation within a side counts.
+    Benchmarks are assumed to have the same variance between processes. The variance within a process is added
+    to it, which comes from a benchmark's own blocks (`noise` [m], NaN if unknown). Of the log estimates of
+    the sides [processes, m], only the variation within a side counts.
     """
     residuals = np.concatenate([side - mean(side) for side in sides])
     freedom = sum(np.maximum(np.isfinite(side).sum(axis=0) - 1, 0) for side in sides).astype(float)

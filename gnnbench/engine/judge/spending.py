@@ -21,7 +21,7 @@ class Spending:
     """
 
     middle: float
-    """Information at which half is spent."""
+    """Information at which half of the error rate is spent."""
     steepness: float
     """Exponent in 1 / (1 + (middle / information) ** steepness)."""
 
