@@ -27,12 +27,11 @@ from ..process.plan import Plan
 from ..process.processes import Terms
 from ..process.returned import HEAD_RAISES
 from ..process.turns import SAME_CODE
-from ..process.variants import outcome, variant
+from ..process.variants import outcome
 from ..process.variants.forking import THREAD
 from ..process.variants.variant import Prepared
-from . import confirm
+from . import confirm, repeat
 from .inspector import Inspector
-from .repeat import Repeat, ends_of
 from .result import Result, Side
 from .settle import allowed
 
@@ -89,7 +88,7 @@ def run(base: Prepared, head: Prepared, plan: Plan, watcher: Listener) -> Result
         interrupted,
         str(plan.shard) if plan.shard else None,
         tuple(state.notes()),
-        state.repeat(),
+        repeat.of_variants(base, head, plan, state.inspector.suite),
         state.schedule.needed_seconds,
         state.control,
     )
@@ -100,7 +99,7 @@ class _Run:
 
     def __init__(self, terms: Terms, plan: Plan, watcher: Listener, pairs: Pairs) -> None:
         self._terms, self._plan, self._watcher, self._pairs = terms, plan, watcher, pairs
-        self._inspector = Inspector(pairs, terms, watcher)
+        self.inspector = Inspector(pairs, terms, watcher)
         self.schedule = Schedule((), plan.thresholds)
         self._host_schedule = Schedule((), plan.thresholds)
         """Judges wall time if the GPU's own time is judged and the host's work differs."""
@@ -114,20 +113,20 @@ class _Run:
         """Inspect the benchmarks for at most half of the time, and plan the timing of those that need it."""
         start = RealTime.seconds()
         try:
-            self._inspector.run(self._plan.total_seconds / 2)
+            self.inspector.run(self._plan.total_seconds / 2)
         finally:
-            if self._inspector.suite.names:
+            if self.inspector.suite.names:
                 self._plan_timing(start)
 
     @property
     def _trials(self) -> Mapping[str, Trial]:
         """The benchmarks by name. Empty until the tests are collected."""
-        return self._inspector.trials
+        return self.inspector.trials
 
     def _plan_timing(self, start: float) -> None:
         """Divide the rest of the time among the benchmarks that must be timed. `start`: of the inspection."""
-        plan, suite = self._plan, self._inspector.suite
-        self._notes += self._inspector.notes()
+        plan, suite = self._plan, self.inspector.suite
+        self._notes += self.inspector.notes()
         if plan.shard:
             total = units.count(len(suite.benchmarks), "benchmark")
             self._notes.append(f"shard {plan.shard}: {len(self._trials)} of {total}")
@@ -325,11 +324,3 @@ class _Run:
             judgement = SAME_WORK
         seconds = map(_median_seconds, (trial.head_logs, trial.wall_logs))
         return GpuAndHost(decision.judgement, judgement, *seconds)
-
-    def repeat(self) -> Repeat:
-        """Return the variants and options that commands need to time the benchmarks again."""
-        base, head = self._terms.base, self._terms.head
-        ends = ends_of(variant.parse(base.text), variant.parse(head.text), clean=not head.dirty)
-        suite = self._inspector.suite
-        words = tuple(word for word in self._plan.arguments if word not in suite.places)
-        return Repeat(base.text, head.text, ends, self._plan.options, words, suite.places, suite.rootdir)

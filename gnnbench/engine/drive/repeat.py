@@ -10,9 +10,11 @@ from packaging.utils import canonicalize_name
 
 from ..ground.errors import UsageError
 from ..ground.packages import version
+from ..process.plan import Plan
 from ..process.variants import rebuild, variant
+from ..process.variants.collected import Suite
 from ..process.variants.command import pinned
-from ..process.variants.variant import WORKING_TREE, Commit, Variant
+from ..process.variants.variant import WORKING_TREE, Commit, Prepared, Variant
 from ..store.run_file import RunFile
 
 MOST_IDS = 5
@@ -75,6 +77,13 @@ class Repeat:
         path = os.path.normpath(f"{self.rootdir}/{file}")
         # A file's name could be read as an option.
         return f"{'./' if path.startswith('-') else ''}{path}{colons}{rest}"
+
+
+def of_variants(base: Prepared, head: Prepared, plan: Plan, suite: Suite) -> Repeat:
+    """Return how commands compare two variants again. `suite`: the tests that both sides collected."""
+    ends = ends_of(variant.parse(base.text), variant.parse(head.text), clean=not head.dirty)
+    words = tuple(word for word in plan.arguments if word not in suite.places)
+    return Repeat(base.text, head.text, ends, plan.options, words, suite.places, suite.rootdir)
 
 
 def of_runs(base: RunFile, head: RunFile, options: tuple[str, ...]) -> Repeat | None:
