@@ -190,19 +190,19 @@ class Search:
         """Return the intervals whose change is certain enough to be named."""
         return [interval for interval in self.intervals if interval.changed >= 1 - self.error]
 
-    def between(self, interval: Interval) -> list[int]:
+    def measurable(self, interval: Interval) -> list[int]:
         """Return the candidates within an interval, except those that cannot be measured."""
         positions = range(interval.low + 1, interval.high)
         return [position for position in positions if position not in self.broken]
 
-    def open(self) -> list[Interval]:
+    def open_intervals(self) -> list[Interval]:
         """Return the intervals that may contain a change and can still be narrowed down."""
         changes = self.changes()
-        threshold = self.error if all(map(self.between, changes)) else _MISSED
+        threshold = self.error if all(map(self.measurable, changes)) else _MISSED
         possible = [interval for interval in self.intervals if interval.changed > threshold]
         doubtful = [span for span in possible if span not in changes]
         repeatable = [span for span in doubtful if any(map(self._can_repeat, (span.low, span.high)))]
-        return [span for span in possible if self.between(span) or span in repeatable]
+        return [span for span in possible if self.measurable(span) or span in repeatable]
 
     def _can_repeat(self, position: int) -> bool:
         """Tell whether a candidate that counts as measured may get a further pair."""
@@ -213,10 +213,10 @@ class Search:
     def scores(self) -> dict[int, float]:
         """Return how informative a pair of each candidate is: the variance of whether intervals change."""
         scores: dict[int, float] = {}
-        if not (intervals := self.open()):
+        if not (intervals := self.open_intervals()):
             return scores
         for interval in intervals:
-            if positions := self.between(interval):
+            if positions := self.measurable(interval):
                 middle = self._middle(interval, positions)
                 share = (middle - interval.low) / (interval.high - interval.low)
                 scores[middle] = 2 * share * (1 - share) * interval.changed
@@ -248,12 +248,9 @@ def next_position(searches: Mapping[str, Search]) -> tuple[int, list[str]] | Non
     if not total:
         return None
     best = max(total, key=lambda position: (total[position], -position))
-    names = [
-        name
-        for name, search in searches.items()
-        if best not in search.broken and any(span.low <= best <= span.high for span in search.open())
-    ]
-    return best, names
+    searching = {name: search for name, search in searches.items() if best not in search.broken}
+    spans = {name: search.open_intervals() for name, search in searching.items()}
+    return best, [name for name in spans if any(span.low <= best <= span.high for span in spans[name])]
 
 
 def least_change(effect: float, log_ratio: float) -> float:
