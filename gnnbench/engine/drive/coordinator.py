@@ -251,7 +251,7 @@ class _Run:
             self._host_schedule.add(replace(times, visits=wall, failures=failures))
 
     def recheck(self) -> None:
-        """Time what is slower or faster in pairs with each side in a process of its own, as a check."""
+        """Check what is slower or faster: time it with each side in a process of its own."""
         if reason := self._pairs.shared.why_apart:
             self._notes.append(f"each side was timed in a process of its own: {reason}")
         verdicts = {name: decision.judgement for name, decision in self.schedule.decisions().items()}

@@ -83,7 +83,7 @@ def allowed(accepted: Accepted, base: Prepared, head: Prepared) -> dict[str, All
 
 
 def _apply_entries(row: Compared, entries: Sequence[Entry], thresholds: Thresholds) -> Compared:
-    """Return a benchmark with what its entries accept: a different output, more memory, a longer time."""
+    """Return a benchmark after excusing what its entries accept: its output, its memory or its time."""
     memory = row.memory and _excuse_memory(row.fullname, row.memory, entries, thresholds.rules)
     row = replace(row, memory=memory, results=_accept_output(row.results, entries))
     limit, judgement = Allowed.of(entries), row.judgement

@@ -16,7 +16,7 @@ from scipy import special
 
 from .estimate import RatioEstimate, sample
 from .outliers import Outliers, kept_pairs, modes_shown, outliers
-from .shrinkage import FEWEST_TO_POOL, prior_of, shrink
+from .shrinkage import FEWEST_TO_POOL, divide, prior_of, shrink
 from .visit import Visit
 
 Array = NDArray[np.float64]
@@ -71,7 +71,7 @@ class Evidence:
         has_noise = np.isfinite(noise[0]) & keeps
         total = np.where(has_noise, noise * blocks**2, 0.0).sum(axis=1)
         weight = np.where(has_noise, blocks, 0.0).sum(axis=0)
-        of_location, shared, of_turns = np.where(weight > 0, total / np.maximum(weight, 1), np.nan)
+        of_location, shared, of_turns = divide(total, weight, np.nan)
         scatter = _scatter(difference - turns, turns, np.where(has_noise, blocks, 0.0))
         share, per_block = _least_noise(of_location, shared, of_turns, scatter)
         used_freedom = scatter[-1] / (scatter[-1] + _WITHIN_FREEDOM)
@@ -99,22 +99,20 @@ class Evidence:
         )
         weights = _reciprocals(self.pair_variance + within, keeps)
         total = weights.sum(axis=0)
-        means = (weights * logs).sum(axis=0) / np.where(total > 0, total, np.nan)
+        means = divide((weights * logs).sum(axis=0), total, np.nan)
         residuals = np.where(keeps, logs - means, np.nan)
         scale, degrees_of_freedom = _variance_factors(residuals, weights, freedom)
         # The shrunk part is relative to the expected variance, whose noise within is itself an estimate: the
         # squared coefficients of variation, 2 / degrees_of_freedom, add up.
-        share = (weights * weights * within).sum(axis=0) / np.where(total > 0, total, np.nan)
+        share = divide((weights * weights * within).sum(axis=0), total, np.nan)
         borrowed = share * (1 - freedom / np.maximum(degrees_of_freedom, 1e-9))
-        doubt = np.divide(borrowed**2, noise_freedom, out=np.zeros_like(share), where=noise_freedom > 0)
-        degrees_of_freedom = np.where(
-            degrees_of_freedom > 0, 1 / (1 / np.maximum(degrees_of_freedom, 1e-9) + doubt), 0.0
-        )
+        doubt = divide(borrowed**2, noise_freedom, 0.0)
+        degrees_of_freedom = divide(1.0, divide(1.0, degrees_of_freedom, np.inf) + doubt, 0.0)
         # Pairs may agree by chance: the standard error is at least the one from the noise within.
         precision = np.where(within > 0, _reciprocals(within, keeps), 0.0).sum(axis=0)
-        floor = np.divide(1, precision, out=np.zeros_like(precision), where=precision > 0)
-        square = np.maximum(np.divide(scale, total, out=np.full_like(total, np.nan), where=total > 0), floor)
+        square = np.maximum(divide(scale, total, np.nan), divide(1.0, precision, 0.0))
         agrees = keeps & (np.sign(means) * logs > np.abs(means) / 4)
+        agreeing = divide((weights * agrees).sum(axis=0), total, 0.0)
         base, head, *_ = self._measured
         measured, modes = np.isfinite(difference), modes_shown(base, head)
         has_excluded = np.any(measured & ~keeps, axis=0)
@@ -129,7 +127,7 @@ class Evidence:
                 int(count[column]),
                 excluded or Outliers(int(count[column])),
                 bool(freedom[column] < degrees_of_freedom[column] / 2),
-                float((weights * agrees)[:, column].sum() / total[column]) if total[column] else 0.0,
+                float(agreeing[column]),
                 modes,
             )
         return by_name
@@ -174,7 +172,7 @@ def _least_noise(
     gain = (_WITHIN_FREEDOM * (of_turns - shared) - products) / all_freedom
     bias = np.maximum(distance - _DISAGREEING * noise, 0)
     total = noise + bias
-    share = np.divide(gain + bias, total, out=np.ones_like(total), where=total > 0).clip(0, 1)
+    share = divide(gain + bias, total, 1.0).clip(0, 1)
     rest = 1 - share
     return share, share**2 * of_location + 2 * share * rest * shared + rest**2 * (of_turns + bias)
 
@@ -219,5 +217,5 @@ def _variance_factors(residuals: Array, weights: Array, freedom: Array) -> tuple
     """Return each benchmark's variance divided by the expected one, and its degrees of freedom [m]."""
     squares = np.nansum(weights * residuals**2, axis=0)
     if ((freedom > 0) & (squares > 0)).sum() < FEWEST_TO_POOL:
-        return np.divide(squares, freedom, out=np.full_like(freedom, np.nan), where=freedom > 0), freedom
+        return divide(squares, freedom, np.nan), freedom
     return shrink(squares, freedom, np.ones_like(freedom), [residuals * np.sqrt(weights)], MOST_FREEDOM)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from .shrinkage import FEWEST_TO_POOL, mean, shrink
+from .shrinkage import FEWEST_TO_POOL, divide, mean, shrink
 from .verdict import Judgement, Reason, Thresholds, detectable_after, judge_ratio
 
 Array = NDArray[np.float64]
@@ -130,8 +130,7 @@ def process_variance(sides: Sequence[Array], noise: Array) -> ProcessVariance:
     squares = np.nansum(residuals**2, axis=0)
     farthest = max((_farthest(side) for side in sides), default=0.0)
     has_variance = (freedom > 0) & (squares > 0)
-    variance = np.full(freedom.shape, np.nan)
-    variance[freedom > 0] = squares[freedom > 0] / freedom[freedom > 0]
+    variance = divide(squares, freedom, np.nan)
     if has_variance.sum() < FEWEST_TO_POOL:
         return ProcessVariance(variance, freedom, freedom, farthest)
     within = np.where(np.isnan(noise), np.nanmedian(noise) if np.isfinite(noise).any() else 0.0, noise)

@@ -78,8 +78,13 @@ def independent_benchmarks(sides: Sequence[Array], variance: Array) -> float:
 
 def mean(side: Array) -> Array:
     """Return the mean of each column without NaN; NaN for a column of NaN, without numpy's warning."""
-    count = np.isfinite(side).sum(axis=0)
-    return np.where(count > 0, np.nansum(side, axis=0) / np.maximum(count, 1), np.nan)
+    return divide(np.nansum(side, axis=0), np.isfinite(side).sum(axis=0).astype(float), np.nan)
+
+
+def divide(numerator: Array | float, denominator: Array, default: float) -> Array:
+    """Return quotients, and the default where the denominator is not positive."""
+    default_array = np.full(np.broadcast(numerator, denominator).shape, default)
+    return np.asarray(np.divide(numerator, denominator, out=default_array, where=denominator > 0))
 
 
 def prior_of(variances: Array, freedom: Array) -> tuple[float, float]:

@@ -278,7 +278,7 @@ class Inspections:
         return replace(self, work=work, sides=sides)
 
 
-def lower(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+def lower_cost(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
     """Return the lower of two costs that a worker reported, or no cost if one of them is missing."""
     if not (first["cost"] and second["cost"]):
         return {**first, **second}

@@ -198,7 +198,7 @@ class _Bisection:
         return ends
 
     def _search(self, ends: Result) -> str | None:
-        """Search each benchmark that is slower or faster at the bad end; return why it stopped early."""
+        """Search the changes of each benchmark that differs between the ends. Returns why it ended early."""
         different = [row for row in ends.rows if row.judgement.verdict in ("slower", "faster")]
         for row in different:
             ratios = row.judgement.ratio, row.judgement.low, row.judgement.high
