@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gnnbench.engine.judge.groups import process_variance
 from gnnbench.engine.judge.shrinkage import independent_benchmarks
@@ -70,3 +72,14 @@ def test_a_benchmark_with_one_process_borrows_everything():
     assert found.own_freedom[0] == 0
     assert np.sqrt(found.variance[0]) == pytest.approx(0.02, rel=0.2)
     assert found.degrees_of_freedom[0] > 10
+
+
+@given(st.integers(0, 2**32), st.integers(2, 6), st.integers(1, 12), st.floats(0, 0.5))
+def test_it_is_always_a_variance(seed, processes, benchmarks, missing):
+    random = np.random.default_rng(seed)
+    logs = random.normal(0, random.uniform(1e-4, 1), (processes, benchmarks))
+    logs[random.random(logs.shape) < missing] = np.nan
+    found = estimate(logs)
+    known = found.degrees_of_freedom > 0
+    assert (found.variance[known] >= 0).all()
+    assert (found.degrees_of_freedom[known] >= found.own_freedom[known]).all()
