@@ -174,8 +174,8 @@ class Schedule:
             return self._plan
         limit = remaining = selection.left_seconds - selection.start_seconds
         visits = {}
-        chosen, sharing = selection.chosen((self._budget - self._untimed_seconds) / 2)
-        names = [str(name) for name in self._random.permutation(chosen)]
+        next_names, sharing = selection.next_benchmarks((self._budget - self._untimed_seconds) / 2)
+        names = [str(name) for name in self._random.permutation(next_names)]
         for name, seconds in self._visit_seconds(selection, names, sharing).items():
             cost = selection.overheads[name] + seconds
             if cost <= remaining + _ROUNDING:

@@ -97,14 +97,14 @@ class Selection:
 
     @cached_property
     def undecided(self) -> Sequence[str]:
-        """The benchmarks that are not decided or given up."""
+        """The benchmarks that are still measured, as they are neither decided nor given up."""
         return [name for name, timing in self.benchmarks.items() if not timing.decided]
 
     def price(self, names: Iterable[str]) -> float:
-        """Return how many seconds a pair takes that visits some benchmarks as shortly as possible."""
+        """Return the seconds that a pair takes with the shortest possible visits of some benchmarks."""
         return self.start_seconds + sum(self.overheads[name] + SHORTEST_VISIT for name in names)
 
-    def chosen(self, reserve_seconds: float) -> tuple[Sequence[str], int]:
+    def next_benchmarks(self, reserve_seconds: float) -> tuple[Sequence[str], int]:
         """Return the benchmarks of the next pair, and among how many the rest of the budget is divided.
 
         Likely slower benchmarks come first, unless this costs the others a verdict, or leaves less than
@@ -137,9 +137,9 @@ class Selection:
         No benchmark gets twice PAIRS_TO_AFFORD while another lacks pairs.
         """
         timings = {name: self.benchmarks[name] for name in self.undecided}
-        names = list(timings)
-        if any(timing.lacks_pairs for timing in timings.values()):
-            names = [name for name in names if timings[name].pairs < 2 * PAIRS_TO_AFFORD - 1]
+        lacks_any = any(timing.lacks_pairs for timing in timings.values())
+        most = 2 * PAIRS_TO_AFFORD - 1 if lacks_any else math.inf
+        names = [name for name, timing in timings.items() if timing.pairs < most]
         return sorted(names, key=lambda name: -timings[name].pairs if timings[name].lacks_pairs else math.inf)
 
     @cached_property
@@ -175,7 +175,7 @@ class Selection:
         return max(lacking.values()) * self.start_seconds + visits <= self.left_seconds
 
     def _milestone(self, names: Sequence[str], seconds: float) -> int:
-        """Return the largest number of pairs with a meaning that each of `names` can have after `seconds`."""
+        """Return the largest of the numbers of pairs that matter for verdicts and all of `names` reach."""
         pairs = self._pairs(names, seconds)
         return max(goal for goal in (0, 1, FEWEST_PAIRS, PAIRS_TO_AFFORD) if goal <= pairs)
 
