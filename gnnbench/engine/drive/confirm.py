@@ -37,8 +37,8 @@ def failures(
     """Run benchmarks that one side failed on that side alone, and return why they can never be timed.
 
     Either the head fails them and the base does not, or both sides fail them, or each side passes them alone.
-    Others are left out: the time of the run has ended, the base fails them again, or a process that died does
-    not die again. No process of `terms` may run.
+    Others are left out, such as those that only the base fails, or whose process died only once. No process
+    of `terms` may run.
     """
     failing = {name: row for name, row in not_timed.items() if row.head_fails or row.base_fails}
     if not failing:
@@ -134,10 +134,10 @@ def unexecuted(
 ) -> Iterator[tuple[Trial, Inspections]]:
     """Yield benchmarks that execute none of the compiled functions that differ, with new inspections.
 
-    Their calls run once more, on both sides, in copies of the builds in which these functions end the
-    process, whatever calls them and in whichever thread. A call that returns has executed the same code on
-    both sides since the libraries were loaded. Constants that a function names belong to the function; other
-    constants, and variables, are equal. `end`: when to cease, by RealTime.
+    Their calls run once more, on both sides, in copies of the builds. In these copies, the functions end the
+    process, for any caller and in any thread. A call that returns has executed the same code on both sides
+    since the libraries were loaded. Constants that a function names belong to the function; other constants,
+    and variables, are equal. `end`: when to cease, by RealTime.
     """
     differing = {trial: names for trial in trials if (names := _differing_functions(trial.inspections))}
     functions = {library: names for libraries in differing.values() for library, names in libraries.items()}

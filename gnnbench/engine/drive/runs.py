@@ -39,8 +39,8 @@ def compare(
 ) -> Comparison:
     """Judge the benchmarks of two sides. The rows of the head come first.
 
-    If both sides of a benchmark run the same code, it is *same*, even in different environments, unless times
-    in one environment are far apart. The simultaneous interval covers the other benchmarks.
+    If both sides of a benchmark run the same code, it is *same*, even in different environments. But times in
+    one environment that are far apart are judged. The simultaneous interval covers the judged benchmarks.
 
     `vanished`: benchmarks of the base that the head should have too. If None, all in the head's shard, except
     those that the head left out because they are not default. `confirming`: see `groups.judge`.

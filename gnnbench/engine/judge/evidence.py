@@ -84,7 +84,7 @@ class Evidence:
     def estimates(self) -> dict[str, RatioEstimate]:
         """Estimate every benchmark's log ratio.
 
-        The estimate is the mean over pairs, weighted by the reciprocal of the expected variance of each: the
+        The estimate is a weighted mean over pairs. A weight is the reciprocal of the expected variance: the
         variance between pairs plus the noise within. Each benchmark's actual variance is the expected one
         times a factor, which is shrunk towards that of all benchmarks; see `shrinkage.shrink`.
         """

@@ -34,8 +34,8 @@ class PairedRatios:
     def of(cls, timings: SideTimings, base: Sequence[int], head: Sequence[int]) -> Self:
         """Return the ratios of the benchmarks in the columns `head` to those in the columns `base`.
 
-        The mean of n processes has the variance v / n, where v is the variance of a process's log ratio
-        (`process_variance`), but not less than the variance within a process. With one process, only the
+        The mean of n processes has the variance v / n. Here v is the variance of a process's log ratio
+        (`process_variance`), or the variance within a process if this is larger. With one process, only the
         latter is known.
         """
         logs = timings.logs[:, head] - timings.logs[:, base]
@@ -55,27 +55,27 @@ class PairedRatios:
         """The number of processes of each pair."""
         return np.asarray(np.isfinite(self.logs).sum(axis=0))
 
-    def judge(self, place: int, thresholds: Thresholds, family: int) -> Judgement:
+    def judge(self, column: int, thresholds: Thresholds, family: int) -> Judgement:
         """Judge a pair of benchmarks. With one process there is an interval, but no verdict."""
-        logs = self.logs[:, place]
+        logs = self.logs[:, column]
         logs = logs[np.isfinite(logs)]
-        count, error = len(logs), float(self.errors[place])
+        count, error = len(logs), float(self.errors[column])
         if not count:
             return Judgement("incomparable", "no process timed both")
-        if self.variance.degrees_of_freedom[place] and math.isfinite(error):
-            judgement = self.variance.judge(place, error, np.zeros(count), logs, thresholds, family)
+        if self.variance.degrees_of_freedom[column] and math.isfinite(error):
+            judgement = self.variance.judge(column, error, np.zeros(count), logs, thresholds, family)
         else:
             judgement = _within_a_process(float(logs.mean()), error, thresholds, family)
         return replace(judgement, base_processes=count, head_processes=count)
 
-    def judge_mean(self, places: Sequence[int], thresholds: Thresholds) -> Judgement:
+    def judge_mean(self, columns: Sequence[int], thresholds: Thresholds) -> Judgement:
         """Judge the mean of pairs that have a ratio.
 
         An interval needs several processes, and a standard error of each pair. Errors of pairs in one process
-        may be correlated in any way. So the variance comes from the means of the processes (cluster-robust,
-        with processes as clusters), or from the errors of the pairs if that is larger.
+        may be correlated in any way. So the variance is cluster-robust, with processes as clusters. If the
+        errors of the pairs give a larger variance, that counts.
         """
-        logs, errors = self.logs[:, places], self.errors[places]
+        logs, errors = self.logs[:, columns], self.errors[columns]
         has_ratio = np.isfinite(logs)
         processes = int(has_ratio.any(axis=1).sum())
         log_ratio = float(mean(logs).mean())
@@ -84,7 +84,7 @@ class PairedRatios:
             return Judgement("incomparable", reason, math.exp(log_ratio), code=Reason.ONE_PROCESS)
         parts = np.where(has_ratio, logs - mean(logs), 0.0) / has_ratio.sum(axis=0)
         between = float((parts.mean(axis=1) ** 2).sum()) * processes / (processes - 1)
-        error = math.sqrt(max(between, float((errors**2).sum()) / len(places) ** 2))
+        error = math.sqrt(max(between, float((errors**2).sum()) / len(columns) ** 2))
         if math.isnan(error):
             return _within_a_process(log_ratio, error, thresholds, 1)
         return judge_ratio(log_ratio, error, processes - 1.0, thresholds, 1)

@@ -65,10 +65,10 @@ SAME_CODE = Decision(SAME, PairCounts(0, 0, 0, 0, 0.0))
 class Schedule:
     """Divides a time budget among benchmarks, according to their variance and cost.
 
-    The first pair measures each benchmark. Then benchmarks that are likely slower get pairs of their own, up
-    to PAIRS_TO_AFFORD and half of the budget, if this costs the others no verdict. If the budget is too small
-    for verdicts on all, each benchmark gets a pair, and the first of `names` get the rest. The simultaneous
-    interval covers all benchmarks, except those that `leave_out` removes.
+    The first pair measures each benchmark. Then benchmarks that are likely slower get up to PAIRS_TO_AFFORD
+    pairs of their own. These take at most half of the budget, and cost the others no verdict. If the budget
+    is too small for verdicts on all, each benchmark gets a pair, and the first of `names` get the rest. The
+    simultaneous interval covers all benchmarks, except those that `leave_out` removes.
     """
 
     def __init__(

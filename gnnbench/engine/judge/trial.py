@@ -71,8 +71,8 @@ class Trial:
     def select_times(self, visit: Visit) -> Visit | NotTimed:
         """Return a visit with the times that are judged.
 
-        These are the GPU's own times if the GPU works long enough, and CPU times if other programs disturbed
-        the base in the first visit.
+        These are the GPU's own times if the GPU works long enough. Otherwise they are CPU times if other
+        programs disturbed the base in the first visit.
         """
         if self.by_cpu is None:
             if visit.gpu:
