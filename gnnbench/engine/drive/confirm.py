@@ -24,7 +24,7 @@ from ..process.variants.collected import Suite
 
 _QUIT_SECONDS = 20.0
 RECHECK_SECONDS = 0.4
-"""Length of a visit in a pair that checks a change."""
+"""How long a pair that checks changes measures each benchmark."""
 _SHARED_RESOURCE = "both sides use one place, such as a port or a file"
 _UNEXECUTED = "runs none of the compiled functions that differ"
 _COMMANDS = ("inspect", "calibrate")

@@ -43,9 +43,9 @@ class Control:
 
 
 def control(visits: Sequence[Visit]) -> Control | None:
-    """Return the weighted mean ratio, with Student's interval. Returns None for fewer than three visits.
+    """Return the weighted mean ratio, with Student's interval. Returns None for fewer than three measurements.
 
-    A weight is the reciprocal of the expected variance, between pairs of processes and within the visit.
+    A weight is the reciprocal of the expected variance, between pairs of processes and within a measurement.
     """
     if len(visits) < _FEWEST:
         return None

@@ -1,4 +1,7 @@
-"""The state of one benchmark in a run, and which of its measured times are judged."""
+"""The state of one benchmark in a run, and which of its measured times are judged.
+
+A visit is the measurement of one benchmark in one pair of processes.
+"""
 
 import math
 from collections.abc import Sequence

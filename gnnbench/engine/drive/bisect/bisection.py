@@ -303,7 +303,7 @@ def _likely(search: Search) -> Interval:
 
 
 def _log_ratio(visit: Visit) -> tuple[float, float]:
-    """Return the less noisy of the two log ratios estimated from a visit, and its variance."""
+    """Return the less noisy of the two log ratios that `sample` estimates, and its variance."""
     row = sample(visit)
     noise, log_ratio = min((row.location_noise, row.head - row.base), (row.turns_noise, row.turns))
     return log_ratio, USUAL_PAIR_VARIANCE + (noise if math.isfinite(noise) else USUAL_PAIR_VARIANCE)
