@@ -43,7 +43,7 @@ class Control:
 
 
 def control(visits: Sequence[Visit]) -> Control | None:
-    """Return the weighted mean ratio, with Student's interval. Returns None for fewer than three measurements.
+    """Return the weighted mean ratio, with Student's interval. Returns None for too few measurements.
 
     A weight is the reciprocal of the expected variance, between pairs of processes and within a measurement.
     """
