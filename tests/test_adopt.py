@@ -27,7 +27,7 @@ def test_nothing_that_exists_is_overwritten(repository):
     workflow.parent.mkdir(parents=True)
     workflow.symlink_to("nowhere")
     found = made(repository)
-    assert [str(path) for path in found.kept] == [".github/workflows/benchmarks.yml"]
+    assert [str(path) for path in found.existing] == [".github/workflows/benchmarks.yml"]
     (repository.folder / "gnnbench.toml").write_text("mine")  # between the plan and the writing
     with pytest.raises(UsageError, match=r"gnnbench.toml cannot be written \(File exists\)"):
         adopt.write(found)

@@ -15,8 +15,8 @@ import math
 
 import numpy as np
 
-from gnnbench.engine.judge.posterior import PAIR_VARIANCE, Observation
-from gnnbench.engine.judge.search import Search, least_change, next_position
+from gnnbench.engine.judge.evidence import USUAL_PAIR_VARIANCE
+from gnnbench.engine.judge.search import Observation, Search, least_change, next_position
 
 COMMITS, ENDS, MOST_PAIRS = 64, 4, 500
 FIXED_RUNS = 20_000
@@ -38,7 +38,7 @@ def adaptive(seed: int, effect: float, pair_sd: float) -> tuple[int, bool, bool]
 
     def measure(position: int) -> None:
         log_ratio = change * (position >= culprit) + float(noise(random, pair_sd, 1)[0])
-        search.observations.append(Observation(position, log_ratio, PAIR_VARIANCE + WITHIN_SD**2))
+        search.observations.append(Observation(position, log_ratio, USUAL_PAIR_VARIANCE + WITHIN_SD**2))
 
     for _ in range(ENDS):
         measure(COMMITS)

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from gnnbench.engine.drive.inspecting import ANSWER_SECONDS
+from gnnbench.engine.drive.inspector import ANSWER_SECONDS
 from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.visit import NotTimed
 from gnnbench.engine.measure.instructions import Instructions, counter_name

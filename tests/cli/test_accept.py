@@ -8,7 +8,7 @@ import pytest
 
 from gnnbench.engine.cli import main
 from gnnbench.engine.cli.common import exit_code
-from gnnbench.engine.drive.settle import settled
+from gnnbench.engine.drive.settle import apply_excuses
 from gnnbench.engine.ground import codec
 from gnnbench.engine.ground.codec import as_text
 from gnnbench.engine.judge.accepted import FILE
@@ -74,7 +74,7 @@ def test_a_slowdown_of_ab_that_is_accepted_fails_no_more(project):
     assert (one["benchmark"], one["reason"]) == (MORE, "more accurate")
 
     thresholds = replace(result.thresholds, accepted=accepted.find(project.folder))
-    result = settled(replace(result, thresholds=thresholds))
+    result = apply_excuses(replace(result, thresholds=thresholds))
     file.write_text(as_text(result))
     _, slower = saved.rows(json.loads(file.read_text())).values()
     assert (slower["verdict"], slower["allowed"]["reasons"]) == ("accepted", ["more accurate"])

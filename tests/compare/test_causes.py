@@ -62,7 +62,7 @@ def test_of_functions_that_call_each_other_the_innermost_is_named_first():
     rows = [replace(row(name), work=Work(Difference(functions))) for name in "ab"]
     (cause,) = causes(rows)
     assert cause.names == ("library:g.<locals>.inner", "library:f")
-    assert cause.tells_all(cause.rows[0])
+    assert cause.covers(cause.rows[0])
 
 
 def test_what_one_side_alone_runs_is_called_by_what_changed_even_where_other_benchmarks_run_that_too():
@@ -115,9 +115,9 @@ def test_a_cause_tells_all_about_a_benchmark_in_which_nothing_else_changed():
     more = [*sort, ("aten::mm", 1, 2)]
     rows = row("a", "f", counters=sort), row("b", "fg", counters=sort), row("c", "f", counters=more)
     (cause,) = causes(rows)
-    assert [cause.tells_all(one) for one in rows] == [True, False, False]
+    assert [cause.covers(one) for one in rows] == [True, False, False]
     (cause,) = causes([row("a", counters=sort), row("b", work=("operators",), counters=sort)])
-    assert [cause.tells_all(one) for one in cause.rows] == [True, True]
+    assert [cause.covers(one) for one in cause.rows] == [True, True]
 
 
 def test_results_without_evidence_have_no_causes():

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnnbench.engine.judge.groups import SideTimings, judge
-from gnnbench.engine.judge.verdict import Judgement, Thresholds, confirmed
+from gnnbench.engine.judge.verdict import Judgement, Thresholds, require_confirmation
 from tests.compare import mirrored
 
 THRESHOLDS = Thresholds(effect=0.03)
@@ -129,8 +129,8 @@ def test_benchmarks_of_one_round_are_judged_by_several_processes():
     [(2, 3, "undecided"), (3, 3, "slower"), (1, 1, "undecided"), (2, 1, "slower"), (1, 0, "slower")],
 )
 def test_what_was_to_be_confirmed_needs_undisturbed_processes(processes, fresh, verdict):
-    assert confirmed(Judgement("slower", "", head_processes=processes), fresh).verdict == verdict
-    assert confirmed(Judgement("faster", "", head_processes=processes), fresh).verdict == "faster"
+    assert require_confirmation(Judgement("slower", "", head_processes=processes), fresh).verdict == verdict
+    assert require_confirmation(Judgement("faster", "", head_processes=processes), fresh).verdict == "faster"
 
 
 def test_a_single_odd_process_makes_no_verdict():

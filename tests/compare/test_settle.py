@@ -8,7 +8,7 @@ import pytest
 
 from gnnbench.engine.cli.common import exit_code
 from gnnbench.engine.drive.result import Result, Side
-from gnnbench.engine.drive.settle import settled
+from gnnbench.engine.drive.settle import apply_excuses
 from gnnbench.engine.ground.settings import parse
 from gnnbench.engine.judge.accepted import FILE, Accepted, Entry
 from gnnbench.engine.judge.comparison import Agreement, Compared, Comparison
@@ -48,17 +48,17 @@ class Repository:
             Accepted(self.folder / FILE), [replace(Entry("test_a", "x", 1.2, 1.18, 1.22), **changes)]
         )
 
-    def settled(self, old="main", new="feature", found=SLOWER, memory=None):
-        """Return the benchmark as it is settled between two commits, and the lines."""
+    def excused(self, old="main", new="feature", found=SLOWER, memory=None):
+        """Return the benchmark with its excuses between two commits, and the lines."""
         sides = [Side(side, tuple(self.git("rev-parse", one) for one in side.split())) for side in (old, new)]
         rows = [Compared(name, found, 1.0, memory=memory, notes=("code",)) for name in ("test_a", "test_b")]
         thresholds = Thresholds(0.03, accepted=accepted.find(self.folder))
-        result = settled(Result("ab", *sides, Comparison(rows), thresholds))
+        result = apply_excuses(Result("ab", *sides, Comparison(rows), thresholds))
         assert result.rows[1] == rows[1], "an entry is about its benchmark"
         return result.rows[0], result.notes
 
     def verdict(self, *words):
-        row, lines = self.settled(*words)
+        row, lines = self.excused(*words)
         return row.judgement.verdict, *lines
 
 
@@ -70,16 +70,16 @@ def repository(monkeypatch, tmp_path):
 
 
 def test_a_slowdown_within_what_is_accepted_is_accepted_with_its_reason(repository):
-    row, lines = repository.settled()
+    row, lines = repository.excused()
     assert (row.judgement.verdict, row.judgement.reason, lines) == ("accepted", "accepted: x", ())
     assert row.judgement.judged
     assert row.notes == ("accepted 1.20x (1.18-1.22): x", "code")
     more = replace(SLOWER, ratio=1.32, low=1.3, high=1.34)
-    row, _ = repository.settled(found=more)
+    row, _ = repository.excused(found=more)
     assert row.judgement == more
     assert row.notes[0].startswith("1.10x (1.08-1.13) beyond the accepted 1.20x: x")
     other = Judgement("undecided", "too few pairs", 1.2, 1.1, 1.3, 1.1, 1.3)
-    assert repository.settled(found=other)[0].judgement == other
+    assert repository.excused(found=other)[0].judgement == other
 
 
 def test_an_entry_is_in_force_if_all_heads_have_it_and_no_base_does(repository):
@@ -110,7 +110,7 @@ def test_it_stays_in_force_however_the_branch_lands(repository, way):
 
 def test_before_it_is_committed_it_holds_for_the_working_tree(repository):
     repository.accept(reason="y")
-    assert repository.settled("main", "HEAD")[0].judgement.reason == "accepted: y"
+    assert repository.excused("main", "HEAD")[0].judgement.reason == "accepted: y"
     assert repository.verdict("main", "HEAD~1") == ("slower",)
 
 
@@ -121,7 +121,7 @@ def test_more_memory_within_what_is_accepted_does_not_fail(repository, ratio):
     def found(verdict, head_bytes, more_bytes=2**20):
         memory = MemoryChange(verdict, 2**23, head_bytes)
         repository.accept(ratio=ratio, low=ratio, high=ratio, more_bytes=more_bytes)
-        return repository.settled(found=undecided, memory=memory)[0].memory.excused
+        return repository.excused(found=undecided, memory=memory)[0].memory.excused
 
     assert found("more memory", 2**23 + 2**20) == "accepted: x"
     assert found("more memory", 2**23 + 2**20 + 2**15) == "accepted: x", "the rest gives no verdict"
@@ -142,7 +142,7 @@ SAME = Judgement("same", "the interval lies within 3%", 1.0, 0.98, 1.02, 0.99, 1
 def ruled(*rows, text=RULES):
     rules = parse(Path("gnnbench.toml"), tomllib.loads(text))
     thresholds = Thresholds(0.03, rules=rules)
-    return settled(Result("ab", Side("a"), Side("b"), Comparison(list(rows)), thresholds)).comparison
+    return apply_excuses(Result("ab", Side("a"), Side("b"), Comparison(list(rows)), thresholds)).comparison
 
 
 def row(found, name="test_a", memory=None):

@@ -3,12 +3,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.engine.judge.groups import moderated
+from gnnbench.engine.judge.groups import process_variance
 from gnnbench.engine.judge.shrinkage import independent_benchmarks
 
 
 def estimate(*sides, noise=0.0):
-    return moderated(sides, np.full(sides[0].shape[1], noise))
+    return process_variance(sides, np.full(sides[0].shape[1], noise))
 
 
 def test_equal_benchmarks_know_their_variance_together():
@@ -16,7 +16,7 @@ def test_equal_benchmarks_know_their_variance_together():
     found = estimate(random.normal(0, 0.02, (5, 200)))
     assert np.sqrt(found.variance) == pytest.approx(0.02, rel=0.15)
     assert (found.degrees_of_freedom == 30).all()  # never more is claimed
-    assert (found.own == 4).all()
+    assert (found.own_freedom == 4).all()
 
 
 def test_a_benchmark_that_is_much_noisier_keeps_some_of_its_own():
@@ -30,7 +30,7 @@ def test_noise_within_is_expected_and_not_taken_for_what_processes_add():
     random = np.random.default_rng(3)
     noise = np.where(np.arange(100) < 50, 0.05, 0.01)
     logs = random.normal(0, np.sqrt(noise**2 + 0.01**2), (5, 100))
-    found = np.sqrt(moderated([logs], noise**2).variance)
+    found = np.sqrt(process_variance([logs], noise**2).variance)
     assert np.median(found[:50]) == pytest.approx(0.051, rel=0.2)
     assert np.median(found[50:]) == pytest.approx(0.014, rel=0.3)
 
@@ -39,7 +39,7 @@ def test_two_sides_add_their_processes_and_not_their_difference():
     random = np.random.default_rng(5)
     base, head = random.normal(0, 0.02, (5, 100)), random.normal(3, 0.02, (3, 100))
     found = estimate(base, head)
-    assert (found.own == 6).all()
+    assert (found.own_freedom == 6).all()
     assert np.median(np.sqrt(found.variance)) == pytest.approx(0.02, rel=0.2)
 
 
@@ -69,7 +69,7 @@ def test_a_benchmark_with_one_process_borrows_everything():
     logs = np.random.default_rng(7).normal(0, 0.02, (5, 50))
     logs[1:, 0] = np.nan
     found = estimate(logs)
-    assert found.own[0] == 0
+    assert found.own_freedom[0] == 0
     assert np.sqrt(found.variance[0]) == pytest.approx(0.02, rel=0.2)
     assert found.degrees_of_freedom[0] > 10
 
@@ -77,9 +77,11 @@ def test_a_benchmark_with_one_process_borrows_everything():
 @given(st.integers(0, 2**32), st.integers(2, 6), st.integers(1, 12), st.floats(0, 0.5))
 def test_it_is_always_a_variance(seed, processes, benchmarks, missing):
     random = np.random.default_rng(seed)
-    logs = random.normal(0, random.uniform(1e-4, 1), (processes, benchmarks))
+    logs = random.normal(0, random.uniform(1e-4, 1), (processes, benchmarks)) + random.normal(
+        0, 1, (processes, 1)
+    )
     logs[random.random(logs.shape) < missing] = np.nan
     found = estimate(logs)
     known = found.degrees_of_freedom > 0
     assert (found.variance[known] >= 0).all()
-    assert (found.degrees_of_freedom[known] >= found.own[known]).all()
+    assert (found.degrees_of_freedom[known] >= found.own_freedom[known]).all()

@@ -9,8 +9,8 @@ from gnnbench.engine.drive.gate import Judging, base_of
 from gnnbench.engine.drive.repeat import Repeat
 from gnnbench.engine.ground import codec
 from gnnbench.engine.ground.errors import UsageError
-from gnnbench.engine.judge.choosing import NOT_REACHED
 from gnnbench.engine.judge.comparison import Agreement, Compared, Comparison
+from gnnbench.engine.judge.selection import NOT_REACHED
 from gnnbench.engine.judge.verdict import SAME_CODE, Judgement, Thresholds
 from gnnbench.engine.measure.sources import Sources, Tree
 from gnnbench.engine.plugin import records
@@ -89,10 +89,10 @@ class Session:
         ]
         result = replace(result, comparison=Comparison(rows))
         if self.judged.names and decided:
-            self.judged.take(result)
+            self.judged.use_result(result)
             self.judged.lines += map(str, self.gate._in_turns(self.judged, result))
         elif self.judged.names:
-            self.judged.take_failure("it does not build")
+            self.judged.use_record("it does not build")
         self.judged.judge()
         return {row.fullname.partition("::")[2]: row for row in self.judged.comparison.rows}
 
@@ -159,7 +159,7 @@ def test_a_head_that_fails_in_turns_is_worse_whatever_the_times_of_the_record(st
     session.record({"one": 1}, sources(OLD))
     fails = Agreement("differ", "the head fails, the base does not: it raised ValueError")
     row = Compared("test_a.py::one", FAILED, None, results=fails)
-    session.judged.take(replace(saved.result(), comparison=Comparison([row])))
+    session.judged.use_result(replace(saved.result(), comparison=Comparison([row])))
     session.judged.judge()
     assert [row.is_worse for row in session.judged.comparison.rows] == [True]
 

@@ -122,7 +122,7 @@ class Watch:
         with sides_of(base, head, plan.folder, self._watcher) as sides:
             if self._watched.is_package and not plan.dependencies and _same_files(step, *sides):
                 return {"same_files": True}
-            result = settle.settled(coordinator.run(*sides, plan, self._watcher))
+            result = settle.apply_excuses(coordinator.run(*sides, plan, self._watcher))
         if result.interrupted:
             raise KeyboardInterrupt
         return {part: result}

@@ -45,8 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Time and compare, print the verdicts, and return the exit code."""
     from ..drive import coordinator
-    from ..drive.inspecting import counted
-    from ..drive.settle import settled
+    from ..drive.inspector import add_instructions
+    from ..drive.settle import apply_excuses
     from ..measure import instructions
     from ..process import slowdown
     from ..show import causes, verdicts, wording
@@ -60,10 +60,10 @@ def run(options: argparse.Namespace) -> int:
         if result.interrupted and not result.rows:
             raise KeyboardInterrupt
         if options.instructions and not result.interrupted:
-            result = counted(result, base, head, plan, progress)
+            result = add_instructions(result, base, head, plan, progress)
     if planted:
         result = replace(result, notes=(*result.notes, f"a slowdown of {planted} was planted in the head"))
-    result = replace(settled(result), path=options.json or Path())
+    result = replace(apply_excuses(result), path=options.json or Path())
     comparison = result.comparison
     with common.saving(options.json, result):
         explanations = causes.of_result(result)

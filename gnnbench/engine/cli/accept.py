@@ -37,14 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the entries, say what was accepted, and return the exit code."""
-    from ..drive import acceptable
+    from ..drive import settle
     from ..store import accepted
 
     reason = " ".join(options.reason.split())
     if not reason:
         raise UsageError("--reason is empty; say why the slowdown is intended")
     old = _file()
-    new = acceptable.entries(options.file, options.ids, old, reason, results=bool(options.result))
+    new = settle.new_entries(options.file, options.ids, old, reason, results=bool(options.result))
     accepted.write(old, new)
     for entry in new:
         ratio = units.ratio(entry.ratio, changed=True)

@@ -137,7 +137,7 @@ def _show(plan: "Adoption") -> None:
     if project.benchmarks:
         count = units.count(len(project.benchmarks), "benchmark function")
         streams.say(f"{count} in {' '.join(project.suite)}")
-    for path in plan.kept:
+    for path in plan.existing:
         streams.say(f"exists, and is kept: {path}")
     if text := plan.files.get(BENCHMARK):
         print(f"\n{BENCHMARK}:\n")
@@ -159,7 +159,7 @@ def _say_next(plan: "Adoption") -> None:
     if to_do := plan.to_do():
         streams.say(f"still to do: {to_do}")
     suite = shlex.join(_here(project))
-    if not project.benchmarks and not project.known.sets("testpaths"):
+    if not project.benchmarks and not project.survey.has_setting("testpaths"):
         streams.say(
             f"pytest without arguments runs {suite} too: pytest --benchmark-skip leaves it out, and so does "
             'testpaths = ["tests"] in pytest\'s settings'

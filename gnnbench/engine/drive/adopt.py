@@ -24,8 +24,8 @@ _WORKFLOW = PurePath(".github/workflows/benchmarks.yml")
 IGNORED = PurePath(".gitignore")
 _IGNORE = (".benchmarks/", "/ab.json", "/report.html")
 UNKNOWN_ACTION = "OWNER/gnnbench@COMMIT"
-"""Stands for gnnbench's repository if --action does not name it."""
-_FEW = 3
+"""A placeholder for gnnbench's repository if --action does not name it."""
+_MOST_FILES = 3
 """Most files of benchmarks that are named one by one."""
 
 _REQUIREMENTS = "requirements.txt"
@@ -40,16 +40,16 @@ class Project:
 
     folder: Path
     benchmarks: Sequence[str] = ()
-    """The ids of its benchmark functions from the top, as pytest collects them."""
+    """The ids of its benchmark functions, relative to the top, as pytest collects them."""
     named: Sequence[str] = ()
-    """Files and folders, relative to the top, in which pytest looked for benchmarks. Empty: everywhere."""
+    """Files and folders, relative to the top, that the user named. Empty if pytest looked everywhere."""
     options: Sequence[str] = ()
     """Further arguments of pytest, which undo what settings deselect."""
     first: str = ""
     """The text of a first benchmark, if the repository has no benchmarks."""
 
     @cached_property
-    def known(self) -> Survey:
+    def survey(self) -> Survey:
         """What the sources contain."""
         return Survey(self.folder)
 
@@ -57,27 +57,27 @@ class Project:
     def suite(self) -> Sequence[str]:
         """The paths of the benchmarks: a few files, or the folder that contains all."""
         if not self.benchmarks:  # pytest collects a file given by path, whatever `python_files` is
-            return [str(BENCHMARK if self.known.sets("python_files") else _FOLDER)]
+            return [str(BENCHMARK if self.survey.has_setting("python_files") else _FOLDER)]
         if self.named:
             return self.named
         files = list(dict.fromkeys(name.partition("::")[0] for name in self.benchmarks))
-        if len(files) <= _FEW:
+        if len(files) <= _MOST_FILES:
             return files
         return [PurePath(os.path.commonpath([PurePath(file).parent for file in files]) or ".").as_posix()]
 
 
 @dataclass(frozen=True)
 class Adoption:
-    """What `gnnbench init` does in a repository."""
+    """The files that `gnnbench init` writes into a repository."""
 
     project: Project
     files: Mapping[PurePath, str]
     """The text of each file, by its path from the top of the repository; for IGNORED, the lines to append."""
-    kept: tuple[PurePath, ...]
+    existing: tuple[PurePath, ...]
     """Files that are not written, because they exist."""
 
     def to_do(self) -> str:
-        """Return what the owner must still fill in the repository's workflow. Empty if nothing."""
+        """Return what the owner must still fill in the repository's workflow. Empty if it is complete."""
         text = text_of(self.project.folder / _WORKFLOW)
         if f"uses: {UNKNOWN_ACTION.partition('@')[0]}@" not in text and "@COMMIT" not in text:
             return ""
@@ -89,10 +89,10 @@ class Adoption:
 
 
 def make(project: Project, action: str | None, *, settings: bool) -> Adoption:
-    """Return what to write; files that exist are kept.
+    """Return the files to write; existing ones are left as they are.
 
     `action`: gnnbench's repository and commit, `OWNER/NAME@REF`, or the folder of a clone on a runner. If
-    None, the owner fills it in later.
+    None, the owner fills it in later. `settings`: whether to write `gnnbench.toml`.
     """
     if action and not re.fullmatch(r"[\w.-]+/[\w.-]+@[\w./-]+|/.+", action, re.ASCII):
         raise UsageError(
@@ -100,9 +100,9 @@ def make(project: Project, action: str | None, *, settings: bool) -> Adoption:
         )
     texts = {}
     if not project.benchmarks:
-        below = "" if root(project.folder) == project.folder else ' / "src"'
+        subfolder = "" if root(project.folder) == project.folder else ' / "src"'
         texts[BENCHMARK] = project.first
-        texts[_FOLDER / "conftest.py"] = template("conftest.py.txt").replace("BELOW", below)
+        texts[_FOLDER / "conftest.py"] = template("conftest.py.txt").replace("BELOW", subfolder)
     if settings:
         texts[PurePath("gnnbench.toml")] = template("gnnbench.toml")
     texts[_WORKFLOW] = _workflow(project, action)
@@ -116,6 +116,7 @@ def make(project: Project, action: str | None, *, settings: bool) -> Adoption:
 
 
 def _workflow(project: Project, action: str | None) -> str:
+    """Return the text of the workflow. `action`: see `make`."""
     clone = action if action and action.startswith("/") else ""
     is_compiled = any(name.endswith(_COMPILED) for name in git.tracked_files(project.folder))
     steps = template("steps.yml").rstrip("\n")
@@ -125,7 +126,7 @@ def _workflow(project: Project, action: str | None) -> str:
     text = text.replace("@STEPS@", steps)
     parts = {
         "TODO": not action,
-        "TORCH": project.known.imports("torch"),
+        "TORCH": project.survey.imports("torch"),
         "HOSTED": not clone,
         "CLONE": bool(clone),
     }
@@ -144,12 +145,12 @@ def _workflow(project: Project, action: str | None) -> str:
 
 
 def _set_up(project: Project) -> list[str]:
-    """Return the commands that install a project and what it needs."""
+    """Return the commands that install a project and its dependencies."""
     install = "python -m pip install"
     folder = project.folder
     commands = (
         [f'{install} torch ${{TORCH_INDEX:+--index-url "$TORCH_INDEX"}}']
-        if project.known.imports("torch")
+        if project.survey.imports("torch")
         else []
     )
     commands += [f"{install} -r {_REQUIREMENTS}"] if (folder / _REQUIREMENTS).is_file() else []

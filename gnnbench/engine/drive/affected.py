@@ -1,6 +1,6 @@
 """The benchmarks that a change affects: two variants run different code for them. Nothing is timed."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from ..ground.cpu import RealTime
@@ -12,18 +12,17 @@ from ..process.pairs import Pairs
 from ..process.plan import Plan
 from ..process.processes import Terms
 from ..process.variants import outcome
-from ..process.variants.collected import Suite
 from ..process.variants.variant import Prepared
-from .inspecting import Inspecting
+from .inspector import Inspector
 from .result import Result, Side
-from .settle import settled
+from .settle import apply_excuses
 
 FORMAT_VERSION = 1
 
 
 @dataclass(frozen=True)
 class AffectedResult:
-    """All benchmarks in the order of collection, except benchmarks that both sides skip."""
+    """The inspections of all benchmarks, in the order of collection, except those that both sides skip."""
 
     base: Side
     head: Side
@@ -36,49 +35,35 @@ class AffectedResult:
     """Benchmarks that fail on the head alone."""
 
     def worse(self, thresholds: Thresholds) -> list[str]:
-        """Return the benchmarks with a failure, a different output or more memory that nothing excuses."""
+        """Return the benchmarks that fail, have a different output or need more memory, without excuse."""
         rows = [
             Compared(name, Judgement("undecided", "not timed"), None, memory=row.memory, results=row.results)
             for name, row in self.benchmarks.items()
         ]
-        result = settled(Result("ab", self.base, self.head, Comparison(rows), thresholds))
+        result = apply_excuses(Result("ab", self.base, self.head, Comparison(rows), thresholds))
         return [row.fullname for row in result.rows if row.is_worse or row.fullname in self.failing]
 
     def named(self, status: Status) -> dict[str, Inspections]:
-        """Return the benchmarks with a status."""
+        """Return the inspections with a status, by benchmark."""
         return {name: row for name, row in self.benchmarks.items() if row.status == status}
 
 
-def run(
-    base: Prepared,
-    head: Prepared,
-    plan: Plan,
-    listener: Listener,
-    only: Sequence[str] | None = None,
-) -> AffectedResult:
-    """Inspect one call of each benchmark on both sides, in one pair of processes, or in more if a side dies.
-
-    `only`: ids of benchmarks. If None, all are inspected.
-    """
+def run(base: Prepared, head: Prepared, plan: Plan, listener: Listener) -> AffectedResult:
+    """Inspect one call of each benchmark that the plan selects, on both sides."""
     start = RealTime.seconds()
-
-    def choose(suite: Suite) -> Sequence[str]:
-        return [name for name in suite.chosen() if only is None or name in only]
-
     with Pairs(plan, listener) as pairs:
-        inspecting = Inspecting(pairs, Terms(base, head), listener, choose)
-        inspecting.run()
-    inspected = [trial for trial in inspecting.trials.values() if trial.is_inspected]
+        inspector = Inspector(pairs, Terms(base, head), listener)
+        inspector.run()
+    inspected = [trial for trial in inspector.trials.values() if trial.is_inspected]
     benchmarks, skipped = {}, []
     for trial in inspected:
-        why = trial.not_timed
-        if not why:
-            benchmarks[trial.name] = trial.inspections or Inspections()
-        elif why.kind in ("died", "incomparable", "head fails", "failed"):
-            benchmarks[trial.name] = Inspections(failed=why.text)
+        if (reason := trial.not_timed) is None:
+            benchmarks[trial.name] = trial.known
+        elif reason.kind in ("died", "incomparable", "head fails", "failed"):
+            benchmarks[trial.name] = Inspections(failed=reason.text)
         else:
-            skipped.append(why.text)
-    notes = [*inspecting.suite.notes(all_named=only is not None), *inspecting.notes()]
+            skipped.append(reason.text)
+    notes = inspector.notes()
     notes += dict.fromkeys(note for row in benchmarks.values() for note in row.notes)
     notes += outcome.skips(skipped, outcome.BOTH_SKIP)
     failing = [trial.name for trial in inspected if trial.not_timed and trial.not_timed.kind == "head fails"]

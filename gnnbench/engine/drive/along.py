@@ -1,4 +1,7 @@
-"""Compare benchmarks of one run that differ in one field only: for example PyG and DGL in one process."""
+"""Compares benchmarks of one run that differ in one field only, such as the same operation on PyG and on DGL.
+
+This field is the axis. One of its values is the base; benchmarks with other values are compared with it.
+"""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +22,7 @@ from .runs import check_alike, contended_on, seconds, timings, without_times
 
 FORMAT_VERSION = 1
 THREADS = "threads"
-"""Not a label: the number of CPU threads is the end of an operation's name."""
+"""A field that is no label: the number of CPU threads is the end of an operation's name."""
 _THREADS = re.compile(r"(?P<operation>.+)_(?P<threads>1|2|all)_threads?")
 _MOST_NAMES = 20
 """Most names that a message lists."""
@@ -29,11 +32,11 @@ _GRAPH = "graph"
 
 @dataclass(frozen=True)
 class Axis:
-    """A field, and the value that the others are compared with."""
+    """A field, and its value that the others are compared with."""
 
     field: str
     base: str | None = None
-    """None for the first value in the order of the run."""
+    """If None, the first value in the order of the run."""
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -46,19 +49,19 @@ class Axis:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two benchmarks that differ in the axis only."""
+    """Two benchmarks that differ in the axis only: one with the base value, and one with another value."""
 
     fullname: str
     base: str
     """Fullname of the benchmark with the base value."""
     value: str
-    """The value of `fullname`."""
+    """The value of the benchmark `fullname`."""
     function: str
     """The test function of both, with its file. Empty if the benchmarks have labels."""
     fields: Mapping[str, str]
     """The other fields, equal in both, by name."""
     labels: Labels | None = field(metadata=UNSAVED)
-    """The labels of `fullname`."""
+    """The labels of the benchmark `fullname`."""
 
 
 @dataclass(frozen=True)
@@ -70,30 +73,32 @@ class Paired:
     pairs: tuple[Pair, ...]
     """Pairs with the same fields are neighbours."""
     alone: int
-    """Number of benchmarks that have the field, but no benchmark to be paired with."""
+    """Number of benchmarks with the field that have no partner."""
     ambiguous: int
-    """Number of benchmarks that are left out: others have the same fields and the same value."""
+    """Number of benchmarks that are left out, because another one has the same fields and value."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A pair of benchmarks; the head is the benchmark without the base value."""
+    """A pair of benchmarks, with the verdict on its ratio."""
 
     pair: Pair
     judgement: Judgement
     seconds: float | None
-    """Time of the head. None if not measured."""
+    """Time of the benchmark without the base value. None if not measured."""
     base_seconds: float | None
+    """Time of the benchmark with the base value."""
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Mean:
-    """The geometric mean of the ratios of one value, over the benchmarks that exist for both values."""
+    """The geometric mean of the ratios of one value to the base, over its pairs."""
 
     value: str
     judgement: Judgement
     benchmarks: int
+    """Number of pairs."""
 
 
 @dataclass(frozen=True)
@@ -110,13 +115,13 @@ class Along:
     processes: int
     """The largest number of processes that timed both benchmarks of a pair."""
     alone: int
-    """This and `ambiguous` are as in `Paired`."""
+    """As in `Paired`, like `ambiguous`."""
     ambiguous: int
     version: int = FORMAT_VERSION
 
 
 def compare(runs: Sequence[RunFile], axis: Axis, thresholds: Thresholds) -> Along:
-    """Judge benchmarks of one run that differ in one field only.
+    """Judge benchmarks of one run that differ in the field of an axis only. `runs`: its processes.
 
     The simultaneous intervals hold for all rows together; each mean has an interval of its own.
     """
@@ -130,16 +135,16 @@ def compare(runs: Sequence[RunFile], axis: Axis, thresholds: Thresholds) -> Alon
     sides = [column[row.base] for row in pairs], [column[row.fullname] for row in pairs]
     ratios = PairedRatios.of(timings(runs, names), *sides)
     numbers: dict[str, list[int]] = {}
-    for place, row in enumerate(pairs):
-        if ratios.counts[place]:
-            numbers.setdefault(row.value, []).append(place)
+    for number, row in enumerate(pairs):
+        if ratios.counts[number]:
+            numbers.setdefault(row.value, []).append(number)
     family = int(np.isfinite(ratios.errors).sum())
     rows = tuple(
-        _row(row, ratios.judge(place, thresholds, family), axis, by_name[row.fullname], by_name[row.base])
-        for place, row in enumerate(pairs)
+        _row(row, ratios.judge(number, thresholds, family), axis, by_name[row.fullname], by_name[row.base])
+        for number, row in enumerate(pairs)
     )
     means = tuple(
-        Mean(value, ratios.judge_mean(places, thresholds), len(places)) for value, places in numbers.items()
+        Mean(value, ratios.judge_mean(group, thresholds), len(group)) for value, group in numbers.items()
     )
     processes = int(ratios.counts.max(initial=0))
     files = tuple(str(run.path) for run in runs)
@@ -156,7 +161,7 @@ def _row(pair: Pair, judgement: Judgement, axis: Axis, head: list[Benchmark], ba
 
 
 def _untimed(pair: Pair, axis: Axis, head: list[Benchmark], base: list[Benchmark]) -> str | None:
-    """Return why one of two benchmarks has no time that counts. Returns None if both have."""
+    """Return why one of two benchmarks has no undisturbed time. Returns None if both have one."""
     for benchmarks, value in ((head, pair.value), (base, axis.base)):
         if not any(benchmark.processes for benchmark in benchmarks):
             return without_times(benchmarks)
@@ -199,9 +204,10 @@ def pair(benchmarks: Iterable[Benchmark], axis: Axis) -> Paired:
 
 
 def fields_of(benchmark: Benchmark, axis: str = "") -> tuple[str, dict[str, str]]:
-    """Return what identifies a benchmark: its test function (empty if it has labels) and its fields by name.
+    """Return the test function of a benchmark, and its fields by name, which together identify it.
 
-    `axis`: if it is THREADS, the number of threads is also split off the names of operations.
+    The function is empty if the benchmark has labels. If `axis` is THREADS, the number of threads becomes a
+    field, apart from the name of the operation.
     """
     params = dict(benchmark.params)
     if benchmark.labels is None:

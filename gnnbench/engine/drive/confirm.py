@@ -1,4 +1,4 @@
-"""Confirms what a pair of processes says of a benchmark: that a side fails, or that time or code changed."""
+"""Confirms what a pair of processes found out about a benchmark: a failure, or a change of time or code."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
@@ -24,47 +24,51 @@ from ..process.variants.collected import Suite
 
 _QUIT_SECONDS = 20.0
 RECHECK_SECONDS = 0.4
-"""Length of a visit in a pair that checks a change."""
-_ONE_PLACE = "both sides use one place, such as a port or a file"
+"""How long a pair that checks changes measures each benchmark."""
+_SHARED_RESOURCE = "both sides use one place, such as a port or a file"
 _UNEXECUTED = "runs none of the compiled functions that differ"
 _COMMANDS = ("inspect", "calibrate")
-"""Those that call the benchmark, in the order in which both sides get them."""
+"""The commands to a worker that call the benchmark, in their usual order."""
 
 
-def failures(terms: Terms, shared: Shared, listener: Listener, trials: Iterable[Trial]) -> None:
-    """Run benchmarks again that one side has failed, and note which the head fails, or cannot be compared.
+def failures(
+    terms: Terms, shared: Shared, listener: Listener, not_timed: Mapping[str, NotTimed]
+) -> dict[str, NotTimed]:
+    """Run benchmarks that one side failed on that side alone, and return why they can never be timed.
 
-    Nothing is noted where the time of the run has ended, where the base fails again, or where a process that
-    has died does not die again. No process of `terms` may run.
+    Either the head fails them and the base does not, or both sides fail them, or each side passes them alone.
+    Others are left out, such as those that only the base fails, or whose process died only once. No process
+    of `terms` may run.
     """
-    failing = {
-        trial.name: (trial, why)
-        for trial in trials
-        if (why := trial.not_timed) and (why.head_fails or why.base_fails)
-    }
+    failing = {name: row for name, row in not_timed.items() if row.head_fails or row.base_fails}
     if not failing:
-        return
+        return {}
     listener.step(f"running {units.count(len(failing), 'benchmark')} again, in one side alone")
-    again: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for side in SIDES:
-        names = [name for name, (_, why) in failing.items() if why.sides == (side,)]
-        again |= _failures(side, names, terms, shared)
-    of_head = [name for name, reason in again.items() if reason and failing[name][1].head_fails]
-    in_base = _failures(SIDES[0], of_head, terms, shared)
-    for name, reason in again.items():
-        trial, why = failing[name]
-        if not reason and why.kind != "died":
-            text = f"the {why.sides[0]} passes alone, and not beside the other side: {why.text}"
-            trial.not_timed = NotTimed("incomparable", f"{_ONE_PLACE}: {text}", SIDES)
+        names = [name for name, failure in failing.items() if failure.sides == (side,)]
+        reasons |= _run_alone(side, names, terms, shared)
+    of_head = [name for name, reason in reasons.items() if reason and failing[name].head_fails]
+    in_base = _run_alone(SIDES[0], of_head, terms, shared)
+    confirmed = {}
+    for name, reason in reasons.items():
+        failure = failing[name]
+        if not reason and failure.kind != "died":
+            text = f"the {failure.sides[0]} passes alone, and not beside the other side: {failure.text}"
+            confirmed[name] = NotTimed("incomparable", f"{_SHARED_RESOURCE}: {text}", SIDES)
         elif in_base.get(name):
-            trial.not_timed = NotTimed("incomparable", f"fails on both sides: {reason}", SIDES)
+            confirmed[name] = NotTimed("incomparable", f"fails on both sides: {reason}", SIDES)
         elif name in in_base:
             text = f"the head fails, the base does not: {reason}"
-            trial.not_timed = NotTimed("head fails", text, SIDES[1:])
+            confirmed[name] = NotTimed("head fails", text, SIDES[1:])
+    return confirmed
 
 
-def _failures(side: str, names: Iterable[str], terms: Terms, shared: Shared) -> dict[str, str]:
-    """Return why benchmarks fail on a side, by name; empty if they pass. What cannot be tried is left out."""
+def _run_alone(side: str, names: Iterable[str], terms: Terms, shared: Shared) -> dict[str, str]:
+    """Run benchmarks on a side, and return by name why they fail. The reason is empty if a benchmark passes.
+
+    Benchmarks that could not be tried are left out.
+    """
     reasons: dict[str, str] = {}
     waiting = list(names)
     while waiting and shared.left_seconds() > 0:
@@ -72,7 +76,7 @@ def _failures(side: str, names: Iterable[str], terms: Terms, shared: Shared) -> 
         try:
             suite = Suite(*processes.start([side]).values())
             while waiting:
-                reasons[waiting[0]] = _failure(processes, side, waiting[0], suite)
+                reasons[waiting[0]] = _run_test(processes, side, waiting[0], suite)
                 del waiting[0]
             quit_seconds = _QUIT_SECONDS
         except DiedError as error:
@@ -84,8 +88,8 @@ def _failures(side: str, names: Iterable[str], terms: Terms, shared: Shared) -> 
     return reasons
 
 
-def _failure(processes: Processes, side: str, name: str, suite: Suite) -> str:
-    """Run a benchmark with some calls; return why it fails, or an empty text."""
+def _run_test(processes: Processes, side: str, name: str, suite: Suite) -> str:
+    """Run a benchmark with some calls, and return why it fails. Empty if it passes."""
     if name not in suite.names:
         return f"has no such test{suite.missing(name)[SIDES[0]]}"
     processes.send(side, command="run", name=name, seed=0, checked=False)
@@ -101,7 +105,7 @@ def _failure(processes: Processes, side: str, name: str, suite: Suite) -> str:
 def changes(
     terms: Terms, pairs: Pairs, trials: Mapping[str, Trial], verdicts: Mapping[str, Judgement]
 ) -> str:
-    """Let pairs of two processes contradict what changed in one; return a line if no time is left."""
+    """Check what changed with each side in a process of its own. Returns a note if no time was left."""
     names = [name for name, verdict in verdicts.items() if verdict.verdict in ("slower", "faster")]
     shared = pairs.shared
     if not names or shared.why_apart or shared.why_no_forks:
@@ -128,15 +132,15 @@ def changes(
 def unexecuted(
     trials: Iterable[Trial], terms: Terms, pairs: Pairs, end: float
 ) -> Iterator[tuple[Trial, Inspections]]:
-    """Yield benchmarks that execute none of the functions that differ in compiled code, with new inspections.
+    """Yield benchmarks that execute none of the compiled functions that differ, with new inspections.
 
-    Their calls run once more, on both sides, in copies of the builds in which these functions end the
-    process, whatever calls them and in whichever thread. What comes to its end has executed the same code
-    since the libraries were loaded. Constants that such a function names belong to it; others, and variables,
-    are the same. `end`: when to cease, by RealTime.
+    Their calls run once more, on both sides, in copies of the builds. In these copies, the functions end the
+    process, for any caller and in any thread. A call that returns has executed the same code on both sides
+    since the libraries were loaded. Constants that a function names belong to the function; other constants,
+    and variables, are equal. `end`: when to cease, by RealTime.
     """
-    differing = {trial: found for trial in trials if (found := _differing(trial.inspections))}
-    functions = {library: names for found in differing.values() for library, names in found.items()}
+    differing = {trial: names for trial in trials if (names := _differing_functions(trial.inspections))}
+    functions = {library: names for libraries in differing.values() for library, names in libraries.items()}
     if not functions:
         return
     with ExitStack() as stack:
@@ -157,12 +161,12 @@ def unexecuted(
                             yield trial, replace(again, notes=(*again.notes, _UNEXECUTED))
 
 
-def _differing(found: Inspections | None) -> Mapping[str, list[str]]:
-    """Return by library the functions that differ; empty if anything else does, or may."""
-    changed = found.work.changed if found else None
-    if not found or not changed or changed != Difference(libraries=changed.libraries):
+def _differing_functions(inspections: Inspections | None) -> Mapping[str, list[str]]:
+    """Return by library the compiled functions that differ. Empty if anything else differs, or may differ."""
+    changed = inspections.work.changed if inspections else None
+    if not inspections or not changed or changed != Difference(libraries=changed.libraries):
         return {}
-    base, head = (side["fingerprint"]["libraries"] for side in found.sides)
+    base, head = (side["fingerprint"]["libraries"] for side in inspections.sides)
     differing = {
         name: functions_differing(base[name], head[name]) for name in base if base[name] != head[name]
     }

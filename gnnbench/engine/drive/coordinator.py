@@ -1,4 +1,7 @@
-"""Runs pairs of processes until all benchmarks are decided or the budget is spent."""
+"""Runs pairs of processes, one for each side, until all benchmarks are decided or the budget is spent.
+
+A visit is the measurement of one benchmark in one pair.
+"""
 
 import math
 import random
@@ -10,60 +13,56 @@ import numpy as np
 from ..ground import environment, units
 from ..ground.cpu import ContentionWatch, RealTime
 from ..interfaces import Listener
-from ..judge.choosing import NOT_REACHED
 from ..judge.comparison import Agreement, Compared, Comparison
-from ..judge.control import Control, control, withheld
+from ..judge.control import Control, control, withhold_verdicts
+from ..judge.estimate import sample
 from ..judge.schedule import SAME_CODE as UNTIMED
 from ..judge.schedule import Decision, PairPlan, Schedule
+from ..judge.selection import NOT_REACHED
 from ..judge.trial import Trial
 from ..judge.verdict import SAME_KERNELS, SAME_WORK, GpuAndHost, Judgement
-from ..judge.visit import Inspections, NotTimed, PairTimes, Visit, sample
+from ..judge.visit import NotTimed, PairTimes, Visit
 from ..process.pairs import NotStartedError, Pairs
 from ..process.plan import Plan
 from ..process.processes import Terms
 from ..process.returned import HEAD_RAISES
 from ..process.turns import SAME_CODE
-from ..process.variants import outcome, variant
-from ..process.variants.collected import Suite
+from ..process.variants import outcome
 from ..process.variants.forking import THREAD
 from ..process.variants.variant import Prepared
-from . import confirm
-from .inspecting import Inspecting
-from .repeat import Repeat, ends_of
+from . import confirm, repeat
+from .inspector import Inspector
 from .result import Result, Side
 from .settle import allowed
 
 _RESERVED = 1 / 5
-"""Largest part of the time of a run that is left to check what changed in two processes."""
+"""Largest share of the time of a run that is kept for timing what changed in two processes."""
 
 
-def _untimed(trial: Trial) -> Decision:
-    """Return the state of a benchmark that needs no timing."""
-    why = trial.not_timed
-    if why is None and trial.has_same_kernels:
-        return replace(UNTIMED, judgement=SAME_KERNELS)
-    if why is None or why.kind == "same code":
-        return UNTIMED
-    return replace(UNTIMED, judgement=Judgement("incomparable", why.text))
-
-
-def _confirmed(decision: Decision, trial: Trial) -> Decision:
-    """Return a decision as pairs of two processes leave it."""
+def _decision(trial: Trial, timed: Decision | None) -> Decision:
+    """Return the state of a benchmark. `timed`: its state by its times, None if it needs no timing."""
+    reason = trial.not_timed
+    if timed is None:
+        if reason and reason.kind != "same code":
+            return replace(UNTIMED, judgement=Judgement("incomparable", reason.text))
+        return (
+            replace(UNTIMED, judgement=SAME_KERNELS) if not reason and trial.known.same_kernels else UNTIMED
+        )
     if not trial.contradiction:
-        return decision
-    judgement = replace(decision.judgement, verdict="undecided", reason=trial.contradiction)
-    return replace(decision, judgement=judgement)
+        return timed
+    judgement = replace(timed.judgement, verdict="undecided", reason=trial.contradiction)
+    return replace(timed, judgement=judgement)
 
 
-def _seconds(logs: Sequence[float]) -> float:
-    """Return the median of times, of which logarithms in nanoseconds are given."""
+def _median_seconds(logs: Sequence[float]) -> float:
+    """Return the median time of processes. `logs`: natural logarithms of their times in nanoseconds."""
     return math.exp(np.median(logs)) / 1e9
 
 
 def run(base: Prepared, head: Prepared, plan: Plan, watcher: Listener) -> Result:
-    """Time two variants in turns, in as many pairs of fresh processes as needed.
+    """Time two variants in turns, in as many pairs of fresh processes as verdicts need.
 
-    After an interruption, the result has what is known so far.
+    If the run is interrupted, the result contains what is known by then.
     """
     start, watch = RealTime.seconds(), ContentionWatch()
     interrupted = False
@@ -72,7 +71,7 @@ def run(base: Prepared, head: Prepared, plan: Plan, watcher: Listener) -> Result
         state = _Run(Terms(base, head), plan, watcher, pairs)
         try:
             state.inspect()
-            while state.pair():
+            while state.run_pair():
                 pass
             state.recheck()
         except KeyboardInterrupt:
@@ -81,7 +80,7 @@ def run(base: Prepared, head: Prepared, plan: Plan, watcher: Listener) -> Result
         "ab",
         Side.of(base),
         Side.of(head),
-        Comparison(withheld(state.rows(), state.control)),
+        Comparison(withhold_verdicts(state.rows(), state.control)),
         plan.thresholds,
         environment.collect(plan.folder),
         RealTime.seconds() - start,
@@ -89,138 +88,130 @@ def run(base: Prepared, head: Prepared, plan: Plan, watcher: Listener) -> Result
         interrupted,
         str(plan.shard) if plan.shard else None,
         tuple(state.notes()),
-        state.repeat(),
+        repeat.of_variants(base, head, plan, state.inspector.suite),
         state.schedule.needed_seconds,
         state.control,
     )
 
 
 class _Run:
-    """A comparison: its benchmarks, what is timed next, and what is known so far."""
+    """The state of a comparison: its benchmarks, what is timed next, and what is known so far."""
 
     def __init__(self, terms: Terms, plan: Plan, watcher: Listener, pairs: Pairs) -> None:
         self._terms, self._plan, self._watcher, self._pairs = terms, plan, watcher, pairs
-        self.inspecting = Inspecting(pairs, terms, watcher, self._chosen)
+        self.inspector = Inspector(pairs, terms, watcher)
         self.schedule = Schedule((), plan.thresholds)
-        self.host = Schedule((), plan.thresholds)
-        """Judges wall time where the GPU's own is judged and the host does other work."""
+        self._host_schedule = Schedule((), plan.thresholds)
+        """Judges wall time if the GPU's own time is judged and the host's work differs."""
         self._notes: list[str] = []
         self._visits, self._controls = 0, list[Visit]()
         self._rng = random.Random(plan.seed)  # noqa: S311 - turns, not secrets
-        self._reserves = True
-        """Whether time is still to be left to check what changed."""
+        self._needs_reserve = True
+        """Whether no time was kept yet for timing what changed in two processes."""
 
     def inspect(self) -> None:
-        """Inspect the benchmarks, for at most a half of the time; then it is known which must be timed."""
+        """Inspect the benchmarks for at most half of the time, and plan the timing of those that need it."""
         start = RealTime.seconds()
         try:
-            self.inspecting.run(self._plan.total_seconds / 2)
+            self.inspector.run(self._plan.total_seconds / 2)
         finally:
-            if self.inspecting.suite.names:
-                self._begin(start)
+            if self.inspector.suite.names:
+                self._plan_timing(start)
 
     @property
-    def trials(self) -> Mapping[str, Trial]:
-        """The benchmarks by name, when they are known."""
-        return self.inspecting.trials
+    def _trials(self) -> Mapping[str, Trial]:
+        """The benchmarks by name. Empty until the tests are collected."""
+        return self.inspector.trials
 
-    def _begin(self, start: float) -> None:
-        """Take what was inspected since a time."""
-        plan, suite = self._plan, self.inspecting.suite
-        self._notes += [*suite.notes(all_named=plan.only is not None), *self.inspecting.notes()]
+    def _plan_timing(self, start: float) -> None:
+        """Divide the rest of the time among the benchmarks that must be timed. `start`: of the inspection."""
+        plan, suite = self._plan, self.inspector.suite
+        self._notes += self.inspector.notes()
         if plan.shard:
-            whole = units.count(len(suite.benchmarks), "benchmark")
-            self._notes.append(f"shard {plan.shard}: {len(self.trials)} of {whole}")
-        self._separate()
-        self.schedule = self._scheduled()
-        for trial in self.trials.values():
-            why, trial.not_timed = trial.not_timed, None
-            if why is None and trial.inspections and trial.inspections.same_code and not plan.time_all:
-                why = SAME_CODE
-            if why:
-                self._take(trial, why)
-            elif trial.has_same_kernels:
+            total = units.count(len(suite.benchmarks), "benchmark")
+            self._notes.append(f"shard {plan.shard}: {len(self._trials)} of {total}")
+        self._separate_sides()
+        self.schedule = self._new_schedule()
+        for trial in self._trials.values():
+            reason, trial.not_timed = trial.not_timed, None
+            if reason is None and trial.known.same_code and not plan.time_all:
+                reason = SAME_CODE
+            if reason:
+                self._record(trial, reason)
+            elif trial.known.same_kernels:
                 self.schedule.leave_out(trial.name)
         self.schedule.spend(RealTime.seconds() - start)
-        names = [trial.name for trial in self.trials.values() if trial.needs_host_time]
+        names = [trial.name for trial in self._trials.values() if trial.known.needs_host_time]
         seconds = plan.per_benchmark_seconds
-        self.host = Schedule(names, plan.thresholds.of_host, seconds, self.schedule.left_seconds)
-        self._update()
+        self._host_schedule = Schedule(names, plan.thresholds.of_host, seconds, self.schedule.left_seconds)
+        self._show_progress()
 
-    def _separate(self) -> None:
-        """Time the sides in two processes if they may differ in what all code of a process shares."""
-        inspections = [trial.inspections for trial in self.trials.values() if trial.inspections]
-        common = [names for row in inspections if (names := row.common) is not None]
-        if not common or any(common):
-            names = next(filter(None, common), ("settings that are not known",))
+    def _separate_sides(self) -> None:
+        """Time the sides in two processes if their settings or libraries differ, or are unknown."""
+        all_names = (trial.known.process_wide for trial in self._trials.values())
+        differing = [names for names in all_names if names is not None]
+        if not differing or any(differing):
+            names = next(filter(None, differing), ("settings that are not known",))
             self._pairs.separate(f"the sides differ in {units.listed(names, 3)}")
 
-    def _scheduled(self) -> Schedule:
-        """Return what divides the time among the benchmarks, those to which most work was added first."""
+    def _new_schedule(self) -> Schedule:
+        """Return a schedule of all benchmarks. Those whose head does the most additional work come first."""
         plan, thresholds = self._plan, self._plan.thresholds
-        added = {
-            trial.name: trial.inspections.added_work for trial in self.trials.values() if trial.inspections
-        }
+        added = {trial.name: trial.known.added_work for trial in self._trials.values()}
         most = max(added.values(), default=0.0)
         return Schedule(
-            sorted(self.trials, key=lambda name: -added.get(name, 0.0)),
+            sorted(added, key=lambda name: -added[name]),
             thresholds,
             plan.per_benchmark_seconds,
             plan.total_seconds,
-            np.random.default_rng(plan.seed),
-            plan.total_option,
-            allowed(thresholds.accepted, self._terms.base, self._terms.head),
-            [name for name, more in added.items() if more >= max(most / 2, thresholds.effect)],
+            random=np.random.default_rng(plan.seed),
+            total_option=plan.total_option,
+            allowed=allowed(thresholds.accepted, self._terms.base, self._terms.head),
+            likely=[name for name, more in added.items() if more >= max(most / 2, thresholds.effect)],
         )
 
-    def _take(self, trial: Trial, result: Visit | NotTimed) -> None:
-        """Take the result of a visit, which may show that the benchmark needs no timing."""
+    def _record(self, trial: Trial, result: Visit | NotTimed) -> None:
+        """Record the result of a visit, which may show that the benchmark needs no timing."""
         if isinstance(result, Visit):
             trial.head_logs.append(sample(result).head)
             if result.wall:
                 trial.wall_logs.append(sample(result.wall).head)
             else:
-                self.host.leave_out(trial.name)
+                self._host_schedule.leave_out(trial.name)
             return
-        skipped = result.kind == "skipped" and not trial.head_logs
-        if skipped or result.kind in ("incomparable", "head fails", "same code"):
+        is_skipped = result.kind == "skipped" and not trial.head_logs
+        if is_skipped or result.kind in ("incomparable", "head fails", "same code"):
             trial.not_timed = result
             self.schedule.leave_out(trial.name)
-            self.host.leave_out(trial.name)
+            self._host_schedule.leave_out(trial.name)
 
-    def decisions(self) -> dict[str, Decision]:
-        """Return the state of each benchmark, without those that both sides skip."""
+    def _decisions(self) -> dict[str, Decision]:
+        """Return the state of each benchmark, except those that both sides skip."""
         timed = self.schedule.decisions()
         return {
-            name: _confirmed(timed[name], trial) if name in timed else _untimed(trial)
-            for name, trial in self.trials.items()
+            name: _decision(trial, timed.get(name))
+            for name, trial in self._trials.items()
             if not (trial.not_timed and trial.not_timed.kind == "skipped")
         }
 
     def notes(self) -> list[str]:
-        """Return what is to be said of the run."""
+        """Return the notes on the run as a whole."""
         skipped = [
-            why.text for trial in self.trials.values() if (why := trial.not_timed) and why.kind == "skipped"
+            row.text for trial in self._trials.values() if (row := trial.not_timed) and row.kind == "skipped"
         ]
         is_slow = self._pairs.shared.why_no_forks == THREAD
         starts = [f"each pair ran in new processes, because {THREAD}"] if is_slow else []
         return [*self._notes, *starts, *outcome.skips(skipped, outcome.BOTH_SKIP)]
 
-    def _chosen(self, suite: Suite) -> Sequence[str]:
-        names, only, shard = suite.chosen(), self._plan.only, self._plan.shard
-        if only is not None:
-            names = [name for name in only if name in names]
-        return [name for name in names if shard.has(name)] if shard else names
-
-    def pair(self) -> bool:
-        """Run a pair of processes; return whether there is more to do."""
+    def run_pair(self) -> bool:
+        """Run a pair of processes, and return whether a further pair may be needed."""
         pair_plan, schedule = self.schedule.next(), self.schedule
         if pair_plan is None:
-            pair_plan, schedule = self.host.next(), self.host
+            pair_plan, schedule = self._host_schedule.next(), self._host_schedule
         if pair_plan is None:
             return False
         try:
-            _, times = self._pairs.measure(self._terms, self.trials, pair_plan)
+            _, times = self._pairs.measure(self._terms, self._trials, pair_plan)
         except NotStartedError as error:
             if self._pairs.shared.left_seconds() > 0:
                 self._notes.append(f"ended early: {error}")
@@ -228,58 +219,55 @@ class _Run:
         start = RealTime.seconds()
         results: dict[str, Visit | NotTimed] = {**times.visits, **times.failures}
         for name, result in results.items():
-            self._take(self.trials[name], result)
-        self._confirm(times.failures)
-        failures = {name: why for name, why in times.failures.items() if not self.trials[name].not_timed}
-        self._add(replace(times, failures=failures), to_host=schedule is self.host)
-        self._reserve()
-        self._control(pair_plan, times.visits)
+            self._record(self._trials[name], result)
+        # What failed on one side and was never timed runs again on that side alone.
+        failing = {name: row for name, row in times.failures.items() if not self._trials[name].head_logs}
+        for name, failure in confirm.failures(
+            self._terms, self._pairs.shared, self._watcher, failing
+        ).items():
+            self._record(self._trials[name], failure)
+        failures = {name: row for name, row in times.failures.items() if not self._trials[name].not_timed}
+        self._add_times(replace(times, failures=failures), for_host=schedule is self._host_schedule)
+        self._reserve_time()
+        self._time_control(pair_plan, times.visits)
         self.schedule.spend(RealTime.seconds() - start)
         if line := self.schedule.forecast():
             self._watcher.say(line)
-        self._update()
+        self._show_progress()
         return True
 
-    def _add(self, times: PairTimes, *, to_host: bool) -> None:
-        """Add what a pair measured; one that was planned for the host alone decides nothing else."""
+    def _add_times(self, times: PairTimes, *, for_host: bool) -> None:
+        """Add what a pair measured to the schedules. `for_host`: whether it was planned for the host."""
         wall = {name: visit.wall for name, visit in times.visits.items() if visit.wall}
         self._pairs.starts_ahead |= bool(wall)
-        if to_host:
+        if for_host:
             self.schedule.spend(times.start_seconds + sum(visit.seconds for visit in times.visits.values()))
         else:
             self.schedule.add(times)
-        judged, failures = self.host.decisions(), times.failures if to_host else {}
+        judged = self._host_schedule.decisions()
         wall = {name: visit for name, visit in wall.items() if name in judged}
-        if wall or to_host:
-            self.host.add(replace(times, visits=wall, failures=failures))
-
-    def _confirm(self, failures: Mapping[str, NotTimed]) -> None:
-        """Run benchmarks that were never timed, and that one side has failed, again in that side alone."""
-        failed = [replace(self.trials[name], not_timed=why) for name, why in failures.items()]
-        failed = [trial for trial in failed if not trial.head_logs]
-        confirm.failures(self._terms, self._pairs.shared, self._watcher, failed)
-        for trial in failed:
-            if trial.not_timed and trial.not_timed is not failures[trial.name]:
-                self._take(self.trials[trial.name], trial.not_timed)
+        if wall or for_host:
+            failures = times.failures if for_host else {}
+            self._host_schedule.add(replace(times, visits=wall, failures=failures))
 
     def recheck(self) -> None:
-        """Let pairs of two processes, apart on purpose, contradict what is slower or faster in one."""
-        if why := self._pairs.shared.why_apart:
-            self._notes.append(f"each side was timed in a process of its own: {why}")
+        """Check what is slower or faster: time it with each side in a process of its own."""
+        if reason := self._pairs.shared.why_apart:
+            self._notes.append(f"each side was timed in a process of its own: {reason}")
         verdicts = {name: decision.judgement for name, decision in self.schedule.decisions().items()}
-        if note := confirm.changes(self._terms, self._pairs, self.trials, verdicts):
+        if note := confirm.changes(self._terms, self._pairs, self._trials, verdicts):
             self._notes.append(note)
 
-    def _reserve(self) -> None:
-        """Leave time to check what changed in two processes, which start at once and have a session each."""
+    def _reserve_time(self) -> None:
+        """Keep time for timing what changed in two processes, if the first pair had both sides in one."""
         parents = self._pairs.shared.parents
-        if self._reserves and parents and parents.sessions:
+        if self._needs_reserve and parents and parents.sessions:
             seconds = min(parents.seconds, self._plan.total_seconds * _RESERVED)
             if self.schedule.left_seconds > seconds + self.schedule.needed_seconds:
                 self.schedule.spend(seconds)
-        self._reserves = False
+        self._needs_reserve = False
 
-    def _control(self, pair_plan: PairPlan, visits: Mapping[str, Visit]) -> None:
+    def _time_control(self, pair_plan: PairPlan, visits: Mapping[str, Visit]) -> None:
         """Time the base against itself, as often as the square root of the visits, while there is time."""
         is_first = not self._visits
         self._visits += len(visits)
@@ -289,25 +277,25 @@ class _Run:
         if 2 * visits[name].seconds > self.schedule.left_seconds:
             return
         seconds, longest = pair_plan.seconds[name], pair_plan.longest_seconds
-        if visit := self._pairs.control(self._terms, self.trials[name], seconds, longest):
+        if visit := self._pairs.control(self._terms, self._trials[name], seconds, longest):
             self._controls.append(visit)
 
     @property
     def control(self) -> Control | None:
-        """What the base is against itself. None if too few visits were controls."""
+        """The ratio of the base to itself. None if there are too few controls."""
         return control(self._controls)
 
-    def _update(self) -> None:
-        self._watcher.update(self.decisions(), self.schedule.spent_seconds, self.schedule.left_seconds)
+    def _show_progress(self) -> None:
+        self._watcher.update(self._decisions(), self.schedule.spent_seconds, self.schedule.left_seconds)
 
     def rows(self) -> list[Compared]:
-        """Return the benchmarks with the verdicts that were measured."""
+        """Return the benchmarks with their verdicts."""
         rows = []
-        for name, decision in self.decisions().items():
-            trial = self.trials[name]
-            inspected = trial.inspections or Inspections()
-            logs, results, on = trial.head_logs, inspected.results, self._on(trial, decision)
-            notes = *inspected.work.notes(), *inspected.notes, *trial.notes
+        for name, decision in self._decisions().items():
+            trial = self._trials[name]
+            inspections = trial.known
+            logs, results, on = trial.head_logs, inspections.results, self._gpu_and_host(trial, decision)
+            notes = *inspections.work.notes(), *inspections.notes, *trial.notes
             is_reported = results and results.is_other and not results.reason.startswith(HEAD_RAISES)
             if trial.not_timed and trial.not_timed.kind == "head fails" and not is_reported:
                 results = Agreement("differ", decision.judgement.reason)
@@ -315,10 +303,10 @@ class _Run:
                 Compared(
                     name,
                     on.judgement if on else decision.judgement,
-                    _seconds(logs) if logs else None,
+                    _median_seconds(logs) if logs else None,
                     notes=(*notes, on.note) if on else notes,
-                    work=inspected.work,
-                    memory=inspected.memory,
+                    work=inspections.work,
+                    memory=inspections.memory,
                     results=results,
                     counts=replace(decision.counts, seconds=round(decision.counts.seconds, 3)),
                     on=on,
@@ -326,21 +314,13 @@ class _Run:
             )
         return rows
 
-    def _on(self, trial: Trial, decision: Decision) -> GpuAndHost | None:
-        """Return the verdicts on the GPU's own time and on the host. Returns None if that is not judged."""
+    def _gpu_and_host(self, trial: Trial, decision: Decision) -> GpuAndHost | None:
+        """Return the verdicts on GPU and host. Returns None if the GPU's own time is not judged."""
         if not trial.wall_logs:
             return None
-        host = self.host.decisions().get(trial.name)
+        host = self._host_schedule.decisions().get(trial.name)
         judgement = host.judgement if host else Judgement("undecided", NOT_REACHED)
-        if trial.does_same_work:
+        if trial.known.same_work:
             judgement = SAME_WORK
-        seconds = map(_seconds, (trial.head_logs, trial.wall_logs))
+        seconds = map(_median_seconds, (trial.head_logs, trial.wall_logs))
         return GpuAndHost(decision.judgement, judgement, *seconds)
-
-    def repeat(self) -> Repeat:
-        """Return what commands need that time the benchmarks again."""
-        base, head = self._terms.base, self._terms.head
-        ends = ends_of(variant.parse(base.text), variant.parse(head.text), clean=not head.dirty)
-        suite = self.inspecting.suite
-        words = tuple(word for word in self._plan.arguments if word not in suite.places)
-        return Repeat(base.text, head.text, ends, self._plan.options, words, suite.places, suite.rootdir)

@@ -1,4 +1,4 @@
-"""Writes benchmarks of a repository's operations, and keeps those that run."""
+"""Writes benchmarks of a repository's operations, with guessed arguments, and keeps those that run."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from itertools import product, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,12 @@ from ..ground.files import scratch
 from ..process.variants.command import end, running
 from . import rehearsal
 from .adopt import template
-from .survey import OF_GRAPHS, Operation, Parameter, Survey, root
+from .survey import Operation, Parameter, Survey, root
 
 _HANGING_SECONDS = 300.0
 """A process is ended after this time. Importing torch took 8 s on a quiet machine."""
 _LONGEST = 120
+"""Most characters of a reason."""
 _IMPORTS = {"dgl": "import dgl", "Data": "from torch_geometric.data import Data"}
 _TENSOR = re.compile(r"Tensor\b|\bAdj\b|ndarray|NDArray|ArrayLike|Array\b")
 _ARRAY = re.compile(r"ndarray|NDArray|ArrayLike|Array\b")
@@ -37,20 +38,6 @@ _COUNTS = {
 """Values of whole numbers, by a pattern of the parameter's name."""
 _PLAIN = {"int": "4", "float": "0.5", "bool": "True"}
 _FRACTION = re.compile(r"eps|alpha|beta|gamma|drop|rate|^p$|slope|scale|temperature|momentum|tau")
-_SHAPES = {
-    "torch": (
-        "values(NODES, FEATURES)",
-        "values(FEATURES, FEATURES)",
-        "values(32, 128, FEATURES)",
-        "values(8, FEATURES, 32, 32)",
-        "values(8, 3, 32, 32)",
-        "values(NODES)",
-        "indices(32, 128)",
-    ),
-    "numpy": ("values(NODES)", "values(NODES, FEATURES)", "values(FEATURES, FEATURES)"),
-}
-_WEIGHT_SHAPES = ("values(FEATURES, FEATURES)", "values(FEATURES)", "")
-"""Shapes of weights, tried with each shape of the other data. Empty: the same shape."""
 _NAMED_DATA = {
     r"edge_index|edges|adj_t": "indices(2, EDGES)",
     r"adj\w*|laplacian": "values(NODES, NODES)",
@@ -59,10 +46,11 @@ _NAMED_DATA = {
     r"labels?|targets?": "indices(NODES) % FEATURES",
     r"\w*mask": "values(NODES) > 0",
     r"pos|coords?|xyz": "values(NODES, 3)",
+    r"[wW]\d?|(\w+_)?weights?": "values(FEATURES, FEATURES)",
 }
+"""Values of arrays, by the name of the parameter."""
 _INDICES = re.compile(r"ind(ex|ices)|idx|ids|row|col|batch|labels?|targets?|tokens?|segments?|assign\w*")
 _SHAPE = re.compile(r"\b(?:values|indices)\((.*?)\)")
-_WEIGHT = re.compile(r"[wW]\d?|(\w+_)?weights?")
 _DATA = re.compile(
     r"[abhuvwxyz]\d?|\w*arr|\w*array|tensor|values?|data|signal|series|mat|\w*matrix|im|img|image|inputs?|samples?"
     r"|points?|feats?|features?|vec|vector|(\w+_)?weights?|\w*bias|q|query|key|src|source|logits|preds?|pos|coords|xyz"
@@ -78,10 +66,12 @@ class _UnknownError(Exception):
 
 @dataclass(frozen=True)
 class _Candidate:
+    """An operation whose arguments could be guessed."""
+
     operation: Operation
     imports: Sequence[str]
-    alternatives: Sequence[Sequence[str]]
-    """Lists of tests that differ in the shapes of the data; the first test of each list times a call."""
+    tests: Sequence[str]
+    """The texts of its tests. The first one times a call."""
 
 
 @dataclass(frozen=True)
@@ -107,22 +97,22 @@ def write(survey: Survey) -> Written:
     for operation in survey.operations:
         try:
             if candidate := _candidate(operation, library):
-                (functions if operation.made is None else layers).append(candidate)
+                (functions if operation.constructor is None else layers).append(candidate)
         except _UnknownError as error:
-            if operation.made is not None or any(map(_is_data, operation.given)):
+            if operation.constructor is not None or any(map(_is_data, operation.parameters)):
                 unknown.append(f"{operation.place}: {operation.name}: no value for {error}")
     candidates = [candidate for pair in zip_longest(layers, functions) for candidate in pair if candidate]
     start = template(f"benchmark_{library}.py.txt")
     imports: set[str] = set()
     tests: list[str] = []
-    results = _rehearsed(survey.folder, start, candidates)
+    results = _rehearse(survey.folder, start, candidates)
     for candidate, result in zip(candidates, results, strict=False):
         tests += result["passed"]
         if result["passed"]:
             imports.update(candidate.imports)
         else:
-            why = one_line(result["why"])[:_LONGEST]
-            cannot.append(f"{candidate.operation.place}: {candidate.operation.name}: {why}")
+            reason = one_line(result["why"])[:_LONGEST]
+            cannot.append(f"{candidate.operation.place}: {candidate.operation.name}: {reason}")
     text = start.replace("# imports", "\n".join(sorted(imports)))
     blocks = (text, *(tests or [template(f"example_{library}.py.txt")]))
     body = "\n\n\n".join(block.strip() for block in blocks)
@@ -131,31 +121,24 @@ def write(survey: Survey) -> Written:
 
 
 def _candidate(operation: Operation, library: str) -> _Candidate | None:
-    """Return calls of an operation with data of several shapes. Returns None if it takes no data."""
-    arguments = ", ".join(f"{parameter.name}={_number(parameter)}" for parameter in operation.made or ())
-    alternatives = {}
-    for shapes in product(_SHAPES[library], _WEIGHT_SHAPES):
-        values = {parameter: _data(parameter, operation, shapes, library) for parameter in operation.given}
-        text = ", ".join(f"{key.name}={value}" if key.is_keyword else value for key, value in values.items())
-        guesses = ", ".join(f"{key.name} {value}" for key, value in values.items())
-        alternatives[text] = _tests(operation, arguments, text, _SHAPE.sub(r"[\1]", guesses))
-    if not re.search(r"values\(|indices\(|graph\(", text):
+    """Return tests of a call and, for a model, of a training step. Returns None if it takes no data."""
+    constructor = ", ".join(
+        f"{parameter.name}={_number(parameter)}" for parameter in operation.constructor or ()
+    )
+    values = {parameter: _data(parameter, operation, library) for parameter in operation.parameters}
+    call = ", ".join(f"{key.name}={value}" if key.is_keyword else value for key, value in values.items())
+    if not re.search(r"values\(|indices\(|graph\(", call):
         return None
-    extra = [line for name, line in _IMPORTS.items() if re.search(rf"\b{name}\b", text)]
-    imports = [*extra, f"from {operation.module} import {operation.name}"]
-    return _Candidate(operation, imports, list(alternatives.values()))
-
-
-def _tests(operation: Operation, constructor: str, call: str, guess: str) -> list[str]:
-    """Return a test of a call and, for a model, a test of a training step."""
-    kind = "function" if operation.made is None else "model"
-    texts = template(f"{kind}.py.txt").split("\n\n\n")
-    words = {"NAME": operation.name, "MADE": constructor, "GIVEN": call, "GUESSED": guess}
-    return [re.sub("|".join(words), lambda word: words[word[0]], text) for text in texts]
+    guesses = _SHAPE.sub(r"[\1]", ", ".join(f"{key.name} {value}" for key, value in values.items()))
+    texts = template("function.py.txt" if operation.constructor is None else "model.py.txt").split("\n\n\n")
+    words = {"NAME": operation.name, "MADE": constructor, "GIVEN": call, "GUESSED": guesses}
+    tests = [re.sub("|".join(words), lambda word: words[word[0]], text) for text in texts]
+    extra = [line for name, line in _IMPORTS.items() if re.search(rf"\b{name}\b", call)]
+    return _Candidate(operation, [*extra, f"from {operation.module} import {operation.name}"], tests)
 
 
 def _number(parameter: Parameter) -> str:
-    """Return a value for a parameter that is not an array."""
+    """Return the text of a value for a parameter that is not an array."""
     kind = re.split(r"\W", re.sub(r"^(typing\.)?(Optional|Union)\[", "", parameter.annotation))[0]
     if kind in ("", "int"):
         for pattern, value in _COUNTS.items():
@@ -168,7 +151,8 @@ def _number(parameter: Parameter) -> str:
     raise _UnknownError(": ".join(filter(None, (parameter.name, parameter.annotation))))
 
 
-def _data(parameter: Parameter, operation: Operation, shapes: tuple[str, str], library: str) -> str:
+def _data(parameter: Parameter, operation: Operation, library: str) -> str:
+    """Return the text of a value for a parameter of a call: a graph, an array or a number."""
     if re.search(r"DGL.*Graph", parameter.annotation) or (
         "dgl" in operation.libraries and re.fullmatch("g|graph|block", parameter.name)
     ):
@@ -177,21 +161,23 @@ def _data(parameter: Parameter, operation: Operation, shapes: tuple[str, str], l
         "torch_geometric" in operation.libraries and (parameter.name, parameter.annotation) == ("data", "")
     ):
         return "Data(x=values(NODES, FEATURES), edge_index=indices(2, EDGES))"
-    is_model = operation.made is not None and not re.match(r"num_|n_|dim|axis|\w*size", parameter.name)
+    is_model = operation.constructor is not None and not re.match(r"num_|n_|dim|axis|\w*size", parameter.name)
     if not _is_data(parameter) and (parameter.annotation or not is_model):
         return _number(parameter)
-    value = _array(parameter.name, operation, *shapes)
+    value = _array(parameter.name, operation)
     return f"({value}).cpu().numpy()" if library == "torch" and _ARRAY.search(parameter.annotation) else value
 
 
 def _is_data(parameter: Parameter) -> bool:
+    """Return whether a parameter is an array, by its annotation or else by its name."""
     if parameter.annotation:
         return _TENSOR.search(parameter.annotation) is not None
     return bool(_DATA.fullmatch(parameter.name) or _INDICES.fullmatch(parameter.name))
 
 
-def _array(name: str, operation: Operation, shape: str, weight: str) -> str:
-    names = [parameter.name for parameter in operation.given]
+def _array(name: str, operation: Operation) -> str:
+    """Return the text of an array for a parameter of an operation."""
+    names = [parameter.name for parameter in operation.parameters]
     if re.fullmatch(r"b\d?|\w*bias", name) and "a" not in names:
         return "values(FEATURES)"
     for pattern, value in _NAMED_DATA.items():
@@ -199,22 +185,18 @@ def _array(name: str, operation: Operation, shape: str, weight: str) -> str:
             return value
     if {"src", "source"} & {*names}:
         return "indices(EDGES)" if _INDICES.fullmatch(name) else "values(EDGES, FEATURES)"
-    if _INDICES.fullmatch(name):
-        return "indices(NODES)"
-    if OF_GRAPHS & {*names}:
-        return _SHAPES["torch"][0]
-    return weight or shape if _WEIGHT.fullmatch(name) else shape
+    return "indices(NODES)" if _INDICES.fullmatch(name) else "values(NODES, FEATURES)"
 
 
-def _rehearsed(folder: Path, start: str, candidates: Sequence[_Candidate]) -> list[Mapping[str, Any]]:
+def _rehearse(folder: Path, start: str, candidates: Sequence[_Candidate]) -> list[Mapping[str, Any]]:
     """Run candidates in another process until enough of them have passed; return the outcome of each."""
     request = {
         "root": str(root(folder)),
         "start": start,
-        "operations": [("\n".join(candidate.imports), candidate.alternatives) for candidate in candidates],
+        "operations": [("\n".join(candidate.imports), candidate.tests) for candidate in candidates],
     }
     with scratch() as files:
-        file = files / "asked.json"
+        file = files / "operations.json"
         file.write_text(json.dumps(request), encoding="utf-8")
         command = [sys.executable, rehearsal.__file__, str(file)]
         with running(command, folder, os.environ, subprocess.DEVNULL) as process:

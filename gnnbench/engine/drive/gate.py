@@ -1,7 +1,7 @@
-"""The verdicts of `pytest --benchmark-compare`: a session against a record or a variant.
+"""The verdicts of `pytest --benchmark-compare`: a session is compared with a record or a variant, its base.
 
-The base is built again, and benchmarks that run other code are timed in turns with it. Where this is
-impossible, the times of a record are compared with the times of the session and of new processes.
+The base is built again, and benchmarks whose code differs are timed in turns with it. If this is impossible,
+the times of a record are compared with the times of the session and of new processes.
 """
 
 from collections.abc import Collection, Sequence
@@ -13,7 +13,7 @@ from ..ground.errors import UsageError
 from ..ground.files import scratch
 from ..interfaces import Listener
 from ..judge.comparison import Compared, Comparison
-from ..judge.verdict import Thresholds, confirmed
+from ..judge.verdict import Thresholds, require_confirmation
 from ..process.plan import Plan
 from ..process.variants import fresh, prepare, rebuild, variant
 from ..process.variants.variant import Variant
@@ -22,10 +22,10 @@ from ..store.baseline import Record
 from ..store.run_file import RunFile
 from . import coordinator, runs
 from .result import Result, Side
-from .settle import settled
+from .settle import apply_excuses
 
-_FIRST_AGAIN = 100
-"""New processes have numbers above this one; the processes of a record have smaller numbers."""
+_MOST_RECORDED = 100
+"""New processes have larger numbers than this one, and the processes of a record have smaller ones."""
 _UNCHANGED = "commit and packages are the record's; a setting or a value differs"
 _NOT_BUILT = "the code that differs could not be built again"
 
@@ -37,11 +37,11 @@ class Base:
     title: str
     """`record 0001`, or the variant as the user typed it."""
     variant: Variant | None = None
-    """The code to build. None for a record whose code is not built again."""
+    """The code to build. None if the code of a record is not built again."""
     runs: Sequence[RunFile] = ()
     """The processes of a record. Empty for a variant."""
     environment: str = ""
-    """The environment of the record."""
+    """The name of the record's environment."""
 
 
 def base_of(source: Record | Variant) -> Base:
@@ -53,7 +53,7 @@ def base_of(source: Record | Variant) -> Base:
 
 @dataclass
 class Judging:
-    """The verdicts on a session's benchmarks; `head` is the session, as if it was read from a run file."""
+    """The verdicts on the benchmarks of a session. `head` is the session, as if read from a run file."""
 
     head: RunFile
     base: Base
@@ -61,7 +61,7 @@ class Judging:
     confirm: int = 0
     """Number of new processes in which a slowdown since a record must be confirmed."""
     turns: bool = True
-    """Whether the base may be built and timed in turns."""
+    """Whether the base may be built, and benchmarks may be timed in turns with it."""
     build: str = ""
     """The command that builds both sides. Empty if there is none."""
     missing: Collection[str] = ()
@@ -69,7 +69,7 @@ class Judging:
     names: Sequence[str] = ()
     """The benchmarks that are timed in turns with the base, the largest ratio first."""
     differences: list[str] = field(default_factory=list)
-    """Lines on what differs between the base and the session."""
+    """Lines on the differences between the base and the session."""
     lines: list[str] = field(default_factory=list)
     """Lines on the data behind the verdicts."""
     timed: Result | None = None
@@ -85,27 +85,26 @@ class Judging:
             raise UsageError(f"{base.title} can be compared in turns only: leave out --gnn-turns never")
         self.comparison = self._compare([self.head])
         ranked = sorted(self.comparison.rows, key=lambda row: row.judgement.ratio or 0.0, reverse=True)
-        self.names = [row.fullname for row in ranked if self._is_open(row)]
+        self.names = [row.fullname for row in ranked if self._needs_time(row)]
         if base.runs:
-            self._describe()
-            self._choose()
+            self._describe_record()
+            try:
+                self.base = replace(base, variant=self._recorded_variant())
+            except UsageError as error:
+                self._say_untimed(self.names, str(error))
+                self.names = ()
             if fields := runs.differing_fields(base.runs, [self.head]):
                 text = runs.describe_fields(fields)
                 self.lines.append(f"the record's times are not compared, because settings differ: {text}")
 
     @property
-    def recorded(self) -> Collection[str]:
-        """The benchmarks of the record."""
-        return self.base.runs[0].benchmarks if self.base.runs else ()
-
-    @property
     def is_comparable(self) -> bool:
-        """Whether the base has times that were measured with the settings of this session."""
+        """Whether the base has times, and they were measured with the settings of this session."""
         return bool(self.base.runs) and not runs.differing_fields(self.base.runs, [self.head])
 
     @property
     def suspects(self) -> list[str]:
-        """Benchmarks that look slower than in the record, so that new processes must confirm the slowdown."""
+        """The benchmarks whose slowdown since the record must be confirmed by new processes."""
         rows = self.comparison.rows if self.is_comparable and self.confirm else ()
         return [
             row.fullname
@@ -137,19 +136,19 @@ class Judging:
         )
 
     def run(self, plan: Plan, root: Path, watcher: Listener, passed: Collection[str]) -> None:
-        """Time in turns what needs it, and judge; suspects are timed again if their tests passed."""
+        """Time `names` in turns, time suspects again if their tests are in `passed`, and judge."""
         if self.names:
             count, limit = units.count(len(self.names), "benchmark"), units.seconds(plan.total_seconds)
             watcher.say(f"timing {count} in turns with {self.base.title}, for at most {limit}")
-            self.time(plan, root, watcher)
+            self._time_in_turns(plan, root, watcher)
         names = [] if self.is_interrupted else [name for name in self.suspects if name in passed]
         self.judge(_timed_again(names, plan, self.confirm, watcher) if names else ())
 
-    def time(self, plan: Plan, root: Path, watcher: Listener) -> None:
-        """Time the benchmarks of `names` in turns with the base, and take the verdicts."""
+    def _time_in_turns(self, plan: Plan, root: Path, watcher: Listener) -> None:
+        """Time the benchmarks of `names` in turns with the base, and use their verdicts."""
         assert self.base.variant
         # Each benchmark has an equal part of the family-wise error rate.
-        share = len(self.names) / sum(map(self._is_open, self.comparison.rows))
+        share = len(self.names) / sum(map(self._needs_time, self.comparison.rows))
         level = 1 - (1 - self.thresholds.family_level) * share
         thresholds = replace(self.thresholds, family_level=level)
         plan = replace(plan, only=self.names, thresholds=thresholds)
@@ -159,51 +158,51 @@ class Judging:
                 signals.as_ctrl_c(),
                 prepare.both(self.base.variant, head, root, watcher, build=self.build) as sides,
             ):
-                self.take(coordinator.run(*sides, plan, watcher))
+                self.use_result(coordinator.run(*sides, plan, watcher))
         except UsageError as error:
-            self.take_failure(str(error))
+            self.use_record(str(error))
         except OSError as error:
-            self.take_failure(f"{error.filename or 'a file'}: {error.strerror or error}")
+            self.use_record(f"{error.filename or 'a file'}: {error.strerror or error}")
 
-    def take_failure(self, reason: str) -> None:
-        """Let the times of the record decide, because the base cannot be built or run."""
+    def use_record(self, reason: str) -> None:
+        """Let the times of the record decide, because the base cannot be built or run for a reason."""
         if not self.base.runs:
             raise UsageError(reason)
-        self._across(self.names, reason)
+        self._say_untimed(self.names, reason)
 
-    def take(self, result: Result) -> None:
-        """Take the verdicts of a comparison in turns, except those on other code than the record's."""
+    def use_result(self, result: Result) -> None:
+        """Use the verdicts of a comparison in turns, except where the record ran other code than the base."""
         self.timed = result
         by_name = {row.fullname: row for row in self.comparison.rows}
         refusals: dict[str, list[str]] = {}
         for row in result.rows:
-            first = by_name[row.fullname]
+            untimed = by_name[row.fullname]
             reason = row.judgement.reason if row.judgement.verdict == "incomparable" else ""
-            if row.judgement.same_code and first.work.changed and not first.redefined:
+            if row.judgement.same_code and untimed.work.changed and not untimed.redefined:
                 reason = _NOT_BUILT  # the rebuilt base runs today's code, but the record did not
             if reason and self.base.runs and not row.is_worse:
                 refusals.setdefault(reason, []).append(row.fullname)
                 continue
-            change = first.redefined and first.redefined.partition(":")[0]
-            notes = (*([f"{change}; both sides ran today's"] if change else ()), *row.notes)
+            definition = (untimed.redefined or "").partition(":")[0]
+            notes = (*([f"{definition}; both sides ran today's"] if definition else ()), *row.notes)
             self.in_turns[row.fullname] = replace(
-                row, labels=first.labels, seconds=row.seconds or first.seconds, notes=notes
+                row, labels=untimed.labels, seconds=row.seconds or untimed.seconds, notes=notes
             )
         for reason, names in refusals.items():
-            self._across(names, reason)
+            self._say_untimed(names, reason)
 
     def judge(self, new_runs: Sequence[RunFile] = ()) -> None:
-        """Give each benchmark its verdict; new processes in `new_runs` confirm or clear the `suspects`."""
+        """Give each benchmark its verdict. `new_runs`: processes that timed the suspects again."""
         rows = (self._compare([self.head, *new_runs]) if new_runs else self.comparison).rows
         if self.is_comparable and self.confirm:
-            rows = [replace(row, judgement=confirmed(row.judgement, self.confirm)) for row in rows]
+            rows = [replace(row, judgement=require_confirmation(row.judgement, self.confirm)) for row in rows]
         self.comparison = Comparison([self.in_turns.get(row.fullname) or row for row in rows])
-        result = settled(self.result)
+        result = apply_excuses(self.result)
         self.comparison = result.comparison
         self.lines.extend(result.notes)
 
-    def _is_open(self, row: Compared) -> bool:
-        """Return whether a benchmark has to be judged by time."""
+    def _needs_time(self, row: Compared) -> bool:
+        """Return whether a benchmark is in the session and must be judged by time."""
         return row.fullname in self.head.benchmarks and not row.judgement.same_code
 
     def _compare(self, head: Sequence[RunFile]) -> Comparison:
@@ -211,7 +210,7 @@ class Judging:
             self.base.runs, head, self.thresholds, vanished=self.missing, confirming=self.confirm
         )
 
-    def _describe(self) -> None:
+    def _describe_record(self) -> None:
         """Add lines on the record, and on the differences between the record and the session."""
         run, sources = self.base.runs[0], self.head.sources
         if run.sources is None:
@@ -227,27 +226,21 @@ class Judging:
             f"{f': {reason}' if reason else ''}"
         )
 
-    def _choose(self) -> None:
-        """Choose the record's code as the base to time in turns, or say why this is impossible."""
+    def _recorded_variant(self) -> Variant:
+        """Return the record's code, to be timed in turns. Raises UsageError if this is impossible."""
         base, head = self.base.runs[0].sources, self.head.sources
         assert base
         assert head
-        text, why = "", "" if self.turns else "--gnn-turns never"
-        try:
-            text = text if why else rebuild.variant(base, head, is_built=bool(self.build))
-        except UsageError as error:
-            why = str(error)
+        if not self.turns:
+            raise UsageError("--gnn-turns never")
+        text = rebuild.variant(base, head, is_built=bool(self.build))
         if text == variant.WORKING_TREE:
-            why = _UNCHANGED
-        if why:
-            self._across(self.names, why)
-            self.names = ()
-        else:
-            self.base = replace(self.base, variant=variant.parse(text))
+            raise UsageError(_UNCHANGED)
+        return variant.parse(text)
 
-    def _across(self, names: Sequence[str], reason: str) -> None:
-        """Add the line that says why benchmarks of the record are not judged in turns."""
-        names = [name for name in names if name in self.recorded]
+    def _say_untimed(self, names: Sequence[str], reason: str) -> None:
+        """Add a line that says why benchmarks of the record are not judged in turns."""
+        names = [name for name in names if any(name in run.benchmarks for run in self.base.runs[:1])]
         only = f"compared with the times of {self.base.title} only" if self.is_comparable else "not compared"
         if names:
             self.lines.append(f"{units.count(len(names), 'benchmark')} {only}: {reason}")
@@ -260,7 +253,7 @@ def _timed_again(names: Collection[str], plan: Plan, processes: int, watcher: Li
     with signals.as_ctrl_c(), scratch() as files:
         for number in range(1, processes + 1):
             watcher.say(f"{count} may be slower: timing again, new process {number} of {processes}")
-            output, seed = files / f"{number}.json", _FIRST_AGAIN + number
+            output, seed = files / f"{number}.json", _MOST_RECORDED + number
             fresh.run(plan.arguments, output, plan.folder, seed, watcher, names, defaults)
             new_runs.append(run_file.read(output))
     return new_runs

@@ -1,4 +1,4 @@
-"""Join the shards of one run: run files, or results of `gnnbench ab`, from machines of one kind."""
+"""Joins the shards of one run, which are run files or results of `gnnbench ab` from machines of one kind."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,29 +11,31 @@ from ..ground.errors import UsageError
 from ..ground.shard import Shard
 from ..judge.comparison import Comparison
 from ..store import benchmark, run_file
-from . import result
-from .result import Result
+from .result import Result, kind, parse
 from .runs import describe_fields
 
 _REMEDY = "merge files written by --benchmark-json or gnnbench ab --json"
 _EQUAL = (*environment.WHERE, *environment.WHAT, "commit", "dirty")
 """Fields of the environment that must be equal in all shards."""
-_OF_SHARD = ("shard", "not_default")
-"""Fields that are valid for one shard only."""
+_SHARD_FIELDS = ("shard", "not_default")
+"""Fields that hold for one shard only."""
 
 
 @dataclass(frozen=True)
-class _Shard:
-    """The checked content of a file."""
+class _Part:
+    """The checked file of a shard."""
 
     path: Path
     content: dict[str, Any]
     shard: Shard | None
+    """None if the file does not name its shard."""
     names: tuple[str, ...]
+    """The ids of its benchmarks."""
     environment: Environment
     settings: Any
+    """Thresholds, or settings of a run file, that must be equal in all shards."""
     result: Result | None = None
-    """None if it is a run file."""
+    """The result in the file. None if it is a run file."""
 
 
 def merge(paths: Sequence[Path]) -> dict[str, Any]:
@@ -58,21 +60,22 @@ def merge(paths: Sequence[Path]) -> dict[str, Any]:
                 raise UsageError(f"{files} both contain {name}; merge different shards of one run")
             places[name] = part.path
     if results := [part.result for part in parts if part.result]:
-        return codec.encode(_joined(results))
-    return _runs([part.content for part in parts])
+        return codec.encode(_join_results(results))
+    return _join_runs([part.content for part in parts])
 
 
-def _read(path: Path) -> _Shard:
+def _read(path: Path) -> _Part:
+    """Read and check the file of a shard."""
     content = json_io.read(path, _REMEDY)
-    kind = result.kind(content)
-    if kind == "ab":
-        whole = result.parse(path, content)
-        assert whole.environment
-        names = tuple(row.fullname for row in whole.rows)
-        shard = Shard.parse(whole.shard) if whole.shard else None
-        settings = replace(whole.thresholds, family_level=1.0)  # the level depends on the number of shards
-        return _Shard(path, content, shard, names, whole.environment, settings, whole)
-    if kind != "run":
+    file_kind = kind(content)
+    if file_kind == "ab":
+        result = parse(path, content)
+        assert result.environment
+        names = tuple(row.fullname for row in result.rows)
+        shard = Shard.parse(result.shard) if result.shard else None
+        settings = replace(result.thresholds, family_level=1.0)  # the level depends on the number of shards
+        return _Part(path, content, shard, names, result.environment, settings, result)
+    if file_kind != "run":
         json_io.refuse(path, "neither a run file nor a result of gnnbench ab", _REMEDY)
     run = run_file.parse(path, content)
     if run.environment is None:
@@ -82,11 +85,11 @@ def _read(path: Path) -> _Shard:
         json_io.refuse(path, "part of a baseline record, which has no shards", _REMEDY)
     names = (*run.benchmarks, *(row.fullname for row in run.part.incomplete))
     content = {**content, "benchmarks": list(benchmark.entries(content).values())}
-    return _Shard(path, content, run.shard, names, run.environment, run.part.settings)
+    return _Part(path, content, run.shard, names, run.environment, run.part.settings)
 
 
-def _difference(first: _Shard, other: _Shard) -> str:
-    """Return what differs between two parts. Empty if both are of one run."""
+def _difference(first: _Part, other: _Part) -> str:
+    """Return what differs between two parts although it should not. Empty if both are of one run."""
     if fields := environment.differences(first.environment, other.environment, _EQUAL):
         return describe_fields(fields)
     if bool(first.result) != bool(other.result):
@@ -100,19 +103,20 @@ def _difference(first: _Shard, other: _Shard) -> str:
     return ""
 
 
-def _runs(contents: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _join_runs(contents: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Join the contents of run files, in their order."""
     first = contents[0]
-    fields = {name: value for name, value in first["gnnbench"].items() if name not in _OF_SHARD}
+    fields = {name: value for name, value in first["gnnbench"].items() if name not in _SHARD_FIELDS}
     results = [result for content in contents if (result := content["gnnbench"].get("compared"))]
     if results:
-        fields["compared"] = codec.encode(_joined([codec.decode(result, Result) for result in results]))
+        fields["compared"] = codec.encode(_join_results([codec.decode(row, Result) for row in results]))
     fields["incomplete"] = [entry for content in contents for entry in content["gnnbench"]["incomplete"]]
     benchmarks = [entry for content in contents for entry in content["benchmarks"]]
     return {**first, "benchmarks": benchmarks, "gnnbench": fields}
 
 
-def _joined(results: Sequence[Result]) -> Result:
-    """Join results; their error rates add up at most (Bonferroni)."""
+def _join_results(results: Sequence[Result]) -> Result:
+    """Join results. The error rate of the joined result is the sum of theirs (Bonferroni)."""
     first, level = results[0], round(1 - sum(1 - part.thresholds.family_level for part in results), 12)
     if level <= 0:
         raise UsageError(f"cannot merge {len(results)} results: their combined error rate would reach 100 %")

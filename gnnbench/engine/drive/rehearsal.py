@@ -1,7 +1,7 @@
-"""Runs benchmarks once: a script in a process of its own.
+"""A script that tries which benchmarks run. Its argument is a file with operations and their tests.
 
-Its argument is a file with the operations. The script writes a line after each operation. Each operation runs
-in a fork of the process, so that an operation that ends its process stops nothing else.
+The script writes a line after each operation. Each operation runs in a fork of the process, so that an
+operation that ends its process stops nothing else.
 """
 
 import json
@@ -34,24 +34,25 @@ def main(file: str) -> None:
     os.dup2(2, 1)  # output of the operations
     warnings.simplefilter("ignore")
     passed = 0
-    for imports, alternatives in request["operations"]:
+    for imports, tests in request["operations"]:
         if passed == _WANTED or sum(os.times()[:4]) > _SECONDS:
             break
-        result = _tried(request["start"], imports, alternatives)
+        result = _try(request["start"], imports, tests)
         passed += bool(result["passed"])
         print(json.dumps(result), file=lines, flush=True)
 
 
-def _tried(start: str, imports: str, alternatives: Sequence[Sequence[str]]) -> dict[str, Any]:
-    if why := _why_not(imports):
+def _try(start: str, imports: str, tests: Sequence[str]) -> dict[str, Any]:
+    """Return the tests of an operation that pass, or why the first one fails."""
+    if reason := _failure(imports):
         for name, module in [*sys.modules.items()]:  # otherwise the next import of a submodule would succeed
             if str(getattr(module, "__file__", None)).startswith(f"{sys.path[0]}{os.sep}"):
                 del sys.modules[name]
-        return {"passed": [], "why": why}
+        return {"passed": [], "why": reason}
     forking = multiprocessing.get_context("fork")
     reading, writing = forking.Pipe(duplex=False)
     text = f"{start}\n{imports}"
-    child = forking.Process(target=lambda: writing.send(_first_that_passes(text, alternatives)))
+    child = forking.Process(target=lambda: writing.send(_passing(text, tests)))
     child.start()
     writing.close()
     try:
@@ -63,31 +64,28 @@ def _tried(start: str, imports: str, alternatives: Sequence[Sequence[str]]) -> d
         child.join()
 
 
-def _first_that_passes(start: str, alternatives: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """Return the passing tests of the first alternative whose first test passes."""
-    why = ""
-    for first, *others in alternatives:
-        reason = _why_not(f"{start}\n{first}")
-        if not reason:
-            return {"passed": [first, *(test for test in others if not _why_not(f"{start}\n{test}"))]}
-        why = why or reason
-    return {"passed": [], "why": why}
+def _passing(start: str, tests: Sequence[str]) -> dict[str, Any]:
+    """Return the tests that pass, or why the first one fails."""
+    failures = {test: _failure(f"{start}\n{test}") for test in tests}
+    reason = failures[tests[0]]
+    return {"passed": [] if reason else [test for test in tests if not failures[test]], "why": reason}
 
 
-def _called(function: Any, *arguments: Any, **keywords: Any) -> None:
+def _benchmark(function: Any, *arguments: Any, **keywords: Any) -> None:
+    """Call a function in place of the fixture `benchmark`."""
     result = function(*arguments, **keywords)
     if type(result).__name__ == "ndarray" and "Tensor" in {type(value).__name__ for value in arguments}:
         raise _UnfitError("it converts tensors to NumPy arrays")
 
 
-def _why_not(text: str) -> str:
+def _failure(text: str) -> str:
     """Return why a benchmark does not run. Empty if it runs."""
     names: dict[str, Any] = {}
     try:
         exec(compile(text, "benchmark", "exec"), names)  # noqa: S102 - as pytest would
         for name, test in names.items():
             if name.startswith("test_"):
-                test(_called)
+                test(_benchmark)
     except _UnfitError as error:
         return str(error)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - any error is the answer

@@ -1,4 +1,4 @@
-"""The commands that time benchmarks of a result again, and that find the commit which changed them."""
+"""The commands that time benchmarks of a result again, or find the commit that changed them."""
 
 import os
 import shlex
@@ -10,9 +10,11 @@ from packaging.utils import canonicalize_name
 
 from ..ground.errors import UsageError
 from ..ground.packages import version
+from ..process.plan import Plan
 from ..process.variants import rebuild, variant
+from ..process.variants.collected import Suite
 from ..process.variants.command import pinned
-from ..process.variants.variant import WORKING_TREE, Commit, Variant
+from ..process.variants.variant import WORKING_TREE, Commit, Prepared, Variant
 from ..store.run_file import RunFile
 
 MOST_IDS = 5
@@ -21,12 +23,13 @@ MOST_IDS = 5
 
 @dataclass(frozen=True)
 class Commands:
-    """Commands to type."""
+    """Commands for benchmarks of a comparison."""
 
     ab: str
     """The command that compares the benchmarks again."""
     bisect: str | None
-    """The command that finds the change. None if it was planted, or the sides are not of one project."""
+    """The command that finds the change. None if the sides are not two versions of one project, or the change
+    was planted."""
 
 
 @dataclass(frozen=True)
@@ -41,15 +44,15 @@ class Repeat:
     options: tuple[str, ...] = ()
     """Options of `gnnbench ab`."""
     pytest: tuple[str, ...] = ()
-    """Arguments of pytest, without the places."""
+    """Arguments of pytest, except `places`."""
     places: tuple[str, ...] = ()
     """The folders, files and ids among pytest's arguments."""
     rootdir: str = "."
-    """The folder to which ids of tests are relative, as seen from the command's folder."""
+    """The folder to which ids of tests are relative, as a path from the command's folder."""
 
     def commands(self, names: Sequence[str]) -> Commands:
-        """Return the commands that compare and bisect benchmarks."""
-        words = self._selected(names)
+        """Return the commands that compare and bisect benchmarks. `names`: ids of their tests."""
+        words = self._selection(names)
         ab, bisect = (
             shlex.join(["gnnbench", command, *sides, *self.options, "--", *words])
             for command, sides in (("ab", (self.base, self.head)), ("bisect", self.ends or ()))
@@ -58,10 +61,10 @@ class Repeat:
         return Commands(ab, bisect if is_in_commits else None)
 
     def arguments(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return the arguments of pytest that select benchmarks or files."""
+        """Return the arguments of pytest that select tests or files by their ids or names."""
         return (*self.pytest, *map(self._typed, names))
 
-    def _selected(self, names: Sequence[str]) -> Sequence[str]:
+    def _selection(self, names: Sequence[str]) -> Sequence[str]:
         """Return pytest's arguments that select benchmarks, and possibly more."""
         files = list(dict.fromkeys(name.partition("::")[0] for name in names))
         if len(names) > MOST_IDS and len(files) > MOST_IDS and self.places:
@@ -76,8 +79,15 @@ class Repeat:
         return f"{'./' if path.startswith('-') else ''}{path}{colons}{rest}"
 
 
+def of_variants(base: Prepared, head: Prepared, plan: Plan, suite: Suite) -> Repeat:
+    """Return how commands compare two variants again. `suite`: the tests that both sides collected."""
+    ends = ends_of(variant.parse(base.text), variant.parse(head.text), clean=not head.dirty)
+    words = tuple(word for word in plan.arguments if word not in suite.places)
+    return Repeat(base.text, head.text, ends, plan.options, words, suite.places, suite.rootdir)
+
+
 def of_runs(base: RunFile, head: RunFile, options: tuple[str, ...]) -> Repeat | None:
-    """Return how to time the code of two runs again. Returns None if it cannot be rebuilt."""
+    """Return the variants with the code of two runs. Returns None if this code cannot be built again."""
     old, new = base.sources, head.sources
     if not old or not new or any(tree.dirty for tree in (*old.trees, *new.trees)):
         return None
@@ -92,7 +102,7 @@ def of_runs(base: RunFile, head: RunFile, options: tuple[str, ...]) -> Repeat | 
 
 
 def ends_of(base: Variant, head: Variant, *, clean: bool) -> tuple[str, str] | None:
-    """Return good and bad end of a bisection: commits of one repository, or releases of one package.
+    """Return the good and the bad end of a bisection: commits of one repository, or releases of one package.
 
     Returns None if the sides are neither. `clean`: whether the working tree has no known uncommitted changes.
     """
@@ -113,7 +123,7 @@ def ends_of(base: Variant, head: Variant, *, clean: bool) -> tuple[str, str] | N
 
 
 def _package(side: Variant) -> str | None:
-    """Return the package if a variant is a release of one package. Returns None otherwise."""
+    """Return the name of the package if a variant is a release of one. Returns None otherwise."""
     kind, _, text = side.text.partition(":")
     with suppress(UsageError):
         return canonicalize_name(pinned(text)[0]) if kind == "pip" else None

@@ -35,7 +35,7 @@ class Side:
     commits: tuple[str, ...] = ()
     """Empty if unknown. Several: its processes ran different ones."""
     dirty: bool = False
-    """Whether tracked files differed from a commit."""
+    """Whether tracked files differed from the commit."""
     checkouts: Mapping[str, str] = field(default_factory=dict)
     """Folders of other repositories, as the user typed them, and their commits."""
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -45,16 +45,16 @@ class Side:
 
     @classmethod
     def of(cls, variant: Prepared) -> Self:
-        """Return the side that a variant is."""
+        """Return the side of a comparison in turns, from its variant."""
         commits = (variant.commit,) if variant.commit else ()
-        there = dict(variant.checkouts), dict(variant.versions), dict(variant.environment)
-        return cls(variant.text, commits, variant.dirty, *there)
+        mappings = dict(variant.checkouts), dict(variant.versions), dict(variant.environment)
+        return cls(variant.text, commits, variant.dirty, *mappings)
 
     @classmethod
     def of_runs(cls, runs: Sequence[RunFile]) -> Self:
-        """Return the side that run files are; a file that does not say its commit makes it unknown."""
-        every = (run.sources.trees if run.sources else () for run in runs)
-        trees = [next((tree for tree in trees if tree.path == CALLERS_TREE), None) for trees in every]
+        """Return the side of a comparison of run files. Its commits are unknown if a file's commit is."""
+        sources = (run.sources.trees if run.sources else () for run in runs)
+        trees = [next((tree for tree in trees if tree.path == CALLERS_TREE), None) for trees in sources]
         commits = [tree and tree.commit for tree in trees]
         distinct = tuple(dict.fromkeys(commit for commit in commits if commit)) if all(commits) else ()
         is_dirty = any(tree and tree.dirty for tree in trees)
@@ -63,7 +63,7 @@ class Side:
 
     @property
     def title(self) -> str:
-        """The text, with the commits of a variant: `git:main (01234567, ../pyg 89abcdef)`."""
+        """The side with its commits, as in `git:main (01234567, ../pyg 89abcdef)`."""
         dirty = ", with uncommitted changes" if self.dirty else ""
         facts = [f"{commit[:SHORT_COMMIT]}{dirty}" for commit in self.commits]
         facts += [f"{folder} {commit[:SHORT_COMMIT]}" for folder, commit in self.checkouts.items()]
@@ -82,17 +82,17 @@ class Result:
     environment: Environment | None = None
     seconds: NotNegative | None = None
     contention_share: NotNegative | None = None
-    """Fraction of CPU time that other programs used meanwhile. None if unknown, or on a simulated machine."""
+    """Fraction of CPU time that other programs used. None if unknown, or on a simulated machine."""
     interrupted: bool = False
     shard: str | None = None
-    """The shard that was timed, as in `1/4`. None if all benchmarks were."""
+    """The shard that was timed, as in `1/4`. None if all benchmarks were timed."""
     notes: tuple[str, ...] = ()
     repeat: Repeat | None = None
-    """What commands need that time the benchmarks again. None if unknown."""
+    """The variants and options that commands need to time the benchmarks again. None if unknown."""
     needed_seconds: float = field(default=0.0, metadata=UNSAVED)
-    """Time for the pairs that a verdict needs at least, of all benchmarks, by the costs so far."""
+    """Estimated time for the pairs that verdicts on all benchmarks need."""
     control: Control | None = None
-    """The base against itself, in some pairs. None: too few, or none could be made."""
+    """The base timed against itself. None if this could not be done, or not often enough."""
     path: Path = field(default_factory=Path, metadata=UNSAVED)
     """Where it is saved. Empty if it is not."""
     version: int = FORMAT_VERSION
@@ -104,11 +104,11 @@ class Result:
 
     @property
     def is_busy(self) -> bool:
-        """Whether other programs used much CPU time meanwhile."""
+        """Whether other programs used much CPU time during the comparison."""
         return (self.contention_share or 0.0) > CONTENDED
 
     def all_notes(self) -> tuple[str, ...]:
-        """Return what is missing, how busy the machine was, the notes, and what the run could detect."""
+        """Return the notes, including those on benchmarks left out and on the power of the comparison."""
         part = f"only a part of the benchmarks: shard {self.shard}" if self.shard else ""
         end = "interrupted: benchmarks without a verdict by then are undecided" if self.interrupted else ""
         return tuple(filter(None, (part, end, *self.first_notes(), self.power())))
@@ -118,18 +118,18 @@ class Result:
         return tuple(filter(None, (self._busy(), *self.notes)))
 
     def power(self) -> str:
-        """Return the slowdowns that the run could detect, and the control; empty if unknown."""
+        """Return a note on the slowdowns that the run could detect, and on the control. Empty if unknown."""
         known = (row.judgement.minimum_detectable_effect for row in self.rows if self.command == "ab")
         effects = [effect for effect in known if effect is not None]
         if not effects:
             return ""
         median, worst = units.fraction(statistics.median(effects)), units.fraction(max(effects))
-        which = f"{median} in half of the benchmarks timed, {worst} in all" if len(effects) > 1 else median
+        sizes = f"{median} in half of the benchmarks timed, {worst} in all" if len(effects) > 1 else median
         control = f"; {self.control.text}" if self.control else ""
-        return f"smallest detectable slowdown: {which} (MDE, power 90%){control}"
+        return f"smallest detectable slowdown: {sizes} (MDE, power 90%){control}"
 
     def _busy(self) -> str:
-        """Return that other programs used much CPU time, if benchmarks are undecided; empty otherwise."""
+        """Return a note if the machine was busy and benchmarks are undecided. Empty otherwise."""
         count = sum(row.judgement.verdict == "undecided" for row in self.rows)
         if not count or not self.is_busy:
             return ""
@@ -141,7 +141,7 @@ class Result:
 
 
 def kind(content: Any) -> Kind | None:
-    """Return what a parsed JSON file is. Returns None if it is neither a run file nor a result."""
+    """Return the kind of a parsed JSON file. Returns None if it is neither a run file nor a result."""
     if not isinstance(content, dict):
         return None
     command = content.get("command")
@@ -156,8 +156,8 @@ def read(path: Path) -> Result:
 
 
 def parse(path: Path, content: Any) -> Result:
-    """Check a result's content."""
-    if (what := kind(content)) not in ("ab", "compare"):
+    """Return the result in a parsed JSON file, or refuse the file."""
+    if (file_kind := kind(content)) not in ("ab", "compare"):
         reason = "not a result of gnnbench ab or compare"
-        json_io.refuse(path, f"{reason}: it is a run file" if what else reason, _REMEDY)
+        json_io.refuse(path, f"{reason}: it is a run file" if file_kind else reason, _REMEDY)
     return replace(codec.read(path, content, Result, FORMAT_VERSION, _REMEDY), path=path)

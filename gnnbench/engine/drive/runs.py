@@ -20,11 +20,11 @@ from ..store.benchmark import Benchmark
 from ..store.run_file import RunFile
 from . import repeat
 from .result import Result, Side
-from .settle import settled
+from .settle import apply_excuses
 
-_FAR, _FAR_ALONE = 2.0, 5.0
+_MOST, _MOST_WITHOUT_INTERVAL = 2.0, 5.0
 """Times of the same code differ by smaller factors than these: the first limits the interval, the second the
-ratio where there is no interval. A single process may have a memory layout that makes it 4 times as slow."""
+ratio if there is no interval. A single process may have a memory layout that makes it 4 times as slow."""
 
 NO_ROUNDS = "no rounds in the file: save it with --benchmark-json, or add --benchmark-save-data"
 
@@ -37,13 +37,13 @@ def compare(
     vanished: Collection[str] | None = None,
     confirming: int = 0,
 ) -> Comparison:
-    """Judge the benchmarks of two sides; the rows of the head come first.
+    """Judge the benchmarks of two sides. The rows of the head come first.
 
-    If both sides of a benchmark run the same code, it is *same*, whatever the environment, unless times in
-    one environment are far apart. The simultaneous interval covers the other benchmarks.
+    If both sides of a benchmark run the same code, it is *same*, even in different environments. But times in
+    one environment that are far apart are judged. The simultaneous interval covers the judged benchmarks.
 
-    `vanished`: benchmarks of the base that the head should have too. If None, all in the shard of the head
-    that the head did not leave out as not default.
+    `vanished`: benchmarks of the base that the head should have too. If None, all in the head's shard, except
+    those that the head left out because they are not default. `confirming`: see `groups.judge`.
     """
     head_names = list(dict.fromkeys(name for run in head for name in run.benchmarks))
     base_names = list(dict.fromkeys(name for run in base for name in run.benchmarks))
@@ -66,16 +66,16 @@ def compare(
     differences = {name: _difference(*pair) for name, pair in benchmarks.items()}
     same_code = {name for name, change in differences.items() if change is not None and not change}
 
-    def judged() -> dict[str, Judgement]:
+    def judge_all() -> dict[str, Judgement]:
         # Benchmarks with the same code also help to estimate the variance, but need no interval.
         each, family = [thresholds.of(name) for name in names], len(row_names - same_code)
         verdicts = judge(*sides, thresholds, each=each, family=family, confirming=confirming)
         return dict(zip(names, verdicts, strict=True))
 
-    judgements = judged()
+    judgements = judge_all()
     if not fields and (far := {name for name in same_code if _is_far(judgements[name])}):
         same_code -= far
-        judgements = judged()
+        judgements = judge_all()
     for name in same_code:
         counts = judgements[name].base_processes, judgements[name].head_processes
         judgements[name] = replace(SAME_CODE, base_processes=counts[0], head_processes=counts[1])
@@ -97,21 +97,23 @@ def result(
     """Compare the processes of two runs."""
     sides = Side.of_runs(base), Side.of_runs(head)
     repetition = repeat.of_runs(base[0], head[0], options)
-    return settled(Result("compare", *sides, compare(base, head, thresholds), thresholds, repeat=repetition))
+    return apply_excuses(
+        Result("compare", *sides, compare(base, head, thresholds), thresholds, repeat=repetition)
+    )
 
 
 def _is_far(judgement: Judgement) -> bool:
     """Tell whether times are so far apart that something outside the fingerprints must differ."""
-    low, high = judgement.own_low, judgement.own_high
+    low, high, ratio = judgement.own_low, judgement.own_high, judgement.ratio
     if low is not None and high is not None:
-        return low > _FAR or high < 1 / _FAR
-    return judgement.ratio is not None and not 1 / _FAR_ALONE < judgement.ratio < _FAR_ALONE
+        return low > _MOST or high < 1 / _MOST
+    return ratio is not None and not 1 / _MOST_WITHOUT_INTERVAL < ratio < _MOST_WITHOUT_INTERVAL
 
 
 def differing_fields(
     base: Sequence[RunFile], head: Sequence[RunFile], fields: Sequence[str] = environment.WHERE
 ) -> list[tuple[str, Any, Any]]:
-    """Return name and both values of each environment field in which a file differs from the first head."""
+    """Return name and both values of each environment field in which a file differs from the head's first."""
     first = head[0]
     rows: dict[str, tuple[str, Any, Any]] = {}
     for run in (*base, *head[1:]):
@@ -128,11 +130,11 @@ def differing_fields(
     return list(rows.values())
 
 
-def check_alike(runs: Sequence[RunFile], fields: Sequence[str], what: str, remedy: str) -> None:
-    """Refuse files whose environments differ from the first file's; the message begins with `what`."""
+def check_alike(runs: Sequence[RunFile], fields: Sequence[str], problem: str, remedy: str) -> None:
+    """Refuse files whose environments differ from the first file's. The message begins with `problem`."""
     for run in runs[1:]:
         if rows := differing_fields([runs[0]], [run], fields):
-            reason = f"{what} {runs[0].path}: they differ in {describe_fields(rows)}"
+            reason = f"{problem} {runs[0].path}: they differ in {describe_fields(rows)}"
             json_io.refuse(run.path, reason, remedy)
 
 
@@ -160,7 +162,7 @@ def _fingerprint(side: list[Benchmark]) -> Fingerprint | None:
 
 
 def timings(runs: Sequence[RunFile], names: Sequence[str]) -> SideTimings:
-    """Return the times of a side: rows are processes, columns benchmarks; NaN if a process is no evidence."""
+    """Return the times of a side [processes, benchmarks]; NaN if a process was disturbed or has no times."""
     rows: list[list[tuple[float, float]]] = []
     blank = (math.nan, math.nan)
     for run in runs:
@@ -181,6 +183,7 @@ def _row(
     mismatch: str | None,
     difference: Difference | None,
 ) -> Compared:
+    """Return the row of a benchmark, which is *incomparable* if the sides were not measured alike."""
     if not base or not head:
         reason = "new: not in the baseline" if head else "missing: in the baseline, but not timed in this run"
         return Compared(
@@ -194,15 +197,15 @@ def _row(
     estimands = _change(base, head, lambda benchmark: benchmark.estimand)
     method = without_times(base + head) or (f"measured differently: {estimands}" if estimands else None)
     contention = contended_on(head, "head") or contended_on(base, "base")
-    if hindrance := mismatch or redefinition or method or contention:
+    if obstacle := mismatch or redefinition or method or contention:
         judgement = Judgement(
             "incomparable",
-            hindrance,
+            obstacle,
             ratio=judgement.ratio,
             head_processes=judgement.head_processes,
             base_processes=judgement.base_processes,
         )
-    no_fingerprint = next((why for benchmark in base + head if (why := benchmark.part.no_fingerprint)), None)
+    no_fingerprint = next(filter(None, (row.part.no_fingerprint for row in base + head)), None)
     cost = judgement.ratio if difference is not None and not difference else None
     work = Work(difference, _counters(base, head), no_fingerprint, cost=cost)
     return Compared(
@@ -222,7 +225,7 @@ def _peaks(side: list[Benchmark]) -> Peaks | None:
 
 
 def _redefined(base: list[Benchmark], head: list[Benchmark]) -> str | None:
-    """Return how the definitions of the benchmark differ, not counting the implementation that is timed."""
+    """Return how the definitions of a benchmark differ, apart from the implementation that it times."""
     if change := _change(base, head, lambda benchmark: benchmark.part.graph_hash):
         return f"different graph: content hash {change}"
     if not all(benchmark.part.definition_hash for benchmark in base + head):
@@ -232,7 +235,7 @@ def _redefined(base: list[Benchmark], head: list[Benchmark]) -> str | None:
 
 
 def without_times(benchmarks: Sequence[Benchmark]) -> str | None:
-    """Return why a benchmark has no times. Returns None if all have times."""
+    """Return why a benchmark has no times. Returns None if each of `benchmarks` has times."""
     return None if all(benchmark.processes for benchmark in benchmarks) else NO_ROUNDS
 
 
@@ -245,7 +248,7 @@ def _change(base: list[Benchmark], head: list[Benchmark], field: Callable[[Bench
 
 
 def contended_on(benchmarks: Sequence[Benchmark], side: str) -> str | None:
-    """Return why no process of a side counts, if all were disturbed by other programs."""
+    """Return the reason if other programs disturbed all processes of a side. Returns None otherwise."""
     processes = [process for benchmark in benchmarks for process in benchmark.processes]
     if not processes or any(process.is_evidence for process in processes):
         return None

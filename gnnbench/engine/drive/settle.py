@@ -1,10 +1,11 @@
-"""The one place where verdicts are excused: by accepted slowdowns, and by rules that ignore a benchmark."""
+"""Accepted changes and rules that ignore benchmarks: how they alter verdicts, and new entries to accept."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
-from ..ground import git, units
+from ..ground import git, json_io, units
+from ..ground.errors import UsageError, unknown_name
 from ..ground.settings import Settings
 from ..judge.accepted import FILE, Accepted, Entry
 from ..judge.allowed import Allowed
@@ -12,11 +13,12 @@ from ..judge.comparison import Agreement, Compared, Comparison
 from ..judge.memory import LEAST_BYTES, MOST_SHARE, MemoryChange, differs
 from ..judge.verdict import Reason, Thresholds
 from ..process.variants.variant import Prepared
+from ..store import run_file
 from ..store.accepted import entries_at
-from .result import Result, Side
+from .result import Result, Side, kind, parse
 
 _FILE = FILE.as_posix()
-_NAMED = 3
+_MOST_NAMED = 3
 """Most entries that a note names."""
 _ACCEPTED = "accepted: "
 _FAILING = ("slower", "undecided", "incomparable")
@@ -25,57 +27,65 @@ _UNKNOWN = (
     "not accepted, because it is unknown whether the base contains it: {entries}; "
     "results must name their commits, and git must have the base's (git fetch --unshallow)"
 )
+_REMEDY = (
+    "give a result of gnnbench ab --json or of gnnbench compare --json, or a run file of "
+    "pytest --benchmark-compare"
+)
+_SHORT_COMMIT = 10
 
 
-def settled(result: Result) -> Result:
-    """Return a result after acceptances and rules, with a note on entries whose bases are unknown.
+def apply_excuses(result: Result) -> Result:
+    """Return a result whose verdicts respect accepted changes and the rules of the settings.
 
-    A benchmark that is *slower* within the accepted slowdowns in force becomes *accepted*. A benchmark that a
-    rule of the settings ignores never fails: the reason names the rule, and the verdict without the rule.
+    A benchmark that is *slower* by no more than accepted becomes *accepted*. A benchmark that a rule ignores
+    never fails: its reason names the rule, and the verdict without the rule. A note names accepted changes
+    that cannot apply, because the base's file is unknown.
     """
     thresholds = result.thresholds
+    entries, is_base_known = _added_entries(thresholds.accepted, result.base, result.head)
     rows: list[Compared] = []
-    current, unknown = _divided(thresholds.accepted, result.base, result.head)
     for row in result.rows:
-        entries = [entry for entry in current if entry.benchmark == row.fullname]
-        accepting = _accepting(row, entries, thresholds.of(row.fullname))
-        rows.append(_refusing(_ignoring(accepting, thresholds.rules)))
+        accepting = [entry for entry in entries if is_base_known and entry.benchmark == row.fullname]
+        judged = _apply_entries(row, accepting, thresholds.of(row.fullname))
+        rows.append(_refuse_other_output(_apply_rule(judged, thresholds.rules)))
+    if is_base_known:
+        return replace(result, comparison=Comparison(rows))
     names = {row.fullname for row in rows}
-    places = [entry.place for entry in unknown if entry.benchmark in names]
-    lines = [_UNKNOWN.format(entries=f"{units.listed(places, _NAMED)} of {_FILE}")] if places else []
+    places = [entry.place for entry in entries if entry.benchmark in names]
+    lines = [_UNKNOWN.format(entries=f"{units.listed(places, _MOST_NAMED)} of {_FILE}")] if places else []
     return replace(result, comparison=Comparison(rows), notes=(*result.notes, *lines))
 
 
-def in_force(accepted: Accepted, base: Side, head: Side, benchmark: str) -> list[Entry]:
-    """Return the entries of a benchmark that the head's file has and the base's file lacks."""
-    return [entry for entry in _divided(accepted, base, head)[0] if entry.benchmark == benchmark]
+def in_force(accepted: Accepted, base: Side, head: Side) -> list[Entry]:
+    """Return the entries that were added between base and head. Empty if the base's file is unknown."""
+    entries, is_base_known = _added_entries(accepted, base, head)
+    return entries if is_base_known else []
 
 
-def _divided(accepted: Accepted, base: Side, head: Side) -> tuple[list[Entry], list[Entry]]:
-    """Return the entries between two sides: first those in force, then those with an unknown base."""
+def _added_entries(accepted: Accepted, base: Side, head: Side) -> tuple[list[Entry], bool]:
+    """Return the entries of the head's file that the base's lacks, and whether the base's file is known."""
     if not accepted.entries:
-        return [], []
+        return [], True
     current = git.full_hash(accepted.folder)  # at this commit, the file is as on disk
     before = [entries_at(accepted.file, commit) for commit in base.commits] or [None]
     after = [entries_at(accepted.file, commit) or () for commit in head.commits if commit != current]
     old = [entry for entries in before for entry in entries or ()]
     new = [row for row in accepted.entries if row not in old and all(row in entries for entries in after)]
-    return ([], new) if None in before else (new, [])
+    return new, None not in before
 
 
 def allowed(accepted: Accepted, base: Prepared, head: Prepared) -> dict[str, Allowed]:
-    """Return how much slower each benchmark may be for which an accepted slowdown is in force."""
-    entries: dict[str, list[Entry]] = defaultdict(list)
-    for entry in _divided(accepted, Side.of(base), Side.of(head))[0]:
-        entries[entry.benchmark].append(entry)
-    return {name: limit for name, group in entries.items() if (limit := Allowed.of(group))}
+    """Return, by benchmark, how much slower the head may be according to the entries in force."""
+    entries = in_force(accepted, Side.of(base), Side.of(head))
+    names = dict.fromkeys(entry.benchmark for entry in entries)
+    limits = {name: Allowed.of([entry for entry in entries if entry.benchmark == name]) for name in names}
+    return {name: limit for name, limit in limits.items() if limit}
 
 
-def _accepting(row: Compared, entries: Sequence[Entry], thresholds: Thresholds) -> Compared:
-    """Return a benchmark after applying the accepted slowdowns; only the verdict *slower* can change."""
-    agreement = _accepting_results(row.results, entries)
-    memory = row.memory and _excusing_memory(row.fullname, row.memory, entries, thresholds.rules)
-    row = replace(row, memory=memory, results=agreement)
+def _apply_entries(row: Compared, entries: Sequence[Entry], thresholds: Thresholds) -> Compared:
+    """Return a benchmark after excusing what its entries accept: its output, its memory or its time."""
+    memory = row.memory and _excuse_memory(row.fullname, row.memory, entries, thresholds.rules)
+    row = replace(row, memory=memory, results=_accept_output(row.results, entries))
     limit, judgement = Allowed.of(entries), row.judgement
     if limit is None:
         return row
@@ -85,10 +95,10 @@ def _accepting(row: Compared, entries: Sequence[Entry], thresholds: Thresholds) 
     return replace(row, judgement=judgement, allowed=limit, notes=(*limit.notes(judgement), *row.notes))
 
 
-def _excusing_memory(
+def _excuse_memory(
     name: str, change: MemoryChange, entries: Sequence[Entry], settings: Settings
 ) -> MemoryChange:
-    """Excuse memory growth that is within the limit, or that entries accept."""
+    """Excuse more memory if it is within the limit of the settings, or accepted by entries."""
     if not change.fails:
         return change
     share = settings.value("more_memory", name) or MOST_SHARE
@@ -104,8 +114,16 @@ def _excusing_memory(
     return replace(change, excused=f"{_ACCEPTED}{'; '.join(reasons)}")
 
 
-def _ignoring(row: Compared, settings: Settings) -> Compared:
-    """Return a benchmark after applying the rule that ignores it, if there is one."""
+def _accept_output(agreement: Agreement | None, entries: Sequence[Entry]) -> Agreement | None:
+    """Excuse a different output if an entry accepts one."""
+    reasons = dict.fromkeys(entry.reason for entry in entries if entry.result)
+    if agreement is None or not agreement.fails or not reasons:
+        return agreement
+    return replace(agreement, excused=f"{_ACCEPTED}{'; '.join(reasons)}")
+
+
+def _apply_rule(row: Compared, settings: Settings) -> Compared:
+    """Excuse time and memory of a benchmark if a rule of the settings ignores it."""
     rule, before = settings.rule("ignore", row.fullname), row.judgement
     if rule is None:
         return row
@@ -117,21 +135,84 @@ def _ignoring(row: Compared, settings: Settings) -> Compared:
     return replace(row, judgement=replace(before, verdict="ignored", reason=reason))
 
 
-def _accepting_results(agreement: Agreement | None, entries: Sequence[Entry]) -> Agreement | None:
-    reasons = dict.fromkeys(entry.reason for entry in entries if entry.result)
-    if agreement is None or not agreement.fails or not reasons:
-        return agreement
-    return replace(agreement, excused=f"{_ACCEPTED}{'; '.join(reasons)}")
-
-
-def _refusing(row: Compared) -> Compared:
-    """Return a benchmark as *incomparable* if its output differs and nothing excuses the difference."""
+def _refuse_other_output(row: Compared) -> Compared:
+    """Make a benchmark *incomparable* if its output differs and nothing excuses the difference."""
     if not row.has_other_result:
         return row
     assert row.results
     before = row.judgement
     code = Reason.OTHER_RESULT if row.results.status == "differ" else Reason.ONLY_REPEATED
-    untimed = f"; {before.reason}" if before.verdict == "incomparable" else ""
-    untimed = "" if before.reason == row.results.reason else untimed
-    reason = f"{code.value}: {row.results.reason}{untimed}"
+    reason = f"{code.value}: {row.results.reason}"
+    if before.verdict == "incomparable" and before.reason != row.results.reason:
+        reason += f"; {before.reason}"
     return replace(row, judgement=replace(before, verdict="incomparable", reason=reason, code=code))
+
+
+def new_entries(
+    path: Path,
+    names: Sequence[str],
+    accepted: Accepted,
+    reason: str,
+    *,
+    results: bool = False,
+) -> list[Entry]:
+    """Return an entry for each named benchmark of a saved result, or for each worse one if `names` is empty.
+
+    `results`: whether different outputs are also accepted.
+    """
+    result = _read(path)
+    rows = {row.fullname: row for row in result.rows}
+    for name in names:
+        if name not in rows:
+            raise UsageError(f"{path}: {unknown_name('benchmark', name, rows)}")
+    worse = [row for row in result.rows if row.is_worse]
+    selection = [rows[name] for name in dict.fromkeys(names)] or [
+        row for row in worse if results or not row.has_other_result
+    ]
+    if not selection:
+        hint = f"; {len(worse)} with a different output: --result" if worse else ""
+        raise UsageError(
+            f"{path}: no benchmark is slower or needs more memory, so there is nothing to accept{hint}"
+        )
+    _check_commits(path, result.base, result.head)
+    present = {entry.benchmark: entry for entry in in_force(accepted, result.base, result.head)}
+    entries = []
+    for row in selection:
+        name, judgement, memory = row.fullname, row.judgement, row.memory
+        if not row.is_worse:
+            raise UsageError(
+                f"{path}: {name} is {judgement.verdict}, not slower ({judgement.reason}), and needs "
+                "no memory beyond its limit; leave it out"
+            )
+        if row.has_other_result and not results:
+            raise UsageError(f"{path}: {name} has {judgement.reason}; give --result to accept that")
+        if name in present:
+            problem = f"{present[name].place} accepts something of {name} already"
+            json_io.refuse(path, problem, "remove that entry, and compare again")
+        ratios = judgement.ratio or 1.0, judgement.low or 1.0, judgement.high or 1.0
+        more_bytes = memory.head_bytes - memory.base_bytes if memory and memory.fails else 0
+        is_slower = judgement.verdict == "slower"
+        entries.append(
+            Entry(name, reason, *(ratios if is_slower else (1.0, 1.0, 1.0)), more_bytes, row.has_other_result)
+        )
+    return entries
+
+
+def _read(path: Path) -> Result:
+    """Read a saved result, or the result that is part of a run file."""
+    content = json_io.read(path, _REMEDY)
+    if kind(content) == "run":
+        content = run_file.parse(path, content).part.compared
+        if not content:
+            json_io.refuse(path, "a run file without verdicts: it was not compared", _REMEDY)
+    return parse(path, content)
+
+
+def _check_commits(path: Path, base: Side, head: Side) -> None:
+    """Refuse a result that does not show which change of the project was measured."""
+    for name, side in (("base", base), ("head", head)):
+        if not side.commits:
+            json_io.refuse(path, f"the commit of the {name} is unknown", "compare commits of a repository")
+    if base.commits == head.commits and not head.dirty:
+        reason = f"both sides are commit {base.commits[0][:_SHORT_COMMIT]}, so no change made it slower"
+        json_io.refuse(path, reason, "compare two commits")

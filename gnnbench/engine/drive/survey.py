@@ -1,4 +1,4 @@
-"""The operations of a repository that can be timed, read from its sources without an import."""
+"""The operations of a repository that can be timed, read from its sources without importing them."""
 
 import ast
 import re
@@ -8,8 +8,8 @@ from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
 
-_OTHERS = re.compile(r"bench|(tests?|testing|docs?|examples?|scripts?|tools?)\b|(setup|conftest)$")
-"""Beginnings of files and folders that users of a package do not import."""
+_NOT_PACKAGE = re.compile(r"bench|(tests?|testing|docs?|examples?|scripts?|tools?)\b|(setup|conftest)$")
+"""Beginnings of the names of files and folders that users of a package do not import."""
 _SETTINGS = ("pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini")
 _IMPORTED = re.compile(r"^\s*(?:from|import) (\w+)", re.MULTILINE)
 OF_GRAPHS = frozenset(("edge_index", "edges", "adj_t", "adj", "graph", "g"))
@@ -18,7 +18,7 @@ _HELPER = re.compile(
     r"(get|set|is|has|check|assert|validate|to|from|load|save|read|write|print|plot|show|visuali[sz]e|download"
     r"|parse|register|make|create|build|convert|init\w*)(_|$)"
 )
-"""Beginnings of functions that rarely take much time."""
+"""Beginnings of the names of functions that rarely take much time."""
 _UNUSUAL = re.compile(r"deprecated|overload|fixture|command|property|contextmanager")
 """Decorators of functions that are not called directly."""
 
@@ -43,9 +43,9 @@ class Operation:
     """File and line."""
     libraries: frozenset[str]
     """The packages that its module imports."""
-    given: Sequence[Parameter]
+    parameters: Sequence[Parameter]
     """The parameters of a call."""
-    made: Sequence[Parameter] | None = None
+    constructor: Sequence[Parameter] | None = None
     """The parameters of a class's constructor. None for a function."""
 
 
@@ -62,7 +62,7 @@ class Survey:
 
     @cached_property
     def may_time(self) -> frozenset[Path]:
-        """The files with functions that take the fixture `benchmark`, or a fixture that takes `benchmark`."""
+        """The files with functions that take the fixture `benchmark`, or another fixture that takes it."""
         files: set[Path] = set()
         names, previous = {"benchmark"}, set[str]()
         while names - previous:
@@ -89,9 +89,9 @@ class Survey:
 
     @cached_property
     def operations(self) -> list[Operation]:
-        """Classes with `forward`, and functions; public ones on graphs come first."""
-        starts = " ".join(self.texts[path] for path in self.texts if path.stem == "__init__")
-        public = frozenset(re.findall(r"\w+", starts))
+        """Classes with `forward`, and functions. Public ones that take graphs come first."""
+        inits = " ".join(self.texts[path] for path in self.texts if path.stem == "__init__")
+        public = frozenset(re.findall(r"\w+", inits))
         unique: dict[str, Operation] = {}
         for path, tree in self.trees.items():
             names = self._names(path)
@@ -106,25 +106,25 @@ class Survey:
                     if prefix == names or operation.name in exports:
                         unique.setdefault(operation.name, operation)
 
-        def rank(operation: Operation) -> tuple[bool, bool, bool, int]:
-            is_of_graphs = any(parameter.name in OF_GRAPHS for parameter in operation.given)
+        def key(operation: Operation) -> tuple[bool, bool, bool, int]:
+            is_of_graphs = any(parameter.name in OF_GRAPHS for parameter in operation.parameters)
             is_helper = _HELPER.match(operation.name) is not None
             return is_helper, operation.name not in public, not is_of_graphs, operation.module.count(".")
 
-        return sorted(unique.values(), key=rank)
+        return sorted(unique.values(), key=key)
 
     def imports(self, library: str) -> bool:
-        """Return whether the code imports a package."""
+        """Return whether the package's code imports a library."""
         return any(library in _IMPORTED.findall(self.texts[path]) for path in self._code())
 
-    def sets(self, name: str) -> bool:
+    def has_setting(self, name: str) -> bool:
         """Return whether pytest's settings contain an option."""
         settings = "\n".join(text_of(self.folder / file) for file in _SETTINGS)
         return re.search(rf"^\s*{name}\s*=", settings, re.MULTILINE) is not None
 
     def _code(self) -> Iterator[Path]:
         """Yield the files of the package."""
-        return (path for path in self.texts if not any(map(_OTHERS.match, self._names(path))))
+        return (path for path in self.texts if not any(map(_NOT_PACKAGE.match, self._names(path))))
 
     def _names(self, path: Path) -> Sequence[str]:
         """Return the parts of a file's module name."""
@@ -155,6 +155,7 @@ def _sources(folder: Path) -> Iterator[Path]:
 
 
 def _operations(module: str, place: str, libraries: frozenset[str], tree: ast.Module) -> Iterator[Operation]:
+    """Yield the public operations that a file defines. `place`: its path."""
     for node in tree.body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith(("_", "test")):
             if any(_UNUSUAL.search(ast.unparse(decorator)) for decorator in node.decorator_list):
@@ -169,12 +170,13 @@ def _operations(module: str, place: str, libraries: frozenset[str], tree: ast.Mo
 
 
 def _runs(node: ast.stmt) -> bool:
-    """Return whether a statement of a script does more than define something."""
-    call = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
-    return call or isinstance(node, ast.For | ast.While | ast.With)
+    """Return whether a statement at the top of a file runs code instead of defining something."""
+    is_call = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+    return is_call or isinstance(node, ast.For | ast.While | ast.With)
 
 
 def _method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
+    """Return a class's own method of a name whose first parameter is `self`. Returns None if it has none."""
     methods = [item for item in node.body if isinstance(item, ast.FunctionDef) and item.name == name]
     return next((method for method in methods if [arg.arg for arg in method.args.args][:1] == ["self"]), None)
 

@@ -1,4 +1,4 @@
-"""Accepted slowdowns and more memory, as far as verdicts need them."""
+"""The accepted changes of a project's benchmarks, as verdicts use them."""
 
 import math
 from dataclasses import dataclass, field
@@ -23,19 +23,20 @@ class Entry:
     """The id of its test."""
     reason: Line
     ratio: Ratio = 1.0
-    """Time of the head / time of the base; 1, like both bounds, if no longer time is accepted."""
+    """Accepted time of the head / time of the base. It is 1, like both bounds, if no slowdown is accepted."""
     low: Ratio = 1.0
-    """Lower bound of the simultaneous interval of the comparison that found it; `high` is the upper one."""
+    """Lower bound of the simultaneous interval of `ratio` when it was measured; `high` is the upper one."""
     high: Ratio = 1.0
     more_bytes: codec.PositiveCount = 0
-    """How many more bytes the head's peak memory, excluding its inputs, may have."""
+    """How many bytes the head's peak memory, excluding its inputs, may be above the base's."""
     result: bool = False
+    """Whether a different output is accepted."""
     number: int = field(default=0, compare=False)
     """Its position in the file, from 1; 0 if it is not in a file."""
 
     @property
     def place(self) -> str:
-        """Where it is: `entry 2 (test_a.py::test_a)`."""
+        """The entry as messages name it: `entry 2 (test_a.py::test_a)`."""
         return f"entry {self.number} ({json_io.clipped(self.benchmark)})"
 
     @property
@@ -51,7 +52,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Accepted:
-    """The accepted slowdowns of a project."""
+    """The accepted changes of a project."""
 
     file: Path
     """The file, which may not exist."""
@@ -59,7 +60,7 @@ class Accepted:
 
     @property
     def folder(self) -> Path:
-        """The folder with `baselines`, in the project's repository."""
+        """The folder that contains the folder `baselines`, in the project's repository."""
         return self.file.parents[1]
 
 

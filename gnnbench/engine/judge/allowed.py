@@ -1,8 +1,8 @@
 """How much slower a benchmark may be, by its accepted slowdowns.
 
-Its time may be its base's times the product of the accepted ratios. Whether it is more is decided on the log
-scale, by the difference between the measured and the accepted log ratio. Both have a simultaneous interval.
-Their errors are independent, so the half-width of the difference is the root of the sum of the squares.
+The accepted ratios are multiplied. The difference between the measured log ratio and that of the product
+decides. Both have a simultaneous interval, with independent errors. So the half-width of the difference is
+the square root of the sum of the squares.
 """
 
 import math
@@ -18,9 +18,10 @@ from .verdict import Judgement, Thresholds
 
 @dataclass(frozen=True)
 class Allowed:
-    """What the accepted slowdowns that are in force for a benchmark allow."""
+    """How much slower the accepted slowdowns allow a benchmark to be."""
 
     ratio: Positive
+    """Accepted time of the head / time of the base."""
     low: Positive
     """Lower bound of the interval of `ratio`; `high` is the upper one."""
     high: Positive
@@ -28,7 +29,7 @@ class Allowed:
 
     @classmethod
     def of(cls, entries: Sequence[Entry]) -> Self | None:
-        """Return what these entries allow together. Returns None if none of them accepts a longer time."""
+        """Return what entries allow together. Returns None if none of them accepts a longer time."""
         slowing = [row for row in entries if row.slows]
         if not slowing:
             return None
@@ -46,15 +47,14 @@ class Allowed:
         return ratio, ratio / factor, ratio * factor
 
     def is_exceeded(self, judgement: Judgement, thresholds: Thresholds) -> bool:
-        """Tell whether it takes longer, by the minimum effect of interest and by more than both intervals."""
+        """Tell whether the measured ratio exceeds the accepted one by the effect, and more than by chance."""
         ratio, low, _ = self.beyond(judgement)
         return low > 1 and ratio >= 1 + thresholds.effect
 
     def is_settled(self, judgement: Judgement, thresholds: Thresholds) -> bool:
-        """Tell whether a verdict would not gain from more measurements.
+        """Tell whether a slowdown surely exceeds the accepted one, or surely does not.
 
-        *Slower* than the base is known early. It is settled when the time is beyond what is accepted, or when
-        the per-benchmark interval lies below what is accepted and the minimum effect of interest.
+        It does not if the per-benchmark interval lies below the accepted ratio plus the effect of interest.
         """
         if judgement.verdict != "slower":
             return True
@@ -62,7 +62,7 @@ class Allowed:
         return is_low or self.is_exceeded(judgement, thresholds)
 
     def notes(self, judgement: Judgement) -> tuple[str, ...]:
-        """Return the notes of verdict tables on the accepted slowdown, and on any excess."""
+        """Return a note for verdict tables on the accepted slowdown, or on the part that exceeds it."""
         reasons = "; ".join(self.reasons)
         if judgement.verdict == "accepted":
             return (f"accepted {units.ratio(self.ratio)} ({units.interval(self.low, self.high)}): {reasons}",)

@@ -1,8 +1,8 @@
 """What slower benchmarks have in common: they are divided among the fewest and likeliest causes.
 
-A cause is a part of the code that differs between the sides, otherwise a counter. This is the set cover
-problem; the greedy solution takes next the cause that most of the remaining benchmarks share (Johnson, 1974).
-A benchmark that is not slower although the same part changed is evidence against that cause.
+A cause is a part of the code that differs between the sides, or a counter if the code gives no cause. This is
+the set cover problem. The greedy solution takes next the cause that most of the remaining benchmarks share
+(Johnson, 1974). A benchmark that is not slower although the same part changed is evidence against that cause.
 """
 
 from collections import Counter, defaultdict
@@ -20,9 +20,10 @@ Kind = Literal["functions", "values", "libraries", "settings", "counters"]
 _KINDS: tuple[Kind, ...] = ("functions", "values", "libraries", "settings")
 """Parts of a fingerprint that can be a cause, the likeliest first."""
 _ALONE = 2
-"""Rank of a part that only one benchmark has: it comes last."""
+"""Rank of a part that changed in one benchmark only: it comes last."""
 _MORE, _FEWER = len(_KINDS), len(_KINDS) + 1
-_VAGUE = "Python calls"
+"""Ranks of counters that rose and that fell."""
+_UNSPECIFIC = "Python calls"
 """A counter that most changes of code change."""
 
 _Part = tuple[int, str]
@@ -38,32 +39,28 @@ class Cause:
     names: tuple[str, ...]
     """Parts of the code that changed in each of the benchmarks, the likeliest first: see `Difference`."""
     counters: tuple[str, ...]
-    """Counters that changed in each: `+1 aten::sort`, or `more aten::sort` if the numbers differ."""
+    """Counters that changed in each benchmark: `+1 aten::sort`, or `more aten::sort` if numbers differ."""
     rows: tuple[Compared, ...]
     """The slower benchmarks, the largest ratio first."""
     not_slower: int = 0
     """Number of benchmarks that are not slower although the first of `names` changed in them too."""
 
     def side_of(self, name: str) -> str:
-        """Return the only side that has a part, the same in all benchmarks. Empty if there is none."""
+        """Return the side that alone has a part, in all benchmarks. Empty if both have it, or it varies."""
         first, *others = (row.work.changed.side_of(name) for row in self.rows if row.work.changed)
         return first if all(side == first for side in others) else ""
 
-    def tells_all(self, row: Compared) -> bool:
-        """Tell whether the cause names everything known to differ in the work of one of its benchmarks."""
+    def covers(self, row: Compared) -> bool:
+        """Tell whether the cause names everything that is known to differ in the work of a benchmark."""
         difference = row.work.changed
-        kinds = [item for item in _KINDS if difference and getattr(difference, item)]
-        names = difference.names(kinds[0]) if difference and kinds else ()
-        counters = {str(item) for item in row.work.counters}
-        return ([*kinds[:1], "counters"][0], {*names}, counters) == (
-            self.kind,
-            {*self.names},
-            {*self.counters},
-        )
+        kind = next((kind for kind in _KINDS if difference and getattr(difference, kind)), "counters")
+        names = difference.names(kind) if difference and kind != "counters" else ()
+        counters = {str(counter) for counter in row.work.counters}
+        return kind == self.kind and {*names} == {*self.names} and counters == {*self.counters}
 
 
 def causes(rows: Iterable[Compared]) -> list[Cause]:
-    """Divide the slower benchmarks among causes; causes with more benchmarks come first.
+    """Divide the slower benchmarks among causes. Causes with more benchmarks come first.
 
     Benchmarks whose changes are unknown are left out. The order of the rows does not matter.
     """
@@ -74,23 +71,26 @@ def causes(rows: Iterable[Compared]) -> list[Cause]:
         if row.judgement.verdict == "slower":
             slower[row.fullname] = row
             for part in _parts(row.work):
-                names_by_part[part] |= {row.fullname}
+                names_by_part[part].add(row.fullname)
         elif row.judgement.verdict in ("same", "faster"):
             against.update(_parts(row.work))
     groups = [_cause([slower[name] for name in names], against) for names in _cover(names_by_part, against)]
-    return sorted(groups, key=lambda cause: (-len(cause.rows), _rank(cause.rows[0])))
+    return sorted(groups, key=lambda cause: (-len(cause.rows), _by_ratio(cause.rows[0])))
 
 
 def _parts(work: Work) -> set[_Part]:
-    """Return everything that may be a cause."""
+    """Return all parts of the code and counters that changed, and so may be a cause."""
     parts: set[_Part] = set()
     if difference := work.changed:
         parts = {(rank, name) for rank, kind in enumerate(_KINDS) for name in difference.names(kind)}
-    return parts | {_direction(counter) for counter in work.counters if counter.name != _VAGUE}
+    return parts | {_direction(counter) for counter in work.counters if counter.name != _UNSPECIFIC}
 
 
 def _cover(parts: Mapping[_Part, Collection[str]], against: Mapping[_Part, int]) -> Iterator[set[str]]:
-    """Yield the benchmarks of each cause; each benchmark is in one of them."""
+    """Yield the names of the benchmarks of each cause. Each benchmark is in exactly one of these sets.
+
+    `parts`: the slower benchmarks in which a part changed. `against`: the number of others in which it did.
+    """
     remaining = {part: set(names) for part, names in parts.items()}
 
     def key(part: _Part) -> tuple[int, int, int, _Part]:
@@ -107,37 +107,39 @@ def _cover(parts: Mapping[_Part, Collection[str]], against: Mapping[_Part, int])
 
 
 def _cause(rows: Collection[Compared], against: Mapping[_Part, int]) -> Cause:
-    ranked = tuple(sorted(rows, key=_rank))
+    """Return the likeliest cause that slower benchmarks have in common."""
+    ranked = tuple(sorted(rows, key=_by_ratio))
     shared = set.intersection(*(_parts(row.work) for row in ranked))
     counters = _counters(ranked)
     difference = ranked[0].work.changed or Difference()
     for rank, kind in enumerate(_KINDS):
         refutations = {name: against[rank, name] for name in difference.names(kind) if (rank, name) in shared}
-        names = _least(refutations)
+        names = _with_least(refutations)
         if names and (refutations[names[0]] < len(ranked) or not counters):
             if kind == "functions" and difference.side_of(names[0]):
                 # A function that only one side runs is a consequence: the changed code calls it.
                 common = {name: count for name, count in refutations.items() if not difference.side_of(name)}
-                names = (*_least(common), *names)
+                names = (*_with_least(common), *names)
             return Cause(kind, names, counters, ranked, refutations[names[0]])
     return Cause("counters", (), counters, ranked)
 
 
-def _rank(row: Compared) -> tuple[float, str]:
-    """Sort key: larger ratios first."""
+def _by_ratio(row: Compared) -> tuple[float, str]:
+    """Return a sort key with which larger ratios come first."""
     return -(row.judgement.ratio or 0.0), row.fullname
 
 
-def _least(counts: Mapping[str, int]) -> tuple[str, ...]:
+def _with_least(counts: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the names with the smallest count."""
     fewest = min(counts.values(), default=0)
     return tuple(name for name, count in counts.items() if count == fewest)
 
 
 def _counters(rows: Collection[Compared]) -> tuple[str, ...]:
-    """Return the counters that changed in the same direction in all rows, rising ones first, by size."""
+    """Return the counters that changed in the same direction in all rows. Rising ones come first."""
     changes = [{_direction(change): change for change in row.work.counters} for row in rows]
     counters = []
-    # The counters of a row are sorted by size.
+    # The sort is stable, so larger changes still come first within a direction.
     for direction in sorted(changes[0], key=itemgetter(0)):
         if not all(direction in change for change in changes):
             continue
@@ -148,4 +150,5 @@ def _counters(rows: Collection[Compared]) -> tuple[str, ...]:
 
 
 def _direction(change: CounterChange) -> _Part:
+    """Return a counter as a part, ranked by whether it rose or fell."""
     return _MORE if change.head > change.base else _FEWER, change.name

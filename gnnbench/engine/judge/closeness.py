@@ -1,9 +1,10 @@
-"""How far two outputs are apart, compared with what rounding may change."""
+"""How far two outputs are apart, compared with the errors that rounding may cause."""
 
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -12,27 +13,27 @@ from numpy.typing import NDArray
 _FEWEST, _SAMPLED = 8, 512
 """The median of a row or column is taken from at least and at most this many of its numbers."""
 _DIGITS = {"bfloat16": 8, "float8_e4m3fn": 4, "float8_e4m3fnuz": 4, "float8_e5m2": 3, "float8_e5m2fnuz": 3}
-"""Binary digits of types that NumPy lacks, the leading one included."""
-_MOVES = 16.0
+"""Binary digits of types that NumPy lacks, including the leading digit."""
+_LEAST_MULTIPLE = 16.0
 """Least allowed multiple of the change from moved inputs, because a call rounds intermediate values."""
-_FEW = 3.0
-"""A single number may change little by chance, so its allowed multiple is 1 + _FEW times as large."""
+_FEW_NUMBERS = 3.0
+"""A single number may change little by chance, so its multiple is 1 + _FEW_NUMBERS times as large."""
 _ROUNDINGS = 8.0
-"""Units that are allowed in any case, for the roundings of a few operations."""
-_KEPT = 2.0
-"""Long sums may lose half of the digits minus this number, or minus one more by moved inputs."""
+"""Units that are always allowed, for the roundings of a few operations."""
+_SPARED_DIGITS = 2.0
+"""A long sum may lose half of its digits, less this number; if inputs are moved, less one more."""
 
 
 @dataclass(frozen=True)
 class Closeness:
     """The differences of a head's numbers from a base's, in units in the last place.
 
-    Where terms cancel so that all are zeros, the unit is how much they change when the inputs move.
+    If all numbers of the base are zeros, because terms cancel, the unit is the change from moved inputs.
     """
 
     error: float
-    """The error that is farthest beyond what is allowed. Infinity if other numbers are finite, or the type
-    has no units in the last place, such as integers."""
+    """The error that most exceeds what is allowed. Infinity if only one number of a pair is finite, or if a
+    type without units in the last place differs, such as integers."""
     allowed: float
     """The largest error that rounding explains."""
     share: float
@@ -52,7 +53,7 @@ class Closeness:
 
 
 def digits(kind: str) -> int | None:
-    """Return the binary digits of a floating-point or complex type. Returns None for another type."""
+    """Return the number of binary digits of a floating-point or complex type. Returns None for others."""
     if kind in _DIGITS:
         return _DIGITS[kind]
     dtype = np.dtype(kind)
@@ -71,7 +72,8 @@ def compare(
     """Compare numbers of the same type and shape, by the rule of docs/results.md.
 
     `others`: the base's numbers from other calls, each with the number of units by which its inputs were
-    moved (1 if not at all). On sums see Higham, Accuracy and Stability of Numerical Algorithms, 4.2.
+    moved (1 if not at all). `inputs`: number of elements of all inputs. On sums see Higham, Accuracy and
+    Stability of Numerical Algorithms, 4.2.
     """
     precision = digits(kind)
     if not base.ndim:
@@ -93,8 +95,9 @@ def compare(
     )
     tiny = np.finfo(base.dtype).tiny  # below it, numbers have fewer digits
     unit = np.ldexp(np.maximum(sizes, tiny), 1 - precision)
-    most = 2 ** (precision / 2 - _KEPT)
-    factor = (_MOVES + min(math.sqrt(inputs), most / 2)) * (1 + _FEW / math.sqrt(max(base.size, 1)))
+    most = 2 ** (precision / 2 - _SPARED_DIGITS)
+    factor = _LEAST_MULTIPLE + min(math.sqrt(inputs), most / 2)
+    factor *= 1 + _FEW_NUMBERS / math.sqrt(max(base.size, 1))
     with np.errstate(divide="ignore", over="ignore"):
         terms = np.full(1, most) if is_gradient else np.fmin((unit / changes) ** 2, min(inputs, most))
         allowed = factor * changes + (_ROUNDINGS + terms) * unit
@@ -110,8 +113,9 @@ def compare(
     return _closeness(base, head, index, error / step, limit / step)
 
 
-def _closeness(base: NDArray[Any], head: NDArray[Any], at: int, error: float, allowed: float) -> Closeness:
-    place = tuple(int(index) for index in np.unravel_index(at, base.shape)) if base.size else ()
+def _closeness(base: NDArray[Any], head: NDArray[Any], index: int, error: float, allowed: float) -> Closeness:
+    """Return the closeness of numbers from the flat index of the error that most exceeds what is allowed."""
+    place = tuple(map(int, np.unravel_index(index, base.shape))) if base.size else ()
     largest = float(np.max(_sizes(base), initial=0.0))
     absolute = float(np.max(_errors(base, head), initial=0.0)) if base.dtype.kind in "fc" else math.inf
     return Closeness(
@@ -126,10 +130,10 @@ def _closeness(base: NDArray[Any], head: NDArray[Any], at: int, error: float, al
 
 
 def _typical(values: NDArray[Any]) -> NDArray[Any]:
-    """Return a typical value for each number: of its row or column, or of all numbers if these are short.
+    """Return a typical value for each number, by which its error is judged; zeros do not count.
 
-    With more dimensions, this is the smallest of the medians of all slices that contain the number. Zeros do
-    not count.
+    It is the smallest of the medians of all slices that contain the number, such as its row and its column.
+    If slices are short, it is the median of all numbers.
     """
     axes = [axis for axis, size in enumerate(values.shape) if size > 1 and values.size >= _FEWEST * size]
     if not axes:
@@ -140,10 +144,7 @@ def _typical(values: NDArray[Any]) -> NDArray[Any]:
         step = -(-slices.shape[1] // _SAMPLED)
         shape = [values.shape[axis] if dimension == axis else 1 for dimension in range(values.ndim)]
         medians.append(_median(slices[:, ::step]).reshape(shape))
-    typical = medians[0]
-    for median in medians[1:]:
-        typical = np.minimum(typical, median)
-    return typical
+    return reduce(np.minimum, medians)
 
 
 def _median(rows: NDArray[Any]) -> NDArray[Any]:
@@ -171,10 +172,12 @@ def _sizes(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _wide(values: NDArray[Any]) -> NDArray[Any]:
+    """Return numbers of at least 32 bits, so that differences do not overflow."""
     return values.astype(np.float32) if values.dtype.itemsize < 4 else values  # noqa: PLR2004 - bytes
 
 
 def _differs(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which numbers differ; NaN equals NaN."""
     if left.dtype.kind not in "fc":
         return np.asarray(left != right)
     return np.asarray((left != right) & ~(np.isnan(left) & np.isnan(right)))
@@ -184,40 +187,44 @@ _OF_INPUT = re.compile("(gradient of |)(.*?)( by the output.*| after the calls?|
 
 
 def input_of(part: str) -> str:
-    """Return the place of the input that a part of an output belongs to: `x` for `gradient of x`."""
+    """Return the name of the input that a part of an output belongs to: `x` for `gradient of x`."""
     return _split(part)[1]
 
 
 def as_in_base(base: Mapping[str, Any], head: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the head's answer with the base's places of inputs, and the head's part names by new name.
+    """Return the head's report on its outputs, with the base's names of renamed inputs.
 
-    An input that the base lacks is matched with one that the head lacks if both have the same content.
+    An input is renamed if its name exists on one side only and its content is the same. The second value maps
+    the name of each part, as in the base, to its name in the head.
     """
-    inputs = [place for place in base["inputs"] if place not in head["inputs"]]
-    places: dict[str, str] = {}
-    for place, content in head["inputs"].items():
-        matches = (item for item in inputs if place not in base["inputs"] and base["inputs"][item] == content)
-        if (former := next(matches, None)) is not None:
-            inputs.remove(former)
-            places[place] = former
+    remaining = [name for name in base["inputs"] if name not in head["inputs"]]
+    base_names: dict[str, str] = {}
+    for name, content in head["inputs"].items():
+        same = (
+            other for other in remaining if name not in base["inputs"] and base["inputs"][other] == content
+        )
+        if (base_name := next(same, None)) is not None:
+            remaining.remove(base_name)
+            base_names[name] = base_name
 
-    def renamed(part: str) -> str:
-        prefix, place, suffix = _split(part)
-        return f"{prefix}{places.get(place, place)}{suffix}"
+    def rename(part: str) -> str:
+        prefix, name, suffix = _split(part)
+        return f"{prefix}{base_names.get(name, name)}{suffix}"
 
     answer = {
         **head,
-        "inputs": {renamed(place): content for place, content in head["inputs"].items()},
-        "writable": [renamed(place) for place in head["writable"]],
+        "inputs": {rename(name): content for name, content in head["inputs"].items()},
+        "writable": [rename(name) for name in head["writable"]],
         "calls": [
-            {**call, "parts": {renamed(part): item for part, item in call["parts"].items()}}
+            {**call, "parts": {rename(part): item for part, item in call["parts"].items()}}
             for call in head["calls"]
         ],
     }
-    return answer, {renamed(part): part for call in head["calls"] for part in call["parts"]}
+    return answer, {rename(part): part for call in head["calls"] for part in call["parts"]}
 
 
 def _split(part: str) -> tuple[str, str, str]:
+    """Split the name of a part of an output at the name of its input: the text before, the name, the rest."""
     match = _OF_INPUT.fullmatch(part)
     assert match
     return match[1], match[2], match[3]

@@ -29,26 +29,26 @@ class Agreement:
     error: NotNegative | None = None
     """The largest error of close outputs, in units in the last place of the largest value."""
     only_repeated: bool = False
-    """Whether only the head does less for inputs that it has seen, so that its time says nothing about new
-    inputs."""
+    """Whether the head alone does less work for inputs that it has seen before. Then its time says nothing
+    about new inputs."""
     reservation: str = ""
-    """What was not compared, or differs (such as a type), in an output that is equal or close otherwise."""
+    """What was not compared or differs, such as the type, in an output that is equal or close otherwise."""
     excused: str | None = None
     """Why a different output does not fail: it is accepted. None if nothing excuses it."""
 
     @property
     def is_other(self) -> bool:
-        """Whether the times cannot be compared: the outputs differ, or only the head reuses earlier ones."""
+        """Whether times cannot be compared, because outputs differ or the head alone reuses earlier ones."""
         return self.status == "differ" or self.only_repeated
 
     @property
     def fails(self) -> bool:
-        """Whether the times cannot be compared, and nothing excuses this."""
+        """Whether times cannot be compared, and nothing excuses this."""
         return self.is_other and self.excused is None
 
 
 def not_compared(reason: str) -> Agreement:
-    """Return an agreement of outputs that were not compared, with the reason."""
+    """Return the agreement of outputs that were not compared for a reason."""
     return Agreement("not compared", reason)
 
 
@@ -57,22 +57,22 @@ class Work:
     """The known differences between the sides in the work of one call of a benchmark."""
 
     changed: Difference | None = None
-    """Difference between the fingerprints. None if a side has none."""
+    """Difference between the fingerprints. None if a side has no fingerprint."""
     counters: tuple[CounterChange, ...] = ()
     no_fingerprint: str | None = None
     """Why a side has no fingerprint. None if both have one, or the reason is unknown."""
     instructions: InstructionChange | None = None
     cost: Positive | None = None
     """Cost of a call of the head / cost of a call of the base, if their code is the same. None if the costs
-    are equal, or unknown."""
+    are equal or unknown."""
 
     @property
     def cost_sentence(self) -> str:
-        """How the costs differ. Empty if they are equal."""
+        """A sentence on how the costs differ. Empty if they are equal or unknown."""
         return f"same code, but a call costs {units.ratio(self.cost, 'less')}" if self.cost else ""
 
     def notes(self) -> tuple[str, ...]:
-        """Return the notes on code and counters that changed, if any did."""
+        """Return notes on the code, counters and instructions that changed."""
         code = (f"code: {self.changed.sentence()}",) if self.changed else ()
         if self.changed is None and self.no_fingerprint:
             code = (f"code not compared, {self.no_fingerprint}",)
@@ -90,15 +90,15 @@ class PairCounts:
     """How much a benchmark was timed in turns."""
 
     pairs: Count
-    """Pairs of processes in which it was measured, the excluded ones too."""
+    """Pairs of processes that measured it, including excluded ones."""
     excluded: Count
     """Pairs excluded as outliers."""
     rounds: Count
     """Rounds timed on each side."""
     layouts: Count
-    """Blocks on each side."""
+    """Blocks on each side, each with new copies of the inputs."""
     seconds: NotNegative
-    """Time of its visits."""
+    """Time that all pairs spent on it."""
     decided: bool = True
     """Whether it is not measured any more, because it is decided or given up."""
 
@@ -112,14 +112,14 @@ class Compared:
     seconds: Positive | None = None
     """The head's time, the geometric mean of its processes. None if not measured."""
     notes: tuple[str, ...] = ()
-    """Notes on `work`, and others, such as on a changed share of slow layouts."""
+    """The notes on `work`, and others."""
     labels: Labels | None = field(default=None, metadata=UNSAVED)
     work: Work = Work()
     redefined: str | None = None
     """How the definitions of the benchmark differ, in graph or code. None if they do not."""
     allowed: Allowed | None = None
     memory: MemoryChange | None = None
-    """None if a side has no peak, the peaks cannot be compared, or both sides run the same code."""
+    """None if a side has no peak, peaks cannot be compared, or both sides run the same code."""
     counts: PairCounts | None = None
     """None if it was not timed in turns."""
     results: Agreement | None = None
@@ -134,7 +134,7 @@ class Compared:
 
     @property
     def has_other_result(self) -> bool:
-        """Whether the head computes something else, and nothing excuses that."""
+        """Whether the head's output makes times incomparable, and nothing excuses that."""
         return self.results is not None and self.results.fails
 
     @property

@@ -1,4 +1,4 @@
-"""The control of a run: the base timed against itself."""
+"""The control of a run, an A/A test: the base is timed against itself."""
 
 import math
 from collections.abc import Sequence
@@ -10,8 +10,9 @@ from scipy import special
 from ..ground import units
 from ..ground.codec import Count, Positive
 from .comparison import Compared
+from .estimate import sample
 from .evidence import USUAL_PAIR_VARIANCE
-from .visit import Visit, sample
+from .visit import Visit
 
 LEVEL = 0.99
 _FEWEST = 3
@@ -22,6 +23,7 @@ class Control:
     """The ratio of the base's times in two of its own processes, over all benchmarks that had a control."""
 
     visits: Count
+    """Number of measurements of the base against itself."""
     ratio: Positive
     low: Positive
     """Lower bound of the interval at LEVEL; `high` is the upper one."""
@@ -34,17 +36,16 @@ class Control:
 
     @property
     def text(self) -> str:
-        """`control, base against base: 1.00x (0.99-1.01)`, and the consequence if the control fails."""
-        text = (
-            f"control, base against base: {units.ratio(self.ratio)} ({units.interval(self.low, self.high)})"
-        )
+        """The ratio with its interval in words, and the consequence if the control fails."""
+        interval = units.interval(self.low, self.high)
+        text = f"control, base against base: {units.ratio(self.ratio)} ({interval})"
         return f"{text}, so times decide nothing: repeat the run on a quiet machine" if self.fails else text
 
 
 def control(visits: Sequence[Visit]) -> Control | None:
-    """Return the weighted mean ratio, with Student's interval. Returns None for fewer than three visits.
+    """Return the weighted mean ratio, with Student's interval. Returns None for too few measurements.
 
-    The weights are the reciprocals of the expected variances: between pairs, and within the visit.
+    A weight is the reciprocal of the expected variance, between pairs of processes and within a measurement.
     """
     if len(visits) < _FEWEST:
         return None
@@ -59,8 +60,8 @@ def control(visits: Sequence[Visit]) -> Control | None:
     return Control(len(logs), math.exp(mean), math.exp(mean - margin), math.exp(mean + margin))
 
 
-def withheld(rows: Sequence[Compared], result: Control | None) -> list[Compared]:
-    """Return the rows of a run, without the verdicts that came from time if its control fails."""
+def withhold_verdicts(rows: Sequence[Compared], result: Control | None) -> list[Compared]:
+    """Return the rows of a run. If its control fails, verdicts from times become undecided."""
     if not (result and result.fails):
         return [*rows]
     return [

@@ -1,14 +1,25 @@
-"""The estimated log ratio of one benchmark, and the verdict on it."""
+"""Estimates from one visit, the estimated log ratio of a benchmark, and the verdict on it.
 
+A visit is the measurement of one benchmark in one pair of processes. Logarithms are natural, of nanoseconds.
+"""
+
+import functools
 import math
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from ..ground import units
+from ..measure.clock import FEWEST_BLOCKS
+from ..measure.estimate import QUANTILE
 from .outliers import FACTOR, Outliers
 from .verdict import Judgement, Thresholds, judge_ratio
+from .visit import Visit
+
+Array = NDArray[np.float64]
 
 FEWEST_PAIRS = 4
 """Pairs, not counting excluded ones, that any verdict but "undecided" needs."""
@@ -20,6 +31,73 @@ runs, in all of four once in 128, in all of six once in 2,048. Several such benc
 _AGREEING = 0.7
 """Share of the pairs' weight that must support slower or faster if the variance is mostly shrunk."""
 _MOST_LACKING = 300
+"""More further pairs than these are never forecast."""
+
+
+class Sample(NamedTuple):
+    """The estimates from one visit."""
+
+    base: float
+    """Estimate of the base (p10 of its block medians)."""
+    head: float
+    turns: float
+    """Median of `head - base` over the turns; a turn is one block of each side."""
+    location_noise: float
+    """Variance of `head - base` within the visit. NaN, like the next two, if there are too few blocks."""
+    shared_noise: float
+    """Covariance of `head - base` and `turns`."""
+    turns_noise: float
+    blocks: int
+    """Number of blocks of each side."""
+
+
+def sample(visit: Visit) -> Sample:
+    """Return the estimates from a visit.
+
+    A side is estimated by the quantile `QUANTILE`, which stays within one mode if memory layouts cause two.
+    The median of the turns' log ratios estimates the same ratio if a constant factor separates the sides. It
+    varies less if there is one mode, or if disturbances hit both sides of a turn. Quantiles are those of
+    Harrell and Davis (Biometrika 69, 1982), weighted means of all order statistics. The noise is their
+    jackknife, which leaves out one turn at a time.
+    """
+    base, head = (np.log(np.asarray(side, dtype=float)) for side in (visit.base_ns, visit.head_ns))
+    turns = head - base
+    noise = np.full((2, 2), math.nan)
+    if len(turns) >= FEWEST_BLOCKS:
+        of_base, of_head = (_jackknife(side, QUANTILE) for side in (base, head))
+        noise = np.cov(of_head - of_base, _jackknife(turns, 0.5), bias=True) * (len(turns) - 1)
+    (location_noise, shared_noise), (_, turns_noise) = noise.tolist()
+    return Sample(
+        _quantile(base, QUANTILE),
+        _quantile(head, QUANTILE),
+        _quantile(turns, 0.5),
+        location_noise,
+        shared_noise,
+        turns_noise,
+        len(turns),
+    )
+
+
+def _quantile(values: Array, quantile: float) -> float:
+    return float(_weights(len(values), quantile) @ np.sort(values))
+
+
+def _jackknife(values: Array, quantile: float) -> Array:
+    """Return the jackknife values of a quantile: number i is the quantile of all values but value i [n]."""
+    order = np.argsort(values, kind="stable")
+    ordered, weights = values[order], _weights(len(values) - 1, quantile)
+    below = np.concatenate([[0.0], np.cumsum(weights * ordered[:-1])])
+    above = np.concatenate([np.cumsum((weights * ordered[1:])[::-1])[::-1], [0.0]])
+    quantiles = np.empty_like(ordered)
+    quantiles[order] = below + above
+    return quantiles
+
+
+@functools.cache
+def _weights(n: int, quantile: float) -> Array:
+    """Return the Harrell-Davis weights of n order statistics [n]. Scipy's own take a second to import."""
+    ends = special.betainc((n + 1) * quantile, (n + 1) * (1 - quantile), np.arange(n + 1) / n)
+    return np.diff(ends)
 
 
 @dataclass(frozen=True)
@@ -37,7 +115,6 @@ class RatioEstimate:
     """Whether most of the degrees of freedom come from other benchmarks."""
     agreeing: float
     """Share of the pairs' weight in pairs that lie beyond a quarter of the log ratio."""
-
     modes: bool = False
     """Whether processes of any benchmark of the run showed two modes; see `outliers.modes_shown`."""
 
@@ -50,12 +127,12 @@ class RatioEstimate:
 
     @property
     def fewest(self) -> int:
-        """Pairs that a verdict other than undecided needs."""
+        """Number of pairs that a verdict other than undecided needs."""
         is_far = abs(self.log_ratio) > math.log(FACTOR)
         return FEWEST_FAR_PAIRS if is_far and self.modes else FEWEST_PAIRS
 
     def lacking(self, thresholds: Thresholds, family: int) -> int:
-        """Return how many more pairs give a verdict if the log ratio moves one standard error towards it."""
+        """Return how many more pairs suffice if the log ratio is one standard error nearer to a verdict."""
         pairs = np.arange(max(self.fewest - self.pairs, 1), _MOST_LACKING)
         if not self.degrees_of_freedom > 0:
             return int(pairs[0])
@@ -71,7 +148,7 @@ class RatioEstimate:
 
     @property
     def too_few(self) -> str:
-        """The reason if there are fewer pairs than a verdict needs."""
+        """The reason for no verdict if there are fewer than FEWEST_PAIRS pairs."""
         return f"{units.count(self.pairs, 'pair')}, a verdict needs at least {FEWEST_PAIRS}"
 
     @property
@@ -86,7 +163,7 @@ class RatioEstimate:
 NOTHING = RatioEstimate(0.0, math.nan, 0.0, 0, Outliers(), shrunk=False, agreeing=0.0)
 
 
-def judged(
+def judge_estimate(
     estimate: RatioEstimate,
     thresholds: Thresholds,
     family: int,
@@ -94,15 +171,16 @@ def judged(
 ) -> Judgement:
     """Judge a benchmark by its estimate.
 
-    `tails`: tail probability of the simultaneous and of the per-benchmark interval at this interim
-    analysis. None for a sample of fixed size, which is analysed once.
+    `family`: number of benchmarks that the simultaneous interval covers. `tails`: tail probabilities of the
+    simultaneous and the per-benchmark interval at this interim analysis. If None, those of a sample of fixed
+    size, which is analysed once.
     """
     suffix = estimate.outliers.text
     if not estimate.pairs:
-        return _counted(Judgement("incomparable", f"not measured{suffix}"), estimate)
+        return _with_counts(Judgement("incomparable", f"not measured{suffix}"), estimate)
     undecided = Judgement("undecided", f"{estimate.too_few}{suffix}", math.exp(estimate.log_ratio))
     if estimate.degrees_of_freedom <= 0 or math.isnan(estimate.standard_error):
-        return _counted(undecided, estimate)
+        return _with_counts(undecided, estimate)
     family_tail, tail = tails or ((1 - thresholds.family_level) / 2 / family, (1 - thresholds.own_level) / 2)
     at_analysis = replace(thresholds, family_level=1 - 2 * family_tail * family, own_level=1 - 2 * tail)
     judgement = judge_ratio(
@@ -115,20 +193,17 @@ def judged(
         verdict, reason = "undecided", "some pairs contradict the difference"
     if estimate.pairs < FEWEST_PAIRS:
         if verdict not in ("slower", "faster") or suffix:
-            return _counted(undecided, estimate)
+            return _with_counts(undecided, estimate)
         assert judgement.low
         assert judgement.high
         bound = units.ratio(judgement.low if verdict == "slower" else 1 / judgement.high)
         verdict, reason = "undecided", f"at least {bound} {verdict}, not decided: {estimate.too_few}"
     elif estimate.doubt and verdict != "undecided":
         verdict, reason = "undecided", estimate.doubt
-    return _counted(replace(judgement, verdict=verdict, reason=reason + suffix), estimate)
+    return _with_counts(replace(judgement, verdict=verdict, reason=reason + suffix), estimate)
 
 
-def _counted(judgement: Judgement, estimate: RatioEstimate) -> Judgement:
-    return replace(
-        judgement,
-        shrunk=estimate.shrunk,
-        base_processes=estimate.pairs,
-        head_processes=estimate.pairs,
-    )
+def _with_counts(judgement: Judgement, estimate: RatioEstimate) -> Judgement:
+    """Return a judgement with the number of processes, and whether the variance is mostly shrunk."""
+    pairs = estimate.pairs
+    return replace(judgement, shrunk=estimate.shrunk, base_processes=pairs, head_processes=pairs)

@@ -1,10 +1,10 @@
 """Estimates each benchmark's log ratio, head / base, and its standard error, from pairs of processes.
 
-Each pair of processes gives one log ratio per benchmark. It is a weighted mean of two estimates: the ratio of
-both sides' times, and the median of the ratios of the turns. The weights minimise the noise within a visit.
-The variance of a pair's log ratio has two parts: the variance between pairs, which longer visits do not
-reduce, and the noise within the visit, which falls with the number of blocks. All values are natural
-logarithms, and the sides are treated alike: swapping them only changes signs.
+A visit is the measurement of one benchmark in one pair; a turn is one block of each side. Each visit gives a
+log ratio, the weighted mean of two estimates: the ratio of both sides' times, and the median of the ratios of
+the turns. The weights minimise the noise within the visit. The variance of the log ratio has two parts: the
+variance between pairs, which longer visits do not reduce, and the noise within the visit, which falls with
+the number of blocks. All values are natural logarithms, and swapping the sides only changes signs.
 """
 
 import math
@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from .estimate import RatioEstimate
-from .outliers import Outliers, kept, modes_shown, outliers
-from .shrinkage import FEWEST_TO_POOL, prior_of, shrunk
-from .visit import Visit, sample
+from .estimate import RatioEstimate, sample
+from .outliers import Outliers, kept_pairs, modes_shown, outliers
+from .shrinkage import FEWEST_TO_POOL, divide, prior_of, shrink
+from .visit import Visit
 
 Array = NDArray[np.float64]
 
@@ -54,70 +54,68 @@ class Evidence:
         self._measured = np.append(self._measured, row[:, None], axis=1)
 
     def block_noise(self) -> dict[str, float]:
-        """Return a log ratio's variance from noise within a visit, times its blocks; NaN if unknown."""
-        per_block = self._table()[2]
+        """Return each benchmark's variance of the log ratio of a visit with one block. NaN if unknown."""
+        _, _, _, per_block, _, _ = self._log_ratios()
         return dict(zip(self._columns, map(float, per_block), strict=True))
 
-    def _table(self) -> tuple[Array, NDArray[np.bool_], Array, Array, Array]:
-        """Return the log ratios, and the noise within visits.
+    def _log_ratios(self) -> tuple[Array, Array, NDArray[np.bool_], Array, Array, Array]:
+        """Return the log ratios of visits, and the noise within visits.
 
-        Log ratios and blocks [2, pairs, m]; which pairs are kept [pairs, m]; noise of a block, its degrees of
-        freedom, and those used up by weighting the two estimates [m].
+        Log ratios, numbers of blocks, and which pairs are kept [pairs, m]; variance of a visit of one block,
+        its degrees of freedom, and those used up by weighting the two estimates [m].
         """
         base, head, turns, *noises, blocks = self._measured
         noise = np.stack(noises)
         difference = head - base
-        keeps = kept(base, head)
+        keeps = kept_pairs(base, head)
         has_noise = np.isfinite(noise[0]) & keeps
         total = np.where(has_noise, noise * blocks**2, 0.0).sum(axis=1)
         weight = np.where(has_noise, blocks, 0.0).sum(axis=0)
-        of_location, shared, of_turns = np.where(weight > 0, total / np.maximum(weight, 1), np.nan)
+        of_location, shared, of_turns = divide(total, weight, np.nan)
         scatter = _scatter(difference - turns, turns, np.where(has_noise, blocks, 0.0))
         share, per_block = _least_noise(of_location, shared, of_turns, scatter)
-        fitted = scatter[-1] / (scatter[-1] + _WITHIN_FREEDOM)
+        used_freedom = scatter[-1] / (scatter[-1] + _WITHIN_FREEDOM)
         difference = share * difference + (1 - share) * turns
         # Simulated for the decile: a jackknife of a quantile uses about sqrt(n) of n order statistics.
         degrees_of_freedom = np.where(has_noise, np.sqrt(np.maximum(blocks, 0)), 0.0).sum(axis=0)
-        per_block, degrees_of_freedom = _shrunk_noise(per_block, degrees_of_freedom)
-        return np.stack([difference, blocks]), keeps, per_block, degrees_of_freedom, fitted
+        per_block, degrees_of_freedom = _shrink_noise(per_block, degrees_of_freedom)
+        return difference, blocks, keeps, per_block, degrees_of_freedom, used_freedom
 
     def estimates(self) -> dict[str, RatioEstimate]:
         """Estimate every benchmark's log ratio.
 
-        The estimate is the mean over pairs, weighted by the reciprocal of the expected variance of each: the
+        The estimate is a weighted mean over pairs. A weight is the reciprocal of the expected variance: the
         variance between pairs plus the noise within. Each benchmark's actual variance is the expected one
-        times a factor, which is shrunk towards that of all benchmarks; see `shrinkage.shrunk`.
+        times a factor, which is shrunk towards that of all benchmarks; see `shrinkage.shrink`.
         """
-        (difference, blocks), keeps, per_block, noise_freedom, fitted = self._table()
+        difference, blocks, keeps, per_block, noise_freedom, used_freedom = self._log_ratios()
         logs = np.where(keeps, difference, 0.0)
         within = np.where(keeps, np.nan_to_num(per_block) / np.maximum(np.nan_to_num(blocks), 1), 0.0)
         count = keeps.sum(axis=0)
-        freedom = np.maximum(count - 1 - fitted, 0)
-        between = _between(logs, within, keeps, freedom) if freedom.any() else 0.0
+        freedom = np.maximum(count - 1 - used_freedom, 0)
+        between = _variance_between(logs, within, keeps, freedom) if freedom.any() else 0.0
         self.pair_variance = (between * freedom.sum() + USUAL_PAIR_VARIANCE * _USUAL_FREEDOM) / (
             freedom.sum() + _USUAL_FREEDOM
         )
         weights = _reciprocals(self.pair_variance + within, keeps)
         total = weights.sum(axis=0)
-        means = (weights * logs).sum(axis=0) / np.where(total > 0, total, np.nan)
+        means = divide((weights * logs).sum(axis=0), total, np.nan)
         residuals = np.where(keeps, logs - means, np.nan)
-        scale, degrees_of_freedom = _moderated(residuals, weights, freedom)
+        scale, degrees_of_freedom = _variance_factors(residuals, weights, freedom)
         # The shrunk part is relative to the expected variance, whose noise within is itself an estimate: the
         # squared coefficients of variation, 2 / degrees_of_freedom, add up.
-        share = (weights * weights * within).sum(axis=0) / np.where(total > 0, total, np.nan)
-        lent = share * (1 - freedom / np.maximum(degrees_of_freedom, 1e-9))
-        doubt = np.divide(lent**2, noise_freedom, out=np.zeros_like(share), where=noise_freedom > 0)
-        degrees_of_freedom = np.where(
-            degrees_of_freedom > 0, 1 / (1 / np.maximum(degrees_of_freedom, 1e-9) + doubt), 0.0
-        )
+        share = divide((weights * weights * within).sum(axis=0), total, np.nan)
+        borrowed = share * (1 - freedom / np.maximum(degrees_of_freedom, 1e-9))
+        doubt = divide(borrowed**2, noise_freedom, 0.0)
+        degrees_of_freedom = divide(1.0, divide(1.0, degrees_of_freedom, np.inf) + doubt, 0.0)
         # Pairs may agree by chance: the standard error is at least the one from the noise within.
         precision = np.where(within > 0, _reciprocals(within, keeps), 0.0).sum(axis=0)
-        floor = np.divide(1, precision, out=np.zeros_like(precision), where=precision > 0)
-        square = np.maximum(np.divide(scale, total, out=np.full_like(total, np.nan), where=total > 0), floor)
+        square = np.maximum(divide(scale, total, np.nan), divide(1.0, precision, 0.0))
         agrees = keeps & (np.sign(means) * logs > np.abs(means) / 4)
+        agreeing = divide((weights * agrees).sum(axis=0), total, 0.0)
         base, head, *_ = self._measured
         measured, modes = np.isfinite(difference), modes_shown(base, head)
-        has_excluded = (measured & ~keeps).any(axis=0)
+        has_excluded = np.any(measured & ~keeps, axis=0)
         by_name = {}
         for name, column in self._columns.items():
             pairs = measured[:, column]
@@ -129,18 +127,20 @@ class Evidence:
                 int(count[column]),
                 excluded or Outliers(int(count[column])),
                 bool(freedom[column] < degrees_of_freedom[column] / 2),
-                float((weights * agrees)[:, column].sum() / total[column]) if total[column] else 0.0,
+                float(agreeing[column]),
                 modes,
             )
         return by_name
 
 
 def _scatter(distances: Array, turns: Array, blocks: Array) -> tuple[Array, Array, Array, Array]:
-    """Return how far the times' ratio is from the turns' ratio, and how this varies between visits.
+    """Return how far the ratio of the times is from that of the turns, and how this varies between visits.
 
-    In units of the noise of a block [m]: square of the mean distance; sum of squares around the mean; sum of
-    products with the turns; degrees of freedom. `distances`: log ratio of the times minus that of the turns.
-    `blocks`: 0 for pairs that are excluded [pairs, m].
+    Returns the square of the mean distance, the sum of squares around the mean, the sum of products with
+    `turns`, and the degrees of freedom [m]. All but the last are for visits of one block.
+
+    `distances`: log ratio of the times minus `turns`, that of the turns. `blocks`: 0 for excluded pairs
+    [pairs, m].
     """
     keeps = blocks > 0
     weight = np.maximum(blocks.sum(axis=0), 1)
@@ -159,11 +159,12 @@ def _least_noise(
     The noise within a visit gives the variance of either estimate if blocks are independent. If they are not,
     the visits vary by more, so the variation between visits is used too. Errors that both estimates share,
     such as a pair's own ratio, do not affect the weights. The ratio of the times is the quantity of interest.
-    If the ratio of the turns differs from it by more than noise explains, as it does where the shares of two
-    modes have changed, the difference counts as bias.
+    If the ratio of the turns differs from it by more than noise explains, the difference counts as bias. This
+    happens where the shares of two modes have changed.
 
-    Returns the weight of the ratio of the times, 0 to 1, and 1 where nothing is known; and the mean squared
-    error of a visit of one block [m]. The first three arguments are variances and covariance per block [m].
+    Returns the weight of the ratio of the times, from 0 to 1, and the mean squared error of a visit of one
+    block [m]. The weight is 1 if nothing is known. `of_location`, `shared`, `of_turns`: the variance of the
+    ratio of the times, the covariance, and the variance of the ratio of the turns, for one block [m].
     """
     distance, squares, products, degrees_of_freedom = scatter
     all_freedom = _WITHIN_FREEDOM + degrees_of_freedom
@@ -171,18 +172,18 @@ def _least_noise(
     gain = (_WITHIN_FREEDOM * (of_turns - shared) - products) / all_freedom
     bias = np.maximum(distance - _DISAGREEING * noise, 0)
     total = noise + bias
-    share = np.divide(gain + bias, total, out=np.ones_like(total), where=total > 0).clip(0, 1)
+    share = divide(gain + bias, total, 1.0).clip(0, 1)
     rest = 1 - share
     return share, share**2 * of_location + 2 * share * rest * shared + rest**2 * (of_turns + bias)
 
 
 def _reciprocals(expected: Array, keeps: NDArray[np.bool_]) -> Array:
-    """Return weights [..., pairs, m]: 0 for excluded pairs, and finite if the expected variance is 0."""
+    """Return the weights of pairs [..., pairs, m], which are 0 if excluded, and always finite."""
     return np.where(keeps, 1 / np.maximum(expected, 1e-12), 0.0)
 
 
-def _between(logs: Array, within: Array, keeps: NDArray[np.bool_], freedom: Array) -> float:
-    """Return the variance between pairs with which the median benchmark's residuals are as expected.
+def _variance_between(logs: Array, within: Array, keeps: NDArray[np.bool_], freedom: Array) -> float:
+    """Return the variance between pairs for which the median benchmark's residuals are as expected.
 
     This is the method of Paule and Mandel (J. Res. NBS 87, 1982) for the variance between laboratories, with
     the median over benchmarks, so that a single outlying benchmark has little influence.
@@ -201,22 +202,20 @@ def _between(logs: Array, within: Array, keeps: NDArray[np.bool_], freedom: Arra
     return float(_VARIANCES[min(index + 1, len(_VARIANCES) - 1)] + _VARIANCES[index]) / 2
 
 
-def _shrunk_noise(variances: Array, degrees_of_freedom: Array) -> tuple[Array, Array]:
-    """Shrink the noise of blocks towards the common noise of the benchmarks, whose noises are independent."""
+def _shrink_noise(variances: Array, degrees_of_freedom: Array) -> tuple[Array, Array]:
+    """Shrink the noise of each benchmark's blocks towards that of all; these noises are independent."""
     has_noise = (degrees_of_freedom > 0) & (np.nan_to_num(variances) > 0)
     if has_noise.sum() < FEWEST_TO_POOL:
         return variances, degrees_of_freedom
     common, prior_degrees = prior_of(variances[has_noise], degrees_of_freedom[has_noise])
     prior_degrees = min(prior_degrees, MOST_FREEDOM)
     pooled = (variances * degrees_of_freedom + prior_degrees * common) / (degrees_of_freedom + prior_degrees)
-    return np.where(has_noise, pooled, variances), np.where(
-        has_noise, degrees_of_freedom + prior_degrees, degrees_of_freedom
-    )
+    return np.where(has_noise, pooled, variances), degrees_of_freedom + prior_degrees * has_noise
 
 
-def _moderated(residuals: Array, weights: Array, freedom: Array) -> tuple[Array, Array]:
-    """Return the factor of each benchmark's expected variance, and its degrees of freedom [m]."""
+def _variance_factors(residuals: Array, weights: Array, freedom: Array) -> tuple[Array, Array]:
+    """Return each benchmark's variance divided by the expected one, and its degrees of freedom [m]."""
     squares = np.nansum(weights * residuals**2, axis=0)
     if ((freedom > 0) & (squares > 0)).sum() < FEWEST_TO_POOL:
-        return np.divide(squares, freedom, out=np.full_like(freedom, np.nan), where=freedom > 0), freedom
-    return shrunk(squares, freedom, np.ones_like(freedom), [residuals * np.sqrt(weights)], MOST_FREEDOM)
+        return divide(squares, freedom, np.nan), freedom
+    return shrink(squares, freedom, np.ones_like(freedom), [residuals * np.sqrt(weights)], MOST_FREEDOM)

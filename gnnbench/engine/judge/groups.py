@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from .shrinkage import FEWEST_TO_POOL, mean, shrunk
+from .shrinkage import FEWEST_TO_POOL, divide, mean, shrink
 from .verdict import Judgement, Reason, Thresholds, detectable_after, judge_ratio
 
 Array = NDArray[np.float64]
@@ -21,7 +21,7 @@ _PART = 0.5
 in common. With a share of 1, over one simulated run in 100 had a false positive on a drifting machine
 (docs/experiments/verdict.md)."""
 _LONE_FACTOR = 2.0
-"""The only process of a side may be an outlier this many times as far off as the farthest one seen."""
+"""If a side has one process, that may be an outlier up to this many times as far off as the farthest one."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,34 @@ class ProcessVariance:
     variance: Array
     """NaN where it is unknown."""
     degrees_of_freedom: Array
-    own: Array
+    own_freedom: Array
     """Degrees of freedom from the benchmark's own processes; the rest comes from other benchmarks."""
     farthest: float
     """The largest distance of a process from the median of its side, in any benchmark."""
+
+    def outlier_effect(self, processes: int) -> float:
+        """Return the largest log ratio that one outlier could cause. `processes`: of the smaller side."""
+        return self.farthest * (_LONE_FACTOR if processes == 1 else 1 / processes)
+
+    def judge(
+        self, column: int, error: float, base: Array, head: Array, thresholds: Thresholds, family: int
+    ) -> Judgement:
+        """Judge a benchmark by the logs of its processes, and the standard error of the log ratio."""
+        log_ratio, freedom = float(head.mean() - base.mean()), float(self.degrees_of_freedom[column])
+        least = self.outlier_effect(min(len(base), len(head)))
+        judgement = judge_ratio(log_ratio, error, freedom, thresholds, family, least)
+        judgement = replace(judgement, shrunk=bool(self.own_freedom[column] < freedom / 2))
+        if judgement.verdict not in ("slower", "faster"):
+            return judgement
+        # Times of processes have longer tails than a normal distribution: another virtual machine may slow
+        # one process in twenty by a third. So each must lie clearly beyond the median of the other side.
+        reach = np.sign(log_ratio) * np.concatenate([head - np.median(base), np.median(head) - base])
+        reason = ""
+        if reach.min() < abs(log_ratio) / 4:
+            reason = "some processes contradict the difference"
+        elif abs(log_ratio) <= least:
+            reason = "one outlier process could cause a difference this large"
+        return replace(judgement, verdict="undecided", reason=reason) if reason else judgement
 
 
 def judge(
@@ -58,7 +82,7 @@ def judge(
 ) -> list[Judgement]:
     """Judge each benchmark.
 
-    The mean of n processes has the variance v / n, where v is the variance between processes (`moderated`).
+    The mean of n processes has the variance v / n, where v is the variance of a process (`process_variance`).
     v includes the variance within the processes it was estimated from. If the variance within a side is
     larger, the difference is added. v is never smaller than the variance within a process.
 
@@ -70,130 +94,80 @@ def judge(
     """
     family = max(base.logs.shape[1] if family is None else family, 1)
     each = [thresholds] * base.logs.shape[1] if each is None else each
-    side_errors = [np.where(np.isfinite(side.logs), side.errors, np.nan) for side in (base, head)]
-    base, head = SideTimings(base.logs, side_errors[0]), SideTimings(head.logs, side_errors[1])
-    variance = moderated((base.logs, head.logs), mean(np.concatenate(side_errors) ** 2))
-    counts = [np.isfinite(side.logs).sum(axis=0) for side in (base, head)]
-    means = [mean(side.logs) for side in (base, head)]
-    errors = _standard_errors(variance, (base, head), (counts[0], counts[1]))
-    most = np.maximum(counts[1], 1 + confirming)
-    confirmed_errors = _standard_errors(variance, (base, head), (counts[0], most))
+    squares = [np.where(np.isfinite(side.logs), side.errors**2, np.nan) for side in (base, head)]
+    variance = process_variance((base.logs, head.logs), mean(np.concatenate(squares)))
+    noise = np.stack([mean(square) for square in squares])
+    counts = np.stack([np.isfinite(side.logs).sum(axis=0) for side in (base, head)])
+    confirmed_counts = np.stack([counts[0], np.maximum(counts[1], 1 + confirming)])
+    errors = _standard_errors(variance, noise, counts)
+    confirmed_errors = _standard_errors(variance, noise, confirmed_counts)
     judgements = []
-    for column, (error, n_base, n_head) in enumerate(zip(errors, *counts, strict=True)):
-        thresholds = each[column]
-        judgement = _missing(int(n_base), int(n_head), thresholds)
-        if n_base and n_head:
-            log_ratio = float(means[1][column] - means[0][column])
-            judgement = replace(judgement, ratio=math.exp(log_ratio))
-            if math.isfinite(error):
-                degrees_of_freedom = float(variance.degrees_of_freedom[column])
-                least = least_believed(variance.farthest, min(int(n_base), int(n_head)))
-                judgement = judge_ratio(
-                    log_ratio, float(error), degrees_of_freedom, thresholds, family, least
-                )
-                old, new = (side.logs[np.isfinite(side.logs[:, column]), column] for side in (base, head))
-                judgement = doubted(judgement, log_ratio, old, new, least)
-                if n_head < most[column]:
-                    least = least_believed(variance.farthest, min(int(n_base), int(most[column])))
-                    pair = float(error), float(confirmed_errors[column])
-                    detectable = detectable_after(*pair, degrees_of_freedom, thresholds, family, least)
-                    judgement = replace(judgement, minimum_detectable_effect=detectable)
-                is_shrunk = bool(variance.own[column] < degrees_of_freedom / 2)
-                judgement = replace(judgement, shrunk=is_shrunk)
-        judgements.append(replace(judgement, base_processes=int(n_base), head_processes=int(n_head)))
+    for column, (limits, error) in enumerate(zip(each, map(float, errors), strict=True)):
+        old, new = (side.logs[np.isfinite(side.logs[:, column]), column] for side in (base, head))
+        judgement = _missing(len(old), len(new), limits)
+        if math.isfinite(error):
+            judgement = variance.judge(column, error, old, new, limits, family)
+            if len(new) < confirmed_counts[1, column]:
+                least = variance.outlier_effect(int(confirmed_counts[:, column].min()))
+                pair, freedom = (error, float(confirmed_errors[column])), variance.degrees_of_freedom[column]
+                detectable = detectable_after(*pair, float(freedom), limits, family, least)
+                judgement = replace(judgement, minimum_detectable_effect=detectable)
+        elif len(old) and len(new):
+            judgement = replace(judgement, ratio=math.exp(new.mean() - old.mean()))
+        judgements.append(replace(judgement, base_processes=len(old), head_processes=len(new)))
     return judgements
 
 
-def least_believed(farthest: float, processes: int) -> float:
-    """Return the largest log ratio that outlier processes could cause.
-
-    `farthest`: largest distance of any process from the median of its side. `processes`: of the smaller side.
-    """
-    return farthest * (_LONE_FACTOR if processes == 1 else 1 / processes)
-
-
-def doubted(judgement: Judgement, log_ratio: float, base: Array, head: Array, least: float) -> Judgement:
-    """Change slower or faster to undecided if outlier processes could explain it.
-
-    Times of processes have longer tails than a normal distribution: another virtual machine may slow one
-    process in twenty by a third. So each process must lie beyond the median of the other side by at least a
-    quarter of the difference, and the difference must be larger than one outlier could cause (`least`).
-    """
-    if judgement.verdict not in ("slower", "faster"):
-        return judgement
-    sign = 1 if log_ratio > 0 else -1
-    nearest = min(
-        (sign * (head - np.median(base))).min(),
-        (sign * (np.median(head) - base)).min(),
-    )
-    if nearest < abs(log_ratio) / 4:
-        return replace(judgement, verdict="undecided", reason="some processes contradict the difference")
-    if abs(log_ratio) <= least:
-        return replace(
-            judgement,
-            verdict="undecided",
-            reason="one outlier process could cause a difference this large",
-        )
-    return judgement
-
-
-def moderated(sides: Sequence[Array], noise: Array) -> ProcessVariance:
+def process_variance(sides: Sequence[Array], noise: Array) -> ProcessVariance:
     """Estimate each benchmark's variance between processes, shrunk towards the variance of all benchmarks.
 
-    All benchmarks are taken to have the same variance between processes, on top of the variance within a
-    process (`noise` [m], NaN where it is unknown), which each benchmark knows from its own blocks. Of the log
-    estimates of the sides [processes, m], only the variation within a side counts.
+    Benchmarks are assumed to have the same variance between processes. The variance within a process is added
+    to it, which comes from a benchmark's own blocks (`noise` [m], NaN if unknown). Of the log estimates of
+    the sides [processes, m], only the variation within a side counts.
     """
     residuals = np.concatenate([side - mean(side) for side in sides])
     freedom = sum(np.maximum(np.isfinite(side).sum(axis=0) - 1, 0) for side in sides).astype(float)
     squares = np.nansum(residuals**2, axis=0)
     farthest = max((_farthest(side) for side in sides), default=0.0)
     has_variance = (freedom > 0) & (squares > 0)
-    variance = np.full(freedom.shape, np.nan)
-    variance[freedom > 0] = squares[freedom > 0] / freedom[freedom > 0]
+    variance = divide(squares, freedom, np.nan)
     if has_variance.sum() < FEWEST_TO_POOL:
         return ProcessVariance(variance, freedom, freedom, farthest)
     within = np.where(np.isnan(noise), np.nanmedian(noise) if np.isfinite(noise).any() else 0.0, noise)
     between = max(0.0, float(np.median((variance - within)[has_variance])))
     # Not 0, even if the processes agree by chance.
     expected = np.maximum(between + within, float(np.median(variance[has_variance])) / _MOST_FREEDOM)
-    pooled, degrees_of_freedom = shrunk(squares, freedom, expected, sides, _MOST_FREEDOM, _PART)
+    pooled, degrees_of_freedom = shrink(squares, freedom, expected, sides, _MOST_FREEDOM, _PART)
     return ProcessVariance(pooled, degrees_of_freedom, freedom, farthest)
 
 
 def _farthest(side: Array) -> float:
+    """Return the largest distance of a process from the median of the side, over benchmarks with several."""
     columns = side[:, np.isfinite(side).sum(axis=0) > 1]
     return float(np.nanmax(np.abs(columns - np.nanmedian(columns, axis=0)))) if columns.size else 0.0
 
 
-def _standard_errors(
-    variance: ProcessVariance,
-    sides: tuple[SideTimings, SideTimings],
-    counts: tuple[NDArray[np.int_], NDArray[np.int_]],
-) -> Array:
-    """Return the standard error of each benchmark's log ratio [benchmarks]; NaN if unknown."""
-    noises = [mean(side.errors**2) for side in sides]
+def _standard_errors(variance: ProcessVariance, noise: Array, counts: NDArray[np.int_]) -> Array:
+    """Return the standard error of each benchmark's log ratio [m]; NaN if unknown.
+
+    `noise`: variance within a process, NaN if unknown. `counts`: number of processes [sides, m].
+    """
     # The variance within a process that the variance between processes already includes: it comes from the
     # sides with several processes.
-    weights = [
-        np.where(np.isfinite(noise), count - 1, 0) for noise, count in zip(noises, counts, strict=True)
-    ]
-    total = np.maximum(sum(weights), 0)
-    variances = [np.nan_to_num(noise) for noise in noises]
-    weighted_sum = sum(weight * noise for weight, noise in zip(weights, variances, strict=True))
-    within = np.where(total > 0, weighted_sum / np.maximum(total, 1), np.minimum(*variances))
-    process_variance = np.maximum(variance.variance, within)
-    square = sum(
-        (process_variance + np.maximum(noise - within, 0)) / np.maximum(count, 1)
-        for noise, count in zip(variances, counts, strict=True)
-    )
+    weights, variances = np.where(np.isfinite(noise), counts - 1, 0), np.nan_to_num(noise)
+    total = np.maximum(weights.sum(axis=0), 0)
+    weighted_mean = (weights * variances).sum(axis=0) / np.maximum(total, 1)
+    within = np.where(total > 0, weighted_mean, variances.min(axis=0))
+    by_side = np.maximum(variance.variance, within) + np.maximum(variances - within, 0)
+    square = (by_side / np.maximum(counts, 1)).sum(axis=0)
     # A side with one process, whose own standard error is unknown, is no evidence.
-    lacks_error = [np.isnan(noise) & (count < 2) for noise, count in zip(noises, counts, strict=True)]  # noqa: PLR2004
-    has_error = (variance.degrees_of_freedom > 0) & ~(lacks_error[0] | lacks_error[1])
+    lacks_error = (np.isnan(noise) & (counts < 2)).any(axis=0)  # noqa: PLR2004
+    has_error = (variance.degrees_of_freedom > 0) & ~lacks_error
     return np.sqrt(np.where(has_error, square, np.nan))
 
 
 def _missing(base: int, head: int, thresholds: Thresholds) -> Judgement:
+    """Return the judgement on a benchmark without an interval, from the number of processes of each side."""
     if not base or not head:
         return Judgement("incomparable", "not in the baseline" if head else "not measured")
     if base == head == 1:

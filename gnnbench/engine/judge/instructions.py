@@ -10,34 +10,30 @@ from ..measure.instructions import Instructions
 
 NOISE = 0.003
 """Two processes that run the same code differ by less than this fraction in at least 95 % of cases."""
-_LEAST = 0.1
-"""Functions whose change is a smaller fraction of the whole change are not named."""
+_LEAST_SHARE = 0.1
+"""Functions with a smaller share of the whole change are not named."""
 _MOST_NAMED = 3
-_TIMES = 10
+_LEAST_MULTIPLE = 10
 """An increase of at least this factor is written as a multiple."""
 
 
 @dataclass(frozen=True)
 class InstructionChange:
-    """One benchmark on both sides."""
+    """The numbers of instructions of one call on both sides."""
 
     base: int
     head: int
     noise: float
-    """A change of at most this fraction says nothing."""
+    """Fraction up to which a change may be noise."""
     functions: tuple[CounterChange, ...] = ()
-    """The C functions that changed most, by `package:function`."""
+    """The C functions whose numbers changed most, named `package:function`."""
 
     @classmethod
     def between(cls, base: Instructions, head: Instructions) -> Self:
-        """Compare two counts."""
-        least = max(_LEAST * abs(head.total - base.total), 1)
-        return cls(
-            base.total,
-            head.total,
-            round(max(NOISE, base.spread, head.spread), 6),
-            _most(base.functions, head.functions, least),
-        )
+        """Compare the counts of two sides."""
+        least = max(_LEAST_SHARE * abs(head.total - base.total), 1)
+        functions = _most_changed(base.functions, head.functions, least)
+        return cls(base.total, head.total, round(max(NOISE, base.spread, head.spread), 6), functions)
 
     @property
     def fraction(self) -> float:
@@ -50,24 +46,26 @@ class InstructionChange:
 
     def sentence(self) -> str:
         """Return what changed, and where: `+2.3% instructions (92 M to 94 M): +2 M (+18%) in spmm (c10)`."""
-        is_multiple = self.fraction >= _TIMES
+        is_multiple = self.fraction >= _LEAST_MULTIPLE
         change = f"{self.fraction + 1:,.0f} times the" if is_multiple else f"{self.fraction:+.1%}"
         text = f"{change} instructions ({units.amount(self.base)} to {units.amount(self.head)})"
         if not self:
             return f"{text}, no more than noise"
-        places = ", ".join(map(_moved, self.functions))
+        places = ", ".join(map(_function_change, self.functions))
         return f"{text}: {places}" if places else text
 
 
-def _most(base: Mapping[str, int], head: Mapping[str, int], least: float) -> tuple[CounterChange, ...]:
-    """Return the functions that changed most. Empty if the functions of a side are unknown."""
+def _most_changed(
+    base: Mapping[str, int], head: Mapping[str, int], least: float
+) -> tuple[CounterChange, ...]:
+    """Return the functions that changed most, by at least `least`. Empty if those of a side are unknown."""
     if not base or not head:
         return ()
     changes = [change for change in between(base, head) if abs(change.head - change.base) >= least]
     return tuple(changes[:_MOST_NAMED])
 
 
-def _moved(change: CounterChange) -> str:
+def _function_change(change: CounterChange) -> str:
     """Return one function's change: `+2.1 M (+18%) in spmm_cpu (torch_sparse)`."""
     package, _, function = change.name.partition(":")
     delta = change.head - change.base

@@ -11,11 +11,11 @@ MemoryVerdict = Literal["more memory", "less memory", "same memory"]
 LEAST_FRACTION = 0.01
 """Least difference that counts, as a fraction of the base's peak."""
 LEAST_BYTES = 64 * 1024
-"""Least difference that counts. Libraries round small arrays up, and keep some for themselves."""
+"""Least difference that counts. Libraries round small arrays up, and keep some memory for themselves."""
 MOST_SHARE = 0.05
 """An increase of up to this share of the base's peak does not fail, unless a rule sets another share."""
 _SPREADS = 10
-"""Where calls of one side differ among themselves, the sides must differ by this many times as much."""
+"""If the peaks of one side's calls differ, the sides must differ by this many times as much."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Peaks:
 
     @classmethod
     def of(cls, saved: Mapping[str, int] | None) -> "Peaks | None":
-        """Read the `memory` of a benchmark's counters, see docs/formats.md."""
+        """Return the peaks saved as `memory`, see docs/formats.md. Returns None if there is no peak."""
         if not saved or "peak_bytes" not in saved:
             return None
         most = saved["peak_bytes"]
@@ -35,7 +35,7 @@ class Peaks:
 
     @classmethod
     def all(cls, processes: "Iterable[Peaks | None]") -> "Peaks | None":
-        """Return the peaks of all processes of a side. Returns None if a process measured none."""
+        """Return the peaks of all processes of a side. Returns None if a process has no peak."""
         peaks = list(processes)
         rows = [peak for peak in peaks if peak]
         if not rows or len(rows) < len(peaks):
@@ -45,7 +45,7 @@ class Peaks:
 
 @dataclass(frozen=True)
 class MemoryChange:
-    """The verdict on the memory of one benchmark."""
+    """The verdict on the peak memory of one benchmark."""
 
     verdict: MemoryVerdict
     base_bytes: Count
@@ -74,7 +74,7 @@ class MemoryChange:
 
     @property
     def changed(self) -> bool:
-        """Whether the sides differ by enough."""
+        """Whether the peaks differ by enough to count."""
         return self.verdict != "same memory"
 
     @property
@@ -84,10 +84,10 @@ class MemoryChange:
 
     @property
     def fails(self) -> bool:
-        """Whether the head needs more, and nothing excuses it."""
+        """Whether the head needs more, and nothing excuses that."""
         return self.is_more and self.excused is None
 
 
-def differs(before: int, after: int) -> bool:
-    """Return whether two exact peaks [bytes] differ by at least 1 % and 64 KiB."""
-    return abs(after - before) >= max(LEAST_BYTES, LEAST_FRACTION * before)
+def differs(base_bytes: int, head_bytes: int) -> bool:
+    """Return whether two peaks differ by at least 1 % and 64 KiB."""
+    return abs(head_bytes - base_bytes) >= max(LEAST_BYTES, LEAST_FRACTION * base_bytes)

@@ -1,8 +1,8 @@
-"""Excludes outlier pairs, and finds out whether processes have two modes.
+"""Excludes outlier pairs of processes, and finds out whether processes have two modes.
 
 A pair is excluded if its ratio is over 3 times above or below that of the median pair. So one slow or fast
 process excludes only its own pair, and what slows both sides of a pair excludes nothing. If processes have
-two modes, the pairs whose sides are in the same mode are kept.
+two modes, the pairs whose sides are in the same mode are kept. Times are natural logarithms [pairs, m].
 """
 
 import math
@@ -21,19 +21,19 @@ FACTOR = 3.0
 """A pair is an outlier if its ratio and the median pair's differ by more than this factor."""
 MOST_EXCLUDED = 1 / 3
 """Largest share of outliers among the pairs, without those that two modes explain."""
-_OFTEN = 0.1
-"""Outliers are rare below this share of the pairs."""
+_RARE = 0.1
+"""Outliers are rare up to this share of the pairs."""
 _FEWEST_LOPSIDED, _FEWEST_OF_A_MODE = 3, 3
-_APART = math.log(FACTOR)
+_LOG_FACTOR = math.log(FACTOR)
 
 
 class Modes(NamedTuple):
     """Two modes of processes."""
 
-    apart: float
-    """Factor between the modes."""
+    factor: float
+    """The median time of the slower mode divided by that of the faster one."""
     pairs: int
-    """Pairs whose sides are in different modes."""
+    """Number of pairs whose sides are in different modes."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,12 @@ class Outliers:
     """The excluded pairs of one benchmark."""
 
     pairs: int = 0
-    """All measured pairs, the excluded ones too."""
+    """Number of measured pairs, including excluded ones."""
     above: int = 0
-    """Pairs that were excluded because their ratio is far above that of the median pair."""
+    """Number of pairs excluded because their ratio is far above that of the median pair."""
     below: int = 0
     contrary: int = 0
-    """If the median pair changed by more than FACTOR: pairs that did not change as much in its direction."""
+    """Number of pairs that did not change by FACTOR in the direction of the median pair, if that one did."""
     modes: Modes | None = None
 
     @property
@@ -58,14 +58,14 @@ class Outliers:
     def doubt(self) -> str | None:
         """Why the kept pairs allow no verdict. None if they allow one."""
         # The sides of the median pair may be in different modes.
-        if self.contrary > _OFTEN * self.pairs:
+        if self.contrary > _RARE * self.pairs:
             return f"base and head differ by over {FACTOR:g}x in most pairs, not in all: possibly two modes"
         # Without a change, excluded pairs are as often above as below (McNemar, 1947). Sign test: three of
         # three and five of six have a probability of at most 1/8.
         majority = max(self.above, self.below)
         surplus = 2 * majority - self.excluded
         lopsided = special.bdtrc(majority - 1, self.excluded, 0.5) if self.excluded else 1.0
-        if surplus >= _FEWEST_LOPSIDED and surplus > _OFTEN * self.pairs and lopsided <= 1 / 8:
+        if surplus >= _FEWEST_LOPSIDED and surplus > _RARE * self.pairs and lopsided <= 1 / 8:
             if self.modes:
                 return "the share of processes in the slower mode differs between the sides"
             return "the excluded pairs are mostly above or mostly below the median pair"
@@ -75,27 +75,30 @@ class Outliers:
 
     @property
     def text(self) -> str:
-        """The excluded pairs, to be appended to a reason. Empty if there are none."""
+        """The end of a sentence about the excluded pairs. Empty if there are none."""
         if not self.excluded:
             return ""
         pairs = f"; {units.count(self.excluded, 'pair')} excluded"
         if self.modes:
-            return f"{pairs} because the sides are in different modes, {self.modes.apart:.1f}x apart"
+            return f"{pairs} because the sides are in different modes, {self.modes.factor:.1f}x apart"
         return f"{pairs}: {self.above} over {FACTOR:g}x above the median pair, {self.below} below"
 
 
-def kept(base: Array, head: Array) -> NDArray[np.bool_]:
-    """Return which pairs are kept [pairs, m]; the median pair always is. NaN if not measured."""
-    return _near(head - base - _middle(head - base))
+def kept_pairs(base: Array, head: Array) -> NDArray[np.bool_]:
+    """Return which pairs are not excluded [pairs, m]. The times are NaN if a pair did not measure them."""
+    distance = np.abs(head - base - _median_pair(head - base))
+    nearest = np.fmin.reduce(distance, axis=0, initial=np.inf)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(distance <= np.maximum(_LOG_FACTOR, nearest))
 
 
 def modes_shown(base: Array, head: Array) -> bool:
     """Tell whether a process was over FACTOR slower than another of its side, but not in most benchmarks.
 
-    A process that is slow in most of them has no mode: something else slows it.
+    If a process is slow in most benchmarks, this is no mode: something else slows the process.
     """
     for side in (base, head):
-        is_slow = side - np.fmin.reduce(side, axis=0, initial=np.inf) > _APART
+        is_slow = side - np.fmin.reduce(side, axis=0, initial=np.inf) > _LOG_FACTOR
         is_minority = is_slow.sum(axis=1) <= np.isfinite(side).sum(axis=1) / 2
         if (is_slow.any(axis=1) & is_minority).any():
             return True
@@ -103,29 +106,22 @@ def modes_shown(base: Array, head: Array) -> bool:
 
 
 def outliers(base: Array, head: Array) -> Outliers:
-    """Count the excluded pairs of one benchmark, and look for two modes."""
-    (middle,) = _middle((head - base)[:, None])
-    excess = head - base - middle
-    keeps = _near(excess[:, None])[:, 0]
-    contrary = np.sign(middle) * (head - base) <= _APART
+    """Count the excluded pairs of one benchmark [pairs], and look for two modes."""
+    (median,) = _median_pair((head - base)[:, None])
+    keeps = kept_pairs(base[:, None], head[:, None])[:, 0]
+    excess = head - base - median
+    contrary = np.sign(median) * (head - base) <= _LOG_FACTOR
     return Outliers(
         len(base),
         above=int((~keeps & (excess > 0)).sum()),
         below=int((~keeps & (excess < 0)).sum()),
-        contrary=int(contrary.sum()) if np.abs(middle) > _APART else 0,
-        modes=_modes(base + middle / 2, head - middle / 2, int((~keeps).sum())),
+        contrary=int(contrary.sum()) if np.abs(median) > _LOG_FACTOR else 0,
+        modes=_modes(base + median / 2, head - median / 2, int((~keeps).sum())),
     )
 
 
-def _near(excess: Array) -> NDArray[np.bool_]:
-    """Return which pairs [pairs, m] are near the median pair; two pairs equally far from it both are."""
-    distance = np.abs(excess)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(distance <= np.maximum(_APART, np.fmin.reduce(distance, axis=0, initial=np.inf)))
-
-
-def _middle(log_ratios: Array) -> Array:
-    """Return the median over pairs [m]; for an even number, the middle value that is nearer to 0."""
+def _median_pair(log_ratios: Array) -> Array:
+    """Return the median over pairs [m]: of two middle values, the one nearer to 0, or 0 if equally near."""
     count = np.isfinite(log_ratios).sum(axis=0)
     if not len(log_ratios):
         return np.full(len(count), np.nan)
@@ -135,11 +131,11 @@ def _middle(log_ratios: Array) -> Array:
 
 
 def _modes(base: Array, head: Array, excluded: int) -> Modes | None:
-    """Return two modes if the widest gap between the times of all processes explains most excluded pairs."""
+    """Return two modes if the widest gap between times of processes explains most excluded pairs."""
     levels = np.sort(np.concatenate([base, head]))
-    fewest = max(_FEWEST_OF_A_MODE, math.ceil(_OFTEN * len(levels)))
-    gaps = (levels[1:] - levels[:-1])[fewest - 1 : len(levels) - fewest]
-    if not len(gaps) or gaps.max() <= _APART:
+    fewest = max(_FEWEST_OF_A_MODE, math.ceil(_RARE * len(levels)))
+    gaps = np.diff(levels)[fewest - 1 : len(levels) - fewest]
+    if not len(gaps) or gaps.max() <= _LOG_FACTOR:
         return None
     split = fewest + int(np.argmax(gaps))
     pairs = int(((base >= levels[split]) != (head >= levels[split])).sum())

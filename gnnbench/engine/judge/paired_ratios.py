@@ -1,7 +1,7 @@
 """Ratios of pairs of benchmarks that were timed in the same processes.
 
-The ratio is taken within each process. So what changes in a process as a whole, such as the machine's speed,
-cancels. All values are natural logarithms.
+The ratio is taken within each process, so the speed of a process as a whole cancels. All values are natural
+logarithms.
 """
 
 import math
@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .groups import ProcessVariance, SideTimings, doubted, least_believed, moderated
+from .groups import ProcessVariance, SideTimings, process_variance
 from .shrinkage import mean
 from .verdict import Judgement, Reason, Thresholds, judge_ratio
 
@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class PairedRatios:
-    """The log ratios of pairs."""
+    """The log ratios of pairs of benchmarks, in each process."""
 
     logs: Array
     """[processes, pairs]; NaN where a process did not time both."""
@@ -32,18 +32,18 @@ class PairedRatios:
 
     @classmethod
     def of(cls, timings: SideTimings, base: Sequence[int], head: Sequence[int]) -> Self:
-        """Return the ratios head / base of pairs.
+        """Return the ratios of the benchmarks in the columns `head` to those in the columns `base`.
 
-        The mean of n processes has the variance v / n, where v is the variance of a process's log ratio
-        (`moderated`), but not less than the variance within a process. With one process, only the latter is
-        known.
+        The mean of n processes has the variance v / n. Here v is the variance of a process's log ratio
+        (`process_variance`), or the variance within a process if this is larger. With one process, only the
+        latter is known.
         """
         logs = timings.logs[:, head] - timings.logs[:, base]
         has_ratio = np.isfinite(logs)
         squares = timings.errors[:, head] ** 2 + timings.errors[:, base] ** 2
         within = mean(np.where(has_ratio, squares, np.nan))
         counts = has_ratio.sum(axis=0)
-        variance = moderated([logs], within)
+        variance = process_variance([logs], within)
         square = np.where(variance.degrees_of_freedom > 0, np.fmax(variance.variance, within), within)
         # One process whose own standard error is unknown is no evidence.
         lacks_error = (counts < 2) & np.isnan(within)  # noqa: PLR2004
@@ -55,32 +55,27 @@ class PairedRatios:
         """The number of processes of each pair."""
         return np.asarray(np.isfinite(self.logs).sum(axis=0))
 
-    def judge(self, place: int, thresholds: Thresholds, family: int) -> Judgement:
-        """Judge a pair. With one process there is an interval, but no verdict."""
-        logs = self.logs[:, place]
+    def judge(self, column: int, thresholds: Thresholds, family: int) -> Judgement:
+        """Judge a pair of benchmarks. With one process there is an interval, but no verdict."""
+        logs = self.logs[:, column]
         logs = logs[np.isfinite(logs)]
-        count, error = len(logs), float(self.errors[place])
+        count, error = len(logs), float(self.errors[column])
         if not count:
             return Judgement("incomparable", "no process timed both")
-        log_ratio = float(logs.mean())
-        freedom = float(self.variance.degrees_of_freedom[place])
-        least = least_believed(self.variance.farthest, count)
-        judgement = _judged(log_ratio, error, freedom, thresholds, family, least)
-        if freedom and judgement.low is not None:
-            judgement = doubted(judgement, log_ratio, np.zeros(1), logs, least)
-            judgement = replace(judgement, shrunk=bool(self.variance.own[place] < freedom / 2))
+        if self.variance.degrees_of_freedom[column] and math.isfinite(error):
+            judgement = self.variance.judge(column, error, np.zeros(count), logs, thresholds, family)
+        else:
+            judgement = _within_a_process(float(logs.mean()), error, thresholds, family)
         return replace(judgement, base_processes=count, head_processes=count)
 
-    def judge_mean(self, places: Sequence[int], thresholds: Thresholds) -> Judgement:
+    def judge_mean(self, columns: Sequence[int], thresholds: Thresholds) -> Judgement:
         """Judge the mean of pairs that have a ratio.
 
-        An interval needs several processes, and a standard error of each pair.
-
-        Errors of pairs in one process may be correlated, in any way. So the variance comes from the means of
-        the processes (cluster-robust, the clusters being processes), and from the pairs' own errors only if
-        that is more.
+        An interval needs several processes, and a standard error of each pair. Errors of pairs in one process
+        may be correlated in any way. So the variance is cluster-robust, with processes as clusters. If the
+        errors of the pairs give a larger variance, that counts.
         """
-        logs, errors = self.logs[:, places], self.errors[places]
+        logs, errors = self.logs[:, columns], self.errors[columns]
         has_ratio = np.isfinite(logs)
         processes = int(has_ratio.any(axis=1).sum())
         log_ratio = float(mean(logs).mean())
@@ -89,25 +84,17 @@ class PairedRatios:
             return Judgement("incomparable", reason, math.exp(log_ratio), code=Reason.ONE_PROCESS)
         parts = np.where(has_ratio, logs - mean(logs), 0.0) / has_ratio.sum(axis=0)
         between = float((parts.mean(axis=1) ** 2).sum()) * processes / (processes - 1)
-        error = math.sqrt(max(between, float((errors**2).sum()) / len(places) ** 2))
-        return _judged(log_ratio, error, processes - 1.0, thresholds)
+        error = math.sqrt(max(between, float((errors**2).sum()) / len(columns) ** 2))
+        if math.isnan(error):
+            return _within_a_process(log_ratio, error, thresholds, 1)
+        return judge_ratio(log_ratio, error, processes - 1.0, thresholds, 1)
 
 
-def _judged(
-    log_ratio: float,
-    error: float,
-    freedom: float,
-    thresholds: Thresholds,
-    family: int = 1,
-    least: float = 0.0,
-) -> Judgement:
-    """Judge a log ratio; without degrees of freedom, its error is the one within a process."""
+def _within_a_process(log_ratio: float, error: float, thresholds: Thresholds, family: int) -> Judgement:
+    """Return a judgement without a verdict, and with an interval unless the error within a process is NaN."""
     if math.isnan(error):
-        reason = Reason.TOO_FEW_BLOCKS
-        return Judgement("incomparable", reason.text(thresholds), math.exp(log_ratio), code=reason)
-    if freedom:
-        return judge_ratio(log_ratio, error, freedom, thresholds, family, least)
-    judgement = judge_ratio(log_ratio, error, math.inf, thresholds, family)
-    code = Reason.ONE_PROCESS
-    judgement = replace(judgement, verdict="undecided", reason=code.text(thresholds), code=code)
-    return replace(judgement, minimum_detectable_effect=None)
+        code = Reason.TOO_FEW_BLOCKS
+        return Judgement("incomparable", code.text(thresholds), math.exp(log_ratio), code=code)
+    code, judgement = Reason.ONE_PROCESS, judge_ratio(log_ratio, error, math.inf, thresholds, family)
+    reason = code.text(thresholds)
+    return replace(judgement, verdict="undecided", reason=reason, code=code, minimum_detectable_effect=None)

@@ -1,9 +1,10 @@
 """Decides which benchmarks to time next, for how long, and when each is decided.
 
-After each pair of processes there is an interim analysis. Alpha spending (Lan and DeMets, Biometrika 70,
-1983) keeps the error rate: each analysis spends a part of the error probability, as information grows and
-time passes. The intervals are the repeated confidence intervals of Jennison and Turnbull (JRSS B 51, 1989),
-which hold at all analyses together; the last one is reported. A decided benchmark is not analysed again.
+A visit is the measurement of one benchmark in one pair of processes. After each pair there is an interim
+analysis. Alpha spending (Lan and DeMets, Biometrika 70, 1983) keeps the error rate: each analysis spends a
+part of the error probability, as information grows and time passes. The intervals are the repeated confidence
+intervals of Jennison and Turnbull (JRSS B 51, 1989), which hold at all analyses together; the last one is
+reported. A decided benchmark is not analysed again.
 """
 
 import math
@@ -14,10 +15,10 @@ import numpy as np
 
 from ..ground import units
 from .allowed import Allowed
-from .choosing import PAIRS_TO_AFFORD, SHORTEST_VISIT, Choosing, Timing
 from .comparison import PairCounts
-from .estimate import FEWEST_PAIRS, RatioEstimate, judged
+from .estimate import FEWEST_PAIRS, RatioEstimate, judge_estimate
 from .evidence import Evidence
+from .selection import PAIRS_TO_AFFORD, SHORTEST_VISIT, Selection, Timing
 from .spending import Boundary, Spending
 from .verdict import SAME_CODE as SAME
 from .verdict import Judgement, Thresholds
@@ -31,7 +32,7 @@ _ROUNDING = 1e-6
 FAILURES = 2
 """A benchmark that fails in this many pairs is given up."""
 _QUIETEST = 0.002**2
-WIDE_SPENDING = Spending(5.0, 3.0)
+FAMILY_SPENDING = Spending(5.0, 3.0)
 """Alpha spending of the simultaneous interval, chosen by simulation. The unit of information is that of a
 standard error as large as the minimum effect of interest."""
 OWN_SPENDING = Spending(6.0, 4.0)
@@ -40,10 +41,10 @@ OWN_SPENDING = Spending(6.0, 4.0)
 
 @dataclass(frozen=True)
 class PairPlan:
-    """One pair of processes to start."""
+    """What the next pair of processes is to measure."""
 
     seconds: Mapping[str, float]
-    """By benchmark, in the order of the visits: seconds for the turns of both sides."""
+    """Seconds for the turns of both sides, by benchmark, in the order of the visits."""
     at_most_seconds: float = math.inf
     """After this time, the remaining visits are left to the next pairs."""
     longest_seconds: float = math.inf
@@ -52,7 +53,7 @@ class PairPlan:
 
 @dataclass(frozen=True)
 class Decision:
-    """The state of a benchmark."""
+    """The verdict on a benchmark so far, and how much it was timed."""
 
     judgement: Judgement
     counts: PairCounts
@@ -64,10 +65,10 @@ SAME_CODE = Decision(SAME, PairCounts(0, 0, 0, 0, 0.0))
 class Schedule:
     """Divides a time budget among benchmarks, according to their variance and cost.
 
-    The first pair measures each benchmark. Then benchmarks that are likely slower get pairs of their own, up
-    to PAIRS_TO_AFFORD and half of the budget, if this costs the others no verdict. If the budget is too small
-    for verdicts on all, each benchmark gets a pair, and the first of `names` get the rest. All count in the
-    simultaneous interval, except those that `leave_out` removes.
+    The first pair measures each benchmark. Then benchmarks that are likely slower get up to PAIRS_TO_AFFORD
+    pairs of their own. These take at most half of the budget, and cost the others no verdict. If the budget
+    is too small for verdicts on all, each benchmark gets a pair, and the first of `names` get the rest. The
+    simultaneous interval covers all benchmarks, except those that `leave_out` removes.
     """
 
     def __init__(
@@ -93,12 +94,12 @@ class Schedule:
         self._plan: PairPlan | None = None
         self.spent_seconds = 0.0
         """Duration of the pairs, including their starts."""
-        self._settled = 0.0
+        self._untimed_seconds = 0.0
         """Time for benchmarks that need no timing. Only the total budget includes it."""
 
     @property
     def _budget(self) -> float:
-        budget = self._per_benchmark_seconds * len(self._benchmarks) + self._settled
+        budget = self._per_benchmark_seconds * len(self._benchmarks) + self._untimed_seconds
         return min(budget, self._total_seconds)
 
     @property
@@ -106,53 +107,53 @@ class Schedule:
         """The rest of the budget."""
         return max(self._budget - self.spent_seconds, 0.0)
 
-    @property
-    def _now(self) -> Choosing:
-        return Choosing(self._benchmarks, float(np.mean(self._starts or [0.0])), self.left_seconds)
+    def _selection(self) -> Selection:
+        return Selection(self._benchmarks, float(np.mean(self._starts or [0.0])), self.left_seconds)
 
     def decisions(self) -> dict[str, Decision]:
-        """Return the state of each benchmark."""
-        enough = self._enough()
+        """Return the decision on each benchmark so far."""
+        advice = self._budget_advice()
         rows = self._benchmarks.items()
-        return {name: Decision(_advised(timing, enough), timing.counts) for name, timing in rows}
+        return {name: Decision(_add_advice(timing, advice), timing.counts) for name, timing in rows}
 
-    def _enough(self) -> str:
-        """Return the options that give time for more pairs of each benchmark. Empty if this budget does."""
+    def _budget_advice(self) -> str:
+        """Return options that give time for PAIRS_TO_AFFORD pairs. Empty if the budget is large enough."""
         count, total, needed = len(self._benchmarks), self._total_seconds, self.needed_seconds
         options = []
         if needed > self._per_benchmark_seconds * count:
             options.append(f"--budget {math.ceil(needed / count)}")
-        if needed + self._settled > total:
-            options.append(f"{self._total_option} {math.ceil(needed + self._settled)}")
+        if needed + self._untimed_seconds > total:
+            options.append(f"{self._total_option} {math.ceil(needed + self._untimed_seconds)}")
         return f"{' '.join(options)} allows about {1 + PAIRS_TO_AFFORD}" if options else ""
 
     @property
     def needed_seconds(self) -> float:
-        """The cost of a first pair and PAIRS_TO_AFFORD more with the shortest visits, by the costs so far."""
+        """The cost of a first pair and of PAIRS_TO_AFFORD more with short visits, by the costs so far."""
         if not self._benchmarks:
             return 0.0
         pilots = len(self._benchmarks) * (PILOT_SECONDS - SHORTEST_VISIT)
-        return (1 + PAIRS_TO_AFFORD) * self._now.price(self._benchmarks) + pilots
+        return (1 + PAIRS_TO_AFFORD) * self._selection().price(self._benchmarks) + pilots
 
     def forecast(self) -> str:
-        """Return, after the first pair, what a pair costs and what the budget will decide. Empty later."""
-        now = self._now
-        if len(self._starts) != 1 or not now.undecided:
+        """Return what a pair costs, and what the budget will decide. Empty except after the first pair."""
+        selection = self._selection()
+        undecided = selection.undecided
+        if len(self._starts) != 1 or not undecided:
             return ""
-        benchmarks, seconds = units.count(len(now.undecided), "benchmark"), now.price(now.undecided)
+        benchmarks, seconds = units.count(len(undecided), "benchmark"), selection.price(undecided)
         text = f"a pair takes at least {units.seconds(seconds)} for {benchmarks}: the budget allows"
-        if (pairs := now.reachable()) >= FEWEST_PAIRS:
+        if (pairs := selection.affordable_pairs()) >= FEWEST_PAIRS:
             return f"{text} about {pairs} pairs; a verdict needs {FEWEST_PAIRS}"
-        count = len(now.decidable) or "none"
-        return f"{text} verdicts on {count} of them; {self._enough()} pairs of each"
+        count = len(selection.decidable) or "none"
+        return f"{text} verdicts on {count} of them; {self._budget_advice()} pairs of each"
 
     def spend(self, seconds: float) -> None:
-        """Subtract time that was needed to know which benchmarks must be timed."""
-        self._settled += seconds
+        """Subtract time from the budget that was not spent on timing."""
+        self._untimed_seconds += seconds
         self.spent_seconds += seconds
 
     def leave_out(self, name: str) -> None:
-        """Remove a benchmark that needs no timing, if present; the others share its error probability.
+        """Remove a benchmark, if present, that needs no timing. The others share its error probability.
 
         Benchmarks that have been analysed keep their smaller part, so the total is never exceeded.
         """
@@ -160,53 +161,53 @@ class Schedule:
 
     def next(self) -> PairPlan | None:
         """Plan a pair. Returns None if all benchmarks are decided, or the budget is too small for a pair."""
-        now = self._now
-        if not now.undecided or now.left <= 0:
+        selection = self._selection()
+        if not selection.undecided or not selection.left_seconds:
             return None
         if not self._starts:
             # All costs are unknown: the pair ends when its part of the budget is spent.
-            names = sorted(now.undecided, key=lambda name: not self._benchmarks[name].is_likely)
+            names = sorted(selection.undecided, key=lambda name: not self._benchmarks[name].is_likely)
             seconds = min(PILOT_SECONDS, self._budget / 2 / len(names))
             at_most = max(self._budget / PAIRS_TO_AFFORD, seconds * len(names))
             longest = self._budget / PAIRS_TO_AFFORD / len(names)
             self._plan = PairPlan(dict.fromkeys(names, seconds), at_most, longest)
             return self._plan
-        limit = remaining = now.left - now.start
+        limit = remaining = selection.left_seconds - selection.start_seconds
         visits = {}
-        chosen, sharing = now.chosen((self._budget - self._settled) / 2)
-        names = [str(name) for name in self._random.permutation(chosen)]
-        for name, seconds in self._visit_seconds(now, names, sharing).items():
-            cost = now.extra[name] + seconds
+        next_names, sharing = selection.next_benchmarks((self._budget - self._untimed_seconds) / 2)
+        names = [str(name) for name in self._random.permutation(next_names)]
+        for name, seconds in self._visit_seconds(selection, names, sharing).items():
+            cost = selection.overheads[name] + seconds
             if cost <= remaining + _ROUNDING:
                 remaining -= cost
                 visits[name] = seconds
         self._plan = None
         if visits:
-            share = now.left / max(self._benchmarks[name].pairs_to_afford for name in visits)
-            self._plan = PairPlan(visits, limit, (share - now.start) / len(visits))
+            share = selection.left_seconds / max(self._benchmarks[name].pairs_to_afford for name in visits)
+            self._plan = PairPlan(visits, limit, (share - selection.start_seconds) / len(visits))
         return self._plan
 
-    def _visit_seconds(self, now: Choosing, names: Sequence[str], sharing: int) -> dict[str, float]:
+    def _visit_seconds(self, selection: Selection, names: Sequence[str], sharing: int) -> dict[str, float]:
         """Return the length of each benchmark's visit in the next pair.
 
         If a visit of t seconds costs c + t and has the variance v + w / t, the information per second is
         largest at t = sqrt(c w / v) (Cochran, Sampling Techniques, 1977, 10.6). PAIRS_TO_AFFORD must fit in
-        the budget.
+        the budget, which `sharing` benchmarks divide among themselves.
         """
         noises = self._evidence.block_noise()
         rates = {
-            name: noises[name] * timing.asked / timing.layouts
+            name: noises[name] * timing.planned_seconds / timing.blocks
             for name in names
-            if (timing := self._benchmarks[name]).layouts and math.isfinite(noises[name])
+            if (timing := self._benchmarks[name]).blocks and math.isfinite(noises[name])
         }
         usual_rate = float(np.median(list(rates.values()))) if rates else 0.0
         variance = max(self._evidence.pair_variance, _QUIETEST)
         seconds = {}
         pairs = max((self._benchmarks[name].pairs_to_afford for name in names), default=1)
         for name in names:
-            cost = now.start / len(names) + now.extra[name]
+            cost = selection.start_seconds / len(names) + selection.overheads[name]
             best = math.sqrt(cost * rates.get(name, usual_rate) / variance)
-            affordable = now.left / pairs / sharing - cost
+            affordable = selection.left_seconds / pairs / sharing - cost
             seconds[name] = max(min(best, affordable, LONGEST_VISIT), SHORTEST_VISIT)
         return seconds
 
@@ -215,17 +216,17 @@ class Schedule:
         start_seconds = pair.further_start_seconds
         self._starts.append(pair.start_seconds if start_seconds is None else start_seconds)
         visits_seconds = sum(visit.seconds for visit in pair.visits.values())
-        self._settled += pair.settled_seconds
-        self.spent_seconds += pair.start_seconds + pair.settled_seconds + visits_seconds
+        self._untimed_seconds += pair.untimed_seconds
+        self.spent_seconds += pair.start_seconds + pair.untimed_seconds + visits_seconds
         for name, visit in pair.visits.items():
             timing = self._benchmarks[name]
             if visit.wall and not timing.pairs:
                 timing.thresholds = timing.thresholds.of_gpu
             timing.pairs += 1
             timing.rounds += visit.rounds
-            timing.layouts += len(visit.base_ns)
+            timing.blocks += len(visit.base_ns)
             timing.seconds += visit.seconds
-            timing.asked += self._plan.seconds[name] if self._plan else 0.0
+            timing.planned_seconds += self._plan.seconds[name] if self._plan else 0.0
         self._evidence.add(pair.visits)
         estimates = self._evidence.estimates()
         for name in pair.visits:
@@ -238,9 +239,10 @@ class Schedule:
                 timing.judgement = Judgement("incomparable", failure.text)
 
     def _analyse(self, timing: Timing, estimate: RatioEstimate) -> None:
+        """Make an interim analysis of a benchmark with a new estimate, which may decide the benchmark."""
         timing.estimate = estimate
         if estimate.pairs < FEWEST_PAIRS:
-            timing.judgement = judged(estimate, timing.thresholds, len(self._benchmarks))
+            timing.judgement = judge_estimate(estimate, timing.thresholds, len(self._benchmarks))
             return
         if timing.boundaries is None:
             error = (1 - timing.thresholds.family_level) / 2 / len(self._benchmarks)
@@ -251,7 +253,7 @@ class Schedule:
         # The boundaries count information in pairs, which does not depend on the estimated variance.
         family_tail, own_tail = (
             boundary.tail(estimate.pairs, spending.share(information, time))
-            for boundary, spending in zip(timing.boundaries, (WIDE_SPENDING, OWN_SPENDING), strict=True)
+            for boundary, spending in zip(timing.boundaries, (FAMILY_SPENDING, OWN_SPENDING), strict=True)
         )
         if family_tail is not None and own_tail is not None:
             timing.analysis = estimate, (family_tail, own_tail)
@@ -263,17 +265,17 @@ class Schedule:
                 return  # the last intervals stay
             # The intervals stay, but now there are enough pairs for a verdict.
             last = replace(last, pairs=estimate.pairs, outliers=estimate.outliers)
-        timing.judgement = judged(last, timing.thresholds, len(self._benchmarks), tails)
+        timing.judgement = judge_estimate(last, timing.thresholds, len(self._benchmarks), tails)
         timing.decided = timing.judgement.verdict in ("slower", "faster", "same")
         if timing.limit and timing.decided:
             timing.decided = timing.limit.is_settled(timing.judgement, timing.thresholds)
 
 
-def _advised(timing: Timing, enough: str) -> Judgement:
-    """Add the options that give time for more pairs to a judgement from too few, if it needs any."""
+def _add_advice(timing: Timing, advice: str) -> Judgement:
+    """Return the judgement on a benchmark. If it has too few pairs, its reason includes the advice."""
     judgement, estimate = timing.judgement, timing.estimate
     lacks_pairs = estimate.pairs < estimate.fewest or not judgement.judged
-    if judgement.verdict != "undecided" or not lacks_pairs or not enough:
+    if judgement.verdict != "undecided" or not lacks_pairs or not advice:
         return judgement
     note = "enough to decide large changes, and small ones if the pairs differ little"
-    return replace(judgement, reason=f"{judgement.reason}; {enough}, {note}")
+    return replace(judgement, reason=f"{judgement.reason}; {advice}, {note}")

@@ -1,37 +1,185 @@
-"""Decides, without a clock, which candidate to measure next, and when the changes are found.
+"""The statistics of a bisection: which candidate to measure next, and where a benchmark's time changed.
 
-A noisy binary search (Burnashev and Zigangirov, Problems of Information Transmission 10, 1974): each pair
-measures the most informative candidate, in the middle of an interval with a change, or with a doubtful
-level. No step counts as certain, so the error probability is spent only once, at the end of the search.
+Candidates are versions of the code in order; candidate 0 is the good end. Each pair of processes measures a
+candidate beside candidate 0. This is a noisy binary search (Burnashev and Zigangirov, Problems of Information
+Transmission 10, 1974): each pair measures the most informative candidate, in the middle of an interval with a
+change, or with a doubtful level. No step counts as certain, so the error probability is spent only once, at
+the end of the search.
+
+The level of a candidate is the logarithm of its time over that of candidate 0. From one candidate to the next
+it stays, or it jumps to any other level, any number of times. This is a hidden Markov model on a grid of
+levels, whose posterior the forward-backward algorithm gives exactly (Rabiner, Proc. IEEE 77, 1989). A log
+ratio has normal noise of unknown scale, and with an unknown probability it is an outlier. Both are averaged
+over, so that unusually strong noise delays the answer instead of making it wrong.
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import chain, pairwise
 
-from .posterior import Interval, Observation, posterior
+import numpy as np
+from numpy.typing import NDArray
+
+from .evidence import USUAL_PAIR_VARIANCE
+
+Array = NDArray[np.float64]
 
 ERROR = 0.01
 """Probability of naming a wrong commit, at most."""
 _MISSED = 0.2
-"""Once a change is named, an interval that has another one with at most this probability is not searched."""
+"""Once a change is known, an interval is not searched if it has another one with at most this probability."""
 MOST_PAIRS = 16
 """Most pairs of one candidate, whatever they show."""
+_SCALES, _SCALE_SPREAD = np.geomspace(0.7, 16, 10), 0.7
+"""Possible factors on the usual standard deviation, and the prior spread of their logarithm."""
+_OUTLIERS = np.array([0.05, 0.1, 0.3])
+"""Possible shares of outliers, with the same prior probability."""
+_OUTLIER_SCALE = 0.1
+"""Scale of an outlier's log ratio, which has a Cauchy distribution."""
+_LEVELS = 200
+"""Number of levels on each side of 0."""
+_EXPECTED_JUMPS = 0.25
+"""Expected number of jumps before anything is measured."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """The log ratio of a candidate to candidate 0, measured by a pair of processes."""
+
+    position: int
+    log_ratio: float
+    variance: float
+    """Variance of the noise, within and between pairs."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Two measured candidates, with no measured candidate between them."""
+
+    low: int
+    high: int
+    changed: float
+    """Probability that their levels differ by the least change that counts, or more."""
+    log_ratio: float
+    """Expected difference of their levels, given that they differ; `bounds` is its 99 % credible interval."""
+    bounds: tuple[float, float]
+
+
+@lru_cache
+def posterior(
+    last: int,
+    observations: tuple[Observation, ...],
+    same: tuple[tuple[int, int], ...],
+    least: float,
+    sign: int,
+) -> list[Interval]:
+    """Return the intervals between neighbouring measured candidates, from 0 to the last, the bad end.
+
+    `same`: pairs of candidates between which nothing changes; they count as measured. `least`: the least
+    change of the level that counts. `sign`: 1 if the bad end is slower than the good end, -1 if faster.
+    """
+    by_position: dict[int, list[Observation]] = {position: [] for position in (0, *chain(*same))}
+    for observation in observations:
+        by_position.setdefault(observation.position, []).append(observation)
+    positions = sorted(by_position)
+    assert positions[-1] == last
+    levels = _grid(by_position)
+    logs = np.stack([_log_likelihood(levels, by_position[position]) for position in positions])
+    logs[0, :, np.arange(len(levels)) != _LEVELS] = -np.inf
+    logs[-1, :, levels * sign < least] = -np.inf
+    rate = -math.log1p(-_EXPECTED_JUMPS / last)
+    pairs = list(pairwise(positions))
+    jumps = [
+        0.0 if any(first <= low and high <= end for first, end in same) else -math.expm1(rate * (low - high))
+        for low, high in pairs
+    ]
+    changes = zip(pairs, _differences(logs, jumps), strict=True)
+    return [_interval(low, high, levels, masses, least) for (low, high), masses in changes]
+
+
+def _grid(by_position: Mapping[int, Sequence[Observation]]) -> Array:
+    """Return equally spaced levels around 0, which reach beyond all levels that the observations allow."""
+    ratios = [[row.log_ratio for row in group] for _, group in sorted(by_position.items()) if group]
+    centres = [float(np.median(row)) for row in ratios]
+    # A single outlier should not make the grid coarse.
+    widest = 3 * max(abs(centres[-1]), 5 * math.sqrt(USUAL_PAIR_VARIANCE))
+    limit = 1.25 * min(max(map(abs, centres)), widest) + 0.03
+    return np.linspace(-limit, limit, 2 * _LEVELS + 1)
+
+
+def _log_likelihood(levels: Array, observations: Sequence[Observation]) -> Array:
+    """Return the log likelihood of each level, for each scale and share of outliers [settings, levels]."""
+    total = np.zeros((len(_SCALES) * len(_OUTLIERS), len(levels)))
+    share = _OUTLIERS[None, :, None]
+    for observation in observations:
+        distance = observation.log_ratio - levels
+        deviation = (_SCALES * math.sqrt(observation.variance))[:, None, None]
+        normal = np.exp(-((distance / deviation) ** 2) / 2) / deviation / math.sqrt(2 * math.pi)
+        outlier = _OUTLIER_SCALE / math.pi / (_OUTLIER_SCALE**2 + distance**2)
+        total += np.log((1 - share) * normal + share * outlier).reshape(total.shape)
+    return total
+
+
+def _differences(logs: Array, jumps: Sequence[float]) -> list[Array]:
+    """Return the distribution of the difference of levels, for each two neighbouring candidates.
+
+    `logs`: log likelihoods [candidates, settings, size]. `jumps`: probability of a jump between neighbours.
+    """
+    size = logs.shape[2]
+    peaks = logs.max(axis=2)
+    likelihood = np.exp(logs - peaks[:, :, None])
+    scales = np.log(_SCALES) / _SCALE_SPREAD
+    evidence = np.repeat(-(scales**2) / 2, len(_OUTLIERS)) + peaks.sum(axis=0)
+    forward, backward = [likelihood[0]], [likelihood[-1]]
+    for jump, step in zip(jumps, likelihood[1:], strict=True):
+        prior = (1 - jump) * forward[-1] + jump * forward[-1].sum(axis=1, keepdims=True) / size
+        total = (prior * step).sum(axis=1, keepdims=True)
+        evidence += np.log(total[:, 0])
+        forward.append(prior * step / total)
+    for jump, step in zip(jumps[:0:-1], likelihood[-2:0:-1], strict=True):
+        prior = (1 - jump) * backward[-1] + jump * backward[-1].mean(axis=1, keepdims=True)
+        backward.append(step * prior / prior.max(axis=1, keepdims=True))
+    probability = np.exp(evidence - evidence.max())
+    distributions = []
+    for jump, before, after in zip(jumps, forward[:-1], backward[::-1], strict=True):
+        spectrum = np.conj(np.fft.rfft(before, 2 * size)) * np.fft.rfft(after, 2 * size)
+        delta = np.roll(np.fft.irfft(spectrum, 2 * size), size - 1, axis=1)[:, :-1].clip(min=0) * jump / size
+        delta[:, size - 1] += (1 - jump) * (before * after).sum(axis=1)
+        distributions.append(probability / probability.sum() @ (delta / delta.sum(axis=1, keepdims=True)))
+    return distributions
+
+
+def _interval(low: int, high: int, levels: Array, masses: Array, least: float) -> Interval:
+    """Return an interval from the probabilities of all differences between the levels of its ends."""
+    size, step = len(levels), levels[1] - levels[0]
+    differences = np.arange(1 - size, size)
+    masses = np.where(np.abs(differences) < max(1, math.ceil(least / step)), 0.0, masses)
+    changed = float(masses.sum())
+    if changed <= 0:
+        return Interval(low, high, 0.0, 0.0, (0.0, 0.0))
+    cumulative = np.cumsum(masses) / changed
+    first, last = (float(differences[np.searchsorted(cumulative, share)] * step) for share in (0.005, 0.995))
+    return Interval(low, high, min(changed, 1.0), float(masses @ differences * step / changed), (first, last))
 
 
 @dataclass
 class Search:
-    """What is known about one benchmark."""
+    """What is known about the changes of one benchmark."""
 
     last: int
+    """Position of the bad end."""
     least: float
     """The least change that counts, as a logarithm."""
     sign: int
+    """1 if the bad end is slower, -1 if it is faster."""
     error: float = ERROR
     observations: list[Observation] = field(default_factory=list)
     same: list[tuple[int, int]] = field(default_factory=list)
-    """Pairs of candidates, in order, that run the same code, as do all candidates between them."""
+    """Pairs of candidates, in order, between which the code is the same."""
     broken: set[int] = field(default_factory=set)
+    """Positions of candidates that cannot be measured."""
 
     @property
     def intervals(self) -> list[Interval]:
@@ -42,33 +190,33 @@ class Search:
         """Return the intervals whose change is certain enough to be named."""
         return [interval for interval in self.intervals if interval.changed >= 1 - self.error]
 
-    def between(self, interval: Interval) -> list[int]:
-        """Return the candidates within an interval that can still be measured."""
+    def measurable(self, interval: Interval) -> list[int]:
+        """Return the candidates within an interval, except those that cannot be measured."""
         positions = range(interval.low + 1, interval.high)
         return [position for position in positions if position not in self.broken]
 
-    def open(self) -> list[Interval]:
-        """Return the intervals that may have a change that is not narrowed down yet."""
+    def open_intervals(self) -> list[Interval]:
+        """Return the intervals that may contain a change and can still be narrowed down."""
         changes = self.changes()
-        threshold = self.error if all(map(self.between, changes)) else _MISSED
+        threshold = self.error if all(map(self.measurable, changes)) else _MISSED
         possible = [interval for interval in self.intervals if interval.changed > threshold]
         doubtful = [span for span in possible if span not in changes]
         repeatable = [span for span in doubtful if any(map(self._can_repeat, (span.low, span.high)))]
-        return [span for span in possible if self.between(span) or span in repeatable]
+        return [span for span in possible if self.measurable(span) or span in repeatable]
 
     def _can_repeat(self, position: int) -> bool:
-        """Tell whether a measured candidate, or one with the same code as another, may get a further pair."""
+        """Tell whether a candidate that counts as measured may get a further pair."""
         pairs = sum(observation.position == position for observation in self.observations)
         is_base = not position or any(low == 0 and position <= high for low, high in self.same)
         return not is_base and pairs < MOST_PAIRS and position not in self.broken
 
     def scores(self) -> dict[int, float]:
-        """Return how informative candidates are: the variances of whether their intervals change, summed."""
+        """Return how informative a pair of each candidate is: the variance of whether intervals change."""
         scores: dict[int, float] = {}
-        if not (intervals := self.open()):
+        if not (intervals := self.open_intervals()):
             return scores
         for interval in intervals:
-            if positions := self.between(interval):
+            if positions := self.measurable(interval):
                 middle = self._middle(interval, positions)
                 share = (middle - interval.low) / (interval.high - interval.low)
                 scores[middle] = 2 * share * (1 - share) * interval.changed
@@ -79,7 +227,7 @@ class Search:
         return {position: score for position, score in scores.items() if score > 0}
 
     def _middle(self, interval: Interval, positions: Sequence[int]) -> int:
-        """Return the candidate nearest to the middle, but far from candidates that cannot be measured."""
+        """Return a candidate near the middle, and far from candidates that cannot be measured."""
         length = interval.high - interval.low
         broken = [position for position in self.broken if interval.low < position < interval.high]
 
@@ -100,12 +248,9 @@ def next_position(searches: Mapping[str, Search]) -> tuple[int, list[str]] | Non
     if not total:
         return None
     best = max(total, key=lambda position: (total[position], -position))
-    names = [  # that have an open interval with the candidate, or next to it
-        name
-        for name, search in searches.items()
-        if best not in search.broken and any(span.low <= best <= span.high for span in search.open())
-    ]
-    return best, names
+    searching = {name: search for name, search in searches.items() if best not in search.broken}
+    spans = {name: search.open_intervals() for name, search in searching.items()}
+    return best, [name for name in spans if any(span.low <= best <= span.high for span in spans[name])]
 
 
 def least_change(effect: float, log_ratio: float) -> float:

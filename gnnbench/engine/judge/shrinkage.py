@@ -1,4 +1,4 @@
-"""Shrinks the variance of each benchmark towards what all benchmarks have in common.
+"""Shrinks the variance of each benchmark towards a variance that all benchmarks have in common.
 
 All values are natural logarithms of times: a variance of 0.0004 is a standard deviation of 2 %.
 """
@@ -19,7 +19,7 @@ _CLIP = 2.0
 """Standard deviations: a larger residual would make independent benchmarks look dependent."""
 
 
-def shrunk(
+def shrink(
     squares: Array,
     freedom: Array,
     expected: Array,
@@ -27,20 +27,19 @@ def shrunk(
     most_freedom: float,
     part: float = 1.0,
 ) -> tuple[Array, Array]:
-    """Shrink the variance of each benchmark towards what all benchmarks have in common.
+    """Return the variance of each benchmark, shrunk towards the common one, and its degrees of freedom [m].
 
     These are the moderated variances of Smyth (Statistical Applications in Genetics and Molecular Biology 3,
     2004). Benchmarks of the same process are not independent: a slow machine slows all of them. So the
     degrees of freedom are at most Satterthwaite's for dependent estimates; see `independent_benchmarks`.
-    Returns the shrunk variances and their degrees of freedom [m].
 
     Args:
         squares: sums of squared residuals [m]; positive for at least FEWEST_TO_POOL benchmarks.
         freedom: their degrees of freedom [m].
-        expected: the variance expected of each benchmark, up to a common factor [m].
+        expected: the variance expected of each benchmark, apart from a common factor [m].
         sides: the values whose residuals were squared [processes, m] for each side.
         most_freedom: limit of the degrees of freedom, unless a benchmark has more of its own.
-        part: share of the independent benchmarks that counts; at least one does.
+        part: share of the independent benchmarks that counts. At least one benchmark counts.
     """
     usable = (freedom > 0) & (squares > 0)
     prior, prior_freedom = prior_of(squares[usable] / freedom[usable] / expected[usable], freedom[usable])
@@ -56,11 +55,12 @@ def independent_benchmarks(sides: Sequence[Array], variance: Array) -> float:
 
     This is (tr C)^2 / tr(C^2) of the covariance C between benchmarks, over processes that ran the whole
     suite. tr(C^2) is corrected for its bias with few processes (Bai and Saranadasa, Statistica Sinica 1996).
-    Benchmarks with variance 0 or NaN [m] do not count.
+    `variance`: of each benchmark [m]. Benchmarks with variance 0 or NaN do not count.
     """
     residuals, freedom = [], 0
     for side in sides:
-        runs = side[whole_runs(side)]
+        count = np.isfinite(side).sum(axis=1)
+        runs = side[2 * count >= count.max(initial=0)]  # without processes that ran some benchmarks again
         residuals.append(runs - mean(runs))
         freedom += len(runs) - 1
     has_variance = variance > 0
@@ -76,22 +76,21 @@ def independent_benchmarks(sides: Sequence[Array], variance: Array) -> float:
     return float(np.clip(trace**2 / max(square, trace**2 / has_variance.sum()), 1, has_variance.sum()))
 
 
-def whole_runs(side: Array) -> NDArray[np.bool_]:
-    """Return which processes ran the whole suite, not only some benchmarks again [processes]."""
-    count = np.isfinite(side).sum(axis=1)
-    return np.asarray(count * 2 >= count.max(initial=0))
-
-
 def mean(side: Array) -> Array:
     """Return the mean of each column without NaN; NaN for a column of NaN, without numpy's warning."""
-    count = np.isfinite(side).sum(axis=0)
-    return np.where(count > 0, np.nansum(side, axis=0) / np.maximum(count, 1), np.nan)
+    return divide(np.nansum(side, axis=0), np.isfinite(side).sum(axis=0).astype(float), np.nan)
+
+
+def divide(numerator: Array | float, denominator: Array, default: float) -> Array:
+    """Return quotients, and the default where the denominator is not positive."""
+    default_array = np.full(np.broadcast(numerator, denominator).shape, default)
+    return np.asarray(np.divide(numerator, denominator, out=default_array, where=denominator > 0))
 
 
 def prior_of(variances: Array, freedom: Array) -> tuple[float, float]:
-    """Fit the common variance and its degrees of freedom (Smyth, 2004, 6.2); infinite if all are equal.
+    """Return the common variance, and its degrees of freedom (Smyth, 2004, 6.2). The latter may be infinite.
 
-    `variances` are positive estimates, `freedom` the degrees of freedom of each [m].
+    `variances`: positive estimates. `freedom`: the degrees of freedom of each estimate [m].
     """
     centred = np.log(variances) - special.digamma(freedom / 2) + np.log(freedom / 2)
     mean = float(centred.mean())

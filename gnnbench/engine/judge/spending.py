@@ -15,18 +15,18 @@ _GROWTH = 1.1
 class Spending:
     """How much of the error rate may be spent: by information or by time, whichever allows more.
 
-    Information shows when an effect of interest becomes detectable. If only much larger effects ever do, time
-    decides (Lan and DeMets, Biometrics 45, 1989): the square of the elapsed fraction, of the power family of
-    Kim and DeMets (Biometrika 74, 1987). So everything is spent at the end.
+    Information tells when an effect of interest becomes detectable. Where only much larger effects do, time
+    decides (Lan and DeMets, Biometrics 45, 1989): the square of the elapsed fraction, from the power family
+    of Kim and DeMets (Biometrika 74, 1987). So the whole error rate is spent at the end.
     """
 
     middle: float
-    """Information at which half is spent."""
+    """Information at which half of the error rate is spent."""
     steepness: float
     """Exponent in 1 / (1 + (middle / information) ** steepness)."""
 
     def share(self, information: float, time: float) -> float:
-        """Return the fraction of the error rate that may be spent; `time`: elapsed fraction of the budget."""
+        """Return the fraction of the error rate that may be spent. `time`: elapsed fraction of the budget."""
         return max(1 / (1 + (self.middle / information) ** self.steepness), min(time, 1.0) ** 2)
 
 
@@ -44,10 +44,10 @@ class Boundary:
         self._error = error
         self._information = self._spent = 0.0
         self._nodes = self._mass = np.zeros(0)
-        """Distribution of the statistic at the last analysis, if it never crossed."""
+        """Distribution of the statistic at the last analysis, unless it has crossed the boundary."""
 
     def tail(self, information: float, share: float) -> float | None:
-        """Spend up to a share of the error on an analysis; return its tail probability, None if too early."""
+        """Return the tail probability if a share of the error is spent. Returns None if it is too early."""
         if information < self._information * _GROWTH:
             return None
         spent = self._error * share

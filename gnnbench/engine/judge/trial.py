@@ -1,4 +1,7 @@
-"""One benchmark of a run, and everything known about it."""
+"""The state of one benchmark in a run, and which of its measured times are judged.
+
+A visit is the measurement of one benchmark in one pair of processes.
+"""
 
 import math
 from collections.abc import Sequence
@@ -9,15 +12,16 @@ import numpy as np
 
 from ..ground import units
 from ..measure.clock import SHORTEST_GPU_NS
+from .estimate import sample
 from .verdict import Judgement
-from .visit import Inspections, NotTimed, Size, Visit, sample
+from .visit import Inspections, NotTimed, Size, Visit
 
 RECHECKS = 4
-"""Pairs of two processes that check what changed."""
+"""Number of pairs that check a change with each side in a process of its own."""
 _PAIR_SD = 0.03
-"""Standard deviation of the log ratio of two processes beyond the noise within, on a quiet machine."""
-_ERRORS = 2.0
-"""So many standard errors are a contradiction."""
+"""Standard deviation of the log ratio between such pairs on a quiet machine, without the noise within."""
+_CONTRADICTING = 2.0
+"""Number of standard errors that contradict a ratio."""
 
 _SHORT = "judged by wall time, as the GPU works less than 20 µs in a call: take a larger graph"
 _DISTURBED = 0.03
@@ -29,10 +33,10 @@ _NO_GPU_TIME = NotTimed("failed", "its calls ran kernels on the GPU before, and 
 
 @dataclass(eq=False)
 class Trial:
-    """A benchmark that is compared on both sides."""
+    """The state of a benchmark that is compared on both sides."""
 
     name: str
-    """Its test id."""
+    """The id of its test."""
     inspections: Inspections | None = None
     """What a call does on both sides. None if it was not inspected."""
     not_timed: NotTimed | None = None
@@ -40,15 +44,15 @@ class Trial:
     from_files: bool = False
     """Whether files show that both sides run the same code, or skip the benchmark."""
     size: Size | None = None
-    """Size of its blocks in all pairs; the first visit chooses the size."""
+    """Size of its blocks in all pairs. The first visit sets it."""
     head_logs: list[float] = field(default_factory=list)
     """The log of the head's time in nanoseconds, in each pair."""
     wall_logs: list[float] = field(default_factory=list)
     """The same for wall time, if the GPU's own time is judged."""
     by_gpu: bool | None = None
-    """Whether the GPU's own time is judged; the first visit decides. None if this visit has no GPU time."""
+    """Whether the GPU's own time is judged. The first visit sets it, unless it has no GPU time."""
     by_cpu: bool | None = None
-    """Whether CPU time is judged; the first visit decides. None before the first visit."""
+    """Whether CPU time is judged. The first visit sets it."""
     contradiction: str | None = None
     """Why pairs of two processes contradict its verdict. None if they do not, or were not run."""
 
@@ -58,29 +62,20 @@ class Trial:
         return self.inspections is not None or self.not_timed is not None
 
     @property
-    def has_same_kernels(self) -> bool:
-        """Whether a GPU launches the same kernels on both sides, so that its own time needs no judging."""
-        return self.inspections is not None and self.inspections.same_kernels
-
-    @property
-    def needs_host_time(self) -> bool:
-        """Whether the host does other work for a GPU, so that its time is judged too."""
-        return self.inspections is not None and self.inspections.on_gpu and not self.does_same_work
-
-    @property
-    def does_same_work(self) -> bool:
-        """Whether the counts of the host's work are equal on both sides."""
-        return self.inspections is not None and self.inspections.same_work
+    def known(self) -> Inspections:
+        """The inspections, or if there are none, inspections without content."""
+        return self.inspections or Inspections()
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Which time is judged: CPU time, or wall time although kernels run on a GPU. Otherwise empty."""
+        """A note if CPU time is judged, or wall time although kernels run on a GPU. Otherwise empty."""
         return (_BY_CPU,) if self.by_cpu else (_SHORT,) if self.by_gpu is False else ()
 
-    def counting(self, visit: Visit) -> Visit | NotTimed:
-        """Return a visit with the times that count.
+    def select_times(self, visit: Visit) -> Visit | NotTimed:
+        """Return a visit with the times that are judged.
 
-        The GPU's own time counts if the GPU works long enough, CPU time if other programs disturbed the base.
+        These are the GPU's own times if the GPU works long enough. Otherwise they are CPU times if other
+        programs disturbed the base in the first visit.
         """
         if self.by_cpu is None:
             if visit.gpu:
@@ -98,8 +93,8 @@ class Trial:
 def contradiction(judgement: Judgement, visits: Sequence[Visit]) -> str | None:
     """Return why visits in pairs of two processes contradict a ratio. Returns None if they do not.
 
-    Their mean is nearer to 1 than to the ratio, and two standard errors from the ratio. The standard error is
-    the larger one of that between the visits and that expected from the noise within each.
+    They do if their mean is nearer to 1 than to the ratio, and two standard errors from the ratio. The
+    standard error is that between the visits, or that expected from the noise within them if it is larger.
     """
     if not visits or judgement.ratio is None:
         return None
@@ -110,7 +105,7 @@ def contradiction(judgement: Judgement, visits: Sequence[Visit]) -> str | None:
     between = float(logs.std(ddof=1)) / math.sqrt(len(logs)) if len(logs) > 1 else math.inf
     mean, ratio = float(logs.mean()), math.log(judgement.ratio)
     shortfall = (ratio - mean) * math.copysign(1.0, ratio)
-    if shortfall < abs(ratio) / 2 or shortfall < _ERRORS * max(expected, between):
+    if shortfall < abs(ratio) / 2 or shortfall < _CONTRADICTING * max(expected, between):
         return None
     apart, together = units.ratio(math.exp(mean)), units.ratio(judgement.ratio)
     return f"{together} in one process, {apart} in {units.count(len(logs), 'pair')} of two: not confirmed"

@@ -22,12 +22,12 @@ _Bound = Annotated[float, Meta(gt=0, le=sys.float_info.max)]
 
 
 Verdict = Literal["slower", "faster", "same", "undecided", "incomparable", "accepted", "ignored"]
-"""`accepted`: slower, but not more than intended. `ignored`: a rule says so. See `settle.py`."""
+"""`accepted`: slower, but by no more than accepted. `ignored`: a rule of the settings ignores it."""
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """The effect and the levels that all verdicts use."""
+    """The minimum effect of interest and the confidence levels of verdicts."""
 
     effect: Level
     """Minimum effect of interest, as a fraction."""
@@ -40,7 +40,7 @@ class Thresholds:
     accepted: Accepted = field(default_factory=lambda: NOTHING_ACCEPTED, metadata=UNSAVED)
 
     def of(self, name: str) -> Self:
-        """Return the thresholds of one benchmark: a rule may set its effect."""
+        """Return the thresholds of one benchmark, whose effect a rule of the settings may set."""
         effect = self.rules.value("effect", name)
         return self if effect is None else replace(self, effect=effect)
 
@@ -56,7 +56,7 @@ class Thresholds:
 
 
 class Reason(Enum):
-    """Why a benchmark has its verdict: code tests the member, output shows its text."""
+    """Why a benchmark has its verdict. Code tests the member; users see its text."""
 
     EXCLUDES_ONE = "the simultaneous {family_level} interval excludes 1"
     WITHIN_EFFECT = "the per-benchmark {own_level} interval lies within {effect}"
@@ -91,7 +91,7 @@ class Judgement:
     """Lower bound of the per-benchmark interval; `own_high` is the upper one."""
     own_high: _Bound | None = None
     minimum_detectable_effect: float | None = None
-    """The slowdown that is found with a power of 90 %, as a fraction."""
+    """The slowdown that would be found with a power of 90 %, as a fraction. None if there is no interval."""
     shrunk: bool = False
     """Whether most degrees of freedom of the variance between processes come from other benchmarks."""
     base_processes: Count = 0
@@ -99,7 +99,7 @@ class Judgement:
     same_code: bool = False
     """Whether both sides run the same code, so that no time is needed to judge."""
     code: Reason | None = field(default=None, metadata=UNSAVED)
-    """The member of Reason, for code that tests the reason."""
+    """The member of Reason that `reason` comes from. None if `reason` has another text."""
 
     @property
     def judged(self) -> bool:
@@ -137,17 +137,17 @@ class GpuAndHost:
     """Both verdicts on a benchmark that runs on a GPU, and the head's times."""
 
     gpu: Judgement
-    """By the time between two events of the GPU, which works without a gap in a round."""
+    """The verdict by the time between two events of the GPU, which works without a gap in a round."""
     host: Judgement
-    """By counts if these are equal, otherwise by wall time."""
+    """The verdict by counts of the host's work if these are equal, otherwise by wall time."""
     gpu_seconds: Positive
     wall_seconds: Positive
 
     @property
     def judgement(self) -> Judgement:
         """The verdict on the benchmark: the host's if only the host is slower, otherwise the GPU's."""
-        is_slower_there_alone = self.host.verdict == "slower" and self.gpu.verdict != "slower"
-        return self.host if is_slower_there_alone else self.gpu
+        is_host_alone_slower = self.host.verdict == "slower" and self.gpu.verdict != "slower"
+        return self.host if is_host_alone_slower else self.gpu
 
     @property
     def note(self) -> str:
@@ -158,12 +158,12 @@ class GpuAndHost:
         return f"judged by {clock}: {bound}-bound, the GPU works {times}; host: {self.host.reason}"
 
 
-def confirmed(judgement: Judgement, fresh: int) -> Judgement:
+def require_confirmation(judgement: Judgement, processes: int) -> Judgement:
     """Change slower to undecided if too few processes without contention confirmed it.
 
-    `fresh`: number of processes that should confirm it; two must have done so (one if `fresh` is 1).
+    `processes`: number of new processes that timed it again. Two must have been undisturbed, or one of one.
     """
-    if judgement.verdict == "slower" and judgement.head_processes < 1 + min(fresh, 2):
+    if judgement.verdict == "slower" and judgement.head_processes < 1 + min(processes, 2):
         reason = "too few processes without contention confirmed it"
         return replace(judgement, verdict="undecided", reason=reason)
     return judgement
@@ -177,16 +177,20 @@ def judge_ratio(
     family: int,
     least: float = 0.0,
 ) -> Judgement:
-    """Judge a log ratio by its standard error. The caller doubts changes of at most `least`."""
+    """Judge a log ratio by its standard error.
+
+    `family`: number of benchmarks that the simultaneous interval covers. `least`: the largest log ratio that
+    an outlier could cause, which no detectable effect can be below.
+    """
     own_width = _own_width(error, degrees_of_freedom, thresholds)
     family_width = error * _quantile((1 - thresholds.family_level) / 2 / family, degrees_of_freedom)
     effect = math.log1p(thresholds.effect)
     detectable = max(family_width, effect, least) + _margin(error, degrees_of_freedom)
     verdict, code = _decide(log_ratio, own_width, family_width, effect)
     low, high, own_low, own_high = (
-        math.exp(_within(log_ratio + width)) for width in (-family_width, family_width, -own_width, own_width)
+        math.exp(_clip(log_ratio + width)) for width in (-family_width, family_width, -own_width, own_width)
     )
-    fraction = math.expm1(_within(detectable))
+    fraction = math.expm1(_clip(detectable))
     bounds = low, high, own_low, own_high
     return Judgement(verdict, code.text(thresholds), math.exp(log_ratio), *bounds, fraction, code=code)
 
@@ -194,18 +198,19 @@ def judge_ratio(
 def detectable_after(
     first: float, again: float, degrees_of_freedom: float, thresholds: Thresholds, family: int, least: float
 ) -> float:
-    """Return the minimum detectable effect, as a fraction, if benchmarks that look slower are measured again.
+    """Return the minimum detectable effect, as a fraction, if more processes measure what looks slower.
 
-    `first` and `again` are the standard errors of the log ratio without and with the confirming processes.
+    `first`, `again`: standard errors of the log ratio before and after these processes.
     """
     threshold = max(math.log1p(thresholds.effect), _own_width(first, degrees_of_freedom, thresholds) / 2)
     threshold += _margin(first, degrees_of_freedom)
     judgement = judge_ratio(0.0, again, degrees_of_freedom, thresholds, family, least)
     assert judgement.minimum_detectable_effect is not None
-    return max(math.expm1(_within(threshold)), judgement.minimum_detectable_effect)
+    return max(math.expm1(_clip(threshold)), judgement.minimum_detectable_effect)
 
 
 def _own_width(error: float, degrees_of_freedom: float, thresholds: Thresholds) -> float:
+    """Return the half-width of the per-benchmark interval of a log ratio."""
     return error * _quantile((1 - thresholds.own_level) / 2, degrees_of_freedom)
 
 
@@ -215,15 +220,17 @@ def _quantile(tail: float, degrees_of_freedom: float) -> float:
 
 
 def _margin(error: float, degrees_of_freedom: float) -> float:
+    """Return how far a log ratio must lie beyond a threshold to exceed it with the power `_POWER`."""
     return error * _quantile(1 - _POWER, degrees_of_freedom)
 
 
-def _within(log: float) -> float:
-    # With only two processes, an interval may have any width.
+def _clip(log: float) -> float:
+    """Limit a bound to what `exp` can compute, as with two processes an interval may have any width."""
     return min(max(log, -_WIDEST), _WIDEST)
 
 
 def _decide(log_ratio: float, own_width: float, family_width: float, effect: float) -> tuple[Verdict, Reason]:
+    """Return the verdict on a log ratio from the half-widths of both its intervals and the log effect."""
     if abs(log_ratio) > family_width and abs(log_ratio) >= effect:
         return "slower" if log_ratio > 0 else "faster", Reason.EXCLUDES_ONE
     if abs(log_ratio) + own_width < effect:

@@ -1,20 +1,17 @@
-"""The measurements of a pair of processes, one per side, which take turns, and a visit's estimates."""
+"""What a pair of processes, one for each side, finds out about benchmarks.
 
-import functools
-import math
+A visit is the measurement of one benchmark in one pair of processes. Both sides take turns: a turn is one
+block of rounds of each side. An inspection counts what one call does, and takes its fingerprint.
+"""
+
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
-from statistics import geometric_mean, median
+from statistics import fmean, geometric_mean, median
 from typing import Any, Literal, NamedTuple, Self
-
-import numpy as np
-from numpy.typing import NDArray
-from scipy import special
 
 from ..ground import codec
 from ..ground.codec import UNSAVED
-from ..measure import estimate
 from ..measure.clock import FEWEST_BLOCKS
 from ..measure.cost import Cost
 from ..measure.counter_changes import PYTHON_CALLS, between
@@ -23,17 +20,16 @@ from ..measure.fingerprint.fingerprint import Fingerprint
 from .comparison import Agreement, Work
 from .memory import MemoryChange, Peaks
 
-Array = NDArray[np.float64]
 Turn = tuple[Mapping[str, Any], ...]
 """A block of each side."""
 Status = Literal["changed", "same", "unknown"]
 Kind = Literal["same code", "skipped", "no benchmark", "died", "incomparable", "head fails", "failed"]
 
-_GIVEN = {"operators", "inputs"}
-"""Parts of a fingerprint's work that tell the input of the GPU."""
-_AS_LONG = 1.05
-"""Largest ratio of the GPU's own times at which it works equally long on both sides."""
-_OPERATOR = 500
+_GPU_INPUT = {"operators", "inputs"}
+"""Parts of a fingerprint that determine what the GPU computes."""
+_EQUAL_GPU_TIME = 1.05
+"""Largest ratio of the GPU's own times of both sides that counts as equal."""
+_CALLS_PER_OPERATOR = 500
 """Number of Python calls that take about as long as an operator on a small graph."""
 _THROTTLED = 0.97
 """Share of the usual clock rate below which a GPU is slower than usual."""
@@ -42,16 +38,16 @@ _MOST_ROUNDS = 50
 
 
 class Size(NamedTuple):
-    """The size of a block: the same in all pairs of a run, so that their times are comparable."""
+    """The size of a benchmark's blocks: the same in all pairs of a run, so that times are comparable."""
 
     iterations: int
     rounds: int
 
     @classmethod
     def of(cls, iterations: int, round_seconds: Iterable[float]) -> Self:
-        """Return the size of a block of about `_BLOCK_SECONDS`.
+        """Return the size of blocks that take about `_BLOCK_SECONDS`.
 
-        `round_seconds`: length of a round of each side. Their geometric mean counts: one of the two
+        `round_seconds`: duration of a round on each side. The geometric mean counts, because one of the two
         processes may happen to be many times slower than usual.
         """
         rounds = round(_BLOCK_SECONDS / geometric_mean(round_seconds))
@@ -60,47 +56,47 @@ class Size(NamedTuple):
 
 @dataclass(frozen=True)
 class CpuTimes:
-    """The CPU time of a visit whose calls neither wait nor use other threads."""
+    """The CPU times of a visit. They exist only if calls neither wait nor use other threads."""
 
     base_ns: tuple[float, ...]
-    """CPU time of one call in each block of the base, the mean of the block."""
+    """Mean CPU time of a call, for each block of the base."""
     head_ns: tuple[float, ...]
     share: float
-    """CPU time of the base's blocks, as a share of their duration; other programs used the rest."""
+    """CPU time of the base's blocks, as a share of their duration. Other programs used the rest."""
 
     @classmethod
     def of(cls, *sides: Sequence[Mapping[str, Any]]) -> Self | None:
-        """Return the CPU times from the workers' answers to `block`. Returns None if calls of a side wait."""
+        """Return the CPU times in the blocks of base and head. Returns None if a side's calls wait."""
         if any(block["cpu_ns"] is None for side in sides for block in side):
             return None
         if any(sum(block["waits"] for block in side) > max(1, len(side) // 100) for side in sides):
             return None
         base, head = (tuple(block["cpu_ns"] for block in side) for side in sides)
-        return cls(base, head, float(np.mean([block["cpu_share"] for block in sides[0]])))
+        return cls(base, head, fmean(block["cpu_share"] for block in sides[0]))
 
 
 @dataclass(frozen=True)
 class Visit:
-    """One benchmark in one pair: blocks of rounds in turns; each block has new copies of the inputs."""
+    """The times of one benchmark in one pair of processes. Each block has new copies of the inputs."""
 
     base_ns: tuple[float, ...]
-    """Median time of one call in each block of the base."""
+    """Median time of a call, for each block of the base in the order of measurement."""
     head_ns: tuple[float, ...]
-    """The same for the head: one value for each block of the base, in the order of measurement."""
+    """The same for the head, which has as many blocks."""
     rounds: int
     """Number of rounds of each side, over all blocks."""
     seconds: float
-    """Total duration, with set-up, calibration and tear-down of both sides."""
+    """Duration of the visit, with set-up, calibration and tear-down of both sides."""
     cpu: CpuTimes | None = None
     """None if the CPU time is unknown, or says nothing about the duration of a call."""
     gpu: "Visit | None" = None
-    """The same visit by the GPU's own time. None if a block has none."""
+    """The same visit with the GPU's own times. None if a block has no GPU time."""
     wall: "Visit | None" = None
-    """The same visit by wall time. None unless the GPU's own time counts."""
+    """The same visit with wall times. None unless the times of this one are the GPU's own."""
 
     @classmethod
     def of(cls, *sides: Sequence[Mapping[str, Any]]) -> Self:
-        """Return a visit from the answers to `block` of the workers of base and head."""
+        """Return a visit from the workers' blocks of base and head. Its duration is not known here."""
         base, head = (tuple(block["ns"] for block in side) for side in sides)
         rounds = sum(block["rounds"] for block in sides[1])
         by_gpu = None
@@ -112,7 +108,7 @@ class Visit:
 
 
 def _at_usual_clock(turns: Sequence[Turn]) -> Sequence[Turn]:
-    """Return the turns in which the GPU's clock was as fast as usual on both sides, or all if too few."""
+    """Return the turns in which the GPU's clock was not slower than usual, or all if those are too few."""
     usual = median(block["gpu_hertz"] for turn in turns for block in turn)
     steady = [turn for turn in turns if min(block["gpu_hertz"] for block in turn) > _THROTTLED * usual]
     return steady if len(steady) >= FEWEST_BLOCKS else turns
@@ -120,15 +116,15 @@ def _at_usual_clock(turns: Sequence[Turn]) -> Sequence[Turn]:
 
 @dataclass(frozen=True)
 class NotTimed:
-    """Why a benchmark was not timed in a pair."""
+    """Why a benchmark was not timed in a pair of processes."""
 
     kind: Kind
-    """Both sides run the same code, both skip it, neither calls `benchmark`, a process died or did not
-    answer, the sides disturb each other, the head fails alone too, or anything else ("failed")."""
+    """`no benchmark`: the test does not call the fixture. `died`: a process ended or did not answer.
+    `incomparable`: it works on each side alone, but not on both. `head fails`: on the head alone too."""
     text: str
     """One line, which names the side if the benchmark failed."""
     sides: tuple[str, ...] = field(default=(), compare=False)
-    """The sides that failed, skipped, or have no benchmark."""
+    """The sides to which `kind` applies."""
     head_fails: bool = field(default=False, compare=False)
     """Whether the head raised, died or cannot be collected, although the base can be timed."""
     base_fails: bool = field(default=False, compare=False)
@@ -137,11 +133,11 @@ class NotTimed:
 
 @dataclass(frozen=True)
 class Inspections:
-    """The inspections of one benchmark on both sides."""
+    """The inspections of one call of a benchmark, on both sides, and how they differ."""
 
     work: Work = field(default_factory=Work)
     sides: tuple[Mapping[str, Any], ...] = field(default=(), compare=False, metadata=UNSAVED)
-    """The answers of the workers of base and head. Empty if the inspections were read from a file."""
+    """What the worker of each side reported. Empty if the inspections were read from a file."""
     memory: MemoryChange | None = None
     """None if a side has no peak, or both run the same code."""
     results: Agreement | None = None
@@ -149,11 +145,11 @@ class Inspections:
     failed: str | None = None
     """Why the benchmark could not be inspected, in one line. None if it was inspected."""
     notes: tuple[str, ...] = field(default=(), compare=False)
-    """On files that both sides use although the files differ, and on launches that differ."""
+    """Notes on files that both sides share although they differ, and on GPU launches that differ."""
     same_kernels: bool = field(default=False, metadata=UNSAVED)
-    """Whether the GPU works equally long on both sides, and launches the same kernels on the same values."""
+    """Whether the GPU runs the same kernels on the same values on both sides, for equally long."""
     status: Status = field(init=False)
-    """Whether the code that the benchmark runs changed. A benchmark is affected unless this is `same`."""
+    """Whether the code that the benchmark runs changed. The benchmark is affected unless this is `same`."""
 
     def __post_init__(self) -> None:
         status: Status = "same" if self.same_code else "changed"
@@ -166,27 +162,27 @@ class Inspections:
 
     @property
     def same_code(self) -> bool:
-        """Whether both sides run the same code, at the same cost, on the same kind of input and settings."""
+        """Whether both sides run the same code with the same settings, kind of input, cost and launches."""
         is_same = self.work.changed is not None and not self.work.changed and self.work.cost is None
         return is_same and not self.other_launch
 
     @property
-    def on_gpu(self) -> bool:
+    def uses_gpu(self) -> bool:
         """Whether both sides run kernels on a GPU."""
         kernels = (side["counts"].get("kernels") for side in self.sides)
         return bool(self._launches) and all(map(any, zip(self._launches, kernels, strict=True)))
 
     @property
     def same_launches(self) -> bool:
-        """Whether the GPU gets the same launches in the same order, and operators with the same values."""
+        """Whether both sides launch the same kernels in the same order, on operators with equal inputs."""
         changed = self.work.changed
-        if changed is None or changed.libraries or changed.settings or not _GIVEN.isdisjoint(changed.work):
+        if changed is None or self.process_wide or not _GPU_INPUT.isdisjoint(changed.work):
             return False
         return bool(self._launches) and all(self._launches) and not self.other_launch
 
     @property
     def _launches(self) -> Sequence[Sequence[str]]:
-        """The GPU launches of both sides; empty for a side whose launches are unknown."""
+        """The GPU launches of each side. Empty for a side whose launches are unknown."""
         return [side.get("launches", ()) for side in self.sides]
 
     @property
@@ -199,25 +195,31 @@ class Inspections:
 
     @property
     def same_work(self) -> bool:
-        """Whether the counts of the host's work are equal on both sides. Also False if they are unknown."""
+        """Whether the host's work is known, and all its counts are equal on both sides."""
         return bool(self.sides) and all(side["counts"] for side in self.sides) and not self.work.counters
 
     @property
-    def common(self) -> tuple[str, ...] | None:
-        """The differing settings and libraries, which all code of a process shares. None if unknown."""
+    def needs_host_time(self) -> bool:
+        """Whether both sides use a GPU and the host's work may differ, so that its time is judged too."""
+        return self.uses_gpu and not self.same_work
+
+    @property
+    def process_wide(self) -> tuple[str, ...] | None:
+        """The settings and libraries that differ, which apply to a process as a whole. None if unknown."""
         changed = self.work.changed
         return None if changed is None else (*changed.settings, *changed.libraries)
 
     @property
     def added_work(self) -> float:
-        """How much more is counted in the head than in the base, as a share of the base's counts.
+        """How many more operators and Python calls the head executes, as a share of the base's number.
 
-        The larger the share, the likelier the head is slower. An operator counts as much as _OPERATOR
+        The larger the share, the likelier the head is slower. An operator counts as _CALLS_PER_OPERATOR
         Python calls. The share is 0 if a side was not counted, or both run the same code.
         """
         counts = [
             sum(
-                number * (1 if name == PYTHON_CALLS else _OPERATOR) for name, number in side["counts"].items()
+                number * (1 if name == PYTHON_CALLS else _CALLS_PER_OPERATOR)
+                for name, number in side["counts"].items()
             )
             for side in self.sides
         ]
@@ -234,51 +236,50 @@ class Inspections:
         variables: Iterable[str] = (),
         trapped: Collection[str] = (),
     ) -> "Inspections":
-        """Compare both workers' answers to `inspect`. `variables`: environment variables that differ.
+        """Compare what the workers of base and head report on one call.
 
-        `trapped`: libraries that count as equal, as none of their functions that differ was executed.
+        `variables`: names of environment variables that differ. `trapped`: libraries that count as equal,
+        because none of their differing functions was executed.
         """
         counts = base["counts"], head["counts"]
-        unseen = base["unseen"] or head["unseen"]
+        no_fingerprint = base["unseen"] or head["unseen"]
         if base["unseen"] != head["unseen"]:
-            unseen = f"{'base' if base['unseen'] else 'head'}: {unseen}"
+            no_fingerprint = f"{'base' if base['unseen'] else 'head'}: {no_fingerprint}"
         difference = None
-        if not unseen:
+        if not no_fingerprint:
             prints = (codec.decode(side["fingerprint"], Fingerprint) for side in (base, head))
             difference = Difference.between(*prints)
-            settings = (*difference.settings, *(f"${name}" for name in variables))
+            settings = dict.fromkeys((*difference.settings, *(f"${name}" for name in variables)))
             libraries = tuple(name for name in difference.libraries if name not in trapped)
-            settings = tuple(dict.fromkeys(settings))
-            difference = replace(difference, libraries=libraries, settings=settings)
+            difference = replace(difference, libraries=libraries, settings=tuple(settings))
         memory = MemoryChange.between(*(Peaks.of(side.get("memory")) for side in (base, head)))
         if difference is not None and not difference:
             memory = None
         changes = between(*counts) if all(counts) else ()
-        return cls(Work(difference, changes, unseen), (base, head), memory)
+        return cls(Work(difference, changes, no_fingerprint), (base, head), memory)
 
     def with_gpu_costs(self, answers: Sequence[Mapping[str, Any]]) -> "Inspections":
-        """Return these inspections of equal launches, with both workers' answers to `cost`."""
+        """Return these inspections of equal launches, with the GPU times that the workers report."""
         costs = [codec.decode(answer["cost"], Cost).seconds for answer in answers if answer["cost"]]
         times = [seconds for seconds in costs if seconds]
-        return replace(
-            self, same_kernels=len(times) == len(self.sides) and max(times) < _AS_LONG * min(times)
-        )
+        is_equal = len(times) == len(self.sides) and max(times) < _EQUAL_GPU_TIME * min(times)
+        return replace(self, same_kernels=is_equal)
 
     def with_costs(self, answers: Sequence[Mapping[str, Any]], *, is_strict: bool) -> "Inspections":
-        """Return these inspections with both workers' answers to `cost`; see `Cost.change`."""
+        """Return these inspections with the costs of a call that the workers report. See `Cost.change`."""
         sides = tuple(
             {**side, "cost": answer["cost"]} for side, answer in zip(self.sides, answers, strict=True)
         )
-        if unseen := next((reason for answer in answers if (reason := answer.get("unseen"))), None):
-            work = replace(self.work, changed=None, no_fingerprint=unseen)
+        if reason := next((text for answer in answers if (text := answer.get("unseen"))), None):
+            work = replace(self.work, changed=None, no_fingerprint=reason)
         else:
             base, head = (codec.decode(answer["cost"], Cost) for answer in answers)
             work = replace(self.work, cost=base.change(head, is_strict=is_strict) if self.same_code else None)
         return replace(self, work=work, sides=sides)
 
 
-def lower(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the lower of a worker's two answers to `cost`, or one without numbers if either has none."""
+def lower_cost(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the lower of two costs that a worker reported, or no cost if one of them is missing."""
     if not (first["cost"] and second["cost"]):
         return {**first, **second}
     costs = (codec.decode(answer["cost"], Cost) for answer in (first, second))
@@ -287,81 +288,14 @@ def lower(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]
 
 @dataclass(frozen=True)
 class PairTimes:
-    """One fresh process of each side."""
+    """What one pair of fresh processes measured, by benchmark, and how long it took."""
 
     start_seconds: float
-    """Time until both were ready."""
+    """Time until both processes were ready."""
     visits: Mapping[str, Visit] = field(default_factory=dict)
-    """By benchmark."""
     failures: Mapping[str, NotTimed] = field(default_factory=dict)
-    """By benchmark: why this pair did not time it."""
-    settled_seconds: float = 0.0
+    """Why this pair did not time a benchmark."""
+    untimed_seconds: float = 0.0
     """Time for benchmarks that need no timing: both sides skip them, or run the same code."""
     further_start_seconds: float | None = None
-    """How long the start of a further pair takes, on average. None if as long as that of this pair."""
-
-
-class Sample(NamedTuple):
-    """The estimates from one visit, as natural logarithms of nanoseconds."""
-
-    base: float
-    """Estimate of the base (p10 of its block medians)."""
-    head: float
-    turns: float
-    """Median over the turns (one block of each side) of the difference head - base."""
-    location_noise: float
-    """Variance of `head - base` within the visit. NaN, like the next two, if there are too few blocks."""
-    shared_noise: float
-    """Covariance of `head - base` and `turns`."""
-    turns_noise: float
-    blocks: int
-    """Number of blocks of each side."""
-
-
-def sample(visit: Visit) -> Sample:
-    """Return the estimates from a visit.
-
-    A side is estimated by the quantile `estimate.QUANTILE`: it stays within one mode if layouts have two. The
-    median of the turns' log ratios estimates the same ratio if a constant factor separates the sides. It
-    varies less if there is one mode, or if disturbances hit both sides of a turn. Quantiles are those of
-    Harrell and Davis (Biometrika 69, 1982), weighted means of all order statistics. The noise is their
-    jackknife, which leaves out one turn at a time.
-    """
-    base, head = (np.log(np.asarray(side, dtype=float)) for side in (visit.base_ns, visit.head_ns))
-    turns = head - base
-    noise = np.full((2, 2), math.nan)
-    if len(turns) >= FEWEST_BLOCKS:
-        of_base, of_head = (_without_each(side, estimate.QUANTILE) for side in (base, head))
-        noise = np.cov(of_head - of_base, _without_each(turns, 0.5), bias=True) * (len(turns) - 1)
-    (location_noise, shared_noise), (_, turns_noise) = noise.tolist()
-    return Sample(
-        _quantile(base, estimate.QUANTILE),
-        _quantile(head, estimate.QUANTILE),
-        _quantile(turns, 0.5),
-        location_noise,
-        shared_noise,
-        turns_noise,
-        len(turns),
-    )
-
-
-def _quantile(values: Array, quantile: float) -> float:
-    return float(_weights(len(values), quantile) @ np.sort(values))
-
-
-def _without_each(values: Array, quantile: float) -> Array:
-    """Return the n quantiles that result from leaving out one value each [n]."""
-    order = np.argsort(values, kind="stable")
-    ordered, weights = values[order], _weights(len(values) - 1, quantile)
-    below = np.concatenate([[0.0], np.cumsum(weights * ordered[:-1])])
-    above = np.concatenate([np.cumsum((weights * ordered[1:])[::-1])[::-1], [0.0]])
-    quantiles = np.empty_like(ordered)
-    quantiles[order] = below + above
-    return quantiles
-
-
-@functools.cache
-def _weights(n: int, quantile: float) -> Array:
-    """Return the Harrell-Davis weights of n order statistics [n]; scipy's own take a second to import."""
-    ends = special.betainc((n + 1) * quantile, (n + 1) * (1 - quantile), np.arange(n + 1) / n)
-    return np.diff(ends)
+    """Average time to start a further pair. None if it takes as long as the start of this one."""

@@ -88,7 +88,7 @@ class Pair(Processes):
         result = self._hold(trial, lambda turns: turns.time(seconds, start + at_most_seconds))
         if isinstance(result, NotTimed):
             return result
-        return trial.counting(replace(result, seconds=self.shared.now() - start))
+        return trial.select_times(replace(result, seconds=self.shared.now() - start))
 
     def inspect(self, trial: Trial) -> Inspections | NotTimed:
         """Inspect a call of a benchmark on both sides, or return why it cannot be inspected."""

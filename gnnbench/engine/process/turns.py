@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from ..ground.cpu import cores
 from ..judge.trial import Trial
-from ..judge.visit import Inspections, Kind, NotTimed, Size, Visit, lower
+from ..judge.visit import Inspections, Kind, NotTimed, Size, Visit, lower_cost
 from ..measure.clock import alternate
 from ..measure.instructions import Instructions
 from .forks import RETURN
@@ -126,7 +126,7 @@ class Turns:
         lowest: list[dict[str, Any]] = []
         for number in range(_COSTS):
             asked = self._costs(number)
-            lowest = [lower(*both) for both in zip(lowest, asked, strict=True)] if lowest else asked
+            lowest = [lower_cost(*both) for both in zip(lowest, asked, strict=True)] if lowest else asked
             is_strict = number < _COSTS - 1
             checked = inspections.with_costs(asked, is_strict=is_strict)
             if checked.work.cost:

@@ -85,7 +85,7 @@ def counting(result: Result) -> Note | None:
 
 def notes_of(row: Compared, explained: Iterable[Explained]) -> list[str]:
     """Return the notes on a benchmark, except notes that its cause already covers."""
-    is_explained = any(row.fullname in item.fullnames and item.cause.tells_all(row) for item in explained)
+    is_explained = any(row.fullname in item.fullnames and item.cause.covers(row) for item in explained)
     return [note for note in row.notes if not is_explained or note not in row.work.notes()]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gnnbench.engine.judge.comparison import Compared
-from gnnbench.engine.judge.control import control, withheld
+from gnnbench.engine.judge.control import control, withhold_verdicts
 from gnnbench.engine.judge.verdict import SAME_CODE, Judgement
 from gnnbench.engine.judge.visit import Visit
 
@@ -31,8 +31,8 @@ def test_identical_code_seldom_fails_and_a_difference_does():
 def test_a_run_whose_control_fails_decides_nothing_by_time():
     slower = Compared("a", Judgement("slower", "time", 1.2, 1.1, 1.3), 1.0)
     same = Compared("b", SAME_CODE, None)
-    assert withheld([slower, same], controls(6, 1.0)) == [slower, same]
-    first, second = withheld([slower, same], controls(6, 1.2))
+    assert withhold_verdicts([slower, same], controls(6, 1.0)) == [slower, same]
+    first, second = withhold_verdicts([slower, same], controls(6, 1.2))
     assert first.judgement.verdict == "undecided"
     assert first.judgement.reason.endswith(", so times decide nothing: repeat the run on a quiet machine")
     assert (first.judgement.low, second) == (1.1, same)

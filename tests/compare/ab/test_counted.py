@@ -4,7 +4,7 @@ import tempfile
 
 import pytest
 
-from gnnbench.engine.drive.inspecting import counted
+from gnnbench.engine.drive.inspector import add_instructions
 from gnnbench.engine.drive.repeat import Repeat
 from gnnbench.engine.drive.result import Result, Side
 from gnnbench.engine.judge.comparison import Compared, Comparison
@@ -70,7 +70,7 @@ def count(folder, names, *trees):
     rows = [Compared(name, Judgement("undecided", "a reason"), None, notes=("a note",)) for name in names]
     repeat = Repeat("path:old", "path:new", options=("--effect", "1%"))
     found = Result("ab", Side.of(base), Side.of(head), Comparison(rows), Thresholds(0.03), repeat=repeat)
-    return counted(found, base, head, plan(folder, arguments=["test_a.py"]), watcher), watcher.steps
+    return add_instructions(found, base, head, plan(folder, arguments=["test_a.py"]), watcher), watcher.steps
 
 
 def test_both_sides_are_counted_until_one_dies(sides, tmp_path):

@@ -73,13 +73,13 @@ def blocks():
 
 def test_a_call_that_only_works_is_judged_by_cpu_time_on_a_busy_machine(blocks):
     trial, visit = Trial("a"), Visit.of(blocks("works", 0.5), blocks("works", 0.5))
-    judged = trial.counting(visit)
+    judged = trial.select_times(visit)
     assert (judged.base_ns, judged.head_ns) == (visit.cpu.base_ns, visit.cpu.head_ns)
     assert trial.by_cpu
     assert all(cpu > 0 for cpu in judged.base_ns)
     quiet = Visit.of(blocks("works", 1.0), blocks("works", 1.0))
-    assert trial.counting(quiet).base_ns == quiet.cpu.base_ns, "all pairs are judged alike"
-    assert Trial("b").counting(quiet) is quiet
+    assert trial.select_times(quiet).base_ns == quiet.cpu.base_ns, "all pairs are judged alike"
+    assert Trial("b").select_times(quiet) is quiet
 
 
 @pytest.mark.parametrize("call", [name for name in CALLS if name != "works"])
@@ -88,15 +88,15 @@ def test_a_call_that_waits_or_uses_threads_on_either_side_is_judged_by_its_time(
     sides = ("works", call) if is_head else (call, "works")
     trial, visit = Trial("a"), Visit.of(*(blocks(side, 0.5) for side in sides))
     assert visit.cpu is None
-    assert trial.counting(visit) is visit
+    assert trial.select_times(visit) is visit
     later = Visit.of(blocks("works", 0.5), blocks("works", 0.5))
-    assert trial.counting(later) is later, "all pairs are judged alike"
+    assert trial.select_times(later) is later, "all pairs are judged alike"
 
 
 def test_a_call_that_begins_to_wait_is_not_judged_by_cpu_time(blocks):
     trial = Trial("a")
-    trial.counting(Visit.of(blocks("works", 0.5), blocks("works", 0.5)))
-    found = trial.counting(Visit.of(blocks("works", 0.5), blocks("sleeps", 0.5)))
+    trial.select_times(Visit.of(blocks("works", 0.5), blocks("works", 0.5)))
+    found = trial.select_times(Visit.of(blocks("works", 0.5), blocks("sleeps", 0.5)))
     assert isinstance(found, NotTimed)
     assert "wait or use more threads" in found.text
 

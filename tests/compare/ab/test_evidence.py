@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnnbench.engine.ground import units
-from gnnbench.engine.judge.estimate import FEWEST_PAIRS, judged
+from gnnbench.engine.judge.estimate import FEWEST_PAIRS, judge_estimate, sample
 from gnnbench.engine.judge.evidence import Evidence
 from gnnbench.engine.judge.verdict import Thresholds
-from gnnbench.engine.judge.visit import Visit, sample
+from gnnbench.engine.judge.visit import Visit
 from tests.compare import mirrored
 from tests.sampling import sampled
 
@@ -55,7 +55,7 @@ def estimates(visits):
 
 def verdicts(visits, **options):
     found = estimates(visits)
-    return {name: judged(one, THRESHOLDS, len(NAMES), **options) for name, one in found.items()}
+    return {name: judge_estimate(one, THRESHOLDS, len(NAMES), **options) for name, one in found.items()}
 
 
 def test_what_is_slower_is_slower_and_the_rest_is_not():

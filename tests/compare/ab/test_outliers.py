@@ -3,12 +3,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnnbench.engine.judge.outliers import Modes, Outliers, kept, outliers
+from gnnbench.engine.judge.outliers import Modes, Outliers, kept_pairs, outliers
 
 
 def keeps(base, head):
     base, head = (np.log(np.array(side, dtype=float))[:, None] for side in (base, head))
-    return kept(base, head)[:, 0].tolist()
+    return kept_pairs(base, head)[:, 0].tolist()
 
 
 def found(base, head):
@@ -29,7 +29,7 @@ def test_what_slows_both_sides_of_a_pair_excludes_nothing():
 
 def test_what_was_not_measured_is_neither_kept_nor_an_outlier():
     assert keeps([1, np.nan, 1, 1], [1, 1, np.nan, 30]) == [True, False, False, False]
-    assert kept(np.zeros((0, 3)), np.zeros((0, 3))).shape == (0, 3)
+    assert kept_pairs(np.zeros((0, 3)), np.zeros((0, 3))).shape == (0, 3)
 
 
 def test_outliers_are_counted_by_direction():

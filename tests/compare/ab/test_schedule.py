@@ -9,8 +9,8 @@ import pytest
 
 from gnnbench.engine.ground.settings import parse
 from gnnbench.engine.judge.allowed import Allowed
-from gnnbench.engine.judge.choosing import NOT_REACHED, SHORTEST_VISIT
 from gnnbench.engine.judge.schedule import PILOT_SECONDS, PairPlan, Schedule
+from gnnbench.engine.judge.selection import NOT_REACHED, SHORTEST_VISIT
 from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.judge.visit import NotTimed, PairTimes, Visit
 

@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from gnnbench.engine.judge.posterior import PAIR_VARIANCE, Observation
-from gnnbench.engine.judge.search import Search, least_change, next_position
+from gnnbench.engine.judge.evidence import USUAL_PAIR_VARIANCE
+from gnnbench.engine.judge.search import Observation, Search, least_change, next_position
 
 LAST = 64
 WITHIN = 0.01
@@ -30,7 +30,7 @@ class Line:
         slow = self.random.random(2) < 0.05
         outlier = (int(slow[0]) - int(slow[1])) * math.log(1.33)
         found = self.levels[position] + noise + outlier
-        self.search.observations.append(Observation(position, found, PAIR_VARIANCE + WITHIN**2))
+        self.search.observations.append(Observation(position, found, USUAL_PAIR_VARIANCE + WITHIN**2))
 
     def run(self, broken=()):
         pairs = 0

@@ -1,4 +1,7 @@
-"""A bisection: `ab` compares the ends, then pairs of processes measure candidates between them."""
+"""A bisection: `ab` compares the ends of a line, then pairs of processes measure candidates between them.
+
+A line is a sequence of candidates, which are versions of the code, from the good end to the bad end.
+"""
 
 import hashlib
 import json
@@ -17,11 +20,12 @@ from ...ground.errors import UsageError
 from ...ground.files import save
 from ...interfaces import Listener
 from ...judge.comparison import Work
-from ...judge.posterior import PAIR_VARIANCE, Interval, Observation
+from ...judge.estimate import sample
+from ...judge.evidence import USUAL_PAIR_VARIANCE
 from ...judge.schedule import PairPlan
-from ...judge.search import ERROR, Search, least_change, next_position
+from ...judge.search import ERROR, Interval, Observation, Search, least_change, next_position
 from ...judge.trial import Trial
-from ...judge.visit import Inspections, Visit, sample
+from ...judge.visit import Inspections, Visit
 from ...process.pairs import Pairs
 from ...process.plan import Plan
 from ...process.processes import Terms
@@ -38,25 +42,28 @@ INTERRUPTED = "interrupted"
 
 @dataclass(frozen=True)
 class Change:
-    """The time after a change divided by the time before, with a 99 % interval, and what the code changed."""
+    """A change of a benchmark's time."""
 
     ratio: float
+    """Time after the change / time before the change; `bounds` is its 99 % interval."""
     bounds: tuple[float, float]
     work: Work = field(default_factory=Work)
+    """How the work of a call changed."""
 
 
 @dataclass(frozen=True)
 class Finding(Place):
-    """A place in a line where times changed, and a command that compares its two candidates again."""
+    """Two candidates of a line between which times changed."""
 
     changes: Mapping[str, Change]
     """The changes by benchmark, the largest first."""
     command: str
+    """A command that compares the two candidates again."""
 
 
 @dataclass(frozen=True)
 class Bisected:
-    """The result for a line: the comparison of its ends, and the places of the changes."""
+    """The result for a line: the comparison of its ends, and where times changed."""
 
     ends: Result
     findings: tuple[Finding, ...]
@@ -79,16 +86,18 @@ class Bisected:
 
 @dataclass(frozen=True)
 class Measured:
-    """The outcome of a search step at a candidate; mappings are by benchmark."""
+    """What one step of the search found out about a candidate; mappings are by benchmark."""
 
     position: int
+    """The candidate's position in the line."""
     broken: str | None = None
     """Why no benchmark can be measured at this candidate. None if one can."""
     same: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Positions of this candidate and of a neighbour with the same code, in ascending order."""
     ratios: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """The log ratio to candidate 0, and the variance of its noise."""
+    """The log ratio to the good end, and the variance of its noise."""
     failures: Mapping[str, str] = field(default_factory=dict)
+    """Why benchmarks could not be measured."""
 
 
 @dataclass
@@ -99,8 +108,8 @@ class Saved:
     measured: list[Measured] = field(default_factory=list)
 
 
-def preparing(line: Line, plan: Plan, watcher: Listener, stack: ExitStack) -> Callable[[int], Prepared]:
-    """Return a function that prepares the candidate at a position and keeps it until the stack is closed."""
+def preparer(line: Line, plan: Plan, watcher: Listener, stack: ExitStack) -> Callable[[int], Prepared]:
+    """Return a function that prepares the candidate at a position, and keeps it until the stack is closed."""
     variants = [variant.parse(candidate.variant) for candidate in line.candidates]
     assert plan.cache
     hidden = not_usable([side.requirements for side in variants])
@@ -113,7 +122,7 @@ def run(good: str, bad: str, plan: Plan, watcher: Listener) -> Bisected:
     """Find what changed the benchmarks between two ends."""
     history = line(good, bad, plan.folder)
     with ExitStack() as stack:
-        return _Bisection(history, preparing(history, plan, watcher, stack), plan, watcher).run()
+        return _Bisection(history, preparer(history, plan, watcher, stack), plan, watcher).run()
 
 
 def _key(line: Line, plan: Plan) -> str:
@@ -123,12 +132,12 @@ def _key(line: Line, plan: Plan) -> str:
         path = folder / word.partition("::")[0]
         if os.path.exists(path):  # noqa: PTH110 - False for any text
             files.update(path.rglob("*.py") if path.is_dir() else (path, path.parent / "conftest.py"))
-    what = (
+    inputs = (
         [candidate.variant for candidate in line.candidates],
         [(file, file.read_bytes()) for file in sorted(files) if file.is_file()],
         (replace(plan, seed=0), sys.version, sys.prefix),
     )
-    return hashlib.sha256(repr(what).encode()).hexdigest()[:24]
+    return hashlib.sha256(repr(inputs).encode()).hexdigest()[:24]
 
 
 class _Bisection:
@@ -146,7 +155,7 @@ class _Bisection:
 
     def run(self) -> Bisected:
         """Bisect; after an interruption, or when the time is used up, return the results so far."""
-        ends = self._compared()
+        ends = self._compare_ends()
         try:
             unfinished = INTERRUPTED if ends.interrupted else self._search(ends)
             findings = self._findings(ends, inspected=True)
@@ -156,8 +165,8 @@ class _Bisection:
             self._file.unlink(missing_ok=True)
         unmeasured = {}
         for step in sorted(self._saved.measured, key=lambda entry: entry.position):
-            if why := step.broken or "; ".join(": ".join(pair) for pair in step.failures.items()):
-                unmeasured[self._line.candidates[step.position].name] = why
+            if reason := step.broken or "; ".join(": ".join(pair) for pair in step.failures.items()):
+                unmeasured[self._line.candidates[step.position].name] = reason
         pairs = max((row.counts.pairs for row in ends.rows if row.counts), default=0)
         return Bisected(
             ends,
@@ -170,7 +179,8 @@ class _Bisection:
             ends.notes,
         )
 
-    def _compared(self) -> Result:
+    def _compare_ends(self) -> Result:
+        """Return the comparison of the ends, which an interrupted run may have saved."""
         if self._saved.ends:
             done = units.count(len(self._saved.measured), "measurement")
             self._watcher.say(f"continuing after the comparison of the ends and {done} of an earlier run")
@@ -178,15 +188,17 @@ class _Bisection:
         sides = self._ready(0), self._ready(self._line.last)
         ends = coordinator.run(*sides, self._plan, self._watcher)
         if ends.rows and all(row.judgement.verdict == "incomparable" for row in ends.rows):
-            name, why = ends.rows[0].fullname, ends.rows[0].judgement.reason
-            raise UsageError(f"the ends cannot be compared: {name}: {why}; give ends that run the benchmarks")
+            name, reason = ends.rows[0].fullname, ends.rows[0].judgement.reason
+            raise UsageError(
+                f"the ends cannot be compared: {name}: {reason}; give ends that run the benchmarks"
+            )
         if not ends.interrupted:
             self._saved.ends = ends
             save(self._file, json.dumps(codec.encode(self._saved)))
         return ends
 
     def _search(self, ends: Result) -> str | None:
-        """Search each benchmark that is slower or faster at the bad end; return why it stopped early."""
+        """Search the changes of each benchmark that differs between the ends. Returns why it ended early."""
         different = [row for row in ends.rows if row.judgement.verdict in ("slower", "faster")]
         for row in different:
             ratios = row.judgement.ratio, row.judgement.low, row.judgement.high
@@ -194,37 +206,37 @@ class _Bisection:
             least = least_change(self._plan.thresholds.of(row.fullname).effect, log_ratio)
             search = Search(self._line.last, least, 1 if log_ratio > 0 else -1, ERROR / len(different))
             # Half a 99 % interval is 2.58 standard errors of a mean over four or more pairs.
-            variance = max(4 * ((high - low) / 2 / 2.58) ** 2, PAIR_VARIANCE)
+            variance = max(4 * ((high - low) / 2 / 2.58) ** 2, USUAL_PAIR_VARIANCE)
             search.observations += 4 * [Observation(self._line.last, log_ratio, variance)]
             self._searches[row.fullname], self._trials[row.fullname] = search, Trial(row.fullname)
         for measurement in self._saved.measured:
-            self._take(measurement)
-        # `time_all`: what needs no timing was sorted out before.
+            self._observe(measurement)
+        # `time_all`: `_measure` has already left out benchmarks that run the same code.
         with Pairs(replace(self._plan, time_all=True), self._watcher) as pairs:
             while step := next_position(self._searches):
                 passed = RealTime.seconds() - self._begin
                 if passed > self._plan.total_seconds:
                     return "the time is used up"
                 self._watcher.update({}, passed, self._plan.total_seconds - passed)
-                measurement = self._measured(pairs, *step)
+                measurement = self._measure(pairs, *step)
                 self._saved.measured.append(measurement)
                 save(self._file, json.dumps(codec.encode(self._saved)))
-                self._take(measurement)
+                self._observe(measurement)
         return None
 
-    def _measured(self, pairs: Pairs, position: int, names: Sequence[str]) -> Measured:
-        """Look where benchmarks run the code of a neighbour, and time the others next to candidate 0."""
+    def _measure(self, pairs: Pairs, position: int, names: Sequence[str]) -> Measured:
+        """Measure benchmarks of a candidate: time those that run other code than its measured neighbours."""
         same: dict[str, tuple[int, int]] = {}
         try:
             head = self._ready(position)
-            positions = {each.position for each in self._saved.measured if not each.broken}
+            positions = {step.position for step in self._saved.measured if not step.broken}
             inspected = {0, self._line.last, *positions}
             if position not in inspected:
                 below = max(at for at in inspected if at < position)
                 above = min(at for at in inspected if at > position)
-                for place in ((below, position), (position, above)):
-                    rows = self._different(*place, [name for name in names if name not in same])
-                    same |= {name: place for name, row in rows.items() if row.same_code}
+                for span in ((below, position), (position, above)):
+                    rows = self._inspect(*span, [name for name in names if name not in same])
+                    same |= {name: span for name, row in rows.items() if row.same_code}
         except UsageError as error:  # the candidate cannot be built, or does not start
             return Measured(position, str(error))
         pair_plan = PairPlan({name: 1.0 for name in names if name not in same})
@@ -233,21 +245,25 @@ class _Bisection:
         about = f"{self._line.candidates[position].name}: "
         terms = Terms(self._ready(0), head, about=about, spared=("head",))
         for name in pair_plan.seconds:
-            self._trials[name].inspections = None  # these were of another candidate
+            self._trials[name].inspections = None  # those of another candidate
         pair, times = pairs.measure(terms, self._trials, pair_plan)
-        for name, why in times.failures.items():
-            if "base" in why.sides:
-                raise UsageError(f"{name} fails in the good end now ({why.text}); the same command continues")
+        for name, row in times.failures.items():
+            if "base" in row.sides:
+                raise UsageError(f"{name} fails in the good end now ({row.text}); the same command continues")
         broken = None if times.visits or times.failures else pair.broken
         ratios = {name: _log_ratio(visit) for name, visit in times.visits.items()}
-        failures = {name: why.text for name, why in times.failures.items()}
+        failures = {name: row.text for name, row in times.failures.items()}
         return Measured(position, broken, same, ratios, failures)
 
-    def _different(self, low: int, high: int, names: Sequence[str]) -> Mapping[str, Inspections]:
-        sides = self._ready(low), self._ready(high)
-        return affected.run(*sides, self._plan, self._watcher, names).benchmarks if names else {}
+    def _inspect(self, low: int, high: int, names: Sequence[str]) -> Mapping[str, Inspections]:
+        """Return, by benchmark, how the work of a call differs between two candidates."""
+        if not names:
+            return {}
+        sides, plan = (self._ready(low), self._ready(high)), replace(self._plan, only=names)
+        return affected.run(*sides, plan, self._watcher).benchmarks
 
-    def _take(self, measurement: Measured) -> None:
+    def _observe(self, measurement: Measured) -> None:
+        """Add a measurement to the searches of its benchmarks."""
         for name, search in self._searches.items():
             if measurement.broken or name in measurement.failures:
                 search.broken.add(measurement.position)
@@ -257,29 +273,29 @@ class _Bisection:
                 search.observations.append(Observation(measurement.position, *measurement.ratios[name]))
 
     def _findings(self, ends: Result, *, inspected: bool) -> list[Finding]:
-        """Return where benchmarks changed; `inspected`: whether to find out how their code differs."""
+        """Return where benchmarks changed. `inspected`: whether to find out how their code differs."""
         changes = {name: search.changes() or [_likely(search)] for name, search in self._searches.items()}
         pairs = [(interval, name) for name, intervals in changes.items() for interval in intervals]
-        places: dict[tuple[int, int], dict[str, Interval]] = {}
+        spans: dict[tuple[int, int], dict[str, Interval]] = {}
         for interval, name in sorted(pairs, key=lambda pair: -abs(pair[0].log_ratio)):
-            places.setdefault((interval.low, interval.high), {})[name] = interval
+            spans.setdefault((interval.low, interval.high), {})[name] = interval
         findings = []
-        for place, intervals in places.items():
-            step, different = self._line.place(*place), dict[str, Inspections]()
+        for span, intervals in spans.items():
+            place, inspections = self._line.place(*span), dict[str, Inspections]()
             with suppress(UsageError):  # a candidate does not start any more
-                different |= self._different(*place, [*intervals] if inspected else [])
+                inspections |= self._inspect(*span, [*intervals] if inspected else [])
             by_name = {}
             for name, interval in intervals.items():
                 ratio, low, high = map(math.exp, (interval.log_ratio, *interval.bounds))
-                by_name[name] = Change(ratio, (low, high), different.get(name, Inspections()).work)
+                by_name[name] = Change(ratio, (low, high), inspections.get(name, Inspections()).work)
             assert ends.repeat
-            repeat = replace(ends.repeat, base=step.before.variant, head=step.after.variant)
-            findings.append(Finding(**vars(step), changes=by_name, command=repeat.commands([*intervals]).ab))
+            repeat = replace(ends.repeat, base=place.before.variant, head=place.after.variant)
+            findings.append(Finding(**vars(place), changes=by_name, command=repeat.commands([*intervals]).ab))
         return findings
 
 
 def _likely(search: Search) -> Interval:
-    """Return the union of the intervals that may contain the change, since no single one is certain."""
+    """Return the union of the intervals that may contain the change, because none of them is certain."""
     intervals = [row for row in search.intervals if row.changed > search.error] or search.intervals
     likely = max(intervals, key=lambda interval: interval.changed)
     bounds = min(row.bounds[0] for row in intervals), max(row.bounds[1] for row in intervals)
@@ -287,7 +303,7 @@ def _likely(search: Search) -> Interval:
 
 
 def _log_ratio(visit: Visit) -> tuple[float, float]:
-    """Return a visit's log ratio and its variance: the less noisy of the two estimates of `sample`."""
+    """Return the less noisy of the two log ratios that `sample` estimates, and its variance."""
     row = sample(visit)
     noise, log_ratio = min((row.location_noise, row.head - row.base), (row.turns_noise, row.turns))
-    return log_ratio, PAIR_VARIANCE + (noise if math.isfinite(noise) else PAIR_VARIANCE)
+    return log_ratio, USUAL_PAIR_VARIANCE + (noise if math.isfinite(noise) else USUAL_PAIR_VARIANCE)

@@ -1,4 +1,4 @@
-"""A line of candidates: versions of the code in order, from the good end to the bad one."""
+"""A line of candidates for a bisection: versions of the code in order, from the good end to the bad one."""
 
 import os
 import re
@@ -20,7 +20,7 @@ from ...process.variants import variant
 from ...process.variants.command import call, last_line, pinned
 from ...process.variants.variant import Commit
 
-FORM = "give git:REF, git:DIR@REF, or pip:NAME==VERSION"
+_FORM = "give git:REF, git:DIR@REF, or pip:NAME==VERSION"
 SHORT = 10
 """Characters of a commit's hash in names."""
 _PIP = (sys.executable, "-P", "-m", "pip", "index", "versions", "--no-input", "--disable-pip-version-check")
@@ -28,12 +28,13 @@ _PIP = (sys.executable, "-P", "-m", "pip", "index", "versions", "--no-input", "-
 
 @dataclass(frozen=True)
 class Cause:
-    """What one step of a line changes."""
+    """The commit or release by which a candidate differs from the previous one."""
 
     kind: Literal["commit", "release"]
     name: str
     """The full hash of a commit, or a release as `name 1.2`."""
     title: str = ""
+    """The first line of a commit's message."""
     day: str = ""
     """The day of a commit, `2026-01-31`. Empty if unknown."""
 
@@ -45,26 +46,29 @@ class Cause:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A version of the code, as messages call it, and the variant that builds it."""
+    """A version of the code."""
 
     name: str
+    """Its name in messages."""
     variant: str
+    """The variant that builds it, as users type variants."""
     cause: Cause | None = None
     """What differs from the previous candidate. None for the good end."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """The last candidate without a change, the first with the change, and the possible causes."""
+    """Two candidates between which something changed."""
 
     before: Candidate
     after: Candidate
     causes: tuple[Cause, ...]
+    """All commits or releases from `before` to `after`; at least one of them caused the change."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """The candidates from the good end, the first, to the bad end, the last; at least two."""
+    """At least two candidates: the first is the good end, the last is the bad end."""
 
     candidates: tuple[Candidate, ...]
 
@@ -74,24 +78,24 @@ class Line:
         return len(self.candidates) - 1
 
     def place(self, low: int, high: int) -> Place:
-        """Return the place between two candidates."""
+        """Return the place between the candidates at two positions."""
         before, *rest = self.candidates[low : high + 1]
         return Place(before, rest[-1], tuple(candidate.cause for candidate in rest if candidate.cause))
 
 
 def line(good: str, bad: str, root: Path) -> Line:
-    """Return the candidates between two ends; the ends must differ in exactly one part."""
+    """Return the line between two variants, which must differ in exactly one part."""
     parts = [variant.words(text) for text in (good, bad)]
     common = [part for part in parts[0] if part in parts[1]]
     differing = [[part for part in words if part not in common] for words in parts]
     if [len(words) for words in differing] != [1, 1]:
-        raise UsageError(f"the ends must differ in one part, unlike {good!r} and {bad!r}: {FORM}")
+        raise UsageError(f"the ends must differ in one part, unlike {good!r} and {bad!r}: {_FORM}")
     (old,), (new,) = differing
     for text in (good, bad):
         variant.parse(text).check(root)
     kinds = {text.partition(":")[0] for text in (old, new)}
     if kinds not in ({"git"}, {"pip"}):
-        raise UsageError(f"{old!r} and {new!r} are not two commits or two releases: {FORM}")
+        raise UsageError(f"{old!r} and {new!r} are not two commits or two releases: {_FORM}")
     return Line(tuple((_commits if kinds == {"git"} else _releases)(old, new, common, root)))
 
 
@@ -110,17 +114,17 @@ def _commits(old: str, new: str, common: Sequence[str], root: Path) -> list[Cand
             f"{old} is not in the history of {new}: " + ("swap them" if base == last else instead)
         )
     commits = git.first_parents(folder, first, last)
-    causes = [Cause("commit", each.hash, one_line(each.title), each.day) for each in commits]
+    causes = [Cause("commit", row.hash, one_line(row.title), row.day) for row in commits]
     return [
         Candidate(hash_[:SHORT], shlex.join([str(Commit(hash_, good.folder)), *common]), cause)
-        for hash_, cause in zip((first, *(each.hash for each in commits)), (None, *causes), strict=True)
+        for hash_, cause in zip((first, *(row.hash for row in commits)), (None, *causes), strict=True)
     ]
 
 
 def _releases(old: str, new: str, common: Sequence[str], root: Path) -> list[Candidate]:
     """Return the releases between two ends, without pre-releases and yanked releases.
 
-    If neither end names a build, such as `+cpu`, releases without a build are preferred; pip prefers builds.
+    If neither end names a build, such as `+cpu`, releases without a build are preferred, unlike by pip.
     """
     (name, good), (other, bad) = (pinned(text.partition(":")[2]) for text in (old, new))
     if canonicalize_name(name) != canonicalize_name(other):
@@ -144,7 +148,7 @@ def _releases(old: str, new: str, common: Sequence[str], root: Path) -> list[Can
 
 
 def available(name: str, root: Path, *, early: bool = False) -> list[Version]:
-    """Return the releases and builds that pip finds, except yanked ones; `early`: also nightly builds."""
+    """Return the releases and builds that pip finds, except yanked ones. `early`: also nightly builds."""
     answer = call([*_PIP, *(["--pre"] if early else []), "--", name], root, os.environ)
     match = re.search(r"^Available versions: (.+)$", answer.stdout, re.MULTILINE)
     if answer.returncode or not match:

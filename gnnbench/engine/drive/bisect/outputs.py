@@ -1,4 +1,4 @@
-"""Finds where outputs of benchmarks changed: a binary search with the comparison of `affected`."""
+"""Finds where outputs of benchmarks changed: a binary search that compares them as `affected` does."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -10,20 +10,21 @@ from ...interfaces import Listener
 from ...judge.comparison import Agreement, not_compared
 from ...process.plan import Plan
 from .. import affected
-from .bisection import preparing
+from .bisection import preparer
 from .line import Place, line
 
 
 @dataclass(frozen=True)
 class OtherOutputs(Place):
-    """A place in a line where outputs changed, and how the outputs at `after` agree with the good end's."""
+    """Two candidates of a line between which outputs changed."""
 
     benchmarks: dict[str, Agreement]
+    """How the outputs of `after` agree with those of the good end, by benchmark."""
 
 
 @dataclass(frozen=True)
 class BisectedOutputs:
-    """The result, as it is saved."""
+    """The places of a line where outputs changed."""
 
     results: Mapping[str, Agreement]
     """How the outputs of each benchmark agree between the ends."""
@@ -32,23 +33,25 @@ class BisectedOutputs:
     """Why candidates could not be compared with the good end, by name of the candidate."""
     candidates: int
     compared: int
+    """Number of candidates that were compared with the good end."""
     seconds: float
     version: int = 1
 
 
 def run(good: str, bad: str, plan: Plan, watcher: Listener) -> BisectedOutputs:
-    """Find what changed outputs between two ends."""
+    """Find the candidates at which outputs changed, between two variants."""
     start, history = RealTime.seconds(), line(good, bad, plan.folder)
     plan = replace(plan, results=True)
     compared: dict[int, Mapping[str, Agreement]] = {}
     unmeasured: dict[str, str] = {}
     places: dict[tuple[int, int], dict[str, Agreement]] = {}
     with ExitStack() as stack:
-        ready = preparing(history, plan, watcher, stack)
+        ready = preparer(history, plan, watcher, stack)
 
         def compare(position: int, names: Sequence[str] | None = None) -> Mapping[str, Agreement]:
             watcher.say(f"comparing the outputs of {history.candidates[position].name}")
-            rows = affected.run(ready(0), ready(position), plan, watcher, names).benchmarks
+            sides = ready(0), ready(position)
+            rows = affected.run(*sides, replace(plan, only=names), watcher).benchmarks
             equal, unknown = Agreement("equal"), not_compared("the benchmark was not inspected")
             return {name: row.results or (equal if row.same_code else unknown) for name, row in rows.items()}
 

@@ -1,7 +1,6 @@
 """Inspects benchmarks on both sides, or counts their instructions, without timing them."""
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,48 +28,46 @@ ANSWER_SECONDS = 1800.0
 _SAME = Inspections(Work(Difference()))
 
 
-class Inspecting:
-    """Inspects the benchmarks of a suite, but for those that files show to be unchanged.
+class Inspector:
+    """Inspects the benchmarks that the plan selects, except those that files show to be unchanged.
 
-    `choose`: says which benchmarks of a suite are inspected, the most important first.
+    An inspection counts what one call does on both sides, and takes its fingerprint.
     """
 
-    def __init__(
-        self, pairs: Pairs, terms: Terms, listener: Listener, choose: Callable[[Suite], Sequence[str]]
-    ) -> None:
-        self._pairs, self._terms, self._listener, self._choose = pairs, terms, listener, choose
+    def __init__(self, pairs: Pairs, terms: Terms, listener: Listener) -> None:
+        self._pairs, self._terms, self._listener = pairs, terms, listener
         plan = pairs.shared.plan
         words = [*plan.arguments, *map(repr, sorted(plan.defaults.items()))]
         self._unchanged = Unchanged(terms.base, terms.head, words, plan.folder, plan.cache)
         self.suite = Suite()
-        self._noted: dict[str, list[Any]] = {}
-        """By side, what the processes of a pair used: see `manifest.Noted`."""
+        self._used: dict[str, list[Any]] = {}
+        """What the processes of a pair used, by side: see `manifest.Noted`."""
         self.trials: dict[str, Trial] = {}
-        """The chosen benchmarks, by name."""
+        """The selected benchmarks, by name."""
 
     @property
-    def remaining(self) -> Sequence[Trial]:
-        """The benchmarks that are still to be inspected."""
-        return [trial for trial in self.trials.values() if not trial.is_inspected]
+    def _remaining(self) -> int:
+        """How many benchmarks are still to be inspected."""
+        return sum(not trial.is_inspected for trial in self.trials.values())
 
     @property
-    def known(self) -> int:
-        """How many are known from files."""
+    def _known(self) -> int:
+        """How many benchmarks are known from files."""
         return sum(trial.from_files for trial in self.trials.values())
 
     def run(self, at_most_seconds: float = math.inf) -> None:
         """Inspect one call of each benchmark, in one pair of processes, or in more if a side dies.
 
-        `at_most_seconds`: after this time those that remain are not inspected; one is always.
+        `at_most_seconds`: time after which no further benchmark is inspected, except a first one.
         """
         end = RealTime.seconds() + at_most_seconds
-        self._take_known()
-        broken = not self.trials or bool(self.remaining)
-        while broken:
+        self._read_known()
+        needs_pair = not self.trials or bool(self._remaining)
+        while needs_pair:
             terms = replace(self._terms, untimed=True)
             with self._pairs.started(terms) as pair:
-                self._take(pair.suite)
-                self._noted = {
+                self._set_suite(pair.suite)
+                self._used = {
                     side: [("", "", answer["used"])]
                     for side, answer in pair.collected.items()
                     if "used" in answer
@@ -78,27 +75,35 @@ class Inspecting:
                 try:
                     self._inspect_remaining(pair, end)
                 finally:
-                    if not pair.why_unused():  # what uses nothing of a variant says nothing
-                        self._unchanged.keep(pair.collected, self._noted)
-            broken = pair.broken is not None and self._pairs.shared.left_seconds() > 0
+                    if not pair.why_unused():  # benchmarks that use nothing of a variant prove nothing
+                        self._unchanged.keep(pair.collected, self._used)
+            needs_pair = pair.broken is not None and self._pairs.shared.left_seconds() > 0
             if self.trials:
                 pair.check_trees()
         if not self._pairs.shared.plan.time_all:
-            for trial, found in confirm.unexecuted(self.trials.values(), self._terms, self._pairs, end):
-                trial.inspections = found
-        confirm.failures(self._terms, self._pairs.shared, self._listener, self.trials.values())
+            for trial, again in confirm.unexecuted(self.trials.values(), self._terms, self._pairs, end):
+                trial.inspections = again
+        not_timed = {name: trial.not_timed for name, trial in self.trials.items() if trial.not_timed}
+        failures = confirm.failures(self._terms, self._pairs.shared, self._listener, not_timed)
+        for name, failure in failures.items():
+            self.trials[name].not_timed = failure
 
-    def _take(self, suite: Suite) -> None:
-        """Choose the benchmarks of a suite; what is known of them stays."""
+    def _set_suite(self, suite: Suite) -> None:
+        """Select benchmarks of a suite. What is already known about them stays."""
         self.suite = suite
-        self.trials = {name: self.trials.get(name) or Trial(name) for name in self._choose(suite)}
+        names, plan = suite.chosen(), self._pairs.shared.plan
+        if plan.only is not None:
+            names = [name for name in plan.only if name in names]
+        if plan.shard:
+            names = [name for name in names if plan.shard.has(name)]
+        self.trials = {name: self.trials.get(name) or Trial(name) for name in names}
 
-    def _take_known(self) -> None:
-        """Take the benchmarks that run the same code as files show."""
+    def _read_known(self) -> None:
+        """Set the suite and the benchmarks that run the same code, as far as files of earlier runs show."""
         collected, known = self._unchanged.known()
         if not collected:
             return
-        self._take(Suite(collected, collected))
+        self._set_suite(Suite(collected, collected))
         for name, trial in self.trials.items():
             trial.from_files = name in known
             if reason := known.get(name):
@@ -107,10 +112,11 @@ class Inspecting:
                 trial.inspections = _SAME
 
     def _inspect_remaining(self, pair: Pair, end: float) -> None:
+        """Inspect benchmarks in a pair until all are inspected, a side dies, or the time is over."""
         for number, trial in enumerate(self.trials.values(), 1):
             if trial.is_inspected:
                 continue
-            if RealTime.seconds() > end and len(self.trials) - len(self.remaining) > self.known:
+            if RealTime.seconds() > end and len(self.trials) - self._remaining > self._known:
                 break
             self._listener.step(f"inspecting benchmark {number} of {len(self.trials)}: {trial.name}")
             result = pair.inspect(trial)
@@ -121,31 +127,38 @@ class Inspecting:
             if pair.broken:
                 self._listener.say(f"{trial.name}: {pair.broken}; restarting both sides")
                 break
-            self._note(pair, trial)
+            self._note_used(pair, trial)
 
-    def _note(self, pair: Pair, trial: Trial) -> None:
-        why_not, inspected = trial.not_timed, trial.inspections
-        skipped = why_not.text if why_not and why_not.kind == "skipped" else ""
+    def _note_used(self, pair: Pair, trial: Trial) -> None:
+        """Add what each side used for a benchmark, without its name if files could not prove it unchanged."""
+        not_timed, inspections = trial.not_timed, trial.inspections
+        skipped = not_timed.text if not_timed and not_timed.kind == "skipped" else ""
         for number, side in enumerate(SIDES):
-            # What costs something else is inspected each time: the files do not show why.
-            seen = (
-                inspected
-                and inspected.sides[number]["fingerprint"]
-                and not (inspected.unknown or inspected.work.cost)
+            # A benchmark whose cost differs is inspected in each run: the files do not show why it does.
+            is_known = (
+                inspections
+                and inspections.sides[number]["fingerprint"]
+                and not (inspections.unknown or inspections.work.cost)
             )
             if used := pair.used.get(side):
-                self._noted[side].append((trial.name if seen or skipped else "", skipped, used))
+                self._used[side].append((trial.name if is_known or skipped else "", skipped, used))
 
     def notes(self) -> list[str]:
-        """Return a note on the benchmarks that are known from files, if there are any."""
-        if not self.known:
-            return []
-        what = units.count(len(self.trials) - len(self.remaining), "benchmark")
-        return [f"compared by their files alone, which an earlier run noted: {self.known} of {what}"]
+        """Return the notes on the suite, and on the benchmarks that are known from files."""
+        notes = self.suite.notes(all_named=self._pairs.shared.plan.only is not None)
+        if not self._known:
+            return notes
+        inspected = units.count(len(self.trials) - self._remaining, "benchmark")
+        return [
+            *notes,
+            f"compared by their files alone, which an earlier run noted: {self._known} of {inspected}",
+        ]
 
 
-def counted(result: Result, base: Prepared, head: Prepared, plan: Plan, listener: Listener) -> Result:
-    """Return a result with the instructions of a call, of benchmarks whose sides do not run the same code."""
+def add_instructions(
+    result: Result, base: Prepared, head: Prepared, plan: Plan, listener: Listener
+) -> Result:
+    """Return a result with the instructions of a call, for benchmarks whose sides run different code."""
     names = [row.fullname for row in result.rows if not row.judgement.same_code]
     if not names:
         return result
@@ -159,11 +172,11 @@ def counted(result: Result, base: Prepared, head: Prepared, plan: Plan, listener
                 if pair.broken:
                     break
                 listener.step(f"counting instructions of benchmark {number} of {len(names)}: {name}")
-                both = pair.count(Trial(name))
-                if not isinstance(both, NotTimed):
-                    changes[name] = InstructionChange.between(*both)
+                counts = pair.count(Trial(name))
+                if not isinstance(counts, NotTimed):
+                    changes[name] = InstructionChange.between(*counts)
                 elif not pair.broken:
-                    notes.append(f"instructions not counted: {name}: {both.text}")
+                    notes.append(f"instructions not counted: {name}: {counts.text}")
         if changes:
             pair.check_trees()
     if pair.broken:

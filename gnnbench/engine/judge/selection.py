@@ -1,0 +1,185 @@
+"""Selects the benchmarks of the next pair of processes, by what pairs have cost so far.
+
+A visit is the measurement of one benchmark in one pair.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from .allowed import Allowed
+from .comparison import PairCounts
+from .estimate import FEWEST_PAIRS, NOTHING, RatioEstimate
+from .spending import Boundary
+from .verdict import Judgement, Thresholds
+
+SHORTEST_VISIT = 0.1
+PAIRS_TO_AFFORD = 6
+"""Visits are made short enough for this many pairs; the first analysis needs four. More pairs would leave
+visits of a few turns, and the first five turns vary most."""
+NOT_REACHED = "not reached within the budget"
+_MARGIN = 1.1
+"""Factor by which the pairs of the other benchmarks may take longer than the pairs so far."""
+
+
+@dataclass
+class Timing:
+    """What is known about a benchmark's times so far."""
+
+    thresholds: Thresholds
+    """The effect of the benchmark, and the levels of the run."""
+    limit: Allowed | None = None
+    """How much slower it may be. A slower benchmark is timed until it is known whether it exceeds this."""
+    is_likely: bool = False
+    """Whether it is likely slower, because it does more work."""
+    boundaries: tuple[Boundary, Boundary] | None = None
+    """Boundaries of the simultaneous and the per-benchmark interval. None before the first analysis."""
+    analysis: tuple[RatioEstimate, tuple[float, float]] | None = None
+    """The last interim analysis: the estimate, and the tail probabilities of both intervals."""
+    judgement: Judgement = field(default_factory=lambda: Judgement("undecided", NOT_REACHED))
+    decided: bool = False
+    pairs: int = 0
+    estimate: RatioEstimate = NOTHING
+    """The estimate from all pairs so far."""
+    rounds: int = 0
+    blocks: int = 0
+    seconds: float = 0.0
+    """Duration of its visits."""
+    planned_seconds: float = 0.0
+    """Seconds that were planned for the turns of its visits."""
+    failures: int = 0
+
+    @property
+    def counts(self) -> PairCounts:
+        """The numbers of its pairs, rounds and blocks so far."""
+        excluded = self.estimate.outliers.excluded
+        return PairCounts(self.pairs, excluded, self.rounds, self.blocks, self.seconds, self.decided)
+
+    @property
+    def looks_changed(self) -> bool:
+        """Whether the estimated ratio is beyond the minimum effect of interest."""
+        return abs(self.estimate.log_ratio) >= math.log1p(self.thresholds.effect)
+
+    @property
+    def lacks_pairs(self) -> bool:
+        """Whether it has fewer pairs than the budget should allow."""
+        return self.pairs < PAIRS_TO_AFFORD
+
+    @property
+    def pairs_to_afford(self) -> int:
+        """Number of further pairs that must fit in the budget."""
+        return max(PAIRS_TO_AFFORD - self.pairs, 1)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What is known before the next pair, and the benchmarks that it should measure."""
+
+    benchmarks: Mapping[str, Timing]
+    start_seconds: float
+    """Mean time that the start of a pair has taken."""
+    left_seconds: float
+    """Rest of the budget."""
+
+    @cached_property
+    def overheads(self) -> Mapping[str, float]:
+        """Mean seconds of a visit beyond its planned time. Before a visit, the median of other benchmarks."""
+        costs = {
+            name: max(timing.seconds - timing.planned_seconds, 0.0) / timing.pairs
+            for name, timing in self.benchmarks.items()
+            if timing.pairs
+        }
+        usual_cost = float(np.median(list(costs.values()))) if costs else 0.0
+        return {name: costs.get(name, usual_cost) for name in self.benchmarks}
+
+    @cached_property
+    def undecided(self) -> Sequence[str]:
+        """The benchmarks that are still measured, as they are neither decided nor given up."""
+        return [name for name, timing in self.benchmarks.items() if not timing.decided]
+
+    def price(self, names: Iterable[str]) -> float:
+        """Return the seconds that a pair takes with the shortest possible visits of some benchmarks."""
+        return self.start_seconds + sum(self.overheads[name] + SHORTEST_VISIT for name in names)
+
+    def next_benchmarks(self, reserve_seconds: float) -> tuple[Sequence[str], int]:
+        """Return the benchmarks of the next pair, and among how many the rest of the budget is divided.
+
+        Likely slower benchmarks come first, unless this costs the others a verdict, or leaves less than
+        `reserve_seconds`.
+        """
+        likely = [name for name in self.undecided if self.benchmarks[name].is_likely]
+        first = [name for name in likely if self.benchmarks[name].lacks_pairs]
+        others = [name for name in self.undecided if name not in first]
+        remaining = self.left_seconds - self.price(first)
+        if (
+            first
+            and remaining >= reserve_seconds
+            and self._milestone(others, remaining / _MARGIN) >= self._milestone(others, self.left_seconds)
+        ):
+            return first, len(self.undecided)
+        candidates = self._candidates
+        lacking = [name for name in candidates if self.benchmarks[name].pairs < FEWEST_PAIRS]
+        if lacking and self._affords(candidates, FEWEST_PAIRS):
+            return candidates, len(candidates)
+        unmeasured = [name for name in self.undecided if not self.benchmarks[name].pairs]
+        if unmeasured and self.price(unmeasured) <= self.left_seconds:
+            return unmeasured, len(self.undecided)
+        names = self.decidable or candidates
+        return names, len(names)
+
+    @cached_property
+    def _candidates(self) -> Sequence[str]:
+        """The undecided benchmarks. Those that lack pairs come first, the most measured ones before others.
+
+        No benchmark gets twice PAIRS_TO_AFFORD while another lacks pairs.
+        """
+        timings = {name: self.benchmarks[name] for name in self.undecided}
+        lacks_any = any(timing.lacks_pairs for timing in timings.values())
+        most = 2 * PAIRS_TO_AFFORD - 1 if lacks_any else math.inf
+        names = [name for name, timing in timings.items() if timing.pairs < most]
+        return sorted(names, key=lambda name: -timings[name].pairs if timings[name].lacks_pairs else math.inf)
+
+    @cached_property
+    def decidable(self) -> Sequence[str]:
+        """The benchmarks that the rest of the budget probably decides; those that look changed come first.
+
+        They get the number of pairs with which most benchmarks are decided.
+        """
+        timings, family = {name: self.benchmarks[name] for name in self._candidates}, len(self.benchmarks)
+        lacking = {
+            name: timing.estimate.lacking(timing.thresholds, family) for name, timing in timings.items()
+        }
+        ranked = sorted(timings, key=lambda name: (not timings[name].looks_changed, lacking[name]))
+        best: Sequence[str] = ()
+        for pairs in sorted(set(lacking.values())):
+            seconds, names = self.left_seconds - pairs * self.start_seconds, []
+            for name in ranked:
+                cost = lacking[name] * (self.overheads[name] + SHORTEST_VISIT)
+                if lacking[name] <= pairs and cost <= seconds:
+                    seconds -= cost
+                    names.append(name)
+            best = max(best, names, key=len)
+        return best
+
+    def affordable_pairs(self) -> int:
+        """Return how many pairs each undecided benchmark can have when the budget is spent."""
+        return self._pairs(self.undecided, self.left_seconds)
+
+    def _affords(self, names: Sequence[str], goal: int) -> bool:
+        """Return whether the rest of the budget is enough for `goal` pairs of each of `names`."""
+        lacking = {name: max(goal - self.benchmarks[name].pairs, 1) for name in names}
+        visits = sum(pairs * (self.overheads[name] + SHORTEST_VISIT) for name, pairs in lacking.items())
+        return max(lacking.values()) * self.start_seconds + visits <= self.left_seconds
+
+    def _milestone(self, names: Sequence[str], seconds: float) -> int:
+        """Return the largest of the numbers of pairs that matter for verdicts and all of `names` reach."""
+        pairs = self._pairs(names, seconds)
+        return max(goal for goal in (0, 1, FEWEST_PAIRS, PAIRS_TO_AFFORD) if goal <= pairs)
+
+    def _pairs(self, names: Sequence[str], seconds: float) -> int:
+        """Return how many pairs each of `names` has if pairs of all undecided benchmarks fill `seconds`."""
+        fewest = min((self.benchmarks[name].pairs for name in names), default=PAIRS_TO_AFFORD)
+        return fewest + int(max(seconds, 0.0) / self.price(self.undecided))
