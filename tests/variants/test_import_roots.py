@@ -72,6 +72,16 @@ def test_an_editable_installation_adds_no_modules_to_a_package(trees, tmp_path, 
     assert found("spread.part", "first/spread") == "installed/spread/part.py", "its parts are anywhere"
 
 
+def test_an_installed_package_replaces_the_working_tree_s_but_not_a_checkout_s(tmp_path, monkeypatch):
+    """As with `pip:package==1`, beside a commit, in the package's own repository."""
+    write(tmp_path, *(f"{folder}/package/__init__.py" for folder in ("caller", "commit", "overlay")))
+    monkeypatch.syspath_prepend(tmp_path / "caller")
+    for folder, expected in (("caller", "overlay"), ("commit", "commit")):
+        place = Place(str(tmp_path / "caller"), str(tmp_path / folder), ["package/__init__.py"])
+        trees = Trees([str(tmp_path / "overlay")], [place])
+        assert trees.find_spec("package").origin == str(tmp_path / expected / "package/__init__.py")
+
+
 def test_parts_of_a_package_without_init(trees, tmp_path, monkeypatch):
     write(tmp_path, "third/spread/")
     monkeypatch.syspath_prepend(tmp_path / "third")

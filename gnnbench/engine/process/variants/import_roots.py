@@ -159,6 +159,7 @@ class Trees:
     def __init__(self, roots: Sequence[str], places: Sequence[Place] = (), project: str = "") -> None:
         self._roots = list(roots)
         self._places = sorted(places, key=lambda place: len(place.source), reverse=True)
+        self._is_working_tree = all(place.tree == place.source for place in places)
         self.tests = TestFiles([place.source for place in places] + [project] * bool(project))
         """The files that both sides run."""
         self._left = set(LEFT)
@@ -199,7 +200,7 @@ class Trees:
     @property
     def is_elsewhere(self) -> bool:
         """Whether a module may be imported from another place than without this finder."""
-        return bool(self._roots) or any(place.tree != place.source for place in self._places)
+        return bool(self._roots) or not self._is_working_tree
 
     def install(self) -> None:
         """Put this finder before all others, and remove that of another session."""
@@ -239,12 +240,14 @@ class Trees:
         if name in self._left or name in sys.stdlib_module_names:
             return None
         folders = list(filter(None, map(self.moved, sys.path)))
-        spec = PathFinder.find_spec(name, [*folders, *self._roots])
+        # Packages that pip installed for the variant replace those of the working tree.
+        folders = [*self._roots, *folders] if self._is_working_tree else [*folders, *self._roots]
+        spec = PathFinder.find_spec(name, folders)
         if spec is not None and spec.origin is None:
             # A namespace package (a folder without __init__.py): an ordinary package of that name goes first;
             # otherwise the parts in all folders belong together. The list fixes the parts: Python would
             # search sys.path again whenever sys.path changes.
-            spec = PathFinder.find_spec(name, [*folders, *self._roots, *self._searched(sys.path)])
+            spec = PathFinder.find_spec(name, [*folders, *self._searched(sys.path)])
             if spec is None or spec.origin is not None:
                 return None
             spec.submodule_search_locations = list(spec.submodule_search_locations or ())
