@@ -133,7 +133,7 @@ def _make(source: Source, command: str, cache: Path, listener: Listener, folder:
     """Check out a commit, copy the files that differ from it, and run the command."""
     listener.step(f"building {source.name}: {command}")
     repository, tree = source.repository, folder / _TREE
-    with worktree(repository, source.commit, cache, listener) as checkout:
+    with worktree(repository, source.commit, cache) as checkout:
         shutil.copytree(checkout, tree, symlinks=True)
     _add_history(repository, source.commit, tree)
     for name in source.changed:

@@ -98,7 +98,7 @@ def _checked_out(
                 tree, roots = stack.enter_context(built(source, build, cache, listener))
             else:
                 listener.step(f"checking out {name}")
-                tree = stack.enter_context(worktree(repository, commit, cache, listener))
+                tree = stack.enter_context(worktree(repository, commit, cache))
         place = places.of_commit(home, commit, tree, is_built=bool(build))
         side.places += (place,)
         if not build and (problem := places.note(home, place)):

@@ -2,18 +2,16 @@
 
 import difflib
 import re
-import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...ground import git, units
+from ...ground import git
 from ...ground.errors import UsageError
 from ...ground.files import temporary_folder
-from ...interfaces import Listener
 from .command import call
 
 if TYPE_CHECKING:
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
 WORKTREES = "worktrees"
 """Folder in the cache folder."""
 _PREFIX = "gnnbench-"
-_POINTER = re.compile(rb"version https://git-lfs\S*\noid sha256:([0-9a-f]{64})\n")
-_LONGEST_POINTER = 1024
 _WHOLE = "core.sparseCheckout=false"
 """Option with which git writes all files of a commit."""
 _ALL = "--tags origin '+refs/heads/*:refs/remotes/origin/*'"
@@ -79,12 +75,12 @@ class Repository:
 
 
 @contextmanager
-def worktree(repository: Repository, commit: str, cache: Path, listener: Listener) -> Iterator[Path]:
+def worktree(repository: Repository, commit: str, cache: Path) -> Iterator[Path]:
     """Check out a commit, with its submodules, while the context lasts; the repository does not change."""
     worktrees = cache / WORKTREES
     worktrees.mkdir(parents=True, exist_ok=True)
     with temporary_folder(worktrees, _PREFIX) as tree:
-        _write_lfs(repository, tree, _check_out(repository.shared, commit, tree, repository.part), listener)
+        _check_out(repository.shared, commit, tree, repository.part)
         for path, (place, oid) in git.submodules(repository.root, commit).items():
             if git.full_hash(place, oid) is None:
                 raise UsageError(
@@ -95,36 +91,16 @@ def worktree(repository: Repository, commit: str, cache: Path, listener: Listene
         yield tree
 
 
-def _check_out(place: Path, commit: str, tree: Path, part: str) -> list[str]:
-    """Write the files of a repository's commit; return the names of the files that Git LFS stores."""
+def _check_out(place: Path, commit: str, tree: Path, part: str) -> None:
+    """Write the files of a repository's commit into the folder `tree`."""
     tree.mkdir(parents=True, exist_ok=True)
-    options = (*git.QUIET, *git.WITHOUT_LFS, "-c", f"checkout.workers={_WRITERS}", "-c", _WHOLE)
+    options = (*git.QUIET, "-c", f"checkout.workers={_WRITERS}", "-c", _WHOLE)
     command = ("git", *options, f"--git-dir={place}", f"--work-tree={tree}")
     with tempfile.TemporaryDirectory() as index:
         variables = {**git.variables(), "GIT_INDEX_FILE": f"{index}/index"}
         answer = call([*command, "read-tree", "--reset", "-u", commit], tree, variables)
-        if answer.returncode:
-            raise UsageError(f"{part} cannot be checked out: {git.reason(answer.stderr)}")
-        listing = call([*command, "ls-files", "-z", ":(attr:filter=lfs)"], tree, variables)
-        return listing.stdout.split("\0")[:-1]
-
-
-def _write_lfs(repository: Repository, tree: Path, names: Iterable[str], listener: Listener) -> None:
-    """Write the files of Git LFS whose content is on this machine; the others stay pointer files."""
-    missing = []
-    for name in filter(lambda name: (tree / name).is_file(), names):
-        with (tree / name).open("rb") as file:
-            pointer = _POINTER.match(file.read(_LONGEST_POINTER))
-        if pointer:
-            digest = pointer[1].decode()
-            content = repository.shared / "lfs" / "objects" / digest[:2] / digest[2:4] / digest
-            if content.is_file():
-                shutil.copyfile(content, tree / name)
-            else:
-                missing.append(name)
-    if missing:
-        note = f"{repository.part} has files of Git LFS whose content is missing: {units.listed(missing, 1)}"
-        listener.say(f"{note}; git lfs fetch --all gets it")
+    if answer.returncode:
+        raise UsageError(f"{part} cannot be checked out: {git.reason(answer.stderr)}")
 
 
 def _git(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
