@@ -5,8 +5,8 @@ import re
 
 import pytest
 
+from gnnbench.engine.process.variants.pip import not_usable, other_builds
 from gnnbench.engine.process.variants.prepare import both
-from gnnbench.engine.process.variants.torch_release import not_usable, other_builds
 from gnnbench.engine.process.variants.variant import parse
 from tests.variants.repositories import wheel
 

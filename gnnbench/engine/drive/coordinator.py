@@ -25,7 +25,7 @@ from ..process.returned import HEAD_RAISES
 from ..process.turns import SAME_CODE
 from ..process.variants import outcome, variant
 from ..process.variants.collected import Suite
-from ..process.variants.forking import THREAD
+from ..process.variants.startup import THREAD
 from ..process.variants.variant import Prepared
 from . import confirm
 from .inspecting import Inspecting

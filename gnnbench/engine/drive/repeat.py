@@ -11,8 +11,7 @@ from packaging.utils import canonicalize_name
 from ..ground.errors import UsageError
 from ..ground.packages import version
 from ..process.variants import rebuild, variant
-from ..process.variants.command import pinned
-from ..process.variants.variant import WORKING_TREE, Commit, Variant
+from ..process.variants.variant import WORKING_TREE, Commit, Variant, pinned
 from ..store.run_file import RunFile
 
 MOST_IDS = 5

@@ -72,7 +72,7 @@ def _ended(
     """
     file, message_file = files / "ending.json", files / "message.json"
     message_file.write_text(as_text({"ending": str(file), **message}), encoding="utf-8")
-    plugin = ["-p", f"{__package__}.fresh_plugin", f"--gnn-message={message_file}"]
+    plugin = ["-p", f"{__package__}.child_plugins", f"--gnn-message={message_file}"]
     command = [sys.executable, "-m", "pytest", *plugin, *arguments]
     last_lines: deque[str] = deque(maxlen=_TAIL_LINES)
     environment = {**os.environ, **simulated_clock.reseeded(number)}

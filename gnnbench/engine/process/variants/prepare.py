@@ -13,9 +13,8 @@ from ...interfaces import Listener
 from . import places
 from .builds import Source, built
 from .import_roots import HIDDEN, LEFT
-from .overlay import overlay, versions
+from .pip import not_usable, other_builds, overlay, versions
 from .places import import_roots
-from .torch_release import not_usable, other_builds
 from .variant import Commit, Folder, Prepared, Variable, Variant
 from .worktree import worktree
 

@@ -9,7 +9,7 @@ from ...ground import units
 from ...ground.environment import LIBRARIES
 from ...ground.errors import UsageError
 from ...measure.sources import CALLERS_TREE, LOCAL, Package, Sources, Tree, installed
-from .torch_release import BROUGHT
+from .pip import BROUGHT
 
 _MOST_DIFFERENCES = 6
 _SHORT_COMMIT = 7

@@ -6,14 +6,26 @@ import json
 import os
 import signal
 import sys
+import threading
 from pathlib import Path
 from typing import Any, NoReturn
 
+from ...ground.cpu import RealTime
 from ...ground.files import project
 from .import_roots import HIDDEN, Trees
 from .pipe import Link
 
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
+_TICK_SECONDS = 0.005
+_TASKS, _MAPS, _FILES = Path("/proc/self/task"), Path("/proc/self/maps"), Path("/proc/self/fd")
+_GPU = "/dev/nvidia-uvm"
+"""A file that is open after CUDA was initialised, but not after a mere query for GPUs."""
+_BLAS = ("libopenblas", "libscipy_openblas")
+"""Beginnings of names of libraries whose threads, one per further core, start again in a fork."""
+THREAD = "importing the tests left a thread running (for example, a torch computation at module level)"
+"""The reason against forks that the author of a suite can remove."""
+_WAITING = ("pytest_rerunfailures",)
+"""Modules whose threads only wait for connections, and hold no lock meanwhile."""
 
 
 def begin() -> tuple[dict[str, Any], Link, Trees]:
@@ -65,3 +77,58 @@ def die_with(parent: int) -> None:
     signal.signal(end, ended)
     ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, int(end))
     ended(end, None)  # the parent may have ended already
+
+
+def why_not() -> str:
+    """Return why this process cannot be forked as if it were fresh; empty if it can.
+
+    A fork has one thread only. Other threads, such as OpenMP's after its first parallel region, would be
+    missing there, and a GPU cannot be used in a fork of a process that has used it.
+    """
+    if _GPU in map(os.path.realpath, _FILES.iterdir()):
+        return "a GPU is used while the tests are imported"
+    other_threads = [thread for thread in threading.enumerate() if thread is not threading.main_thread()]
+    waiting_threads = [thread for thread in other_threads if _module(thread) in _WAITING]
+    if len(waiting_threads) < len(other_threads):
+        return THREAD
+    threads = len(list(_TASKS.iterdir())) - len(waiting_threads)
+    libraries = {line.split()[-1] for line in _MAPS.read_text().splitlines()}
+    blas = sum(Path(library).name.startswith(_BLAS) for library in libraries)
+    cores = len(os.sched_getaffinity(0))
+    return THREAD if threads > 1 + blas * (cores - 1) else ""
+
+
+def _module(thread: threading.Thread) -> str:
+    return getattr(getattr(thread, "_target", None), "__module__", "")
+
+
+def fork(descriptor: int, token: str) -> tuple[int, Link | None]:
+    """Fork this process; the fork leads a group of its own.
+
+    `descriptor`: the fork's end of its link.
+
+    Returns:
+        In this process, the process id of the fork, and None; in the fork, 0 and its link to the coordinator.
+    """
+    parent = os.getpid()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    pid = os.fork()
+    if not pid:
+        os.setpgid(0, 0)
+        die_with(parent)
+        return pid, Link(descriptor, token)
+    os.close(descriptor)
+    return pid, None
+
+
+def reap(pid: int, seconds: float) -> int | None:
+    """Return the exit status of a fork. Returns None if the fork does not end within `seconds`."""
+    deadline = RealTime.seconds() + seconds
+    while True:
+        child, status = os.waitpid(pid, os.WNOHANG)
+        if child:
+            return os.waitstatus_to_exitcode(status)
+        if RealTime.seconds() >= deadline:
+            return None
+        RealTime.sleep(_TICK_SECONDS)

@@ -8,14 +8,17 @@ from pathlib import Path, PurePath
 from typing import TypeVar
 
 from packaging.requirements import Requirement as PipRequirement
+from packaging.version import Version
 
 from ...ground.errors import UsageError, one_line, unknown_name
 from ...ground.files import project, user_path
-from .command import PATHS, is_local
 from .import_roots import Place
 from .worktree import Repository
 
 WORKING_TREE = "."
+_PATHS = (".", "/", "~")
+"""Beginnings of paths; no name of a commit and no requirement begins with one of them."""
+_ARCHIVES = (".whl", ".zip", ".tar.gz", ".tar.bz2", ".tgz")
 _FORM = "give git:REF, git:DIR@REF, path:DIR, pip:REQUIREMENT, env:NAME=VALUE or ."
 
 
@@ -169,7 +172,7 @@ def _part(word: str) -> Part:
 
 def _commit(value: str) -> Commit:
     """Read what follows `git:`; a path begins with a dot, a slash or `~`."""
-    if not value.startswith(PATHS):
+    if not value.startswith(_PATHS):
         return Commit(value)
     # The last `@` ends the folder, except for `@{`, which is part of a name such as main@{1}.
     match = re.fullmatch(r"(.+)@(?!\{)(.+)", value, re.DOTALL)
@@ -223,3 +226,24 @@ def _existing(text: str, root: Path, name: str) -> Path:
 def local_path(text: str, root: Path) -> Path:
     """Return the absolute path of a path that a user typed in folder `root`."""
     return (root / user_path(text)).resolve()
+
+
+def is_local(requirement: str) -> bool:
+    """Whether a requirement for pip looks like a local file or folder."""
+    return "://" not in requirement and (
+        requirement.startswith(_PATHS) or requirement.lower().endswith(_ARCHIVES)
+    )
+
+
+def pinned(text: str) -> tuple[str, str]:
+    """Return the name and the version of a requirement `NAME==VERSION`."""
+    try:
+        requirement = PipRequirement(text)
+        (pin,) = requirement.specifier
+        Version(pin.version)
+        is_plain = not (requirement.url or requirement.extras or requirement.marker)
+    except (ValueError, RecursionError):
+        is_plain = False
+    if not is_plain or pin.operator not in {"==", "==="}:
+        raise UsageError(f"{'pip:' + text!r} is not one release: give pip:NAME==VERSION")
+    return requirement.name, pin.version
