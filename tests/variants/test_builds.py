@@ -122,7 +122,7 @@ def test_a_folder_uses_what_was_built_of_the_same_sources(prepare, tmp_path):
     for source, serves in ((compiled.SOURCE, False), ((folder / "fastk" / "k.c").read_text(), True)):
         (other / "fastk" / "k.c").write_text(source)
         with prepare("path:../other", folder, build="true") as made:
-            assert made.places[0].built(str(folder / "fastk" / "_k.so")) is serves
+            assert made.places[0].may_use(str(folder / "fastk" / "_k.so")) is serves
     assert "path:../other is used as it is: --build only builds commits" in prepare.said
 
 

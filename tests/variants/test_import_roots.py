@@ -97,7 +97,7 @@ def test_tests_come_from_the_caller(trees, tmp_path):
         ("test_own.py", "test_own"),
         ("src/package/tests/test_y.py", "package"),
     ):
-        trees.leave([caller / test], caller)
+        trees.add_tests([caller / test], caller)
         assert trees.find_spec(name) is None
 
 
@@ -109,7 +109,7 @@ def test_versions(trees):
 
 
 @pytest.mark.parametrize(
-    ("tree", "borrows", "module", "age", "serves"),
+    ("tree", "uses_builds", "module", "age", "serves"),
     [
         ("commit", True, "caller/pkg/_k.so", 0, True),
         ("commit", True, "caller/pkg/_k.so", 1, False),
@@ -126,7 +126,7 @@ def test_versions(trees):
         ("commit", False, "installed/other.so", 1, None),
     ],
 )
-def test_whether_what_a_build_made_serves_a_side(tmp_path, tree, borrows, module, age, serves):
+def test_whether_what_a_build_made_serves_a_side(tmp_path, tree, uses_builds, module, age, serves):
     """`age`: by how much it is older than a source of the folder in which it was built."""
     for folder in ("caller", "commit"):
         write(tmp_path, f"{folder}/pkg/k.c")
@@ -135,6 +135,6 @@ def test_whether_what_a_build_made_serves_a_side(tmp_path, tree, borrows, module
     os.utime(tmp_path / module, (100 - age, 100 - age))
     caller, installed = str(tmp_path / "caller"), [str(tmp_path / "installed/_k.so")]
     ignored = ["pkg/_k.so", "pkg/_version.py", "build/"]
-    terms = {"borrows": borrows, "sources": ["pkg/k.c", "pkg/gone.c"]}
+    terms = {"uses_builds": uses_builds, "sources": ["pkg/k.c", "pkg/gone.c"]}
     place = Place(caller, str(tmp_path / tree), ["pkg/k.c", "pkg/gone.c"], ignored, installed, **terms)
-    assert place.built(str(tmp_path / module)) is serves
+    assert place.may_use(str(tmp_path / module)) is serves

@@ -104,12 +104,12 @@ class CallersTree:
         arguments = early_config.known_args_namespace.file_or_dir or early_config.getini("testpaths")
         folder = early_config.invocation_params.dir
         paths = [real_path(folder / text.split("::")[0]) for text in arguments]
-        self._trees.leave(filter(Path.exists, paths), early_config.rootpath)
+        self._trees.add_tests(filter(Path.exists, paths), early_config.rootpath)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pycollect_makemodule(self, module_path: Path, parent: pytest.Collector) -> None:
         """Import a collected test file from the caller's tree."""
-        self._trees.leave((module_path,), parent.config.rootpath)
+        self._trees.add_tests((module_path,), parent.config.rootpath)
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:

@@ -37,7 +37,7 @@ _SKIPPED = re.compile(r"(^|/)(\..*|build|dist|node_modules|__pycache__)/")
 
 
 def of_commit(home: Path, commit: str, tree: Path, *, is_built: bool) -> Place:
-    """Return the place of a repository whose commit is in `tree`; a built commit borrows no file."""
+    """Return the place of a repository whose commit is in `tree`; a built commit uses no ignored file."""
     top = real_path(git.top(home))
     tracked = git.tracked_files(top) | git.files_of(top, commit) | _submodules(top, commit)
     if is_built:  # ignored files are not looked for, and the caller's are refused
@@ -61,13 +61,13 @@ def _unbuilt(source: Path, tree: Path, tracked: frozenset[str], home: Path) -> P
     changed = frozenset(_changed(source, tree, tracked))
     ignored = [name for name in git.ignored(source) if name.endswith((*SUFFIXES, "/"))]
     terms = str(source), str(tree), tracked, ignored, in_use(home)
-    borrows, sources = not any(map(_is_compiled, changed)), filter(_is_source, tracked)
-    return Place(*terms, changed=changed, borrows=borrows, sources=sources)
+    uses_builds, sources = not any(map(_is_compiled, changed)), filter(_is_source, tracked)
+    return Place(*terms, changed=changed, uses_builds=uses_builds, sources=sources)
 
 
 def of_working_tree(place: Place) -> Place:
     """Return a place for the caller's own folder, so that imports take as long as on the other side."""
-    return Place(**{**vars(place), "tree": place.source, "changed": (), "borrows": True})
+    return Place(**{**vars(place), "tree": place.source, "changed": (), "uses_builds": True})
 
 
 def differing(base: Iterable[Place], head: Iterable[Place]) -> frozenset[str]:
@@ -148,7 +148,7 @@ def note(home: Path, place: Place) -> str:
         return ""
     isolated = " --no-build-isolation" if _NOT_ISOLATED.search(text) else ""
     changed = sorted(filter(_is_compiled, place.changed))
-    if not changed and any(NATIVE.search(name) for name in (*place.ignored, *place.foreign)):
+    if not changed and any(NATIVE.search(name) for name in (*place.ignored, *place.compiled)):
         return ""
     problem = f"its {changed[0]} differs" if changed else "the working tree has no compiled modules"
     return f"is not built, and {problem}: add --build 'pip install{isolated} .' (pytest: --gnn-build)"

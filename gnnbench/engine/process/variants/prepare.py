@@ -12,7 +12,7 @@ from ...ground.files import cache_folder, project, real_path, writing
 from ...interfaces import Listener
 from . import places
 from .builds import Source, built
-from .import_roots import HIDDEN, LEFT
+from .import_roots import HIDDEN, TEST_NAMES
 from .pip import not_usable, other_builds, overlay, versions
 from .places import import_roots
 from .variant import Commit, Folder, Prepared, Variable, Variant
@@ -113,7 +113,7 @@ def _checked_out(
             side.dirty = is_changed and git.state(home)[1]
             subfolder = root.relative_to(home)
             # A package, and a folder of tests or benchmarks, is no import root.
-            if LEFT.isdisjoint(subfolder.parts) and not (root / "__init__.py").exists():
+            if TEST_NAMES.isdisjoint(subfolder.parts) and not (root / "__init__.py").exists():
                 trees = tuple(dict.fromkeys((*trees, *import_roots(folder / subfolder))))
         else:
             side.checkouts[part.folder] = commit

@@ -39,7 +39,7 @@ def begin() -> tuple[dict[str, Any], Link, Trees]:
     trees = Trees.read(terms["trees"])
     trees.install()
     trees.install_in_pytest()
-    os.environ.update(trees.inherited())
+    os.environ.update(trees.environment())
     sys.modules.update(dict.fromkeys(os.environ.get(HIDDEN, "").split()))  # type: ignore[arg-type]
     return terms, link, trees
 
