@@ -132,7 +132,7 @@ def test_a_module_in_pythonpath_is_the_project_s_if_its_settings_name_it(tmp_pat
     for name in ("fastk/_k.abi3.so", "_j.abi3.so"):
         (site / name).touch()
     monkeypatch.setenv("PYTHONPATH", str(site))
-    assert places.in_use(folder) == {str(site / "fastk" / "_k.abi3.so")}
+    assert places.compiled_modules(folder) == {str(site / "fastk" / "_k.abi3.so")}
 
 
 def test_what_a_compiler_says_is_in_the_message(prepare, tmp_path):

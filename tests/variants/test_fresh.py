@@ -137,7 +137,7 @@ def test_the_command_that_is_suggested_runs_as_typed(tmp_path, monkeypatch):
         (tmp_path / "top" / name).write_text(text)
     (tmp_path / "top/.git").mkdir()
     folder = tmp_path / "top/bench"
-    command = fresh.typed(["test_it.py", *SHORT], folder)
+    command = fresh.shell_command(["test_it.py", *SHORT], folder)
     assert command.startswith("PYTHONPATH=.. python -m pytest test_it.py ")
     for name, value in environment(PYTHONPATH=None).items():
         monkeypatch.setenv(name, value)

@@ -163,7 +163,7 @@ class Processes:
             pair=self.number,
             side=side,
             under=under,
-            terms={
+            settings={
                 "recorded": self.terms.untimed,
                 "forks": self._forks,
                 "defaults": plan.defaults,

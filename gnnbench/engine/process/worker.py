@@ -149,7 +149,7 @@ class Worker(Overrides, Instrument):
         suite = config.pluginmanager.get_plugin(_SUITE)  # of this side's gnnbench
         if (self._is_parent or self._apart) and suite:  # each fork would import them again
             suite.load_used_libraries(session.items)
-        why_no_forks = startup.why_not() if self._is_parent or self._apart else ""
+        why_no_forks = startup.why_no_forks() if self._is_parent or self._apart else ""
         self._apart = self._apart and not why_no_forks
         self._session, self._items = session, items
         collected = {

@@ -88,7 +88,7 @@ def process(folder, *arguments, trees=(), terms=None, **variables):
         trees=Trees(list(map(str, trees)), project=str(folder)),
         folder=folder,
         log=folder / "worker.log",
-        terms=terms or {},
+        settings=terms or {},
     )
 
 

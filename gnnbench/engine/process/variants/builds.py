@@ -1,7 +1,7 @@
-"""Checkouts that a command has built, kept in the cache by their content.
+"""Builds: checkouts in which a shell command of the user has run, and which stay in the cache.
 
-Each build has a virtual environment of its own, which comes first in the command's PATH: the command installs
-into this environment, and also finds the packages of the current one.
+Each build has a virtual environment of its own, into which the command installs. The command also finds the
+packages of the current environment.
 """
 
 import errno
@@ -36,45 +36,49 @@ from .worktree import Repository, worktree
 MOST_BYTES = 10 * 2**30
 """Largest size of all builds together; builds in use are never removed."""
 _TREE, _ENVIRONMENT = "tree", "environment"
+"""The folders of a build."""
 _FREE_BYTES = 2**26
-"""A build that fails with less free space than this is not blamed on the commit."""
+"""If a build fails with less free space than this, the full disk is the reason."""
 _PARENT = "_gnnbench.pth"
-"""File by which a build finds the packages of the current environment."""
+"""File of a build's environment with the folders of the current environment's packages."""
 _COMPILERS = {"CC": "cc", "CXX": "c++", "CUDACXX": "nvcc", "RUSTC": "rustc", "FC": "gfortran"}
-"""Default compilers, by the environment variables that choose others."""
+"""Default compilers, by environment variable that names another."""
 _VARIABLES = re.compile(
     r"(CC|CXX|LD|AR|.*FLAGS|C(PLUS_INCLUDE|_INCLUDE)?_?PATH|LIBRARY_PATH|MACOSX_\w+)$"
     r"|(PIP|CMAKE|SKBUILD|MESON|CARGO|RUST|CUDA|TORCH|SETUPTOOLS|FORCE|WITH|WITHOUT|USE|BUILD)_"
 )
 """Environment variables that builds read."""
 _ELSEWHERE = ("PYTHONPATH", "PYTHONHOME", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_PYTHON")
-"""Environment variables that make a command install into another folder, or import from it."""
+"""Environment variables by which a command would install into other folders, or import from them."""
 _DEFAULTS = {
-    "SOURCE_DATE_EPOCH": "315532800",  # the earliest date that archives can have
+    "SOURCE_DATE_EPOCH": "315532800",  # the earliest date that wheels can have
     "SKBUILD_INSTALL_STRIP": "false",
     "CARGO_PROFILE_RELEASE_STRIP": "none",
     "WITH_SYMBOLS": "1",  # of PyG's libraries
     "NVCC_PREPEND_FLAGS": "--no-compress",
 }
-"""Variables of builds, unless the user sets them: one date for all files, and libraries with symbols."""
+"""Environment variables of builds, unless the user sets them, for outputs that can be compared.
+
+All files get one date, and libraries keep their symbols.
+"""
 _LINES = 3
-"""Lines of a failed command's output in the message."""
+"""Most lines of a failed command's output in the message."""
 _ERROR = re.compile(r"\b(fatal |\w*)error\b(?!s?\.[ch])", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Source:
-    """What is built: a commit, and the files of the working tree that differ from it."""
+    """What is built: a commit, perhaps with files of the working tree."""
 
     repository: Repository
     commit: str
     name: str
-    """For messages."""
+    """What messages call it."""
     changed: Collection[str] = ()
-    """Paths relative to the repository's top, including new and removed files."""
+    """Files of the working tree that differ from the commit, relative to the top folder."""
 
     def key(self, command: str) -> str:
-        """Return the name of a build: a hash of everything that determines its content."""
+        """Return a hash of all that determines the content of a build, which is the name of its folder."""
         changed = [(name, _digest(self.repository.top / name)) for name in sorted(self.changed)]
         tree = git.tree(self.repository.root, self.commit)
         variables = sorted(item for item in os.environ.items() if _VARIABLES.match(item[0]))
@@ -87,25 +91,25 @@ class Source:
 def built(
     source: Source, command: str, cache: Path, listener: Listener
 ) -> Iterator[tuple[Path, tuple[Path, ...]]]:
-    """Yield a checkout with its submodules, built by a shell command that runs in the package's folder.
+    """Yield a checkout, without `.git`, in which a shell command has run in the project's folder.
 
-    The second value has further folders from which built packages are imported. The checkout has no `.git`.
+    The second value has the other folders with packages that the command has built.
 
     Raises:
         UsageError: the commit cannot be checked out, or the command fails.
         OSError: the cache is full.
     """
     folder = cache / BUILDS / source.key(command)
-    fill = partial(_make, source, command, cache, listener, folder)
+    fill = partial(_fill, source, command, cache, listener, folder)
     with stored(folder, MOST_BYTES, fill, listener, f"built {source.name}"):
         yield folder / _TREE, _roots(folder / _ENVIRONMENT)
 
 
 @contextmanager
 def trapped(side: Prepared, functions: Mapping[str, Collection[str]]) -> Iterator[Prepared]:
-    """Yield a side with copies of its builds, whose process ends when it executes one of `functions`.
+    """Yield a side with copies of its builds, in which each of `functions` ends the process that calls it.
 
-    `functions`: names of functions, by the library's file name, see `disassembly`.
+    `functions`: names of compiled functions, by file name of their library, see `disassembly`.
     """
     builds = [build for place in side.places if (build := Path(place.tree).parent).parent.name == BUILDS]
     with ExitStack() as stack:
@@ -113,24 +117,24 @@ def trapped(side: Prepared, functions: Mapping[str, Collection[str]]) -> Iterato
             build: Path(stack.enter_context(tempfile.TemporaryDirectory(dir=build))) for build in builds
         }
         for build, folder in copies.items():
-            for name in (_TREE, _ENVIRONMENT):  # the copies share the files
+            for name in (_TREE, _ENVIRONMENT):
                 shutil.copytree(build / name, folder / name, symlinks=True, copy_function=os.link)
             for library, names in functions.items():
                 for file in folder.rglob(library):
                     set_traps(file, names)
 
-        def moved(path: Path) -> Path:
+        def in_copy(path: Path) -> Path:
             build = next((build for build in builds if path.is_relative_to(build)), None)
             return path if build is None else copies[build] / path.relative_to(build)
 
-        trees, places = tuple(map(moved, side.trees)), tuple(map(copy, side.places))
+        trees, places = tuple(map(in_copy, side.trees)), tuple(map(copy, side.places))
         for place in places:
-            place.tree = str(moved(Path(place.tree)))
+            place.tree = str(in_copy(Path(place.tree)))
         yield replace(side, trees=trees, places=places)
 
 
-def _make(source: Source, command: str, cache: Path, listener: Listener, folder: Path) -> None:
-    """Check out a commit, copy the files that differ from it, and run the command."""
+def _fill(source: Source, command: str, cache: Path, listener: Listener, folder: Path) -> None:
+    """Fill the folder of a build."""
     listener.step(f"building {source.name}: {command}")
     repository, tree = source.repository, folder / _TREE
     with worktree(repository, source.commit, cache) as checkout:
@@ -146,7 +150,7 @@ def _make(source: Source, command: str, cache: Path, listener: Listener, folder:
 
 
 def _add_history(repository: Repository, commit: str, tree: Path) -> None:
-    """Let git answer in a checkout as in a clone: builds ask it for the version."""
+    """Make a checkout a clone, so that a build can ask git for the version."""
     clone = tree / ".git"
     for words in (
         ("clone", "--quiet", "--shared", "--bare", "--template=", "--", str(repository.shared), str(clone)),
@@ -159,7 +163,7 @@ def _add_history(repository: Repository, commit: str, tree: Path) -> None:
 
 
 def _copy(file: Path, copy: Path) -> None:
-    """Copy a file, or remove the copy if the file no longer exists."""
+    """Copy a file, or remove its copy if the file does not exist."""
     copy.unlink(missing_ok=True)
     if os.path.lexists(file):
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -167,9 +171,9 @@ def _copy(file: Path, copy: Path) -> None:
 
 
 def _environment(folder: Path, top: Path) -> dict[str, str]:
-    """Make a virtual environment, and return the variables to run a command with it."""
+    """Make a virtual environment; return the environment variables of a command that installs into it."""
     venv.EnvBuilder(symlinks=True).create(folder)
-    # Plain paths, which pip can ignore where it isolates a build.
+    # As paths in a .pth file, the packages stay hidden from builds that pip isolates.
     folders = [place for place in sys.path if _is_installed(place) and not Path(place).is_relative_to(top)]
     (_site(folder) / _PARENT).write_text("\n".join(folders))
     pip = folder / "bin" / "pip"
@@ -193,7 +197,7 @@ def _site(environment: Path) -> Path:
 
 
 def _complete(folder: Path, environment: Path) -> None:
-    """Link installed files, such as compiled modules, into their packages in the checkout."""
+    """Link installed files that a checkout lacks, such as compiled modules, into its packages."""
     for distribution in importlib.metadata.distributions(path=[str(_site(environment))]):
         for file in distribution.files or ():
             for root in import_roots(folder):
@@ -204,7 +208,7 @@ def _complete(folder: Path, environment: Path) -> None:
 
 
 def _roots(environment: Path) -> tuple[Path, ...]:
-    """Return the folders of editable installations, and the folder of installed packages."""
+    """Return the folders of an environment from which packages are imported."""
     site = _site(environment)
     lines = [
         line for file in site.glob("*.pth") if file.name != _PARENT for line in file.read_text().split("\n")
@@ -213,6 +217,7 @@ def _roots(environment: Path) -> tuple[Path, ...]:
 
 
 def _run(command: str, folder: Path, name: str, environment: Mapping[str, str]) -> None:
+    """Run a build's command; `name` is what an error calls the build."""
     answer = call(["sh", "-c", f"exec 2>&1\n{command}"], folder, environment)
     if answer.returncode:
         if shutil.disk_usage(folder).free < _FREE_BYTES:
@@ -224,7 +229,7 @@ def _run(command: str, folder: Path, name: str, environment: Mapping[str, str]) 
 
 
 def _digest(file: Path) -> str:
-    """Return a hash of a file's content, or the target of a link."""
+    """Return a hash of a file's content, or the target of a symbolic link. Empty if there is no file."""
     if file.is_symlink():
         return str(file.readlink())
     return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
@@ -232,13 +237,13 @@ def _digest(file: Path) -> str:
 
 @cache
 def _compilers() -> tuple[str, ...]:
-    """Return the versions of the installed compilers."""
+    """Return what the installed compilers print as their versions."""
     names = [shlex.split(os.environ.get(variable, default)) for variable, default in _COMPILERS.items()]
     commands = [words for words in names if words and shutil.which(words[0])]
     return tuple(call([*words, "--version"], Path.cwd(), os.environ).stdout for words in commands)
 
 
 def _installed() -> list[str]:
-    """Return the names and versions of all installed packages."""
+    """Return the names and versions of all installed packages, as the names of their metadata folders."""
     places = (Path(place).glob("*-info") for place in sys.path if _is_installed(place))
     return sorted(info.name for infos in places for info in infos)

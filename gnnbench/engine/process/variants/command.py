@@ -1,4 +1,4 @@
-"""Runs commands such as git, pip and pytest, and always ends them."""
+"""Runs commands such as git, pip and pytest, and ends them even if gnnbench is interrupted."""
 
 import os
 import signal
@@ -13,6 +13,7 @@ from typing import Any
 from ...ground.errors import one_line
 
 _START_SECONDS = 5.0
+"""Time for a command to start after an interrupt, so that it can be ended."""
 END_SECONDS = 5.0
 """Time for a process to end after SIGTERM."""
 
@@ -47,7 +48,7 @@ def running(
             started.set_result(process)
 
     try:
-        # Ctrl-C interrupts only the main thread: no process that another thread starts can be lost.
+        # Ctrl-C interrupts only the main thread, so that no process is started and then not returned.
         threading.Thread(target=start, daemon=True).start()
         yield started.result()
     finally:
@@ -58,10 +59,7 @@ def running(
 def call(
     command: Sequence[str], folder: Path, environment: Mapping[str, str]
 ) -> "subprocess.CompletedProcess[str]":
-    """Run a command to its end; if interrupted, end it and all processes that it started.
-
-    No shell interprets the command. `environment` has all its variables.
-    """
+    """Run a command to its end, and return its output; see `running`."""
     with running(command, folder, environment, subprocess.PIPE) as process:
         output, errors = process.communicate()
     return subprocess.CompletedProcess(command, process.returncode, output, errors)

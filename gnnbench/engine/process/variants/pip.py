@@ -1,4 +1,7 @@
-"""What pip installs for a variant, in folders of the cache; and a torch beside the installed one."""
+"""What pip installs for a variant, which may be another release of torch than the installed one.
+
+An overlay is a folder of the cache into which pip installs one requirement and perhaps its dependencies.
+"""
 
 import hashlib
 import importlib.metadata
@@ -28,11 +31,11 @@ FOLDER = "overlays"
 MOST_BYTES = 20 * 2**30
 """Largest size of all overlays together; overlays in use are never removed."""
 _PACKAGES = "packages"
-"""The folder in which pip installs."""
+"""Folder of an overlay into which pip installs."""
 _OPTIONS = ("--no-input", "--disable-pip-version-check", "--no-user", "--quiet")
 _TORCH = "torch"
 _LINKED = b"libc10."
-"""Text in each native library that links to torch's libraries."""
+"""Text in each compiled library that links to torch's libraries."""
 BROUGHT = ("cuda-", "nvidia-", "triton")
 """Beginnings of names of large packages that torch brings."""
 
@@ -41,7 +44,10 @@ BROUGHT = ("cuda-", "nvidia-", "triton")
 def overlay(
     requirement: str, root: Path, listener: Listener, cache: Path, *, dependencies: bool
 ) -> Iterator[Path]:
-    """Yield a folder with an installed requirement; torch always comes with its dependencies."""
+    """Yield a folder with an installed requirement.
+
+    `dependencies`: whether its dependencies are installed too, as those of torch always are.
+    """
     is_torch, part = _is_torch(requirement), one_line(f"pip:{requirement}")
     path = local_path(requirement, root) if is_local(requirement) else None
     if path and not path.is_file():
@@ -80,8 +86,8 @@ def versions(folder: Path) -> dict[str, str]:
 
 
 def _key(*inputs: object) -> str:
-    """Return a hash of everything that determines what pip installs, such as the releases it resolved."""
-    # Pip's variables may choose another index, or allow pre-releases.
+    """Return a hash of the inputs and of all else that determines what pip installs."""
+    # Variables of pip may choose another index, or allow pre-releases.
     settings = sorted(item for item in os.environ.items() if item[0].startswith("PIP_"))
     python = (sys.version, sysconfig.get_platform(), sys.prefix)
     return hashlib.sha256(repr((inputs, settings, python)).encode()).hexdigest()[:24]
@@ -93,10 +99,10 @@ def _is_torch(requirement: str) -> bool:
 
 
 def _needed(torch: str, root: Path, part: str) -> list[str]:
-    """Return the dependencies of a release of torch, as requirements that allow one release each.
+    """Return the dependencies of a release of torch that must be installed, as `NAME==VERSION`.
 
-    Pure Python packages that are installed stay as they are if the release accepts their versions: the sides
-    then differ in torch alone.
+    A pure Python package is not among them if torch accepts its installed version. Both sides then use the
+    same version.
     """
     packages = {canonicalize_name(item["metadata"]["name"]): item for item in _report(torch, root, part)}
     needs = [
@@ -105,13 +111,13 @@ def _needed(torch: str, root: Path, part: str) -> list[str]:
         for text in package["metadata"].get("requires_dist", ())
     ]
     del packages[canonicalize_name(_TORCH)]
-    return sorted(_pin(package) for name, package in packages.items() if not _is_here(name, package, needs))
+    return sorted(_pin(package) for name, package in packages.items() if not _is_usable(name, package, needs))
 
 
 def not_usable(sides: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """Return the top-level packages that were compiled for the installed torch, if a side has another torch.
 
-    Each side is given by its requirements for pip. Packages that every side installs are left out.
+    `sides`: the requirements of each side. Packages that all sides install are not among the result.
     """
     if not any(_is_torch(text) for side in sides for text in side):
         return ()
@@ -120,7 +126,7 @@ def not_usable(sides: Sequence[Sequence[str]]) -> tuple[str, ...]:
 
 
 def other_builds(base: Mapping[str, str], head: Mapping[str, str]) -> str:
-    """Return a line if the sides have builds of torch with different names, such as +cpu. Empty if not."""
+    """Return a line if the sides have builds of torch with different suffixes, such as +cpu. Empty if not."""
     builds = [side.get(_TORCH) or version(_TORCH) or "" for side in (base, head)]
     if _TORCH not in {*base, *head} or len({build.partition("+")[2] for build in builds}) == 1:
         return ""
@@ -132,7 +138,7 @@ def other_builds(base: Mapping[str, str], head: Mapping[str, str]) -> str:
 
 
 def _compiled(except_for: Iterable[str]) -> Iterator[str]:
-    """Yield the top-level packages with a native library that links to torch's."""
+    """Yield the installed top-level packages with a compiled library that links to torch's."""
     for distribution in importlib.metadata.distributions():
         name = canonicalize_name(distribution.metadata["Name"] or "")
         if name in except_for or name.startswith(BROUGHT):
@@ -143,12 +149,14 @@ def _compiled(except_for: Iterable[str]) -> Iterator[str]:
 
 
 def _links(library: Path) -> bool:
+    """Whether a compiled library links to torch's."""
     with suppress(OSError, ValueError), library.open("rb") as file:  # an empty file cannot be mapped
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ).find(_LINKED) >= 0
     return False
 
 
 def _name(requirement: str) -> str:
+    """Return the name of the package of a requirement or a wheel."""
     if is_local(requirement):
         return canonicalize_name(PurePath(requirement).name.partition("-")[0])
     return canonicalize_name(Requirement(requirement).name)
@@ -158,16 +166,16 @@ def _pin(package: dict[str, Any]) -> str:
     return f"{package['metadata']['name']}=={package['metadata']['version']}"
 
 
-def _is_here(name: str, package: dict[str, Any], needs: Iterable[Requirement]) -> bool:
-    """Whether a package is pure Python, and installed in a version that all requirements accept."""
+def _is_usable(name: str, package: dict[str, Any], needs: Iterable[Requirement]) -> bool:
+    """Whether a package is pure Python, and its installed version satisfies all requirements `needs`."""
     if not package["download_info"]["url"].partition("#")[0].endswith("-any.whl"):
         return False
     try:
-        version_here = importlib.metadata.version(name)
+        installed_version = importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         return False
     return all(
-        need.specifier.contains(version_here, prereleases=True)
+        need.specifier.contains(installed_version, prereleases=True)
         for need in needs
         if canonicalize_name(need.name) == name and (not need.marker or need.marker.evaluate({"extra": ""}))
     )
@@ -180,8 +188,8 @@ def is_pinned(requirement: str) -> bool:
 
 
 def _install(options: Sequence[str], requirements: Sequence[str], root: Path, part: str) -> str:
-    """Run `pip install` of this environment, and return its output."""
-    # -P: import nothing from the caller's folder.
+    """Run `pip install`, and return its output; `part` is what an error calls the requirements."""
+    # -P: import nothing from the working directory.
     python = (sys.executable, "-P", "-m", "pip", "install", *_OPTIONS)
     answer = call([*python, *options, "--", *requirements], root, os.environ)
     if not answer.returncode:
@@ -195,6 +203,6 @@ def _install(options: Sequence[str], requirements: Sequence[str], root: Path, pa
 
 
 def _report(source: str, root: Path, part: str, options: Sequence[str] = ()) -> list[Any]:
-    """Return what pip would install, as the entries of its report."""
+    """Return what pip would install, as the entries `install` of its JSON report."""
     options = ("--dry-run", "--ignore-installed", "--report=-", *options)
     return list(json.loads(_install(options, [source], root, part))["install"])

@@ -1,4 +1,4 @@
-"""Messages between the coordinator and a worker, over a pair of sockets."""
+"""Messages between the coordinator and a child process, over a pair of connected sockets."""
 
 import json
 import math
@@ -13,26 +13,26 @@ _CHUNK_BYTES = 1 << 16
 
 
 class ClosedError(Exception):
-    """The other end is closed."""
+    """The other process has closed its socket, or has ended."""
 
 
 class Link:
-    """One end of the pair.
+    """One socket of the pair.
 
-    A message is a line: a token, then a JSON object. Lines without the token are ignored, and each message
-    begins with a line break. So a suite that writes to all file descriptors does not corrupt messages.
+    A message is a line that consists of a token and a JSON object, and a line break precedes it. Lines
+    without the token are ignored, so that tests that write to all file descriptors corrupt no message.
     """
 
     def __init__(self, descriptor: int, token: str) -> None:
-        """Take over a file descriptor."""
-        os.set_inheritable(descriptor, False)  # the suite's child processes must not keep the pair open
+        """Take the socket of a file descriptor, which `close` closes."""
+        os.set_inheritable(descriptor, False)  # processes that tests start must not keep the socket open
         self._socket, self.token = socket(fileno=descriptor), token
         self._buffer = b""
         self.descriptors: list[int] = []
-        """File descriptors that came with messages."""
+        """File descriptors that were received with messages."""
 
     def send(self, message: Mapping[str, Any], descriptors: Sequence[int] = ()) -> None:
-        """Send a message, and file descriptors with it."""
+        """Send a message, and file descriptors before it."""
         try:
             self._socket.settimeout(None)
             send_fds(self._socket, [b"\n"], descriptors)
@@ -41,11 +41,7 @@ class Link:
             raise ClosedError(str(error)) from None
 
     def receive(self, timeout_seconds: float = math.inf) -> dict[str, Any] | None:
-        """Wait for a message without using CPU. Returns None if none came in time.
-
-        Raises:
-            ClosedError: the other end is closed.
-        """
+        """Return the next message, for which this waits without using CPU. Returns None after the time."""
         deadline = RealTime.seconds() + timeout_seconds
         while True:
             line, end, rest = self._buffer.partition(b"\n")
@@ -59,7 +55,7 @@ class Link:
                 except OSError as error:
                     raise ClosedError(str(error)) from None
                 if not content:
-                    raise ClosedError("the other end is closed")
+                    raise ClosedError("the other process has closed its socket")
                 self._buffer += content
                 self.descriptors += descriptors
                 continue
@@ -68,5 +64,5 @@ class Link:
                 return dict(json.loads(line[len(self.token) :]))
 
     def close(self) -> None:
-        """Close this end."""
+        """Close this socket."""
         self._socket.close()

@@ -1,4 +1,4 @@
-"""Where a side has the files of the caller's tree, which files differ, and which ones are compiled."""
+"""Makes the places of a side: where it has the files of the caller's tree, and which of them differ."""
 
 import filecmp
 import importlib.metadata
@@ -18,31 +18,33 @@ _COMPILED = (
     *(".m", ".mm", ".S", ".s"),
     *(".pyx", ".pxd", ".pxi", ".rs", ".go", ".f", ".f90", ".f95", ".for", ".asm", ".proto", ".cmake", ".in"),
 )
-"""Endings of files from which a build compiles or generates others."""
+"""Suffixes of files from which a build compiles code, or generates other files."""
 _BUILD = (
     *("pyproject.toml", "setup.py", "setup.cfg", "CMakeLists.txt", "meson.build", "meson_options.txt"),
     *("Makefile", "MANIFEST.in", "Cargo.toml", "Cargo.lock", "build.py", "hatch_build.py", "pdm_build.py"),
 )
 """Files that configure a build."""
-_SETTINGS_FILES = ("pyproject.toml", "setup.py", "setup.cfg", "CMakeLists.txt", "meson.build")
 _COMPILES = re.compile(
     r"ext[_-]modules|Extension\(|cythonize|cffi_modules|rust_?extensions|setuptools.rust|maturin|mesonpy"
     r"|scikit.build|skbuild|mypycify|pybind11|nanobind|cpp_extension"
 )
-"""Words in these files which show that a build compiles something."""
+"""Words in the files of _BUILD that show that a build compiles code."""
 _NAME = re.compile(r"\bname\s*=\s*[\"']?([\w.-]+)")
-"""The name of the project, as these files may give it."""
+"""The name of the project in these files."""
 _NOT_ISOLATED = re.compile(r"cpp_extension|import (torch|numpy)")
+"""Words in these files that show that a build needs the installed torch or NumPy."""
 _SKIPPED = re.compile(r"(^|/)(\..*|build|dist|node_modules|__pycache__)/")
+"""Folders with files that no project tracks."""
 
 
 def of_commit(home: Path, commit: str, tree: Path, *, is_built: bool) -> Place:
-    """Return the place of a repository whose commit is in `tree`; a built commit uses no ignored file."""
+    """Return the place of a repository whose commit is checked out in `tree`, and perhaps built there."""
     top = real_path(git.top(home))
     tracked = git.tracked_files(top) | git.files_of(top, commit) | _submodules(top, commit)
-    if is_built:  # ignored files are not looked for, and the caller's are refused
-        foreign = (*in_use(home), *(str(top / name) for name in git.ignored(top) if name.endswith(SUFFIXES)))
-        return Place(str(top), str(tree), tracked, (), foreign, changed=_changed(top, tree, tracked))
+    if is_built:  # the side may not use modules that were built from the caller's files
+        ignored = (str(top / name) for name in git.ignored(top) if name.endswith(SUFFIXES))
+        compiled = (*compiled_modules(home), *ignored)
+        return Place(str(top), str(tree), tracked, (), compiled, changed=_changed(top, tree, tracked))
     return _unbuilt(top, tree, tracked, home)
 
 
@@ -53,20 +55,27 @@ def import_roots(folder: Path) -> tuple[Path, ...]:
 
 
 def of_folder(home: Path, tree: Path) -> Place:
-    """Return the place of a project that another folder replaces."""
+    """Return the place of the project `home`, which the folder `tree` of `path:DIR` replaces."""
     return _unbuilt(real_path(home), tree, git.tracked_files(tree) or frozenset(_files(tree)), home)
 
 
 def _unbuilt(source: Path, tree: Path, tracked: frozenset[str], home: Path) -> Place:
     changed = frozenset(_changed(source, tree, tracked))
     ignored = [name for name in git.ignored(source) if name.endswith((*SUFFIXES, "/"))]
-    terms = str(source), str(tree), tracked, ignored, in_use(home)
-    uses_builds, sources = not any(map(_is_compiled, changed)), filter(_is_source, tracked)
-    return Place(*terms, changed=changed, uses_builds=uses_builds, sources=sources)
+    return Place(
+        str(source),
+        str(tree),
+        tracked,
+        ignored,
+        compiled_modules(home),
+        changed=changed,
+        uses_builds=not any(map(_is_input, changed)),
+        sources=[name for name in tracked if name.endswith(_COMPILED)],
+    )
 
 
 def of_working_tree(place: Place) -> Place:
-    """Return a place for the caller's own folder, so that imports take as long as on the other side."""
+    """Return a place for the side that runs the caller's own code, so that its imports take as long."""
     return Place(**{**vars(place), "tree": place.source, "changed": (), "uses_builds": True})
 
 
@@ -84,6 +93,7 @@ def differing(base: Iterable[Place], head: Iterable[Place]) -> frozenset[str]:
 
 
 def _submodules(top: Path, commit: str) -> frozenset[str]:
+    """Return the names of the files in all submodules of a commit."""
     names: set[str] = set()
     for path, (repository, oid) in git.submodules(top, commit).items():
         names |= {f"{path}/{name}" for name in git.files_of(repository, oid)}
@@ -91,6 +101,7 @@ def _submodules(top: Path, commit: str) -> frozenset[str]:
 
 
 def _changed(source: Path, tree: Path, names: Iterable[str]) -> Iterator[str]:
+    """Yield the names of the files that differ between two folders, or that only one of them has."""
     for name in names:
         files = source / name, tree / name
         exist = [os.path.isfile(file) for file in files]
@@ -99,17 +110,13 @@ def _changed(source: Path, tree: Path, names: Iterable[str]) -> Iterator[str]:
             yield name
 
 
-def _is_source(name: str) -> bool:
-    return name.endswith(_COMPILED)
-
-
-def _is_compiled(name: str) -> bool:
+def _is_input(name: str) -> bool:
     """Whether a build may depend on a file."""
-    return os.path.basename(name) in _BUILD or _is_source(name)
+    return os.path.basename(name) in _BUILD or name.endswith(_COMPILED)
 
 
 def _files(folder: Path) -> Iterator[str]:
-    """Yield the names of the files in a folder without git, excluding environments and build outputs."""
+    """Yield the names of the files in a folder, except for virtual environments and outputs of builds."""
     environments = {file.parent for file in folder.rglob("pyvenv.cfg")}
     for file in folder.rglob("*"):
         name = file.relative_to(folder).as_posix()
@@ -118,15 +125,16 @@ def _files(folder: Path) -> Iterator[str]:
 
 
 def _settings(home: Path) -> str:
+    """Return the text of the files that configure a project's build."""
     text = ""
-    for name in _SETTINGS_FILES:
+    for name in _BUILD:
         with suppress(OSError):
             text += (home / name).read_text(encoding="utf-8", errors="replace")
     return text
 
 
-def in_use(home: Path) -> frozenset[str]:
-    """Return the compiled modules of a project that are installed here, or in folders of PYTHONPATH."""
+def compiled_modules(home: Path) -> frozenset[str]:
+    """Return the paths of a project's compiled modules that are installed, or in folders of PYTHONPATH."""
     text = _settings(home)
     folders = map(Path, filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)))
     files = (file for folder in folders for depth in ("*", "*/*") for file in folder.glob(depth))
@@ -142,12 +150,12 @@ def in_use(home: Path) -> frozenset[str]:
 
 
 def note(home: Path, place: Place) -> str:
-    """Return what a commit without a build lacks, and what to type. Empty if nothing is missing."""
+    """Return why a commit needs a build, and the option for it. Empty if it needs none."""
     text = _settings(home)
     if not _COMPILES.search(text):
         return ""
     isolated = " --no-build-isolation" if _NOT_ISOLATED.search(text) else ""
-    changed = sorted(filter(_is_compiled, place.changed))
+    changed = sorted(filter(_is_input, place.changed))
     if not changed and any(NATIVE.search(name) for name in (*place.ignored, *place.compiled)):
         return ""
     problem = f"its {changed[0]} differs" if changed else "the working tree has no compiled modules"

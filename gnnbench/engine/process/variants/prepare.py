@@ -1,4 +1,4 @@
-"""Prepares a variant: checks out, builds or installs the code that a process then imports."""
+"""Prepares variants: checks out, builds and installs the code that processes then import."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -31,16 +31,15 @@ def prepared(
     is_built: bool = False,
     hidden: Sequence[str] = (),
 ) -> Iterator[Prepared]:
-    """Prepare a variant's code and settings, and clean up when the context ends.
+    """Yield a variant that processes can import, and remove its checkouts when the context ends.
 
-    Files that git tracks in the caller's tree come from the same path in a commit or folder, see
-    `import_roots.Trees`. The import roots are the folder's `src`, if it exists, and the folder itself. In a
-    commit, the folder is that of DIR or of the project that contains `root`; then come the roots of `root`
-    itself. Packages that pip installs come last.
+    A commit or folder replaces the project that contains `root`, the working directory, see
+    `import_roots.Trees`. Packages come from its folder `src`, if there is one, and from the folder itself.
+    Those of other repositories follow, and then those that pip installs.
 
-    `dependencies`: whether pip installs the dependencies of requirements, too. `build`: the command that
-    builds checkouts. `is_built`: whether the caller's tree is built, too, if the variant uses it. `hidden`:
-    installed packages that cannot be imported, see `not_usable`.
+    `dependencies`: whether pip installs the dependencies of requirements too. `build`: the command that
+    builds commits. `is_built`: whether this command builds the working tree too, if the variant uses it.
+    `hidden`: installed packages that cannot be imported, see `not_usable`.
     """
     root, cache = root.resolve(), real_path(cache)
     side = Prepared(variant.text, environment={part.name: part.value for part in variant.of(Variable)})
@@ -70,7 +69,7 @@ def prepared(
 
 
 def _use(part: Folder, side: Prepared, root: Path) -> None:
-    """Add an existing folder."""
+    """Add a folder to a side as it is."""
     folder = part.existing(root)
     side.trees += import_roots(folder)
     side.places += (places.of_folder(project(root), real_path(folder)),)
@@ -82,7 +81,10 @@ def _use(part: Folder, side: Prepared, root: Path) -> None:
 def _checked_out(
     part: Commit, side: Prepared, root: Path, listener: Listener, cache: Path, build: str, is_changed: bool
 ) -> Iterator[None]:
-    """Add a commit's code while the context lasts; `is_changed`: with the working tree's changes."""
+    """Check out a commit and perhaps build it, and add it to a side while the context lasts.
+
+    `is_changed`: whether files of the working tree replace those of the commit before it is built.
+    """
     repository = part.repository(root)
     home, commit = repository.root, repository.commit(part.ref)
     text = repository.part
@@ -112,7 +114,7 @@ def _checked_out(
             side.has_code, side.commit = True, commit
             side.dirty = is_changed and git.state(home)[1]
             subfolder = root.relative_to(home)
-            # A package, and a folder of tests or benchmarks, is no import root.
+            # Python imports nothing from inside a package, and no code from a folder of tests.
             if TEST_NAMES.isdisjoint(subfolder.parts) and not (root / "__init__.py").exists():
                 trees = tuple(dict.fromkeys((*trees, *import_roots(folder / subfolder))))
         else:
@@ -131,7 +133,7 @@ def both(
     dependencies: bool = False,
     build: str = "",
 ) -> Iterator[tuple[Prepared, Prepared]]:
-    """Prepare both sides, see `prepared`; builds and installations stay in gnnbench's cache folder."""
+    """Yield both sides, see `prepared`; builds and installations stay in gnnbench's cache folder."""
     is_built = bool(build) and any(part.folder is None for side in (base, head) for part in side.of(Commit))
     prepare = partial(prepared, root=root, listener=listener, cache=cache_folder(), dependencies=dependencies)
     hidden = not_usable([base.requirements, head.requirements])

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     import subprocess
 
 WORKTREES = "worktrees"
-"""Folder in the cache folder."""
+"""Folder of the cache with all checkouts that are in use."""
 _PREFIX = "gnnbench-"
-_WHOLE = "core.sparseCheckout=false"
-"""Option with which git writes all files of a commit."""
-_ALL = "--tags origin '+refs/heads/*:refs/remotes/origin/*'"
+_NOT_SPARSE = "core.sparseCheckout=false"
+"""Setting of git with which a checkout has all files of the commit."""
+_ALL_REFS = "--tags origin '+refs/heads/*:refs/remotes/origin/*'"
+"""Arguments of `git fetch` for all branches and tags."""
 _WRITERS = 4
-"""Processes that write the files: most disks are faster with several."""
+"""Number of git's processes that write files: most disks are faster with several."""
 
 
 @dataclass(frozen=True)
@@ -32,22 +33,22 @@ class Repository:
     """The git repository that contains a folder."""
 
     root: Path
-    """A folder in it."""
+    """The folder."""
     prefix: Path
-    """The same folder, relative to the repository's top."""
+    """The folder relative to the top folder of the repository."""
     shared: Path
     """The `.git` folder that all worktrees share."""
     part: str
-    """The part of the variant that needs it, for messages."""
+    """The part of the variant that names the repository or its commit, for messages."""
 
     @property
     def top(self) -> Path:
-        """The repository's top."""
+        """The top folder of the repository."""
         return self.root.joinpath(*[".."] * len(self.prefix.parts))
 
     @classmethod
     def at(cls, root: Path, part: str) -> "Repository":
-        """Return the repository that contains a folder."""
+        """Return the repository that contains a folder; `part` is for messages."""
         answer = _git(root, "rev-parse", "--show-prefix", "--git-common-dir")
         if answer.returncode:
             reason = git.reason(answer.stderr)
@@ -60,7 +61,7 @@ class Repository:
         return cls(root, Path(prefix), (root / shared).resolve(), part)
 
     def commit(self, ref: str) -> str:
-        """Return the full hash of a commit."""
+        """Return the full hash of a commit, given any of its names."""
         answer = _git(self.root, "rev-parse", "--verify", "--end-of-options", f"{ref}^{{commit}}")
         commit = answer.stdout.strip()
         if answer.returncode == 0 and re.fullmatch(r"[0-9a-f]{40,64}", commit):
@@ -70,13 +71,13 @@ class Repository:
         hint = f"did you mean {' or '.join(hits)}?" if hits else "git branch --all and git tag list names"
         refspec, shallow = _git(self.root, "config", "remote.origin.fetch").stdout, git.is_shallow(self.root)
         if shallow or (refspec and "*" not in refspec):
-            hint += f"; this clone lacks commits: git fetch {'--unshallow ' * shallow}{_ALL} gets them"
+            hint += f"; this clone lacks commits: git fetch {'--unshallow ' * shallow}{_ALL_REFS} gets them"
         raise UsageError(f"{self.part} names no commit of the repository at {self.root}: {hint}")
 
 
 @contextmanager
 def worktree(repository: Repository, commit: str, cache: Path) -> Iterator[Path]:
-    """Check out a commit, with its submodules, while the context lasts; the repository does not change."""
+    """Yield a folder with the files of a commit and its submodules; the repository does not change."""
     worktrees = cache / WORKTREES
     worktrees.mkdir(parents=True, exist_ok=True)
     with temporary_folder(worktrees, _PREFIX) as tree:
@@ -91,11 +92,11 @@ def worktree(repository: Repository, commit: str, cache: Path) -> Iterator[Path]
         yield tree
 
 
-def _check_out(place: Path, commit: str, tree: Path, part: str) -> None:
-    """Write the files of a repository's commit into the folder `tree`."""
+def _check_out(repository: Path, commit: str, tree: Path, part: str) -> None:
+    """Write the files of a commit into the folder `tree`; `repository` is the `.git` folder."""
     tree.mkdir(parents=True, exist_ok=True)
-    options = (*git.QUIET, "-c", f"checkout.workers={_WRITERS}", "-c", _WHOLE)
-    command = ("git", *options, f"--git-dir={place}", f"--work-tree={tree}")
+    options = (*git.QUIET, "-c", f"checkout.workers={_WRITERS}", "-c", _NOT_SPARSE)
+    command = ("git", *options, f"--git-dir={repository}", f"--work-tree={tree}")
     with tempfile.TemporaryDirectory() as index:
         variables = {**git.variables(), "GIT_INDEX_FILE": f"{index}/index"}
         answer = call([*command, "read-tree", "--reset", "-u", commit], tree, variables)
