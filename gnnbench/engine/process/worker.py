@@ -185,7 +185,7 @@ class Worker(Overrides, Instrument):
                 status = startup.reap(command["pid"], command["seconds"])
                 command = self._ask({"answer": "reaped", "status": status})
                 continue
-            pid, link = startup.fork(self._link.descriptors.pop(), command["token"])
+            pid, link = startup.fork(self._link.receive_descriptor())
             if link:
                 self._link.close()
                 self.begin(command["pair"], command["place"], link)

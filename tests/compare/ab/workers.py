@@ -111,7 +111,7 @@ def here(pytester, suite, commands, *arguments, **options):
     `options` are among the worker's terms.
     """
     pytester.makepyfile(test_suite=suite)
-    ours, theirs = (Link(end.detach(), "token ") for end in socketpair())
+    ours, theirs = (Link(end.detach()) for end in socketpair())
     answers = []
 
     def coordinate():

@@ -6,7 +6,6 @@ The coordinator is the process of the command that compares both sides, such as 
 import json
 import os
 import re
-import secrets
 import signal
 import subprocess
 import sys
@@ -112,12 +111,12 @@ class Process(ABC):
             self._link.close()
             self._open = False
 
-    def send(self, command: Mapping[str, Any], descriptors: Sequence[int] = ()) -> None:
-        """Send a command, and file descriptors with it; do not wait for the answer."""
+    def send(self, command: Mapping[str, Any], descriptor: int | None = None) -> None:
+        """Send a command, and perhaps a file descriptor; do not wait for the answer."""
         self._activity = _ACTIVITIES[command["command"]]
         printed_bytes = self._log.stat().st_size
         try:
-            self._link.send(command, descriptors)
+            self._link.send(command, descriptor)
         except ClosedError:
             raise self._death() from None
         self._log_start = printed_bytes
@@ -219,7 +218,6 @@ class Child(Process):
         ]
         message = {
             "link": child_end,
-            "token": link.token,
             "coordinator": os.getpid(),
             "trees": files[0],
             "sessions": [(number, file) for (number, _), file in zip(sessions, files, strict=False)],
@@ -257,7 +255,7 @@ class Child(Process):
         """Return a new fork, the base (`place` 0) or the head (1) of a pair; it first answers `forked`."""
         fork_end, link = _link()
         try:
-            self.send({"command": "fork", "pair": pair, "place": place, "token": link.token}, [fork_end])
+            self.send({"command": "fork", "pair": pair, "place": place}, fork_end)
             return Forked(self, self.answer(timeout_seconds)["pid"], self._side, self._log, link)
         except BaseException:
             link.close()
@@ -286,9 +284,9 @@ class Forked(Process):
 
 
 def _link() -> tuple[int, Link]:
-    """Return the file descriptor of a process's end of a link, and this process's end."""
+    """Return the file descriptor of a child's socket, and this process's end of the link."""
     child_end, parent_end = socketpair()
-    return child_end.detach(), Link(parent_end.detach(), secrets.token_hex(8) + " ")
+    return child_end.detach(), Link(parent_end.detach())
 
 
 def _environment(changes: Mapping[str, str]) -> dict[str, str]:

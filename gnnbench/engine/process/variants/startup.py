@@ -36,7 +36,7 @@ def begin() -> tuple[dict[str, Any], Link, Trees]:
     """Return the settings from `Child`, the link to the coordinator, and the installed import finder."""
     settings = json.loads(sys.argv.pop(1))
     die_with(settings["coordinator"])
-    link = Link(settings["link"], settings["token"])
+    link = Link(settings["link"])
     if sys.path and not sys.path[0]:
         # The same folders as with `python -m pytest` in the project's folder.
         sys.path[:1] = dict.fromkeys([os.getcwd(), str(project(Path()))])  # noqa: PTH109
@@ -107,10 +107,10 @@ def _module(thread: threading.Thread) -> str:
     return getattr(getattr(thread, "_target", None), "__module__", "")
 
 
-def fork(descriptor: int, token: str) -> tuple[int, Link | None]:
+def fork(descriptor: int) -> tuple[int, Link | None]:
     """Fork this process; the fork leads a process group of its own.
 
-    `descriptor`: the fork's end of its link to the coordinator; `token`: the link's token.
+    `descriptor`: the fork's socket of its link to the coordinator.
 
     Returns:
         In this process, the process id of the fork, and None; in the fork, 0 and the link.
@@ -122,7 +122,7 @@ def fork(descriptor: int, token: str) -> tuple[int, Link | None]:
     if not pid:
         os.setpgid(0, 0)
         die_with(parent)
-        return pid, Link(descriptor, token)
+        return pid, Link(descriptor)
     os.close(descriptor)
     return pid, None
 
