@@ -31,7 +31,7 @@ from .command import call
 from .places import import_roots
 from .stored import stored
 from .variant import Prepared
-from .worktree import Repository, worktree
+from .worktree import Repository, check_out
 
 MOST_BYTES = 10 * 2**30
 """Largest size of all builds together; builds in use are never removed."""
@@ -100,7 +100,7 @@ def built(
         OSError: the cache is full.
     """
     folder = cache / BUILDS / source.key(command)
-    fill = partial(_fill, source, command, cache, listener, folder)
+    fill = partial(_fill, source, command, listener, folder)
     with stored(folder, MOST_BYTES, fill, listener, f"built {source.name}"):
         yield folder / _TREE, _roots(folder / _ENVIRONMENT)
 
@@ -133,33 +133,28 @@ def trapped(side: Prepared, functions: Mapping[str, Collection[str]]) -> Iterato
         yield replace(side, trees=trees, places=places)
 
 
-def _fill(source: Source, command: str, cache: Path, listener: Listener, folder: Path) -> None:
+def _fill(source: Source, command: str, listener: Listener, folder: Path) -> None:
     """Fill the folder of a build."""
     listener.step(f"building {source.name}: {command}")
     repository, tree = source.repository, folder / _TREE
-    with worktree(repository, source.commit, cache) as checkout:
-        shutil.copytree(checkout, tree, symlinks=True)
-    _add_history(repository, source.commit, tree)
+    clone = ("clone", "--quiet", "--shared", "--no-checkout", "--template=", "--")
+    _git(repository.part, folder, *clone, str(repository.shared), str(tree))
+    check_out(repository, source.commit, tree)
+    _git(repository.part, tree, "reset", "--quiet", source.commit)  # a build may ask git for the version
     for name in source.changed:
         _copy(repository.top / name, tree / name)
-    project_folder = tree / repository.prefix
-    if project_folder.is_dir():  # otherwise `prepare` raises an error
-        _run(command, project_folder, source.name, _environment(folder / _ENVIRONMENT, repository.top))
-        _complete(project_folder, folder / _ENVIRONMENT)
+    project = tree / repository.prefix
+    if project.is_dir():  # otherwise `prepare` raises an error
+        _run(command, project, source.name, _environment(folder / _ENVIRONMENT, repository.top))
+        _complete(project, folder / _ENVIRONMENT)
     shutil.rmtree(tree / ".git")
 
 
-def _add_history(repository: Repository, commit: str, tree: Path) -> None:
-    """Make a checkout a clone, so that a build can ask git for the version."""
-    clone = tree / ".git"
-    for words in (
-        ("clone", "--quiet", "--shared", "--bare", "--template=", "--", str(repository.shared), str(clone)),
-        ("config", "core.bare", "false"),
-        ("reset", "--quiet", commit),
-    ):
-        answer = call(["git", *git.QUIET, *words], tree, git.variables())
-        if answer.returncode:
-            raise UsageError(f"{repository.part} cannot be built: {git.reason(answer.stderr)}")
+def _git(part: str, folder: Path, *arguments: str) -> None:
+    """Run git in a folder; `part` is what an error calls the build."""
+    answer = call(["git", *git.QUIET, *arguments], folder, git.variables())
+    if answer.returncode:
+        raise UsageError(f"{part} cannot be built: {git.reason(answer.stderr)}")
 
 
 def _copy(file: Path, copy: Path) -> None:

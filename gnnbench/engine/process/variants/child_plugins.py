@@ -20,9 +20,8 @@ from .import_roots import HIDDEN, Trees
 _ALONE: Mapping[str, Any] = {
     **dict.fromkeys(("numprocesses", "gnn_counters")),
     **dict.fromkeys(("distload", "looponfail", "forked", "lf", "stepwise", "usepdb", "trace"), False),
-    **dict.fromkeys(("benchmark_skip", "benchmark_disable", "codspeed", "doctestmodules"), False),
+    **dict.fromkeys(("benchmark_skip", "benchmark_disable", "codspeed"), False),
     "tx": [],
-    "doctestglob": [],
     "cov_source": [],
     "dist": "no",
     "parallel_threads": 1,
@@ -42,8 +41,6 @@ _FLAGS = {
     "numprocesses": "-n",
     "distload": "-d",
     "cov_source": "--cov",
-    "doctestglob": "--doctest-glob",
-    "doctestmodules": "--doctest-modules",
     "usepdb": "--pdb",
 }
 """Flags of options whose names differ from their flags."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -93,9 +92,10 @@ def _checked_out(
     with ExitStack() as stack:
         with writing(cache):
             if build:
-                source = Source(repository, commit, f"git:{name}")
+                title, changed = f"git:{name}", frozenset[str]()
                 if is_changed:
-                    source = replace(source, name="the working tree", changed=git.changes(repository.top))
+                    title, changed = "the working tree", git.changes(repository.top)
+                source = Source(repository, commit, title, changed)
                 tree, roots = stack.enter_context(built(source, build, cache, listener))
             else:
                 listener.step(f"checking out {name}")

@@ -81,19 +81,24 @@ def worktree(repository: Repository, commit: str, cache: Path) -> Iterator[Path]
     worktrees = cache / WORKTREES
     worktrees.mkdir(parents=True, exist_ok=True)
     with temporary_folder(worktrees, _PREFIX) as tree:
-        _check_out(repository.shared, commit, tree, repository.part)
-        for path, (place, oid) in git.submodules(repository.root, commit).items():
-            if git.full_hash(place, oid) is None:
-                raise UsageError(
-                    f"{repository.part} has commit {oid[:10]} of the submodule {path}, which is missing: "
-                    f"run git submodule update --init {path}, or git -C {path} fetch origin {oid[:10]}"
-                )
-            _check_out(place, oid, tree / path, f"{path} of {repository.part}")
+        check_out(repository, commit, tree)
         yield tree
 
 
-def _check_out(repository: Path, commit: str, tree: Path, part: str) -> None:
-    """Write the files of a commit into the folder `tree`; `repository` is the `.git` folder."""
+def check_out(repository: Repository, commit: str, tree: Path) -> None:
+    """Write the files of a commit and of its submodules into the folder `tree`."""
+    _write_files(repository.shared, commit, tree, repository.part)
+    for path, (submodule, oid) in git.submodules(repository.root, commit).items():
+        if git.full_hash(submodule, oid) is None:
+            raise UsageError(
+                f"{repository.part} has commit {oid[:10]} of the submodule {path}, which is missing: "
+                f"run git submodule update --init {path}, or git -C {path} fetch origin {oid[:10]}"
+            )
+        _write_files(submodule, oid, tree / path, f"{path} of {repository.part}")
+
+
+def _write_files(repository: Path, commit: str, tree: Path, part: str) -> None:
+    """Write the files of a commit; `repository` is a `.git` folder, and `part` is for messages."""
     tree.mkdir(parents=True, exist_ok=True)
     options = (*git.QUIET, "-c", f"checkout.workers={_WRITERS}", "-c", _NOT_SPARSE)
     command = ("git", *options, f"--git-dir={repository}", f"--work-tree={tree}")
