@@ -146,4 +146,4 @@ def test_doctests_and_other_kinds_of_items_are_off(collect, folder):
     }
     collect("--doctest-modules --doctest-glob=*.md", files)
     lines = fresh.run([".", "README.md"], folder / "out.json", folder, 1, Listener())
-    assert lines == []
+    assert lines == ["overridden: pytest's --doctest-modules, --doctest-glob"]

@@ -20,8 +20,9 @@ from .import_roots import HIDDEN, Trees
 _ALONE: Mapping[str, Any] = {
     **dict.fromkeys(("numprocesses", "gnn_counters")),
     **dict.fromkeys(("distload", "looponfail", "forked", "lf", "stepwise", "usepdb", "trace"), False),
-    **dict.fromkeys(("benchmark_skip", "benchmark_disable", "codspeed"), False),
+    **dict.fromkeys(("benchmark_skip", "benchmark_disable", "codspeed", "doctestmodules"), False),
     "tx": [],
+    "doctestglob": [],
     "cov_source": [],
     "dist": "no",
     "parallel_threads": 1,
@@ -41,6 +42,8 @@ _FLAGS = {
     "numprocesses": "-n",
     "distload": "-d",
     "cov_source": "--cov",
+    "doctestglob": "--doctest-glob",
+    "doctestmodules": "--doctest-modules",
     "usepdb": "--pdb",
 }
 """Flags of options whose names differ from their flags."""
@@ -80,7 +83,7 @@ class Overrides:
 
 
 def _replace(namespace: argparse.Namespace, options: Mapping[str, Any]) -> list[str]:
-    """Replace the values of existing options; return the flags of those that had another value than off."""
+    """Replace the values of options that exist; return the flags of those that were set otherwise."""
     names = [name for name in options if hasattr(namespace, name)]
     changed = [name for name in names if getattr(namespace, name) not in (options[name], None, False)]
     for name in names:
@@ -109,12 +112,13 @@ class CallersTree:
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    """Make this module, which `fresh` names with -p, a plugin: declare its option, and register its hooks."""
+    """Declare an option and register hooks in the processes of `fresh`, which load this module with -p."""
     parser.addoption("--gnn-message", type=_read_message, help=argparse.SUPPRESS)
     pluginmanager.register(_Writing(), "gnnbench-ending")
 
 
 def _read_message(file: str) -> Any:
+    """Return what `fresh` has written to a file."""
     return json.loads(Path(file).read_text(encoding="utf-8"))
 
 
@@ -130,7 +134,7 @@ class _Writing(Overrides):
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_load_initial_conftests(self, early_config: pytest.Config) -> Iterator[None]:
-        """If pytest only collects, continue after a conftest.py fails: pytest then reports its folder."""
+        """If pytest only collects, ignore a conftest.py that fails, as pytest reports its folder later."""
         try:
             return (yield from super().pytest_load_initial_conftests(early_config))
         except ConftestImportFailure:
@@ -172,6 +176,7 @@ class _Writing(Overrides):
         self._reports.setdefault(report.nodeid, {})[report.when or ""] = report
 
     def _ending(self) -> outcome.Ending:
+        """Return how the session ended."""
         session = getattr(self._config, "_benchmarksession", None)
         timed = {benchmark.fullname for benchmark in getattr(session, "benchmarks", ())}
         return outcome.Ending(

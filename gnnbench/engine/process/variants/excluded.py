@@ -13,7 +13,6 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from _pytest.doctest import DoctestModule
 from _pytest.skipping import evaluate_skip_marks
 
 from ...ground import units
@@ -35,7 +34,7 @@ _USE = re.compile(rb"def \w+\([^)]*\bbenchmark\b")
 
 
 class _Empty(pytest.File):
-    """Replaces what other plugins collect from a file that the command line names, such as doctests."""
+    """Replaces what other plugins collect from a file that the command line names."""
 
     def collect(self) -> list[pytest.Item]:
         return []
@@ -92,11 +91,9 @@ class Excluded:
     def pytest_collect_file(
         self, file_path: Path, parent: pytest.Collector
     ) -> Generator[None, list[Any], list[Any]]:
-        """Remove what other plugins collect, such as doctests, and note Python files without tests."""
+        """Remove what other plugins collect, and note Python files without tests."""
         nodes = yield
-        modules = [
-            node for node in nodes if isinstance(node, pytest.Module) and not isinstance(node, DoctestModule)
-        ]
+        modules = [node for node in nodes if isinstance(node, pytest.Module)]
         if not modules and file_path.suffix == ".py":
             patterns = " ".join(parent.config.getini("python_files"))
             self._left_out[file_path] = f"not collected, as python_files is {patterns}; name the file"
