@@ -54,17 +54,17 @@ def foreign_fixture(item: Any) -> str:
 class Suite:
     """The tests that both sides have collected."""
 
-    def __init__(self, older: Mapping[str, Any] = NOTHING, newer: Mapping[str, Any] = NOTHING) -> None:
-        self._sides = dict(zip(SIDES, (older, newer), strict=True))
-        self.names = tuple(dict.fromkeys((*newer["names"], *older["names"])))
+    def __init__(self, base: Mapping[str, Any] = NOTHING, head: Mapping[str, Any] = NOTHING) -> None:
+        self._sides = dict(zip(SIDES, (base, head), strict=True))
+        self.names = tuple(dict.fromkeys((*head["names"], *base["names"])))
         """The selected tests of either side, which need not all be benchmarks."""
-        self._has_others: bool = older["has_others"] or newer["has_others"]
+        self._has_others: bool = base["has_others"] or head["has_others"]
         """Whether gnnbench's own suite has benchmarks that run only with --gnn-all."""
         self.declared = frozenset(name for side in self._sides.values() for name in side["declared"])
         """The tests that request the fixture `benchmark`; others may get it with `getfixturevalue`."""
-        self.places: tuple[str, ...] = tuple(newer["places"])
+        self.places: tuple[str, ...] = tuple(head["places"])
         """The folders, files and test ids among pytest's arguments, as the head reads them."""
-        self.rootdir: str = newer["rootdir"]
+        self.rootdir: str = head["rootdir"]
         """pytest's rootdir, in which test ids begin, relative to the working directory."""
 
     @property
@@ -90,7 +90,7 @@ class Suite:
         return [*dict.fromkeys(lines), *self._refusals(), *([] if all_named else choice)]
 
     def missing(self, name: str) -> dict[str, str]:
-        """Return the sides that lack a test, each with the reason if its file cannot be collected, or ""."""
+        """Return the sides that lack a test; the value says why its file cannot be collected, or is empty."""
         sides = {}
         for side, collection in self._sides.items():
             if name not in collection["names"]:

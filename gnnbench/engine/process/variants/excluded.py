@@ -66,7 +66,7 @@ class Excluded:
             self._numbers[self._selection(frame, benchmarks[0].config)] += len(benchmarks)
 
     def _selection(self, frame: FrameType, config: pytest.Config) -> str:
-        """Return the option or function that deselects benchmarks, and how to override it."""
+        """Return the option or function that deselects benchmarks, and how to override such an option."""
         function, file = frame.f_code.co_name, frame.f_code.co_filename
         if _package(frame) != "_pytest":
             return f"{function} of {os.path.relpath(file)}"
@@ -107,7 +107,7 @@ class Excluded:
             self._left_out[Path(report.longrepr[0])] = outcome.line(report)
 
     def lines(self, items: Sequence[pytest.Item]) -> list[str]:
-        """Return a line on each reason; if `items` has benchmarks, on those outside the command line only."""
+        """Return a line on each reason or, if `items` has benchmarks, on each that may surprise the user."""
         has_benchmarks = any(map(declares, items))
         lines = [
             f"deselected by {reason}: {units.count(number, 'benchmark')}"
@@ -119,10 +119,10 @@ class Excluded:
             if (reason.startswith("skipped") or not has_benchmarks) and _may_have(path):
                 reasons.setdefault(reason, []).append(os.path.relpath(path))
         lines += [f"{reason}: {units.listed(paths, _MOST_PATHS)}" for reason, paths in reasons.items()]
-        return [*lines, *only_marked(items)]
+        return [*lines, *_only_marked(items)]
 
 
-def only_marked(items: Iterable[pytest.Item]) -> list[str]:
+def _only_marked(items: Iterable[pytest.Item]) -> list[str]:
     """Return a line on tests that are marked as benchmarks but do not request the fixture `benchmark`."""
     marked = [item for item in items if not declares(item) and any(map(item.get_closest_marker, _MARKERS))]
     reason = "marked as benchmarks, but without the fixture `benchmark`, and so not timed"

@@ -20,7 +20,7 @@ _SKIPPED = re.compile(r"base and head: |\bskipped: ")
 BOTH_SKIP = "skipped on both sides"
 SEVERAL = "it calls several fixtures `benchmark`: give each call a test of its own"
 _ERROR = re.compile(r"\s*[\w.]*(Error|Exception|Exit|Interrupt)\b")
-_PLACES = {"setup": " in set-up", "teardown": " in tear-down"}
+_PHASES = {"setup": " in set-up", "teardown": " in tear-down"}
 
 
 class Failure(NamedTuple):
@@ -42,12 +42,12 @@ def failure(reports: "Mapping[str, pytest.TestReport]") -> Failure | None:
             return Failure(line(report), skipped=True)
         crash = getattr(report.longrepr, "reprcrash", None)
         position = f", {Path(crash.path).name}:{crash.lineno}" if crash else ""
-        return Failure(f"raised{_PLACES.get(phase, '')}: {line(report)}{position}", skipped=False)
+        return Failure(f"raised{_PHASES.get(phase, '')}: {line(report)}{position}", skipped=False)
     return None
 
 
 def skips(reasons: Iterable[str], verb: str = "skipped") -> list[str]:
-    """Return a line with the number of `reasons`, one for each benchmark, and the most frequent of them."""
+    """Return a line with the number of skipped benchmarks, and the most frequent of their `reasons`."""
     numbers = Counter(_SKIPPED.sub("", text) for text in reasons)
     if not numbers:
         return []
@@ -58,7 +58,7 @@ def skips(reasons: Iterable[str], verb: str = "skipped") -> list[str]:
 
 
 def several_calls(names: Iterable[str]) -> list[str]:
-    """Return a line on tests that time several calls; `names` has the test of each further call."""
+    """Return a line on tests that time several calls; a name may occur several times."""
     tests = list(dict.fromkeys(names))
     advice = "of several benchmarks in one test only the first counts; give each a test of its own"
     return [f"{advice}: {units.listed(tests, _MOST_TESTS)}"] if tests else []

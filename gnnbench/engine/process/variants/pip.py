@@ -33,6 +33,8 @@ MOST_BYTES = 20 * 2**30
 _PACKAGES = "packages"
 """Folder of an overlay into which pip installs."""
 _OPTIONS = ("--no-input", "--disable-pip-version-check", "--no-user", "--quiet")
+_ANEW = "--ignore-installed"
+"""Option with which pip would install packages again whose installed versions satisfy a requirement."""
 _TORCH = "torch"
 _LINKED = b"libc10."
 """Text in each compiled library that links to torch's libraries."""
@@ -57,7 +59,7 @@ def overlay(
     source = str(path or requirement)
     options = () if dependencies and not is_torch else ("--no-deps",)
     is_open = not options or not (path or is_pinned(requirement))
-    entries = _report(source, root, part, options) if is_open else []
+    entries = _report(source, root, part, [_ANEW, *options]) if is_open else []
     state = path and (path.stat().st_size, path.stat().st_mtime_ns)
     folder = cache / FOLDER / _key(source, state, [entry["download_info"] for entry in entries])
     packages, text = folder / _PACKAGES, one_line(requirement)
@@ -104,14 +106,13 @@ def _needed(torch: str, root: Path, part: str) -> list[str]:
     A pure Python package is not among them if torch accepts its installed version. Both sides then use the
     same version.
     """
-    packages = {canonicalize_name(item["metadata"]["name"]): item for item in _report(torch, root, part)}
-    needs = [
-        Requirement(text)
-        for package in packages.values()
-        for text in package["metadata"].get("requires_dist", ())
-    ]
-    del packages[canonicalize_name(_TORCH)]
-    return sorted(_pin(package) for name, package in packages.items() if not _is_usable(name, package, needs))
+    missing = [entry["metadata"]["name"] for entry in _report(torch, root, part)]
+    return sorted(
+        f"{name}=={entry['metadata']['version']}"
+        for entry in _report(torch, root, part, [_ANEW])
+        if (name := entry["metadata"]["name"]) != _TORCH
+        and (name in missing or not entry["download_info"]["url"].partition("#")[0].endswith("-any.whl"))
+    )
 
 
 def not_usable(sides: Sequence[Sequence[str]]) -> tuple[str, ...]:
@@ -162,25 +163,6 @@ def _name(requirement: str) -> str:
     return canonicalize_name(Requirement(requirement).name)
 
 
-def _pin(package: dict[str, Any]) -> str:
-    return f"{package['metadata']['name']}=={package['metadata']['version']}"
-
-
-def _is_usable(name: str, package: dict[str, Any], needs: Iterable[Requirement]) -> bool:
-    """Whether a package is pure Python, and its installed version satisfies all requirements `needs`."""
-    if not package["download_info"]["url"].partition("#")[0].endswith("-any.whl"):
-        return False
-    try:
-        installed_version = importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return False
-    return all(
-        need.specifier.contains(installed_version, prereleases=True)
-        for need in needs
-        if canonicalize_name(need.name) == name and (not need.marker or need.marker.evaluate({"extra": ""}))
-    )
-
-
 def is_pinned(requirement: str) -> bool:
     """Whether a requirement that is not local allows exactly one release."""
     specifiers = list(Requirement(requirement).specifier)
@@ -204,5 +186,5 @@ def _install(options: Sequence[str], requirements: Sequence[str], root: Path, pa
 
 def _report(source: str, root: Path, part: str, options: Sequence[str] = ()) -> list[Any]:
     """Return what pip would install, as the entries `install` of its JSON report."""
-    options = ("--dry-run", "--ignore-installed", "--report=-", *options)
-    return list(json.loads(_install(options, [source], root, part))["install"])
+    output = _install(["--dry-run", "--report=-", *options], [source], root, part)
+    return list(json.loads(output)["install"])

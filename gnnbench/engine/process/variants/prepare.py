@@ -44,14 +44,14 @@ def prepared(
     side = Prepared(variant.text, environment={part.name: part.value for part in variant.of(Variable)})
     with ExitStack() as stack:
         for part in variant.of(Folder):
-            _use(part, side, root)
+            _add_folder(part, side, root)
             if build:
                 listener.say(f"{one_line(f'path:{part.path}')} is used as it is: --build only builds commits")
         commits = sorted(variant.of(Commit), key=lambda commit: commit.folder is not None)
         is_working_tree = is_built and not any((variant.of(Folder), *(not each.folder for each in commits)))
         for commit in [Commit("HEAD")] * is_working_tree + commits:
             is_changed = is_working_tree and not commit.folder
-            stack.enter_context(_checked_out(commit, side, root, listener, cache, build, is_changed))
+            stack.enter_context(_add_commit(commit, side, root, listener, cache, build, is_changed))
         for text in variant.requirements:
             with writing(cache):
                 installation = overlay(text, root, listener, cache, dependencies=dependencies)
@@ -60,14 +60,14 @@ def prepared(
             side.versions = versions(folder) | side.versions
         if not side.has_code:
             side.commit, side.dirty = git.state(root)
-        by_source = {place.source: place for place in reversed(side.places)}
+        by_source = {place.source: place for place in reversed(side.places)}  # the first of a folder counts
         side.places = tuple(reversed(by_source.values()))
         if hidden:
             side.environment = {**side.environment, HIDDEN: " ".join(hidden)}
         yield side
 
 
-def _use(part: Folder, side: Prepared, root: Path) -> None:
+def _add_folder(part: Folder, side: Prepared, root: Path) -> None:
     """Add a folder to a side as it is."""
     folder = part.existing(root)
     side.trees += import_roots(folder)
@@ -77,7 +77,7 @@ def _use(part: Folder, side: Prepared, root: Path) -> None:
 
 
 @contextmanager
-def _checked_out(
+def _add_commit(
     part: Commit, side: Prepared, root: Path, listener: Listener, cache: Path, build: str, is_changed: bool
 ) -> Iterator[None]:
     """Check out a commit and perhaps build it, and add it to a side while the context lasts.
@@ -107,7 +107,7 @@ def _checked_out(
         folder = tree / repository.prefix
         if not folder.is_dir():
             raise UsageError(
-                f"{text} has no folder {repository.prefix}: start in, or give, a folder of that commit"
+                f"{text} has no folder {repository.prefix}: run gnnbench in, or give, a folder of that commit"
             )
         trees = import_roots(folder)
         if part.folder is None:

@@ -159,6 +159,7 @@ def words(text: str) -> list[str]:
 
 
 def _part(word: str) -> Part:
+    """Return one part of a variant, or raise a UsageError that suggests another."""
     kind, colon, value = word.partition(":")
     if not colon:
         guess = "pip" if re.search(r"[=<>~!]=|[<>]", word) else "env" if "=" in word else "git"
@@ -174,7 +175,7 @@ def _part(word: str) -> Part:
 
 
 def _commit(value: str) -> Commit:
-    """Return the commit of a text after `git:`, which a folder precedes that begins like a path."""
+    """Return the commit of `REF` or `DIR@REF`; DIR begins with a dot, a slash or `~`."""
     if not value.startswith(_PATHS):
         return Commit(value)
     # The last `@` ends the folder, except for `@{`, which is part of a name such as main@{1}.
@@ -185,7 +186,7 @@ def _commit(value: str) -> Commit:
 
 
 def _requirement(value: str) -> Requirement:
-    """Return the requirement of a text after `pip:`, which must not be an option of pip."""
+    """Return a requirement, or raise a UsageError if it is none, such as an option of pip."""
     if is_local(value):
         return Requirement(value)
     try:
@@ -196,13 +197,13 @@ def _requirement(value: str) -> Requirement:
             f"{'pip:' + value!r} is not a requirement ({reason}): give pip:NAME==VERSION or ./x.whl"
         ) from None
     if url and url.lower().startswith("file:"):
-        # An overlay is installed again if a file has changed only if the file is given as a path.
+        # A changed file is noticed only if the requirement is its path.
         raise UsageError(f"{'pip:' + value!r} is a local file: give its path, like pip:./x.whl")
     return Requirement(value)
 
 
 def _variable(value: str) -> Variable:
-    """Return the variable of a text after `env:`, whose value may be empty."""
+    """Return the variable of `NAME=VALUE`, whose value may be empty."""
     name, equals, content = value.partition("=")
     if not equals or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise UsageError(f"{'env:' + value!r} is not a variable name and a value: give env:NAME=VALUE")
