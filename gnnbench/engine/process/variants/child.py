@@ -167,11 +167,8 @@ class Process(ABC):
         return DiedError(self._side, f"{event} while {self._activity}{': ' if line else ''}{line}")
 
     def _last_line(self) -> str:
-        """Return the last line of its output since the last command, pytest's progress left out."""
-        with self._log.open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(self._log_start, size - _TAIL_BYTES))
-            text = file.read().decode(errors="replace")
+        """Return the last line that the process printed after the last command, or an earlier reason."""
+        text = self._log.read_bytes()[self._log_start :][-_TAIL_BYTES:].decode(errors="replace")
         lines = [line.strip().removeprefix("E   ") for line in text.splitlines()]
         lines = [line for line in lines if not _PROGRESS.fullmatch(line)]
         reasons = [line for line in lines if _REASON.match(line)]
