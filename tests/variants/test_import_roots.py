@@ -6,7 +6,7 @@ from importlib.machinery import PathFinder
 import pytest
 from _pytest.assertion.rewrite import AssertionRewritingHook
 
-from gnnbench.engine.process.variants.import_roots import Place, Trees
+from gnnbench.engine.process.variants.import_roots import Redirect, Trees
 
 
 def write(folder, *names):
@@ -77,8 +77,8 @@ def test_an_installed_package_replaces_the_working_tree_s_but_not_a_checkout_s(t
     write(tmp_path, *(f"{folder}/package/__init__.py" for folder in ("caller", "commit", "overlay")))
     monkeypatch.syspath_prepend(tmp_path / "caller")
     for folder, expected in (("caller", "overlay"), ("commit", "commit")):
-        place = Place(str(tmp_path / "caller"), str(tmp_path / folder), ["package/__init__.py"])
-        trees = Trees([str(tmp_path / "overlay")], [place])
+        redirect = Redirect(str(tmp_path / "caller"), str(tmp_path / folder), ["package/__init__.py"])
+        trees = Trees([str(tmp_path / "overlay")], [redirect])
         assert trees.find_spec("package").origin == str(tmp_path / expected / "package/__init__.py")
 
 
@@ -136,5 +136,5 @@ def test_whether_what_a_build_made_serves_a_side(tmp_path, tree, uses_builds, mo
     caller, installed = str(tmp_path / "caller"), [str(tmp_path / "installed/_k.so")]
     ignored = ["pkg/_k.so", "pkg/_version.py", "build/"]
     terms = {"uses_builds": uses_builds, "sources": ["pkg/k.c", "pkg/gone.c"]}
-    place = Place(caller, str(tmp_path / tree), ["pkg/k.c", "pkg/gone.c"], ignored, installed, **terms)
-    assert place.may_use(str(tmp_path / module)) is serves
+    redirect = Redirect(caller, str(tmp_path / tree), ["pkg/k.c", "pkg/gone.c"], ignored, installed, **terms)
+    assert redirect.may_use(str(tmp_path / module)) is serves

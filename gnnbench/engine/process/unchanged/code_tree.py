@@ -11,7 +11,7 @@ from ...ground.files import cache_folder, project, real_path
 from ...measure.fingerprint.digest import of_bytes, short
 from ...measure.fingerprint.libraries import NATIVE, identity
 from ..variants.import_roots import SUFFIXES, TEST_NAMES, TestFiles, below
-from ..variants.places import import_roots
+from ..variants.redirects import import_roots
 from ..variants.variant import Prepared
 from ..variants.worktree import WORKTREES
 
@@ -38,7 +38,7 @@ class CodeTree:
         self._project = os.path.realpath(project(folder))
         last_roots = () if side.has_code else import_roots(Path(self._project))
         checkouts = {source: source for source in sources} | {
-            place.source: place.tree for place in side.places
+            redirect.source: redirect.tree for redirect in side.redirects
         }
         self._sources = {os.path.realpath(tree): source for source, tree in checkouts.items()}
         self._trees = list(map(real_path, side.trees))

@@ -28,7 +28,7 @@ from ...interfaces import Listener
 from ...measure.fingerprint.disassembly import set_traps
 from ...measure.fingerprint.libraries import BUILDS
 from .command import call
-from .places import import_roots
+from .redirects import import_roots
 from .stored import stored
 from .variant import Prepared
 from .worktree import Repository, check_out
@@ -111,7 +111,9 @@ def trapped(side: Prepared, functions: Mapping[str, Collection[str]]) -> Iterato
 
     `functions`: names of compiled functions, by file name of their library, see `disassembly`.
     """
-    builds = [build for place in side.places if (build := Path(place.tree).parent).parent.name == BUILDS]
+    builds = [
+        build for redirect in side.redirects if (build := Path(redirect.tree).parent).parent.name == BUILDS
+    ]
     with ExitStack() as stack:
         copies = {
             build: Path(stack.enter_context(tempfile.TemporaryDirectory(dir=build))) for build in builds
@@ -127,10 +129,10 @@ def trapped(side: Prepared, functions: Mapping[str, Collection[str]]) -> Iterato
             build = next((build for build in builds if path.is_relative_to(build)), None)
             return path if build is None else copies[build] / path.relative_to(build)
 
-        trees, places = tuple(map(in_copy, side.trees)), tuple(map(copy, side.places))
-        for place in places:
-            place.tree = str(in_copy(Path(place.tree)))
-        yield replace(side, trees=trees, places=places)
+        trees, redirects = tuple(map(in_copy, side.trees)), tuple(map(copy, side.redirects))
+        for redirect in redirects:
+            redirect.tree = str(in_copy(Path(redirect.tree)))
+        yield replace(side, trees=trees, redirects=redirects)
 
 
 def _fill(source: Source, command: str, listener: Listener, folder: Path) -> None:
@@ -169,7 +171,7 @@ def _environment(folder: Path, top: Path) -> dict[str, str]:
     """Make a virtual environment; return the environment variables of a command that installs into it."""
     venv.EnvBuilder(symlinks=True).create(folder)
     # As paths in a .pth file, the packages stay hidden from builds that pip isolates.
-    folders = [place for place in sys.path if _is_installed(place) and not Path(place).is_relative_to(top)]
+    folders = [path for path in sys.path if _is_installed(path) and not Path(path).is_relative_to(top)]
     (_site(folder) / _PARENT).write_text("\n".join(folders))
     pip = folder / "bin" / "pip"
     pip.write_text(f'#!/bin/sh\nexec {shlex.quote(str(folder))}/bin/python -m pip "$@"\n')
@@ -179,11 +181,11 @@ def _environment(folder: Path, top: Path) -> dict[str, str]:
     return {**_DEFAULTS, **variables, "VIRTUAL_ENV": str(folder), "PATH": os.pathsep.join(paths)}
 
 
-def _is_installed(place: str) -> bool:
+def _is_installed(folder: str) -> bool:
     """Whether a folder of `sys.path` exists and is no part of Python's standard library."""
     library = sysconfig.get_path("stdlib")
-    is_standard = Path(place).is_relative_to(library) and not place.endswith("-packages")
-    return os.path.isdir(place) and not is_standard  # noqa: PTH112
+    is_standard = Path(folder).is_relative_to(library) and not folder.endswith("-packages")
+    return os.path.isdir(folder) and not is_standard  # noqa: PTH112
 
 
 def _site(environment: Path) -> Path:
@@ -196,10 +198,10 @@ def _complete(folder: Path, environment: Path) -> None:
     for distribution in importlib.metadata.distributions(path=[str(_site(environment))]):
         for file in distribution.files or ():
             for root in import_roots(folder):
-                place = root / file
-                if ".." not in file.parts and (root / file.parts[0]).is_dir() and not place.exists():
-                    place.parent.mkdir(parents=True, exist_ok=True)
-                    os.link(str(file.locate()), place)
+                link = root / file
+                if ".." not in file.parts and (root / file.parts[0]).is_dir() and not link.exists():
+                    link.parent.mkdir(parents=True, exist_ok=True)
+                    os.link(str(file.locate()), link)
 
 
 def _roots(environment: Path) -> tuple[Path, ...]:
@@ -240,5 +242,5 @@ def _compilers() -> tuple[str, ...]:
 
 def _installed() -> list[str]:
     """Return the names and versions of all installed packages, as the names of their metadata folders."""
-    places = (Path(place).glob("*-info") for place in sys.path if _is_installed(place))
-    return sorted(info.name for infos in places for info in infos)
+    folders = filter(_is_installed, sys.path)
+    return sorted(info.name for folder in folders for info in Path(folder).glob("*-info"))

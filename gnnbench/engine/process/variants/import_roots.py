@@ -95,8 +95,8 @@ class TestFiles:
         return is_conftest or path in self.collected or is_in_folder
 
 
-class Place:
-    """A folder of the caller's tree, `source`, and the folder that has one side's copy of it, `tree`.
+class Redirect:
+    """Redirects imports from `source`, a folder of the caller's tree, to `tree`, one side's copy of it.
 
     For a side that runs the caller's own code, both are the same folder.
     `tracked`: names of the files that git tracks in either folder; without git, all files in `tree`. Names of
@@ -161,16 +161,16 @@ class Trees:
 
     It precedes all other finders, as pytest puts the caller's folder first in `sys.path`. A top-level package
     comes from the first of the `roots` that has it. A module that another finder finds in the caller's tree
-    is loaded from the same path in the side's copy, see `Place`. The finder of an editable installation is
-    not asked for packages that a tree has: it would add modules that only the installed version has. Modules
-    of the standard library are not replaced.
+    is loaded from the side's copy, see `Redirect`. The finder of an editable installation is not asked for
+    packages that a tree has, as it would add modules of the installed version to them. Modules of the
+    standard library are not replaced.
     """
 
-    def __init__(self, roots: Sequence[str], places: Sequence[Place] = (), project: str = "") -> None:
+    def __init__(self, roots: Sequence[str], redirects: Sequence[Redirect] = (), project: str = "") -> None:
         self._roots = list(roots)
-        self._places = sorted(places, key=lambda place: len(place.source), reverse=True)
-        self._is_working_tree = all(place.tree == place.source for place in places)
-        self.tests = TestFiles([place.source for place in places] + [project] * bool(project))
+        self._redirects = sorted(redirects, key=lambda redirect: len(redirect.source), reverse=True)
+        self._is_working_tree = all(redirect.tree == redirect.source for redirect in redirects)
+        self.tests = TestFiles([redirect.source for redirect in redirects] + [project] * bool(project))
         """The files that both sides run."""
         self._test_names = set(TEST_NAMES)
         self._reals: dict[str, str] = {}
@@ -189,17 +189,17 @@ class Trees:
     def read(cls, file: str) -> Trees:
         """Return the finder that another process has saved."""
         with open(file, "rb") as stream:
-            roots, places, names, tests = marshal.load(stream)  # noqa: S302 - our own file, just written
-        trees = cls(roots, [Place(**place) for place in places])
+            roots, redirects, names, tests = marshal.load(stream)  # noqa: S302 - our own file, just written
+        trees = cls(roots, [Redirect(**redirect) for redirect in redirects])
         trees._test_names, trees._file = names, file
         vars(trees.tests).update(tests)
         return trees
 
     def save(self, file: str) -> None:
         """Write this finder to a file, so that another process imports the same modules."""
-        temporary, places = f"{file}.{os.getpid()}", list(map(vars, self._places))
+        temporary, redirects = f"{file}.{os.getpid()}", list(map(vars, self._redirects))
         with open(temporary, "wb") as stream:
-            marshal.dump((self._roots, places, self._test_names, vars(self.tests)), stream)
+            marshal.dump((self._roots, redirects, self._test_names, vars(self.tests)), stream)
         os.replace(temporary, file)
 
     def environment(self) -> dict[str, str]:
@@ -214,19 +214,19 @@ class Trees:
 
     def install(self) -> None:
         """Put this finder before all others in `sys.meta_path`, and remove that of the other side."""
-        if not (self._roots or self._places):
+        if not (self._roots or self._redirects):
             return
-        plain = (BuiltinImporter, FrozenImporter, *(() if self._places else (PathFinder,)))
+        plain = (BuiltinImporter, FrozenImporter, *(() if self._redirects else (PathFinder,)))
         finders = (finder for finder in sys.meta_path if not isinstance(finder, Trees))
-        originals = (finder.finder if isinstance(finder, _Redirected) else finder for finder in finders)
-        wrapped = (finder if finder in plain else _Redirected(finder, self) for finder in originals)
+        originals = (finder.finder if isinstance(finder, _Wrapped) else finder for finder in finders)
+        wrapped = (finder if finder in plain else _Wrapped(finder, self) for finder in originals)
         sys.meta_path[:] = [self, *wrapped]
 
     def install_in_pytest(self) -> None:
         """Let pytest's assertion rewriting, which searches `sys.path` itself, use this finder too."""
         from _pytest.assertion.rewrite import AssertionRewritingHook
 
-        if self._roots or self._places:
+        if self._roots or self._redirects:
             AssertionRewritingHook._find_spec = staticmethod(self._find_anywhere)  # type: ignore[assignment] # noqa: SLF001
 
     def add_tests(self, paths: Iterable[Path], root: Path) -> None:
@@ -235,7 +235,7 @@ class Trees:
             self.tests.add(os.path.realpath(path))
             for name in names_of_tests(path, root):
                 package = os.path.join(root, name)
-                if not self._places or self.tests.has(package) or self.tests.has(f"{package}.py"):
+                if not self._redirects or self.tests.has(package) or self.tests.has(f"{package}.py"):
                     self._test_names.add(name)
         if self._file:
             self.save(self._file)
@@ -274,7 +274,7 @@ class Trees:
         """
         last = name.rpartition(".")[2]
         located = filter(None, map(self._locate, folders))
-        sources = [os.path.join(place.source, inner).rstrip(os.sep) for place, inner in located]
+        sources = [os.path.join(redirect.source, inner).rstrip(os.sep) for redirect, inner in located]
         for source in sources:
             if any(map(self.tests.has, (f"{source}{os.sep}{last}", f"{source}{os.sep}{last}.py"))):
                 spec = PathFinder.find_spec(name, [source])
@@ -292,7 +292,9 @@ class Trees:
     def side_path(self, path: str) -> str | None:
         """Return the side's path of a caller's file or folder. Returns None if both sides use this one."""
         real = self._real(path)
-        names = [(place, name) for place in self._places if (name := place.name(real)) is not None]
+        names = [
+            (redirect, name) for redirect in self._redirects if (name := redirect.name(real)) is not None
+        ]
         if not names or self.tests.has(real):
             return None
         return os.path.join(names[0][0].tree, names[0][1]).rstrip(os.sep)
@@ -309,11 +311,11 @@ class Trees:
 
         Returns None for all other files.
         """
-        place, name = self._locate(path) or (None, "")
-        if not place or not name or name not in place.tracked:
+        redirect, name = self._locate(path) or (None, "")
+        if not redirect or not name or name not in redirect.tracked:
             return None
-        file = os.path.join(place.source, name)
-        return file, place.tree != place.source and file == self._real(path)
+        file = os.path.join(redirect.source, name)
+        return file, redirect.tree != redirect.source and file == self._real(path)
 
     def unverified_build(self, path: str) -> str | None:
         """Return the real path of a file that a build made, perhaps from other sources than this side's.
@@ -321,29 +323,32 @@ class Trees:
         Returns None for all other files.
         """
         real = self._real(path)
-        return real if any(place.may_use(real) is False for place in self._places) else None
+        return real if any(redirect.may_use(real) is False for redirect in self._redirects) else None
 
     def _is_in_tree(self, folder: str) -> bool:
-        return any(below(folder, place.tree) is not None for place in self._places)
+        return any(below(folder, redirect.tree) is not None for redirect in self._redirects)
 
-    def _locate(self, path: str) -> tuple[Place, str] | None:
-        """Return the place that has a path in either folder, and the path relative to that folder."""
+    def _locate(self, path: str) -> tuple[Redirect, str] | None:
+        """Return the redirect whose `source` or `tree` contains a path, and the path relative to that folder.
+
+        Returns None if there is none.
+        """
         real = self._real(path)
-        for place in self._places:
-            for name in (below(real, place.tree), place.name(real)):
+        for redirect in self._redirects:
+            for name in (below(real, redirect.tree), redirect.name(real)):
                 if name is not None:
-                    return place, name
+                    return redirect, name
         return None
 
     def _find_ignored(self, name: str, folders: Iterable[str]) -> ModuleSpec | None:
         """Find a module that git ignores in the caller's tree, such as one that a build made."""
         last = name.rpartition(".")[2]
-        for place, folder in filter(None, map(self._locate, folders)):
+        for redirect, folder in filter(None, map(self._locate, folders)):
             names = (os.path.join(folder, f"{last}{ending}") for ending in (*SUFFIXES, "/"))
-            if module := next(filter(place.ignored.__contains__, names), None):
-                path = os.path.join(place.source, module).rstrip(os.sep)
-                (self.borrowed if place.uses_builds else self.withheld)[path] = None
-                return PathFinder.find_spec(name, [os.path.dirname(path)]) if place.uses_builds else None
+            if module := next(filter(redirect.ignored.__contains__, names), None):
+                path = os.path.join(redirect.source, module).rstrip(os.sep)
+                (self.borrowed if redirect.uses_builds else self.withheld)[path] = None
+                return PathFinder.find_spec(name, [os.path.dirname(path)]) if redirect.uses_builds else None
         return None
 
     def find_distributions(self, context: Any = None) -> Iterable[importlib.metadata.Distribution]:
@@ -360,7 +365,7 @@ class Trees:
         return self.find_spec(name, path) or self.search(name, sys.path if path is None else path)
 
 
-class _Redirected:
+class _Wrapped:
     """Wraps another finder: a module that it finds in the caller's tree comes from the side's copy of it."""
 
     def __init__(self, finder: Any, trees: Trees) -> None:
@@ -373,9 +378,9 @@ class _Redirected:
             return self._trees.search(name, sys.path if path is None else path)
         is_replaced = name.partition(".")[0] in self._trees.complete
         spec = None if is_replaced else self.finder.find_spec(name, path, target)
-        for place in (spec.origin, *(spec.submodule_search_locations or ())) if spec else ():
-            if place and (side_path := self._trees.side_path(place)):
-                is_package = place == spec.origin and os.path.basename(place).startswith("__init__.")
+        for location in (spec.origin, *(spec.submodule_search_locations or ())) if spec else ():
+            if location and (side_path := self._trees.side_path(location)):
+                is_package = location == spec.origin and os.path.basename(location).startswith("__init__.")
                 folder = os.path.dirname(os.path.dirname(side_path) if is_package else side_path)
                 spec = PathFinder.find_spec(name, [folder])
                 if spec is not None and "." not in name:

@@ -9,11 +9,11 @@ from ...ground import git
 from ...ground.errors import UsageError, one_line
 from ...ground.files import cache_folder, project, real_path, writing
 from ...interfaces import Listener
-from . import places
+from . import redirects
 from .builds import Source, built
 from .import_roots import HIDDEN, TEST_NAMES
 from .pip import not_usable, other_builds, overlay, versions
-from .places import import_roots
+from .redirects import import_roots
 from .variant import Commit, Folder, Prepared, Variable, Variant
 from .worktree import worktree
 
@@ -60,8 +60,10 @@ def prepared(
             side.versions = versions(folder) | side.versions
         if not side.has_code:
             side.commit, side.dirty = git.state(root)
-        by_source = {place.source: place for place in reversed(side.places)}  # the first of a folder counts
-        side.places = tuple(reversed(by_source.values()))
+        by_source = {
+            redirect.source: redirect for redirect in reversed(side.redirects)
+        }  # the first of a folder counts
+        side.redirects = tuple(reversed(by_source.values()))
         if hidden:
             side.environment = {**side.environment, HIDDEN: " ".join(hidden)}
         yield side
@@ -71,7 +73,7 @@ def _add_folder(part: Folder, side: Prepared, root: Path) -> None:
     """Add a folder to a side as it is."""
     folder = part.existing(root)
     side.trees += import_roots(folder)
-    side.places += (places.of_folder(project(root), real_path(folder)),)
+    side.redirects += (redirects.of_folder(project(root), real_path(folder)),)
     side.has_code = True
     side.commit, side.dirty = git.state(folder) if git.tracked(folder) else (None, False)
 
@@ -100,9 +102,9 @@ def _add_commit(
             else:
                 listener.step(f"checking out {name}")
                 tree = stack.enter_context(worktree(repository, commit, cache))
-        place = places.of_commit(home, commit, tree, is_built=bool(build))
-        side.places += (place,)
-        if not build and (problem := places.note(home, place)):
+        redirect = redirects.of_commit(home, commit, tree, is_built=bool(build))
+        side.redirects += (redirect,)
+        if not build and (problem := redirects.note(home, redirect)):
             listener.say(f"{text} {problem}")
         folder = tree / repository.prefix
         if not folder.is_dir():

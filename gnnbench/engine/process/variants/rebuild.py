@@ -49,14 +49,14 @@ def differences(saved: Sources, current: Sources) -> list[str]:
 
 def _described(sources: Sources) -> dict[str, str]:
     """Return the commit of each folder, and the version of each package and of Python, by name."""
-    places = {name: tree.name for tree in sources.trees for name in tree.packages}
+    folders = {name: tree.name for tree in sources.trees for name in tree.packages}
     trees = {
         tree.name: _short(tree)
         + (f" and {units.count(tree.changed_files, 'changed file')}" if tree.dirty else "")
         for tree in sources.trees
     }
     packages = {name: _text(package) for name, package in sources.packages.items()}
-    return {**places, **trees, "Python": sources.python, **packages}
+    return {**folders, **trees, "Python": sources.python, **packages}
 
 
 def _text(package: Package) -> str:

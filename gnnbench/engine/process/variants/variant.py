@@ -12,7 +12,7 @@ from packaging.version import Version
 
 from ...ground.errors import UsageError, one_line, unknown_name
 from ...ground.files import project, user_path
-from .import_roots import Place
+from .import_roots import Redirect
 from .worktree import Repository
 
 WORKING_TREE = "."
@@ -124,7 +124,7 @@ class Prepared:
     """Commits of other repositories, by folder as the user typed it."""
     has_code: bool = False
     """Whether the variant names code that replaces the project's."""
-    places: tuple[Place, ...] = ()
+    redirects: tuple[Redirect, ...] = ()
     """Where the variant has the files of the project, and of other repositories on this machine."""
 
 

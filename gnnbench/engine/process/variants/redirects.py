@@ -1,4 +1,4 @@
-"""Makes the places of a side: where it has the files of the caller's tree, and which of them differ."""
+"""Redirects: where a side has its copies of the caller's files, and which of these files differ."""
 
 import filecmp
 import importlib.metadata
@@ -11,7 +11,7 @@ from pathlib import Path
 from ...ground import git
 from ...ground.files import real_path
 from ...measure.fingerprint.libraries import NATIVE
-from .import_roots import SUFFIXES, Place
+from .import_roots import SUFFIXES, Redirect
 
 _COMPILED = (
     *(".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".h", ".hh", ".hpp", ".hxx", ".inc", ".i"),
@@ -37,14 +37,14 @@ _SKIPPED = re.compile(r"(^|/)(\..*|build|dist|node_modules|__pycache__)/")
 """Folders with files that no project tracks."""
 
 
-def of_commit(home: Path, commit: str, tree: Path, *, is_built: bool) -> Place:
-    """Return the place of a repository whose commit is checked out in `tree`, and perhaps built there."""
+def of_commit(home: Path, commit: str, tree: Path, *, is_built: bool) -> Redirect:
+    """Return a redirect from a repository to its commit, which is checked out in `tree` and perhaps built."""
     top = real_path(git.top(home))
     tracked = git.tracked_files(top) | git.files_of(top, commit) | _submodules(top, commit)
     if is_built:  # the side may not use modules that were built from the caller's files
         ignored = (str(top / name) for name in git.ignored(top) if name.endswith(SUFFIXES))
         compiled = (*compiled_modules(home), *ignored)
-        return Place(str(top), str(tree), tracked, (), compiled, changed=_changed(top, tree, tracked))
+        return Redirect(str(top), str(tree), tracked, (), compiled, changed=_changed(top, tree, tracked))
     return _unbuilt(top, tree, tracked, home)
 
 
@@ -54,15 +54,15 @@ def import_roots(folder: Path) -> tuple[Path, ...]:
     return (source, folder) if source.is_dir() else (folder,)
 
 
-def of_folder(home: Path, tree: Path) -> Place:
-    """Return the place of the project `home`, which the folder `tree` of `path:DIR` replaces."""
+def of_folder(home: Path, tree: Path) -> Redirect:
+    """Return a redirect from the project `home` to the folder of `path:DIR`."""
     return _unbuilt(real_path(home), tree, git.tracked_files(tree) or frozenset(_files(tree)), home)
 
 
-def _unbuilt(source: Path, tree: Path, tracked: frozenset[str], home: Path) -> Place:
+def _unbuilt(source: Path, tree: Path, tracked: frozenset[str], home: Path) -> Redirect:
     changed = frozenset(_changed(source, tree, tracked))
     ignored = [name for name in git.ignored(source) if name.endswith((*SUFFIXES, "/"))]
-    return Place(
+    return Redirect(
         str(source),
         str(tree),
         tracked,
@@ -74,20 +74,20 @@ def _unbuilt(source: Path, tree: Path, tracked: frozenset[str], home: Path) -> P
     )
 
 
-def of_working_tree(place: Place) -> Place:
-    """Return a place for the side that runs the caller's own code, so that its imports take as long."""
-    return Place(**{**vars(place), "tree": place.source, "changed": (), "uses_builds": True})
+def of_working_tree(redirect: Redirect) -> Redirect:
+    """Return a redirect to the caller's own code, with which its imports take as long as the other side's."""
+    return Redirect(**{**vars(redirect), "tree": redirect.source, "changed": (), "uses_builds": True})
 
 
-def differing(base: Iterable[Place], head: Iterable[Place]) -> frozenset[str]:
+def differing(base: Iterable[Redirect], head: Iterable[Redirect]) -> frozenset[str]:
     """Return the paths, in the caller's tree, of the tracked files that differ between two sides."""
-    sides = [{place.source: place for place in places} for places in (base, head)]
+    sides = [{redirect.source: redirect for redirect in redirects} for redirects in (base, head)]
     paths = set()
     for source in sides[0].keys() | sides[1].keys():
-        places = [side[source] for side in sides if source in side]
-        names = frozenset[str]().union(*(place.changed for place in places))
-        if len(places) > 1:
-            names = frozenset(_changed(Path(places[0].tree), Path(places[1].tree), names))
+        redirects = [side[source] for side in sides if source in side]
+        names = frozenset[str]().union(*(redirect.changed for redirect in redirects))
+        if len(redirects) > 1:
+            names = frozenset(_changed(Path(redirects[0].tree), Path(redirects[1].tree), names))
         paths |= {os.path.join(source, name) for name in names}
     return frozenset(paths)
 
@@ -149,14 +149,14 @@ def compiled_modules(home: Path) -> frozenset[str]:
     return frozenset(modules)
 
 
-def note(home: Path, place: Place) -> str:
-    """Return why a commit needs a build, and the option for it. Empty if it needs none."""
+def note(home: Path, redirect: Redirect) -> str:
+    """Return why a commit needs a build, and the option to build it. Empty if it needs none."""
     text = _settings(home)
     if not _COMPILES.search(text):
         return ""
     isolated = " --no-build-isolation" if _NOT_ISOLATED.search(text) else ""
-    changed = sorted(filter(_is_input, place.changed))
-    if not changed and any(NATIVE.search(name) for name in (*place.ignored, *place.compiled)):
+    changed = sorted(filter(_is_input, redirect.changed))
+    if not changed and any(NATIVE.search(name) for name in (*redirect.ignored, *redirect.compiled)):
         return ""
     problem = f"its {changed[0]} differs" if changed else "the working tree has no compiled modules"
     return f"is not built, and {problem}: add --build 'pip install{isolated} .' (pytest: --gnn-build)"
