@@ -106,7 +106,9 @@ def test_packages_that_do_not_go_with_the_side_s_torch_are_hidden(tmp_path):
     with process(
         write(tmp_path, textwrap.dedent(suite)), *arguments, GNNBENCH_HIDDEN="gone hypothesis"
     ) as worker:
-        assert worker.answer(30)["notes"] == ["hidden, as compiled for the installed torch: gone, hypothesis"]
+        assert worker.answer(30)["notes"] == [
+            "hidden packages, compiled for the installed torch: gone, hypothesis"
+        ]
         assert visit(worker, "test_hidden")["rounds"] == 1
 
 
@@ -114,7 +116,7 @@ def test_packages_that_do_not_go_with_the_side_s_torch_are_hidden(tmp_path):
     ("name", "expected"),
     [
         ("test_crashes", "was killed by SIGSEGV while timing: Fatal Python error: Segmentation fault"),
-        ("test_exits_with_a_child", "ended with exit status 4 while setting it up"),
+        ("test_exits_with_a_child", "ended with exit status 4 while setting up the benchmark"),
         ("test_ends_the_session", r"ended with exit status \d while timing.*"),
     ],
 )

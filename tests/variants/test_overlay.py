@@ -80,7 +80,7 @@ def test_what_pip_cannot_install_is_one_line_in_its_words(wheels, prepare, monke
     prepare.fails("pip:'thing==1; python_version<\"3\"'", wheels, "installs nothing in this environment")
     (wheels / "bad-1-py3-none-any.whl").write_text("no zip")
     prepare.fails("pip:./bad-1-py3-none-any.whl", wheels, "pip cannot install it: .*invalid")
-    prepare.fails("pip:.", wheels, r"pip:. is no file .*: give an archive .*; path:DIR is a folder")
+    prepare.fails("pip:.", wheels, r"pip:. is not a file .*: give an archive, .* or path:DIR")
     assert contents(prepare) == []
     python = wheels / "bare" / "bin" / "python"
     python.parent.mkdir(parents=True)

@@ -27,19 +27,19 @@ _TOGETHER = "engine.process.together"
 """The module that runs in a process that has both sides."""
 _ACTIVITIES = {
     "fork": "starting",
-    "reap": "waiting for its fork",
-    "run": "setting it up",
+    "reap": "waiting for a fork",
+    "run": "setting up the benchmark",
     "calibrate": "calibrating",
     "block": "timing",
     "turns": "timing",
     "inspect": "inspecting",
-    "cost": "finding out what it costs",
-    "return": "comparing its results",
-    "save": "comparing its results",
-    "count": "counting its instructions",
-    "next": "finishing it",
+    "cost": "measuring the cost of a call",
+    "return": "comparing outputs",
+    "save": "comparing outputs",
+    "count": "counting instructions",
+    "next": "finishing the benchmark",
 }
-"""What a process does after each command, for messages; "it" is the benchmark."""
+"""What a process does after each command, for messages."""
 _TICK_SECONDS = 1.0
 """How often to check whether the process has ended, as its children may keep the pipe open."""
 _QUIT_SECONDS = 20.0

@@ -91,5 +91,5 @@ def _run_pytest(
         process.wait()
     if not file.exists() or (number and process.returncode not in (0, _NO_TESTS)):
         title = f"process {number}" if number else "collecting"
-        raise UsageError(f"{title} failed: pytest ended with {process.returncode}", *last_lines)
+        raise UsageError(f"{title} failed: pytest ended with exit status {process.returncode}", *last_lines)
     return Ending(**json.loads(file.read_text(encoding="utf-8"))), last_lines

@@ -33,10 +33,10 @@ SIDE = "GNNBENCH_SIDE"
 """Environment variable with the file from which processes that a benchmark starts read `Trees`."""
 SITE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "site")
 """The first folder in the PYTHONPATH of these processes; its `sitecustomize` installs `Trees`."""
-SUFFIXES = (*extension_suffixes(), *SOURCE_SUFFIXES, *BYTECODE_SUFFIXES)
+_COMPILED = tuple(extension_suffixes())
+"""Suffixes of compiled modules."""
+SUFFIXES = (*_COMPILED, *SOURCE_SUFFIXES, *BYTECODE_SUFFIXES)
 """Suffixes of module files, in the order in which Python looks for them."""
-_COMPILED = len(extension_suffixes())
-"""Number of the suffixes of compiled modules, which come first in SUFFIXES."""
 _SOURCES = ("src", "lib", "python")
 """Names of folders of code: they never count as folders of tests, even if pytest's arguments name them."""
 
@@ -78,7 +78,7 @@ class TestFiles:
         folder = path if is_folder else os.path.dirname(path)
         if not is_folder:
             self.collected.add(path)
-        for top in self._tops:
+        for top in self._tops:  # the outermost folder with a name of TEST_NAMES counts
             parts = (below(folder, top) or "").split(os.sep)
             depth = next((number for number, part in enumerate(parts, 1) if part in TEST_NAMES), 0)
             if depth:
@@ -138,7 +138,7 @@ class Redirect:
 
     def may_use(self, path: str) -> bool | None:
         """Whether this side may use a file that a build made. Returns None if no build made the file."""
-        is_module = path.endswith(SUFFIXES[:_COMPILED])
+        is_module = path.endswith(_COMPILED)
         name_in_tree = below(path, self.tree)
         if name_in_tree and self.tree != self.source:
             return self._is_new(path, self.tree) if is_module and name_in_tree not in self.tracked else None
@@ -161,9 +161,9 @@ class Trees:
 
     It precedes all other finders, as pytest puts the caller's folder first in `sys.path`. A top-level package
     comes from the first of the `roots` that has it. A module that another finder finds in the caller's tree
-    is loaded from the side's copy, see `Redirect`. The finder of an editable installation is not asked for
-    packages that a tree has, as it would add modules of the installed version to them. Modules of the
-    standard library are not replaced.
+    is loaded from the side's copy, see `Redirect`. The finder of an editable installation is not asked for a
+    package that a tree has: it would add modules of the installed version. Modules of the standard library
+    are not replaced.
     """
 
     def __init__(self, roots: Sequence[str], redirects: Sequence[Redirect] = (), project: str = "") -> None:
@@ -326,6 +326,7 @@ class Trees:
         return real if any(redirect.may_use(real) is False for redirect in self._redirects) else None
 
     def _is_in_tree(self, folder: str) -> bool:
+        """Whether a folder is in one of the side's copies."""
         return any(below(folder, redirect.tree) is not None for redirect in self._redirects)
 
     def _locate(self, path: str) -> tuple[Redirect, str] | None:
@@ -362,6 +363,7 @@ class Trees:
         return importlib.metadata.MetadataPathFinder.find_distributions(query)
 
     def _find_anywhere(self, name: str, path: Sequence[str] | None = None) -> ModuleSpec | None:
+        """Find a module in the side's trees or, as Python would, in `sys.path`."""
         return self.find_spec(name, path) or self.search(name, sys.path if path is None else path)
 
 

@@ -54,7 +54,7 @@ def overlay(
     path = local_path(requirement, root) if is_local(requirement) else None
     if path and not path.is_file():
         raise UsageError(
-            f"{part} is no file (from {root}): give an archive or pip:NAME==VERSION; path:DIR is a folder"
+            f"{part} is not a file (from {root}): give an archive, pip:NAME==VERSION or path:DIR"
         )
     source = str(path or requirement)
     options = () if dependencies and not is_torch else ("--no-deps",)

@@ -34,20 +34,20 @@ def differences(saved: Sources, current: Sources) -> list[str]:
 
     Those of `environment.LIBRARIES` come first, then folders of code, Python and other packages.
     """
-    saved_states, current_states = _described(saved), _described(current)
+    saved_states, current_states = _states(saved), _states(current)
     libraries = [name for name in LIBRARIES if name in {*saved.packages, *current.packages}]
     others = sorted(saved.packages.keys() - {*libraries})
     lines = []
     for name in [*libraries, *(tree.name for tree in saved.trees), "Python", *others]:
         if name in saved.packages and name not in current_states and (package := installed(name)):
-            current_states[name] = _text(package)  # a package that today's run did not import
+            current_states[name] = _version_text(package)  # a package that today's run did not import
         if (before := saved_states.get(name, "none")) != (after := current_states.get(name, "none")):
             lines.append(f"{name} {before} → {after}")
     excess = len(lines) - _MOST_DIFFERENCES
     return lines if excess < 2 else [*lines[:_MOST_DIFFERENCES], f"and {excess} others"]  # noqa: PLR2004
 
 
-def _described(sources: Sources) -> dict[str, str]:
+def _states(sources: Sources) -> dict[str, str]:
     """Return the commit of each folder, and the version of each package and of Python, by name."""
     folders = {name: tree.name for tree in sources.trees for name in tree.packages}
     trees = {
@@ -55,11 +55,11 @@ def _described(sources: Sources) -> dict[str, str]:
         + (f" and {units.count(tree.changed_files, 'changed file')}" if tree.dirty else "")
         for tree in sources.trees
     }
-    packages = {name: _text(package) for name, package in sources.packages.items()}
+    packages = {name: _version_text(package) for name, package in sources.packages.items()}
     return {**folders, **trees, "Python": sources.python, **packages}
 
 
-def _text(package: Package) -> str:
+def _version_text(package: Package) -> str:
     return f"{package.version} from {package.origin}" if package.origin else package.version
 
 

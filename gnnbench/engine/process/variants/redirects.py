@@ -45,7 +45,7 @@ def of_commit(home: Path, commit: str, tree: Path, *, is_built: bool) -> Redirec
         ignored = (str(top / name) for name in git.ignored(top) if name.endswith(SUFFIXES))
         compiled = (*compiled_modules(home), *ignored)
         return Redirect(str(top), str(tree), tracked, (), compiled, changed=_changed(top, tree, tracked))
-    return _unbuilt(top, tree, tracked, home)
+    return _without_build(top, tree, tracked, home)
 
 
 def import_roots(folder: Path) -> tuple[Path, ...]:
@@ -56,11 +56,11 @@ def import_roots(folder: Path) -> tuple[Path, ...]:
 
 def of_folder(home: Path, tree: Path) -> Redirect:
     """Return a redirect from the project `home` to the folder of `path:DIR`."""
-    return _unbuilt(real_path(home), tree, git.tracked_files(tree) or frozenset(_files(tree)), home)
+    return _without_build(real_path(home), tree, git.tracked_files(tree) or frozenset(_files(tree)), home)
 
 
-def _unbuilt(source: Path, tree: Path, tracked: frozenset[str], home: Path) -> Redirect:
-    changed = frozenset(_changed(source, tree, tracked))
+def _without_build(source: Path, tree: Path, tracked: frozenset[str], home: Path) -> Redirect:
+    changed = _changed(source, tree, tracked)
     ignored = [name for name in git.ignored(source) if name.endswith((*SUFFIXES, "/"))]
     return Redirect(
         str(source),
@@ -87,7 +87,7 @@ def differing(base: Iterable[Redirect], head: Iterable[Redirect]) -> frozenset[s
         redirects = [side[source] for side in sides if source in side]
         names = frozenset[str]().union(*(redirect.changed for redirect in redirects))
         if len(redirects) > 1:
-            names = frozenset(_changed(Path(redirects[0].tree), Path(redirects[1].tree), names))
+            names = _changed(Path(redirects[0].tree), Path(redirects[1].tree), names)
         paths |= {os.path.join(source, name) for name in names}
     return frozenset(paths)
 
@@ -100,14 +100,12 @@ def _submodules(top: Path, commit: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def _changed(source: Path, tree: Path, names: Iterable[str]) -> Iterator[str]:
-    """Yield the names of the files that differ between two folders, or that only one of them has."""
-    for name in names:
-        files = source / name, tree / name
-        exist = [os.path.isfile(file) for file in files]
-        is_same = filecmp.cmp(*files, shallow=False) if all(exist) else not any(exist)
-        if not is_same:
-            yield name
+def _changed(source: Path, tree: Path, names: Iterable[str]) -> frozenset[str]:
+    """Return the names of the files that differ between two folders, or that only one of them has."""
+    _, different, missing = filecmp.cmpfiles(source, tree, names, shallow=False)
+    return frozenset(
+        name for name in (*different, *missing) if (source / name).is_file() or (tree / name).is_file()
+    )
 
 
 def _is_input(name: str) -> bool:
@@ -158,5 +156,9 @@ def note(home: Path, redirect: Redirect) -> str:
     changed = sorted(filter(_is_input, redirect.changed))
     if not changed and any(NATIVE.search(name) for name in (*redirect.ignored, *redirect.compiled)):
         return ""
-    problem = f"its {changed[0]} differs" if changed else "the working tree has no compiled modules"
+    problem = (
+        f"its {changed[0]} differs from the working tree's"
+        if changed
+        else "the working tree has no compiled modules"
+    )
     return f"is not built, and {problem}: add --build 'pip install{isolated} .' (pytest: --gnn-build)"

@@ -10,17 +10,17 @@ import os
 import signal
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ...ground.cpu import RealTime
+import psutil
+
 from ...ground.files import project
 from .import_roots import HIDDEN, Trees
 from .pipe import Link
 
 _SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
-_TICK_SECONDS = 0.005
-"""How often to check whether a fork has ended."""
 _TASKS, _MAPS, _FILES = Path("/proc/self/task"), Path("/proc/self/maps"), Path("/proc/self/fd")
 _GPU = "/dev/nvidia-uvm"
 """A device file that is open once CUDA is initialised, but not after a mere query for GPUs."""
@@ -129,11 +129,6 @@ def fork(descriptor: int) -> tuple[int, Link | None]:
 
 def reap(pid: int, seconds: float) -> int | None:
     """Return the exit status of a fork. Returns None if the fork does not end within `seconds`."""
-    deadline = RealTime.seconds() + seconds
-    while True:
-        child, status = os.waitpid(pid, os.WNOHANG)
-        if child:
-            return os.waitstatus_to_exitcode(status)
-        if RealTime.seconds() >= deadline:
-            return None
-        RealTime.sleep(_TICK_SECONDS)
+    with suppress(psutil.TimeoutExpired):
+        return psutil.Process(pid).wait(seconds)
+    return None

@@ -110,6 +110,7 @@ def _write_files(repository: Path, commit: str, tree: Path, part: str) -> None:
 
 
 def _git(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """Run git in a folder, or raise a UsageError if git is not installed."""
     try:
         return call(["git", *git.QUIET, *arguments], folder, git.variables())
     except FileNotFoundError:
