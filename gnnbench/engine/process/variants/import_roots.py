@@ -380,14 +380,16 @@ class _Wrapped:
             return self._trees.search(name, sys.path if path is None else path)
         is_replaced = name.partition(".")[0] in self._trees.complete
         spec = None if is_replaced else self.finder.find_spec(name, path, target)
-        for location in (spec.origin, *(spec.submodule_search_locations or ())) if spec else ():
+        if spec is None:
+            return None
+        for location in (spec.origin, *(spec.submodule_search_locations or ())):
             if location and (side_path := self._trees.side_path(location)):
                 is_package = location == spec.origin and os.path.basename(location).startswith("__init__.")
                 folder = os.path.dirname(os.path.dirname(side_path) if is_package else side_path)
-                spec = PathFinder.find_spec(name, [folder])
-                if spec is not None and "." not in name:
+                side_spec = PathFinder.find_spec(name, [folder])
+                if side_spec is not None and "." not in name:
                     self._trees.loaded[name] = None
-                break
+                return side_spec
         return spec
 
     def __getattr__(self, name: str) -> Any:
