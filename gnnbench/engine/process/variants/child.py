@@ -24,7 +24,7 @@ from .pipe import ClosedError, Link
 
 SIDES = ("base", "head")
 _TOGETHER = "engine.process.together"
-"""The module that runs in a process that has both sides."""
+"""The module that runs in a process with several sessions of pytest."""
 _ACTIVITIES = {
     "fork": "starting",
     "reap": "waiting for a fork",
@@ -196,9 +196,9 @@ class Child(Process):
     ) -> None:
         """Start the process; the thread that calls this must outlive it.
 
-        `arguments`: those of pytest. `trees`: the import finder. `sessions`: for a process that has both
-        sides, the number (0 or 1) and the import finder of each. `under`: a command that runs the process,
-        such as `valgrind`. `module`: what runs in the process. `settings`: what this module reads.
+        `arguments`: those of pytest. `trees`: the import finder. `sessions`: the side (0 or 1) and the import
+        finder of each session, if pytest runs several in the process. `under`: a command that runs the
+        process, such as `valgrind`. `module`: what runs in the process. `settings`: what this module reads.
         """
         files = []
         for number, part in enumerate([part for _, part in sessions] or [trees]):
