@@ -143,7 +143,7 @@ def _package(frame: FrameType) -> str:
 
 
 def _may_have(path: Path) -> bool:
-    """Whether a file, or a file in a folder, may have benchmarks; virtual environments have none."""
+    """Whether a file, or one of the files in a folder, may have benchmarks."""
     if path.name.startswith((".", "__pycache__", "conftest")) or (path / "pyvenv.cfg").exists():
         return False
     files = islice(path.rglob("*.py"), _MOST_FILES) if path.is_dir() else [path]

@@ -170,18 +170,20 @@ class Trees:
         self._roots = list(roots)
         self._redirects = sorted(redirects, key=lambda redirect: len(redirect.source), reverse=True)
         self._is_working_tree = all(redirect.tree == redirect.source for redirect in redirects)
+        """Whether this side runs the caller's own code, apart from what pip installs for the variant."""
         self.tests = TestFiles([redirect.source for redirect in redirects] + [project] * bool(project))
         """The files that both sides run."""
         self._test_names = set(TEST_NAMES)
         self._reals: dict[str, str] = {}
         """Paths without symbolic links, by path."""
         self._file = ""
+        """The file that `read` has read, which `add_tests` writes again."""
         self.loaded: dict[str, None] = {}
         """Top-level names that were imported from the trees, in the order of import, as keys."""
         self.borrowed: dict[str, None] = {}
         """Paths of the caller's modules that git ignores and that this side imported, as keys."""
         self.withheld: dict[str, None] = {}
-        """Paths of such modules that this side needs and may not use, as keys."""
+        """Paths of the caller's modules that git ignores and that this side must not use, as keys."""
         self.complete: set[str] = set()
         """Names in `loaded` of packages with an `__init__.py`, which have no parts in other folders."""
 
@@ -268,7 +270,7 @@ class Trees:
         return spec or self._find_ignored(name, sys.path)
 
     def search(self, name: str, folders: Sequence[str]) -> ModuleSpec | None:
-        """Search folders as Python does, but the side's copies of those that the side has.
+        """Search folders for a module as Python does, each in the side's copy of it if there is one.
 
         Test files are searched for in the folders themselves.
         """

@@ -103,8 +103,8 @@ def _is_torch(requirement: str) -> bool:
 def _needed(torch: str, root: Path, part: str) -> list[str]:
     """Return the dependencies of a release of torch that must be installed, as `NAME==VERSION`.
 
-    A pure Python package is not among them if torch accepts its installed version. Both sides then use the
-    same version.
+    A pure Python package, whose wheel ends with `-any.whl`, is not among them if torch accepts its installed
+    version. Both sides then use the same version.
     """
     missing = [entry["metadata"]["name"] for entry in _report(torch, root, part)]
     return sorted(

@@ -52,6 +52,7 @@ def stored(
 
 
 def _empty(folder: Path) -> None:
+    """Remove the folders in a folder."""
     for inner in folder.iterdir():
         shutil.rmtree(inner, ignore_errors=True)
 
@@ -60,10 +61,11 @@ def _clear(store: Path, most_bytes: int, listener: Listener) -> None:
     """Remove the unfinished and the least recently used folders of a store that is locked."""
     entries = []
     for folder in store.glob("[!.]*/"):
-        entries.append((-1.0, 0, folder))
-        with suppress(OSError, ValueError):
-            size = folder / _BYTES
-            entries[-1] = (size.stat().st_mtime, int(size.read_text()), folder)
+        size = folder / _BYTES
+        try:
+            entries.append((size.stat().st_mtime, int(size.read_text()), folder))
+        except (OSError, ValueError):  # the folder is unfinished
+            entries.append((-1.0, 0, folder))
     for used_at, size_bytes, folder in sorted(entries, reverse=True):
         most_bytes -= size_bytes
         if most_bytes < 0 or used_at < 0:
