@@ -3,9 +3,8 @@
 import os
 import signal
 import subprocess
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -27,29 +26,21 @@ def running(
     No shell interprets the command. `environment` has all its variables. `errors` is subprocess.PIPE or
     subprocess.STDOUT.
     """
-    started: Future[subprocess.Popen[str]] = Future()
-
-    def start() -> None:
-        try:
-            process = subprocess.Popen(  # noqa: S603
-                command,
-                cwd=folder,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                encoding="utf-8",
-                errors="surrogateescape",
-                start_new_session=True,
-            )
-        except OSError as error:
-            started.set_exception(error)
-        else:
-            started.set_result(process)
-
+    start: Callable[..., subprocess.Popen[str]] = subprocess.Popen
+    # Ctrl-C interrupts only the main thread, so that no process is started and then not ended.
+    started = ThreadPoolExecutor(1).submit(
+        start,
+        command,
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        encoding="utf-8",
+        errors="surrogateescape",
+        start_new_session=True,
+    )
     try:
-        # Ctrl-C interrupts only the main thread, so that no process is started and then not returned.
-        threading.Thread(target=start, daemon=True).start()
         yield started.result()
     finally:
         with started.result(_START_SECONDS) as process:
