@@ -57,10 +57,8 @@ _DEFAULTS = {
     "WITH_SYMBOLS": "1",  # of PyG's libraries
     "NVCC_PREPEND_FLAGS": "--no-compress",
 }
-"""Environment variables of builds, unless the user sets them, for outputs that can be compared.
-
-All files get one date, and libraries keep their symbols.
-"""
+"""Environment variables of builds, unless the user sets them: all files get one date, and libraries keep
+their symbols, so that two builds can be compared."""
 _LINES = 3
 """Most lines of a failed command's output in the message."""
 _ERROR = re.compile(r"\b(fatal |\w*)error\b(?!s?\.[ch])", re.IGNORECASE)

@@ -36,13 +36,7 @@ def run(
 
     `number`: the number of the process, from 1, which seeds the simulated clock. `only`: ids of the tests to
     run; None for all. `defaults`: values of gnnbench's options by key, as a user types them; None for those
-    in the project's settings.
-
-    Returns:
-        Lines on options that were overridden, and on tests that were not timed.
-
-    Raises:
-        UsageError: pytest failed, or timed nothing.
+    in the project's settings. Returns lines on overridden options, and on tests that were not timed.
     """
     words = [*arguments, f"--benchmark-json={output}"]
     ending, last_lines = _run_pytest(

@@ -19,10 +19,8 @@ _WHAT = "the saved code cannot be built again"
 def variant(saved: Sources, current: Sources, *, is_built: bool = False) -> str:
     """Return the variant that runs the saved code, as text for `variant.parse`; `.` if it is today's code.
 
-    Paths are relative to pytest's rootdir. `is_built`: whether there is a command that builds commits.
-
-    Raises:
-        UsageError: the code cannot be built again, such as that of a folder without git.
+    Paths are relative to pytest's rootdir. `is_built`: whether there is a command that builds commits. Raises
+    a UsageError if the code cannot be built again, such as that of a folder without git.
     """
     if saved.python != current.python:
         raise UsageError(f"{_WHAT}: it ran on Python {saved.python}, and this is Python {current.python}")

@@ -110,10 +110,8 @@ def _module(thread: threading.Thread) -> str:
 def fork(descriptor: int) -> tuple[int, Link | None]:
     """Fork this process; the fork leads a process group of its own.
 
-    `descriptor`: the fork's socket of its link to the coordinator.
-
-    Returns:
-        In this process, the process id of the fork, and None; in the fork, 0 and the link.
+    `descriptor`: the fork's socket of its link to the coordinator. Returns the process id of the fork, and
+    None; in the fork, returns 0 and the link.
     """
     parent = os.getpid()
     sys.stdout.flush()
