@@ -23,7 +23,7 @@ PUBLIC = {
     "measure.conditions": "collector_paused cpu_threads",
     "measure.layouts": "clock_for Layouts",
     "process.plan": "Plan",
-    "process.variants": "command prepare variant",
+    "process.variants": "prepare variant",
     "process.variants.variant": "Commit Prepared",
     "show": "bisect page slides verdicts",
     "show.charts": "config for_page Row Rows rows_of Spec verdict_fields verdict_marks",

@@ -90,7 +90,7 @@ def test_what_is_dirty_or_fails_is_never_recorded(project, capsys):
     git(project, "commit", "-qam", "bad")
     status, _, err = call(capsys, "record", "--processes", "2")
     assert status == 2
-    assert "process 1 failed: pytest ended with 1" in err
+    assert "process 1 failed: pytest ended with exit status 1" in err
     assert "FAILED benchmarks/test_suite.py::test_bad - assert 0" in err
     assert call(capsys, "record", "--processes", "1")[0] == 2
     status, _, err = call(capsys, "record", "--processes", "2", "--", "-k", "one", "--gnn-layouts", "off")

@@ -7,7 +7,7 @@ from itertools import count
 import pytest
 
 from gnnbench.engine.process.variants import builds as module
-from gnnbench.engine.process.variants import places
+from gnnbench.engine.process.variants import redirects
 from tests.variants import compiled
 from tests.variants.repositories import commit, git, version
 
@@ -122,7 +122,7 @@ def test_a_folder_uses_what_was_built_of_the_same_sources(prepare, tmp_path):
     for source, serves in ((compiled.SOURCE, False), ((folder / "fastk" / "k.c").read_text(), True)):
         (other / "fastk" / "k.c").write_text(source)
         with prepare("path:../other", folder, build="true") as made:
-            assert made.places[0].built(str(folder / "fastk" / "_k.so")) is serves
+            assert made.redirects[0].may_use(str(folder / "fastk" / "_k.so")) is serves
     assert "path:../other is used as it is: --build only builds commits" in prepare.said
 
 
@@ -132,7 +132,7 @@ def test_a_module_in_pythonpath_is_the_project_s_if_its_settings_name_it(tmp_pat
     for name in ("fastk/_k.abi3.so", "_j.abi3.so"):
         (site / name).touch()
     monkeypatch.setenv("PYTHONPATH", str(site))
-    assert places.in_use(folder) == {str(site / "fastk" / "_k.abi3.so")}
+    assert redirects.compiled_modules(folder) == {str(site / "fastk" / "_k.abi3.so")}
 
 
 def test_what_a_compiler_says_is_in_the_message(prepare, tmp_path):

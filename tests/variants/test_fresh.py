@@ -117,8 +117,8 @@ def test_options_that_switch_timing_off_are_overridden_and_named(folder, run):
             {"conftest": FOREIGN},
             "timed nothing: test_suite.py::test_good: its fixture `benchmark` is ",
         ),
-        ("good or bad", {}, "failed: pytest ended with 1$"),
-        ("good", {"test_other": "import no_such_package\n"}, "failed: pytest ended with 1$"),
+        ("good or bad", {}, "failed: pytest ended with exit status 1$"),
+        ("good", {"test_other": "import no_such_package\n"}, "failed: pytest ended with exit status 1$"),
     ],
 )
 def test_one_that_fails_or_times_nothing_says_so(run, words, files, said):
@@ -137,7 +137,7 @@ def test_the_command_that_is_suggested_runs_as_typed(tmp_path, monkeypatch):
         (tmp_path / "top" / name).write_text(text)
     (tmp_path / "top/.git").mkdir()
     folder = tmp_path / "top/bench"
-    command = fresh.typed(["test_it.py", *SHORT], folder)
+    command = fresh.shell_command(["test_it.py", *SHORT], folder)
     assert command.startswith("PYTHONPATH=.. python -m pytest test_it.py ")
     for name, value in environment(PYTHONPATH=None).items():
         monkeypatch.setenv(name, value)

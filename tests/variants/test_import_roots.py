@@ -6,7 +6,7 @@ from importlib.machinery import PathFinder
 import pytest
 from _pytest.assertion.rewrite import AssertionRewritingHook
 
-from gnnbench.engine.process.variants.import_roots import Place, Trees
+from gnnbench.engine.process.variants.import_roots import Redirect, Trees
 
 
 def write(folder, *names):
@@ -72,6 +72,16 @@ def test_an_editable_installation_adds_no_modules_to_a_package(trees, tmp_path, 
     assert found("spread.part", "first/spread") == "installed/spread/part.py", "its parts are anywhere"
 
 
+def test_an_installed_package_replaces_the_working_tree_s_but_not_a_checkout_s(tmp_path, monkeypatch):
+    """As with `pip:package==1`, beside a commit, in the package's own repository."""
+    write(tmp_path, *(f"{folder}/package/__init__.py" for folder in ("caller", "commit", "overlay")))
+    monkeypatch.syspath_prepend(tmp_path / "caller")
+    for folder, expected in (("caller", "overlay"), ("commit", "commit")):
+        redirect = Redirect(str(tmp_path / "caller"), str(tmp_path / folder), ["package/__init__.py"])
+        trees = Trees([str(tmp_path / "overlay")], [redirect])
+        assert trees.find_spec("package").origin == str(tmp_path / expected / "package/__init__.py")
+
+
 def test_parts_of_a_package_without_init(trees, tmp_path, monkeypatch):
     write(tmp_path, "third/spread/")
     monkeypatch.syspath_prepend(tmp_path / "third")
@@ -87,7 +97,7 @@ def test_tests_come_from_the_caller(trees, tmp_path):
         ("test_own.py", "test_own"),
         ("src/package/tests/test_y.py", "package"),
     ):
-        trees.leave([caller / test], caller)
+        trees.add_tests([caller / test], caller)
         assert trees.find_spec(name) is None
 
 
@@ -99,7 +109,7 @@ def test_versions(trees):
 
 
 @pytest.mark.parametrize(
-    ("tree", "borrows", "module", "age", "serves"),
+    ("tree", "uses_builds", "module", "age", "serves"),
     [
         ("commit", True, "caller/pkg/_k.so", 0, True),
         ("commit", True, "caller/pkg/_k.so", 1, False),
@@ -116,7 +126,7 @@ def test_versions(trees):
         ("commit", False, "installed/other.so", 1, None),
     ],
 )
-def test_whether_what_a_build_made_serves_a_side(tmp_path, tree, borrows, module, age, serves):
+def test_whether_what_a_build_made_serves_a_side(tmp_path, tree, uses_builds, module, age, serves):
     """`age`: by how much it is older than a source of the folder in which it was built."""
     for folder in ("caller", "commit"):
         write(tmp_path, f"{folder}/pkg/k.c")
@@ -125,6 +135,6 @@ def test_whether_what_a_build_made_serves_a_side(tmp_path, tree, borrows, module
     os.utime(tmp_path / module, (100 - age, 100 - age))
     caller, installed = str(tmp_path / "caller"), [str(tmp_path / "installed/_k.so")]
     ignored = ["pkg/_k.so", "pkg/_version.py", "build/"]
-    terms = {"borrows": borrows, "sources": ["pkg/k.c", "pkg/gone.c"]}
-    place = Place(caller, str(tmp_path / tree), ["pkg/k.c", "pkg/gone.c"], ignored, installed, **terms)
-    assert place.built(str(tmp_path / module)) is serves
+    terms = {"uses_builds": uses_builds, "sources": ["pkg/k.c", "pkg/gone.c"]}
+    redirect = Redirect(caller, str(tmp_path / tree), ["pkg/k.c", "pkg/gone.c"], ignored, installed, **terms)
+    assert redirect.may_use(str(tmp_path / module)) is serves

@@ -9,7 +9,7 @@ import pytest
 from gnnbench.engine.ground import codec
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.measure.sources import Package, Sources, Tree, collect
-from gnnbench.engine.process.variants.import_roots import LEFT
+from gnnbench.engine.process.variants.import_roots import TEST_NAMES
 from gnnbench.engine.process.variants.rebuild import differences, variant
 from tests.variants import repositories
 from tests.variants.repositories import commit, git
@@ -143,11 +143,11 @@ def test_a_real_repository_is_rebuilt(repository, prepare, monkeypatch):
     monkeypatch.setitem(sys.modules, "thing", None)  # so that it is removed after the test
     del sys.modules["thing"]
     import_module("thing")
-    saved = codec.decode(codec.encode(collect(repository, LEFT)), Sources)
-    assert variant(saved, collect(repository, LEFT)) == "."
+    saved = codec.decode(codec.encode(collect(repository, TEST_NAMES)), Sources)
+    assert variant(saved, collect(repository, TEST_NAMES)) == "."
     first = git(repository, "rev-parse", "HEAD")
     commit(repository, 4)
-    text = variant(saved, collect(repository, LEFT))
+    text = variant(saved, collect(repository, TEST_NAMES))
     assert text == f"git:{first}"
     with prepare(text, repository) as made:
         assert repositories.version(made) == 3

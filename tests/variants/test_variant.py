@@ -5,8 +5,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gnnbench.engine.ground.errors import UsageError
-from gnnbench.engine.process.variants.command import is_local, is_pinned
-from gnnbench.engine.process.variants.variant import Commit, Folder, Requirement, Variable, Variant, parse
+from gnnbench.engine.process.variants.pip import is_pinned
+from gnnbench.engine.process.variants.variant import (
+    Commit,
+    Folder,
+    Requirement,
+    Variable,
+    Variant,
+    is_local,
+    parse,
+)
 
 _URL = "a @ https://example.org/a-1-py3-none-any.whl"
 

@@ -14,7 +14,7 @@ from ...engine.drive.bisect import line
 from ...engine.drive.bisect.line import SHORT
 from ...engine.ground import git
 from ...engine.ground.errors import UsageError, unknown_name
-from ...engine.process.variants import command, variant
+from ...engine.process.variants import variant
 from ...engine.process.variants.variant import Commit
 
 _NIGHT = re.compile(r"\.?dev(20\d\d)(\d\d)(\d\d)")
@@ -49,7 +49,7 @@ class Watched:
     def __post_init__(self) -> None:
         """Read the text."""
         if ":" not in self.text and not self.text.startswith((".", "/", "~")):
-            command.pinned(f"{self.text}==0")
+            variant.pinned(f"{self.text}==0")
             return
         parts = variant.parse(shlex.join([self.text]))
         if not self.text.startswith("git:"):

@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         streams.say("nothing was written")
         return 0
-    streams.say(Note("to see that they run", fresh.typed(_here(project), Path.cwd())))
+    streams.say(Note("to see that they run", fresh.shell_command(_here(project), Path.cwd())))
     _say_next(plan)
     return 0
 

@@ -88,7 +88,7 @@ def _profiled(options: argparse.Namespace, progress: Progress) -> tuple[list[str
     """Profile in a process of pytest; return each benchmark's folder, if any, and whether one failed."""
     arguments, select = _selection(options.select, options.rest)
     progress.step("starting pytest")
-    terms = {
+    settings = {
         "select": select,
         "kinds": vars(options)["with"],
         "repeats": options.epochs,
@@ -104,7 +104,7 @@ def _profiled(options: argparse.Namespace, progress: Progress) -> tuple[list[str
             folder=Path.cwd(),
             log=files / "pytest.log",
             module="engine.profile.session",
-            terms=terms,
+            settings=settings,
         ) as child,
     ):
         return _ended(child, files / "pytest.log", progress)

@@ -28,7 +28,7 @@ from ..process.processes import Terms
 from ..process.returned import HEAD_RAISES
 from ..process.turns import SAME_CODE
 from ..process.variants import outcome
-from ..process.variants.forking import THREAD
+from ..process.variants.startup import THREAD
 from ..process.variants.variant import Prepared
 from . import confirm, repeat
 from .inspector import Inspector

@@ -13,8 +13,7 @@ from ..ground.packages import version
 from ..process.plan import Plan
 from ..process.variants import rebuild, variant
 from ..process.variants.collected import Suite
-from ..process.variants.command import pinned
-from ..process.variants.variant import WORKING_TREE, Commit, Prepared, Variant
+from ..process.variants.variant import WORKING_TREE, Commit, Prepared, Variant, pinned
 from ..store.run_file import RunFile
 
 MOST_IDS = 5

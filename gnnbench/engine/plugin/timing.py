@@ -22,7 +22,7 @@ from ..measure.instruments import Kept, TimeInstrument
 from ..measure.seam import check_pytest_benchmark, replaced
 from ..measure.stopping import TimeBudget
 from ..process.variants.collected import IN_PLACE, WHOLE_CALL, declares, marked
-from ..process.variants.import_roots import LEFT, left
+from ..process.variants.import_roots import TEST_NAMES, names_of_tests
 from ..process.variants.outcome import several_calls
 from ..store import suite
 from ..store.parts import FORMAT_VERSION
@@ -52,7 +52,7 @@ class Timing:
         """Hash of the definition of each benchmark that is not gnnbench's own, by id."""
         self._budget: TimeBudget | None = None
         """None if each benchmark has a time of its own."""
-        self._suite = set(LEFT)
+        self._suite = set(TEST_NAMES)
         """Top-level modules and folders that contain the benchmarks."""
 
     def instrument(self, item: pytest.Item) -> Instrument | None:
@@ -97,7 +97,7 @@ class Timing:
     @pytest.hookimpl(tryfirst=True)
     def pytest_pycollect_makemodule(self, module_path: Path) -> None:
         """Remember the modules of the benchmarks: they are not part of the measured code."""
-        self._suite |= left(module_path, self._config.rootpath)
+        self._suite |= names_of_tests(module_path, self._config.rootpath)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:

@@ -116,7 +116,7 @@ def _is_elsewhere(name: str, parts: Collection[ModuleType], trees: Trees) -> boo
     files = [file for part in parts if (file := _file(part))]
     spec = trees.find_spec(name)
     return (spec is not None and spec.origin not in files) or any(
-        trees.moved(file) not in (None, file) for file in files
+        trees.side_path(file) not in (None, file) for file in files
     )
 
 

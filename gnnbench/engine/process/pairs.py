@@ -26,7 +26,7 @@ from .turns import Turns, joined
 from .unchanged.crossings import data_read, notes_on, why_incomparable
 from .variants.child import SIDES, DiedError
 from .variants.collected import Suite
-from .variants.places import differing
+from .variants.redirects import differing
 
 _QUIT_SECONDS = 20.0
 """How long both may tear down."""
@@ -46,7 +46,7 @@ class Pair(Processes):
 
     def __init__(self, terms: Terms, shared: Shared, parents: Parents | None = None) -> None:
         super().__init__(terms, shared, parents)
-        self._differing = differing(terms.base.places, terms.head.places)
+        self._differing = differing(terms.base.redirects, terms.head.redirects)
         # Separate from `rng`: the number of draws depends on the machine.
         self._core_rng = random.Random(shared.rng.randrange(2**32))  # noqa: S311 - turns, not secrets
         self.collected: dict[str, dict[str, Any]] = {}

@@ -10,7 +10,7 @@ from ..ground.cpu import RealTime
 from ..ground.files import project, real_path
 from ..measure import instructions
 from .parents import Parents, Shared
-from .variants import places
+from .variants import redirects
 from .variants.child import SIDES, Child, DiedError, Process
 from .variants.import_roots import Trees
 from .variants.variant import Prepared
@@ -163,7 +163,7 @@ class Processes:
             pair=self.number,
             side=side,
             under=under,
-            terms={
+            settings={
                 "recorded": self.terms.untimed,
                 "forks": self._forks,
                 "defaults": plan.defaults,
@@ -186,8 +186,8 @@ class Processes:
 
     def _trees(self, given: Prepared) -> Trees:
         top = str(real_path(project(self.shared.plan.folder)))
-        others = (place for other in self._given.values() for place in other.places)
-        used = given.places or [*map(places.of_working_tree, others)]
+        others = (redirect for other in self._given.values() for redirect in other.redirects)
+        used = given.redirects or [*map(redirects.of_working_tree, others)]
         return Trees(list(map(str, given.trees)), used, top)
 
     def send(self, side: str, **command: Any) -> None:

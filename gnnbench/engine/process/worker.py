@@ -40,7 +40,7 @@ from . import slowdown
 from .forks import RETURN, Forks
 from .held import AllTimed, Held, Repeated
 from .unchanged.used import Used
-from .variants import forking, outcome
+from .variants import outcome, startup
 from .variants.child_plugins import Overrides
 from .variants.collected import (
     CHECKED,
@@ -149,7 +149,7 @@ class Worker(Overrides, Instrument):
         suite = config.pluginmanager.get_plugin(_SUITE)  # of this side's gnnbench
         if (self._is_parent or self._apart) and suite:  # each fork would import them again
             suite.load_used_libraries(session.items)
-        why_no_forks = forking.why_not() if self._is_parent or self._apart else ""
+        why_no_forks = startup.why_no_forks() if self._is_parent or self._apart else ""
         self._apart = self._apart and not why_no_forks
         self._session, self._items = session, items
         collected = {
@@ -182,10 +182,10 @@ class Worker(Overrides, Instrument):
         """Fork processes while these are asked for; return the next command, also in a fork."""
         while command["command"] in ("fork", "reap"):
             if command["command"] == "reap":
-                status = forking.reap(command["pid"], command["seconds"])
+                status = startup.reap(command["pid"], command["seconds"])
                 command = self._ask({"answer": "reaped", "status": status})
                 continue
-            pid, link = forking.fork(self._link.descriptors.pop(), command["token"])
+            pid, link = startup.fork(self._link.receive_descriptor())
             if link:
                 self._link.close()
                 self.begin(command["pair"], command["place"], link)

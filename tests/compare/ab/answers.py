@@ -23,7 +23,7 @@ if roots and os.path.exists(roots[0] + "/SIDE"):
         side = file.read()
 with open(__file__.removesuffix("py") + "json") as file:
     answers = json.load(file)[side]
-commands, token = os.fdopen(terms["link"]), terms["token"]
+commands = os.fdopen(terms["link"], "rb")
 command, name = {"command": "collected", "now": 0.0}, ""
 while command["command"] != "quit":
     name = command.get("name", name)
@@ -37,9 +37,10 @@ while command["command"] != "quit":
         answer["file"] = os.environ["GNNBENCH_CALLGRIND"] + "/out.1"
         with open(answer["file"], "w") as opened:
             opened.write(f"totals: {totals[-1]}\\n")
-    os.write(terms["link"], f"\\n{token}{json.dumps(answer)}\\n".encode())
-    line = next((line for line in commands if line.startswith(token)), None)
-    command = json.loads(line.removeprefix(token)) if line else {"command": "quit"}
+    content = json.dumps(answer).encode()
+    os.write(terms["link"], len(content).to_bytes(4, "big") + content)
+    size = int.from_bytes(commands.read(4), "big")
+    command = json.loads(commands.read(size)) if size else {"command": "quit"}
 """
 """Its arguments are those of Python: `-c`, what it runs, and that one's arguments, the first of which are the
 terms."""

@@ -88,7 +88,7 @@ def process(folder, *arguments, trees=(), terms=None, **variables):
         trees=Trees(list(map(str, trees)), project=str(folder)),
         folder=folder,
         log=folder / "worker.log",
-        terms=terms or {},
+        settings=terms or {},
     )
 
 
@@ -111,7 +111,7 @@ def here(pytester, suite, commands, *arguments, **options):
     `options` are among the worker's terms.
     """
     pytester.makepyfile(test_suite=suite)
-    ours, theirs = (Link(end.detach(), "token ") for end in socketpair())
+    ours, theirs = (Link(end.detach()) for end in socketpair())
     answers = []
 
     def coordinate():

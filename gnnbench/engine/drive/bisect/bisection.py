@@ -31,7 +31,7 @@ from ...process.plan import Plan
 from ...process.processes import Terms
 from ...process.variants import prepare, variant
 from ...process.variants.collected import SETTINGS
-from ...process.variants.torch_release import not_usable
+from ...process.variants.pip import not_usable
 from ...process.variants.variant import Prepared
 from .. import affected, coordinator
 from ..result import Result

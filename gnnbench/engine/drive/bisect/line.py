@@ -17,8 +17,8 @@ from ...ground import git
 from ...ground.errors import UsageError, one_line
 from ...measure.sources import installed
 from ...process.variants import variant
-from ...process.variants.command import call, last_line, pinned
-from ...process.variants.variant import Commit
+from ...process.variants.command import call, last_line
+from ...process.variants.variant import Commit, pinned
 
 _FORM = "give git:REF, git:DIR@REF, or pip:NAME==VERSION"
 SHORT = 10

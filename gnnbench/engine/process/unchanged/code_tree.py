@@ -10,8 +10,8 @@ from pathlib import Path
 from ...ground.files import cache_folder, project, real_path
 from ...measure.fingerprint.digest import of_bytes, short
 from ...measure.fingerprint.libraries import NATIVE, identity
-from ..variants.import_roots import LEFT, SUFFIXES, TestFiles, below
-from ..variants.places import import_roots
+from ..variants.import_roots import SUFFIXES, TEST_NAMES, TestFiles, below
+from ..variants.redirects import import_roots
 from ..variants.variant import Prepared
 from ..variants.worktree import WORKTREES
 
@@ -38,7 +38,7 @@ class CodeTree:
         self._project = os.path.realpath(project(folder))
         last_roots = () if side.has_code else import_roots(Path(self._project))
         checkouts = {source: source for source in sources} | {
-            place.source: place.tree for place in side.places
+            redirect.source: redirect.tree for redirect in side.redirects
         }
         self._sources = {os.path.realpath(tree): source for source, tree in checkouts.items()}
         self._trees = list(map(real_path, side.trees))
@@ -106,13 +106,13 @@ class CodeTree:
         `folders`: names of the folders in which packages are looked for, in addition to the roots.
         """
         places = [os.path.join(root, folder) for folder in ("", *folders) for root in self._roots]
-        spec = None if name in LEFT else PathFinder.find_spec(name, places)
+        spec = None if name in TEST_NAMES else PathFinder.find_spec(name, places)
         if spec is None:
             return ABSENT
         texts = [os.path.basename(spec.origin or "")]
         for place in spec.submodule_search_locations or ():
             for parent, inner, names in os.walk(place):
-                inner[:] = sorted(filter(str.isidentifier, {*inner} - {*LEFT, _CACHE}))
+                inner[:] = sorted(filter(str.isidentifier, {*inner} - {*TEST_NAMES, _CACHE}))
                 for file in (Path(parent, name) for name in sorted(names) if name.endswith(SUFFIXES)):
                     content = identity(file) if NATIVE.search(file.name) else ""
                     texts += [os.path.relpath(file, place), content]

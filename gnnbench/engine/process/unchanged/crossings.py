@@ -38,18 +38,18 @@ class Crossings:
                 path = importlib.util.source_from_cache(path)
             except ValueError:  # the file is next to its source
                 path = path.removesuffix("c")
-        file, is_foreign = self._trees.callers(path) or ("", False)
+        file, is_foreign = self._trees.caller_path(path) or ("", False)
         if not file or os.path.basename(file) in {*SETTINGS[1:], *FILES}:
             return
         is_code = file.endswith(".py")
-        if is_code and self._trees.moved(file) is None:  # of the suite
+        if is_code and self._trees.side_path(file) is None:  # of the suite
             self._files["shared"].add(file)
         elif is_foreign or not is_code:
             self._files["foreign" if is_foreign else "data"].add(file)
 
     def start(self, program: Any, arguments: Any, folder: Any, variables: Any) -> None:
         """Note a program that is started: a script, and a Python that does not get its side's imports."""
-        if not (self._trees.is_elsewhere and isinstance(arguments, list | tuple)):
+        if not (self._trees.replaces_modules and isinstance(arguments, list | tuple)):
             return
         words = [os.fsdecode(word) for word in arguments if isinstance(word, str | bytes | os.PathLike)]
         for word in words:
@@ -77,7 +77,7 @@ class Crossings:
         for path in {file for file in files if isinstance(file, str)} - self._seen:
             self._seen.add(path)
             self.note(path)
-            if not path.startswith(self._package) and (file := self._trees.built(path)):
+            if not path.startswith(self._package) and (file := self._trees.unverified_build(path)):
                 self._files["built"].add(file)
         for link in os.scandir(_OPENED):
             if os.path.islink(link):  # else it was the descriptor of the listing itself

@@ -83,7 +83,7 @@ class Unchanged:
 
     def _new_tree(self, side: int, places: Sequence[str]) -> CodeTree:
         suite = (self._folder / place.partition("::")[0] for place in places)
-        sources = [place.source for prepared in self._sides for place in prepared.places]
+        sources = [redirect.source for prepared in self._sides for redirect in prepared.redirects]
         return CodeTree(self._sides[side], self._folder, suite, sources)
 
 

@@ -199,7 +199,7 @@ class Used:
         return usage
 
     def _import_folders(self) -> set[str]:
-        folders = {os.path.abspath(self._trees.moved(folder) or folder) for folder in sys.path}
+        folders = {os.path.abspath(self._trees.side_path(folder) or folder) for folder in sys.path}
         for name, module in list(sys.modules.items()):
             file = getattr(module, "__file__", None)
             if "." not in name and isinstance(file, str):

@@ -1,7 +1,7 @@
-"""Checkouts that a command has built, kept in the cache by their content.
+"""Builds: checkouts in which a shell command of the user has run, and which stay in the cache.
 
-Each build has a virtual environment of its own, which comes first in the command's PATH: the command installs
-into this environment, and also finds the packages of the current one.
+Each build has a virtual environment of its own, into which the command installs. The command also finds the
+packages of the current environment.
 """
 
 import errno
@@ -28,53 +28,55 @@ from ...interfaces import Listener
 from ...measure.fingerprint.disassembly import set_traps
 from ...measure.fingerprint.libraries import BUILDS
 from .command import call
-from .places import import_roots
+from .redirects import import_roots
 from .stored import stored
 from .variant import Prepared
-from .worktree import Repository, worktree
+from .worktree import Repository, check_out
 
 MOST_BYTES = 10 * 2**30
 """Largest size of all builds together; builds in use are never removed."""
 _TREE, _ENVIRONMENT = "tree", "environment"
+"""The folders of a build."""
 _FREE_BYTES = 2**26
-"""A build that fails with less free space than this is not blamed on the commit."""
+"""If a build fails with less free space than this, the full disk is the reason."""
 _PARENT = "_gnnbench.pth"
-"""File by which a build finds the packages of the current environment."""
+"""File of a build's environment with the folders of the current environment's packages."""
 _COMPILERS = {"CC": "cc", "CXX": "c++", "CUDACXX": "nvcc", "RUSTC": "rustc", "FC": "gfortran"}
-"""Default compilers, by the environment variables that choose others."""
+"""Default compilers, by environment variable that names another."""
 _VARIABLES = re.compile(
     r"(CC|CXX|LD|AR|.*FLAGS|C(PLUS_INCLUDE|_INCLUDE)?_?PATH|LIBRARY_PATH|MACOSX_\w+)$"
     r"|(PIP|CMAKE|SKBUILD|MESON|CARGO|RUST|CUDA|TORCH|SETUPTOOLS|FORCE|WITH|WITHOUT|USE|BUILD)_"
 )
 """Environment variables that builds read."""
 _ELSEWHERE = ("PYTHONPATH", "PYTHONHOME", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_PYTHON")
-"""Environment variables that make a command install into another folder, or import from it."""
+"""Environment variables by which a command would install into other folders, or import from them."""
 _DEFAULTS = {
-    "SOURCE_DATE_EPOCH": "315532800",  # the earliest date that archives can have
+    "SOURCE_DATE_EPOCH": "315532800",  # the earliest date that wheels can have
     "SKBUILD_INSTALL_STRIP": "false",
     "CARGO_PROFILE_RELEASE_STRIP": "none",
     "WITH_SYMBOLS": "1",  # of PyG's libraries
     "NVCC_PREPEND_FLAGS": "--no-compress",
 }
-"""Variables of builds, unless the user sets them: one date for all files, and libraries with symbols."""
+"""Environment variables of builds, unless the user sets them: all files get one date, and libraries keep
+their symbols, so that two builds can be compared."""
 _LINES = 3
-"""Lines of a failed command's output in the message."""
+"""Most lines of a failed command's output in the message."""
 _ERROR = re.compile(r"\b(fatal |\w*)error\b(?!s?\.[ch])", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Source:
-    """What is built: a commit, and the files of the working tree that differ from it."""
+    """What is built: a commit, perhaps with files of the working tree."""
 
     repository: Repository
     commit: str
     name: str
-    """For messages."""
+    """What messages call it."""
     changed: Collection[str] = ()
-    """Paths relative to the repository's top, including new and removed files."""
+    """Files of the working tree that differ from the commit, relative to the top folder."""
 
     def key(self, command: str) -> str:
-        """Return the name of a build: a hash of everything that determines its content."""
+        """Return a hash of all that determines the content of a build, which is the name of its folder."""
         changed = [(name, _digest(self.repository.top / name)) for name in sorted(self.changed)]
         tree = git.tree(self.repository.root, self.commit)
         variables = sorted(item for item in os.environ.items() if _VARIABLES.match(item[0]))
@@ -87,79 +89,76 @@ class Source:
 def built(
     source: Source, command: str, cache: Path, listener: Listener
 ) -> Iterator[tuple[Path, tuple[Path, ...]]]:
-    """Yield a checkout with its submodules, built by a shell command that runs in the package's folder.
+    """Yield a checkout, without `.git`, in which a shell command has run in the project's folder.
 
-    The second value has further folders from which built packages are imported. The checkout has no `.git`.
+    The second value has the other folders with packages that the command has built.
 
     Raises:
         UsageError: the commit cannot be checked out, or the command fails.
         OSError: the cache is full.
     """
     folder = cache / BUILDS / source.key(command)
-    fill = partial(_make, source, command, cache, listener, folder)
+    fill = partial(_fill, source, command, listener, folder)
     with stored(folder, MOST_BYTES, fill, listener, f"built {source.name}"):
         yield folder / _TREE, _roots(folder / _ENVIRONMENT)
 
 
 @contextmanager
 def trapped(side: Prepared, functions: Mapping[str, Collection[str]]) -> Iterator[Prepared]:
-    """Yield a side with copies of its builds, whose process ends when it executes one of `functions`.
+    """Yield a side with copies of its builds, in which each of `functions` ends the process that calls it.
 
-    `functions`: names of functions, by the library's file name, see `disassembly`.
+    `functions`: names of compiled functions, by file name of their library, see `disassembly`.
     """
-    builds = [build for place in side.places if (build := Path(place.tree).parent).parent.name == BUILDS]
+    builds = [
+        build for redirect in side.redirects if (build := Path(redirect.tree).parent).parent.name == BUILDS
+    ]
     with ExitStack() as stack:
         copies = {
             build: Path(stack.enter_context(tempfile.TemporaryDirectory(dir=build))) for build in builds
         }
         for build, folder in copies.items():
-            for name in (_TREE, _ENVIRONMENT):  # the copies share the files
+            for name in (_TREE, _ENVIRONMENT):
                 shutil.copytree(build / name, folder / name, symlinks=True, copy_function=os.link)
             for library, names in functions.items():
                 for file in folder.rglob(library):
                     set_traps(file, names)
 
-        def moved(path: Path) -> Path:
+        def in_copy(path: Path) -> Path:
             build = next((build for build in builds if path.is_relative_to(build)), None)
             return path if build is None else copies[build] / path.relative_to(build)
 
-        trees, places = tuple(map(moved, side.trees)), tuple(map(copy, side.places))
-        for place in places:
-            place.tree = str(moved(Path(place.tree)))
-        yield replace(side, trees=trees, places=places)
+        trees, redirects = tuple(map(in_copy, side.trees)), tuple(map(copy, side.redirects))
+        for redirect in redirects:
+            redirect.tree = str(in_copy(Path(redirect.tree)))
+        yield replace(side, trees=trees, redirects=redirects)
 
 
-def _make(source: Source, command: str, cache: Path, listener: Listener, folder: Path) -> None:
-    """Check out a commit, copy the files that differ from it, and run the command."""
+def _fill(source: Source, command: str, listener: Listener, folder: Path) -> None:
+    """Fill the folder of a build."""
     listener.step(f"building {source.name}: {command}")
     repository, tree = source.repository, folder / _TREE
-    with worktree(repository, source.commit, cache, listener) as checkout:
-        shutil.copytree(checkout, tree, symlinks=True)
-    _add_history(repository, source.commit, tree)
+    clone = ("clone", "--quiet", "--shared", "--no-checkout", "--template=", "--")
+    _git(repository.part, folder, *clone, str(repository.shared), str(tree))
+    check_out(repository, source.commit, tree)
+    _git(repository.part, tree, "reset", "--quiet", source.commit)  # a build may ask git for the version
     for name in source.changed:
         _copy(repository.top / name, tree / name)
-    project_folder = tree / repository.prefix
-    if project_folder.is_dir():  # otherwise `prepare` raises an error
-        _run(command, project_folder, source.name, _environment(folder / _ENVIRONMENT, repository.top))
-        _complete(project_folder, folder / _ENVIRONMENT)
+    project = tree / repository.prefix
+    if project.is_dir():  # otherwise `prepare` raises an error
+        _run(command, project, source.name, _environment(folder / _ENVIRONMENT, repository.top))
+        _complete(project, folder / _ENVIRONMENT)
     shutil.rmtree(tree / ".git")
 
 
-def _add_history(repository: Repository, commit: str, tree: Path) -> None:
-    """Let git answer in a checkout as in a clone: builds ask it for the version."""
-    clone = tree / ".git"
-    for words in (
-        ("clone", "--quiet", "--shared", "--bare", "--template=", "--", str(repository.shared), str(clone)),
-        ("config", "core.bare", "false"),
-        ("reset", "--quiet", commit),
-    ):
-        answer = call(["git", *git.QUIET, *words], tree, git.variables())
-        if answer.returncode:
-            raise UsageError(f"{repository.part} cannot be built: {git.reason(answer.stderr)}")
+def _git(part: str, folder: Path, *arguments: str) -> None:
+    """Run git in a folder; `part` is what an error calls the build."""
+    answer = call(["git", *git.QUIET, *arguments], folder, git.variables())
+    if answer.returncode:
+        raise UsageError(f"{part} cannot be built: {git.reason(answer.stderr)}")
 
 
 def _copy(file: Path, copy: Path) -> None:
-    """Copy a file, or remove the copy if the file no longer exists."""
+    """Copy a file, or remove its copy if the file does not exist."""
     copy.unlink(missing_ok=True)
     if os.path.lexists(file):
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -167,10 +166,10 @@ def _copy(file: Path, copy: Path) -> None:
 
 
 def _environment(folder: Path, top: Path) -> dict[str, str]:
-    """Make a virtual environment, and return the variables to run a command with it."""
+    """Make a virtual environment; return the environment variables of a command that installs into it."""
     venv.EnvBuilder(symlinks=True).create(folder)
-    # Plain paths, which pip can ignore where it isolates a build.
-    folders = [place for place in sys.path if _is_installed(place) and not Path(place).is_relative_to(top)]
+    # As paths in a .pth file, the packages stay hidden from builds that pip isolates.
+    folders = [path for path in sys.path if _is_installed(path) and not Path(path).is_relative_to(top)]
     (_site(folder) / _PARENT).write_text("\n".join(folders))
     pip = folder / "bin" / "pip"
     pip.write_text(f'#!/bin/sh\nexec {shlex.quote(str(folder))}/bin/python -m pip "$@"\n')
@@ -180,11 +179,11 @@ def _environment(folder: Path, top: Path) -> dict[str, str]:
     return {**_DEFAULTS, **variables, "VIRTUAL_ENV": str(folder), "PATH": os.pathsep.join(paths)}
 
 
-def _is_installed(place: str) -> bool:
+def _is_installed(folder: str) -> bool:
     """Whether a folder of `sys.path` exists and is no part of Python's standard library."""
     library = sysconfig.get_path("stdlib")
-    is_standard = Path(place).is_relative_to(library) and not place.endswith("-packages")
-    return os.path.isdir(place) and not is_standard  # noqa: PTH112
+    is_standard = Path(folder).is_relative_to(library) and not folder.endswith("-packages")
+    return os.path.isdir(folder) and not is_standard  # noqa: PTH112
 
 
 def _site(environment: Path) -> Path:
@@ -193,18 +192,18 @@ def _site(environment: Path) -> Path:
 
 
 def _complete(folder: Path, environment: Path) -> None:
-    """Link installed files, such as compiled modules, into their packages in the checkout."""
+    """Link installed files that a checkout lacks, such as compiled modules, into its packages."""
     for distribution in importlib.metadata.distributions(path=[str(_site(environment))]):
         for file in distribution.files or ():
             for root in import_roots(folder):
-                place = root / file
-                if ".." not in file.parts and (root / file.parts[0]).is_dir() and not place.exists():
-                    place.parent.mkdir(parents=True, exist_ok=True)
-                    os.link(str(file.locate()), place)
+                link = root / file
+                if ".." not in file.parts and (root / file.parts[0]).is_dir() and not link.exists():
+                    link.parent.mkdir(parents=True, exist_ok=True)
+                    os.link(str(file.locate()), link)
 
 
 def _roots(environment: Path) -> tuple[Path, ...]:
-    """Return the folders of editable installations, and the folder of installed packages."""
+    """Return the folders of an environment from which packages are imported."""
     site = _site(environment)
     lines = [
         line for file in site.glob("*.pth") if file.name != _PARENT for line in file.read_text().split("\n")
@@ -213,6 +212,7 @@ def _roots(environment: Path) -> tuple[Path, ...]:
 
 
 def _run(command: str, folder: Path, name: str, environment: Mapping[str, str]) -> None:
+    """Run a build's command; `name` is what an error calls the build."""
     answer = call(["sh", "-c", f"exec 2>&1\n{command}"], folder, environment)
     if answer.returncode:
         if shutil.disk_usage(folder).free < _FREE_BYTES:
@@ -224,7 +224,7 @@ def _run(command: str, folder: Path, name: str, environment: Mapping[str, str]) 
 
 
 def _digest(file: Path) -> str:
-    """Return a hash of a file's content, or the target of a link."""
+    """Return a hash of a file's content, or the target of a symbolic link. Empty if there is no file."""
     if file.is_symlink():
         return str(file.readlink())
     return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
@@ -232,13 +232,13 @@ def _digest(file: Path) -> str:
 
 @cache
 def _compilers() -> tuple[str, ...]:
-    """Return the versions of the installed compilers."""
+    """Return what the installed compilers print as their versions."""
     names = [shlex.split(os.environ.get(variable, default)) for variable, default in _COMPILERS.items()]
     commands = [words for words in names if words and shutil.which(words[0])]
     return tuple(call([*words, "--version"], Path.cwd(), os.environ).stdout for words in commands)
 
 
 def _installed() -> list[str]:
-    """Return the names and versions of all installed packages."""
-    places = (Path(place).glob("*-info") for place in sys.path if _is_installed(place))
-    return sorted(info.name for infos in places for info in infos)
+    """Return the names and versions of all installed packages, as the names of their metadata folders."""
+    folders = filter(_is_installed, sys.path)
+    return sorted(info.name for folder in folders for info in Path(folder).glob("*-info"))

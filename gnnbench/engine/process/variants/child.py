@@ -1,9 +1,11 @@
-"""The coordinator's handle on one side: a pytest process that takes commands."""
+"""A pytest process of one side, as the coordinator has it: it takes commands and answers them.
+
+The coordinator is the process of the command that compares both sides, such as `gnnbench ab`.
+"""
 
 import json
 import os
 import re
-import secrets
 import signal
 import subprocess
 import sys
@@ -22,36 +24,38 @@ from .pipe import ClosedError, Link
 
 SIDES = ("base", "head")
 _TOGETHER = "engine.process.together"
-"""The module that a process with both sides runs."""
-_DOING = {
+"""The module that runs in a process with several sessions of pytest."""
+_ACTIVITIES = {
     "fork": "starting",
-    "reap": "waiting for its fork",
-    "run": "setting it up",
+    "reap": "waiting for a fork",
+    "run": "setting up the benchmark",
     "calibrate": "calibrating",
     "block": "timing",
     "turns": "timing",
     "inspect": "inspecting",
-    "cost": "finding out what it costs",
-    "return": "comparing its results",
-    "save": "comparing its results",
-    "count": "counting its instructions",
-    "next": "finishing it",
+    "cost": "measuring the cost of a call",
+    "return": "comparing outputs",
+    "save": "comparing outputs",
+    "count": "counting instructions",
+    "next": "finishing the benchmark",
 }
+"""What a process does after each command, for messages."""
 _TICK_SECONDS = 1.0
-"""How often to check whether the process ended: its children may keep the pipe open."""
+"""How often to check whether the process has ended, as its children may keep the pipe open."""
 _QUIT_SECONDS = 20.0
-"""Time for the suite's tear-down."""
+"""Time for tear-down after `quit`."""
 _TAIL_BYTES = 1 << 14
+"""How much of a log's end is searched for a reason."""
 _LONGEST_LINE = 200
 _PROGRESS = re.compile(r"(\S+\.py)? ?[.FEsxX]*( +\[.*\])?")
+"""A line of pytest's progress, or an empty line."""
 _REASON = re.compile(r"Fatal Python error|\S+: error: ")
-"""Beginnings of lines before a long trace, and before where pytest's settings are."""
-
-_USUAL = {
+"""Beginnings of lines with a reason, which are not always the last lines."""
+_DEFAULTS = {
     "OMP_WAIT_POLICY": "PASSIVE",  # idle OpenMP threads that spin would disturb the other side
     "PYTORCH_NVML_BASED_CUDA_CHECK": "1",  # else torch.cuda.is_available() keeps forks from using the GPU
 }
-"""Variables of a child, unless the user sets them."""
+"""Environment variables of a child, unless the user sets them."""
 _PACKAGE = Path(__file__).parents[3]
 _ALIAS = "gnnbench_coordinator"
 _BOOT = """
@@ -61,17 +65,17 @@ spec = importlib.util.spec_from_file_location("ALIAS", init)
 module = sys.modules["ALIAS"] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
 from ALIAS.engine.process.variants.startup import begin
-given = begin()
-from ALIAS.MODULE import main  # now that the trees are installed, which may have what it imports
-main(*given)
+begun = begin()
+from ALIAS.MODULE import main  # only now, as a side may have its own version of what MODULE imports
+main(*begun)
 """.replace("ALIAS", _ALIAS)
-"""Loads this package from its file under another name: the suite imports the side's gnnbench, and the same
-code measures both sides. So all modules that a child process needs import each other relatively. The path
-has a "." in it, which tells its functions from those of a side that has the same files."""
+"""Imports this package under another name, so that the same code measures both sides, while tests import the
+side's gnnbench. So all modules that a child needs import each other relatively. The path of the package's
+file has a "." in it, by which profilers tell its functions from those of a side with the same files."""
 
 
 class DiedError(Exception):
-    """A side cannot be used any more; the message is one line, which names it."""
+    """A process cannot be used any more; the message is one line with its side and the reason."""
 
     def __init__(self, side: str, reason: str) -> None:
         super().__init__(f"{side}: {reason}" if side else reason)
@@ -79,23 +83,23 @@ class DiedError(Exception):
 
 
 class Process(ABC):
-    """A process of one side that takes commands, and leads its own process group."""
+    """A process of one side that takes commands, and that leads a process group."""
 
     pid: int
     """The process id, which is also the id of the process group."""
 
     def __init__(self, side: str, log: Path, link: Link) -> None:
         self._side, self._log, self._link = side, log, link
-        self._seen_bytes = 0
-        self._doing = "starting"
+        self._log_start = 0
+        self._activity = "starting"
         self._open = True
 
     @abstractmethod
     def status(self, wait_seconds: float = END_SECONDS) -> int | None:
-        """Return its exit status, which is negative if a signal killed it; None if it does not end."""
+        """Return the exit status, or -N if signal N killed the process. Returns None if it does not end."""
 
     def stop(self, wait_seconds: float = 0.0) -> None:
-        """End it and all processes that it started; after `quit`, first wait for it to end by itself."""
+        """End the process and all that it started; first wait `wait_seconds` for it to end by itself."""
         if not self._open:
             return
         try:
@@ -107,35 +111,35 @@ class Process(ABC):
             self._link.close()
             self._open = False
 
-    def send(self, command: Mapping[str, Any], descriptors: Sequence[int] = ()) -> None:
-        """Send a command, and file descriptors with it, without waiting for the answer."""
-        self._doing = _DOING[command["command"]]
+    def send(self, command: Mapping[str, Any], descriptor: int | None = None) -> None:
+        """Send a command, and perhaps a file descriptor; do not wait for the answer."""
+        self._activity = _ACTIVITIES[command["command"]]
         printed_bytes = self._log.stat().st_size
         try:
-            self._link.send(command, descriptors)
+            self._link.send(command, descriptor)
         except ClosedError:
-            raise self._died() from None
-        self._seen_bytes = printed_bytes
+            raise self._death() from None
+        self._log_start = printed_bytes
 
     def answer(self, timeout_seconds: float) -> dict[str, Any]:
-        """Wait for an answer without using CPU. The first needs no command: it comes after collection."""
+        """Wait for the next answer and return it; the first comes after collection, without a command."""
         deadline = RealTime.seconds() + timeout_seconds
         while True:
             remaining_seconds = deadline - RealTime.seconds()
             try:
                 answer = self._link.receive(min(_TICK_SECONDS, max(0.0, remaining_seconds)))
             except ClosedError:
-                raise self._died() from None
+                raise self._death() from None
             if answer is not None:
                 return answer
             if self.status(0.0) is not None:
-                raise self._died()
+                raise self._death()
             if remaining_seconds <= 0:
                 limit = f"for {timeout_seconds:.3g} s" if timeout_seconds > 0 else "in the time of the run"
-                raise DiedError(self._side, f"did not answer {limit} while {self._doing}")
+                raise DiedError(self._side, f"did not answer {limit} while {self._activity}")
 
     def quit(self) -> None:
-        """Tell it to tear down and end; do not wait."""
+        """Tell the process to tear down and end; do not wait for it."""
         if self._open:
             with suppress(ClosedError):
                 self._link.send({"command": "quit"})
@@ -148,26 +152,23 @@ class Process(ABC):
             self.quit()
         self.stop(_QUIT_SECONDS if kind is None else 0.0)
 
-    def _died(self) -> DiedError:
+    def _death(self) -> DiedError:
         status = self.status()
         if status is None:
-            return DiedError(self._side, f"closed its end of the pipe while {self._doing}")
+            return DiedError(self._side, f"closed its end of the pipe while {self._activity}")
         if status < 0:
-            names = (member.name for member in signal.Signals if member == -status)  # not all have one
-            event = f"was killed by {next(names, f'signal {-status}')}"
+            names = {member.value: member.name for member in signal.Signals}
+            event = f"was killed by {names.get(-status, f'signal {-status}')}"
             if -status == signal.SIGKILL:
                 event += " (as the system does when memory runs out)"
         else:
             event = f"ended with exit status {status}"
         line = self._last_line()
-        return DiedError(self._side, f"{event} while {self._doing}{': ' if line else ''}{line}")
+        return DiedError(self._side, f"{event} while {self._activity}{': ' if line else ''}{line}")
 
     def _last_line(self) -> str:
-        """Return the last line of its output since the last command, pytest's progress left out."""
-        with self._log.open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(self._seen_bytes, size - _TAIL_BYTES))
-            text = file.read().decode(errors="replace")
+        """Return the last line that the process printed after the last command, or an earlier reason."""
+        text = self._log.read_bytes()[self._log_start :][-_TAIL_BYTES:].decode(errors="replace")
         lines = [line.strip().removeprefix("E   ") for line in text.splitlines()]
         lines = [line for line in lines if not _PROGRESS.fullmatch(line)]
         reasons = [line for line in lines if _REASON.match(line)]
@@ -176,7 +177,7 @@ class Process(ABC):
 
 
 class Child(Process):
-    """A pytest process of one side, started in a session of its own."""
+    """A new pytest process, in an operating-system session of its own."""
 
     def __init__(
         self,
@@ -191,11 +192,13 @@ class Child(Process):
         side: str = "",
         under: Sequence[str] = (),
         module: str = "engine.process.worker",
-        terms: Mapping[str, Any] | None = None,
+        settings: Mapping[str, Any] | None = None,
     ) -> None:
-        """Start the process, `under` a command if one is given; the calling thread must live as long.
+        """Start the process; the thread that calls this must outlive it.
 
-        `trees`: where its modules are. `sessions`: if there are several, also the side of each, 0 or 1.
+        `arguments`: those of pytest. `trees`: the import finder. `sessions`: the side (0 or 1) and the import
+        finder of each session, if pytest runs several in the process. `under`: a command that runs the
+        process, such as `valgrind`. `module`: what runs in the process. `settings`: what this module reads.
         """
         files = []
         for number, part in enumerate([part for _, part in sessions] or [trees]):
@@ -208,17 +211,16 @@ class Child(Process):
             sys.executable,
             "-c",
             _BOOT.replace("MODULE", _TOGETHER if sessions else module),
-            os.path.join(_PACKAGE.parent, ".", _PACKAGE.name, "__init__.py"),  # noqa: PTH118 - which keeps "."
+            os.path.join(_PACKAGE.parent, ".", _PACKAGE.name, "__init__.py"),  # noqa: PTH118 - pathlib removes "."
         ]
         message = {
             "link": child_end,
-            "token": link.token,
             "coordinator": os.getpid(),
             "trees": files[0],
-            "sessions": [(place, file) for (place, _), file in zip(sessions, files, strict=False)],
+            "sessions": [(number, file) for (number, _), file in zip(sessions, files, strict=False)],
             "pair": pair,
             "side": int(side == SIDES[1]),
-            **(terms or {}),
+            **(settings or {}),
         }
         try:
             with log.open("wb") as output:
@@ -237,20 +239,20 @@ class Child(Process):
         self.pid = self._process.pid
 
     def status(self, wait_seconds: float = END_SECONDS) -> int | None:
-        """Return its exit status."""
+        """Return the exit status of the process."""
         wait(self._process, wait_seconds)
         return self._process.poll()
 
     def stop(self, wait_seconds: float = 0.0) -> None:
-        """End it, and forget its process id."""
+        """End the process, and release its process id."""
         super().stop(wait_seconds)
         self._process.wait()
 
     def fork(self, pair: int, place: int, timeout_seconds: float) -> "Forked":
-        """Return a new fork of it, at the place 0 or 1 of a pair; it first answers `forked`."""
+        """Return a new fork, the base (`place` 0) or the head (1) of a pair; it first answers `forked`."""
         fork_end, link = _link()
         try:
-            self.send({"command": "fork", "pair": pair, "place": place, "token": link.token}, [fork_end])
+            self.send({"command": "fork", "pair": pair, "place": place}, fork_end)
             return Forked(self, self.answer(timeout_seconds)["pid"], self._side, self._log, link)
         except BaseException:
             link.close()
@@ -268,27 +270,27 @@ class Forked(Process):
         self._status: int | None = None
 
     def status(self, wait_seconds: float = END_SECONDS) -> int | None:
-        """Return its exit status, which its parent knows."""
+        """Return the exit status of the fork, which its parent knows."""
         if self._status is None:
             try:
                 self._parent.send({"command": "reap", "pid": self.pid, "seconds": wait_seconds})
                 self._status = self._parent.answer(wait_seconds + END_SECONDS)["status"]
-            except DiedError:  # it ends with its parent
+            except DiedError:  # a fork ends with its parent
                 self._status = -signal.SIGKILL
         return self._status
 
 
 def _link() -> tuple[int, Link]:
-    """Return the file descriptor of a process's end of a link, and this process's end."""
-    child_end, own_end = socketpair()
-    return child_end.detach(), Link(own_end.detach(), secrets.token_hex(8) + " ")
+    """Return the file descriptor of a child's socket, and this process's end of the link."""
+    child_end, parent_end = socketpair()
+    return child_end.detach(), Link(parent_end.detach())
 
 
 def _environment(changes: Mapping[str, str]) -> dict[str, str]:
-    """Return this process's variables and the changes, without those of a pytest that it runs in."""
+    """Return the variables of a child, without those of a pytest session in which gnnbench may run."""
     inherited = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith("PYTEST_XDIST_") and name != "PYTEST_CURRENT_TEST"
     }
-    return {**_USUAL, **inherited, **changes}
+    return {**_DEFAULTS, **inherited, **changes}

@@ -1,4 +1,4 @@
-"""What pytest collects, on one side or both: benchmarks, what their markers say, whose a fixture is."""
+"""The benchmarks that pytest collects on both sides, their markers, and their fixture `benchmark`."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -8,11 +8,11 @@ from ...ground.errors import UsageError
 from .child import SIDES
 
 IN_PLACE, WHOLE_CALL, FIXED_INPUTS = "in_place", "whole_call", "fixed_inputs"
-"""Markers by which the author of a test says how it is timed, and that its inputs must keep their values."""
+"""Markers of tests: the first two change how a test is timed, the third keeps the values of its inputs."""
 CHECKED = "gnnbench_checked"
-"""Attribute of pytest's options, set where an earlier process has compared a benchmark with its reference."""
+"""Attribute of pytest's options: whether an earlier process has compared a benchmark with its reference."""
 SETTINGS = ("conftest.py", "pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini")
-"""Files beside tests, and above them, that decide how pytest runs them."""
+"""Files next to tests, and in the folders above, that decide how pytest runs them."""
 _NO_DEFAULT = "none of the selected benchmarks is a default one; give --gnn-all too, after --"
 NOTHING: Mapping[str, Any] = {
     **dict.fromkeys(("names", "declared", "notes", "excluded", "places"), ()),
@@ -20,16 +20,16 @@ NOTHING: Mapping[str, Any] = {
     "has_others": False,
     "rootdir": ".",
 }
-"""What a process says of a suite in which there is nothing."""
+"""What a process answers that collects nothing."""
 
 
 def declares(item: Any) -> bool:
-    """Return whether a test requests the fixture `benchmark`."""
+    """Whether a test requests the fixture `benchmark`."""
     return "benchmark" in getattr(item, "fixturenames", ())
 
 
 def marked(item: Any, name: str) -> str | None:
-    """Return the reason that a pytest item's marker gives. Returns None if it has no such marker."""
+    """Return the arguments of a test's marker `name`, as text. Returns None if it has no such marker."""
     marker = item.get_closest_marker(name)
     if marker is None:
         return None
@@ -37,7 +37,7 @@ def marked(item: Any, name: str) -> str | None:
 
 
 def foreign_fixture(item: Any) -> str:
-    """Return whose fixture `benchmark` a test has, with what leaves it out; empty if pytest-benchmark's."""
+    """Return a line on a test whose fixture `benchmark` is not that of pytest-benchmark. Empty if it is."""
     info = getattr(item, "_fixtureinfo", None)
     for fixture in reversed(info.name2fixturedefs.get("benchmark", ()) if info else ()):
         module, file = fixture.func.__module__, os.path.relpath(fixture.func.__code__.co_filename)
@@ -52,20 +52,20 @@ def foreign_fixture(item: Any) -> str:
 
 
 class Suite:
-    """What both sides say of the tests that they have collected."""
+    """The tests that both sides have collected."""
 
-    def __init__(self, older: Mapping[str, Any] = NOTHING, newer: Mapping[str, Any] = NOTHING) -> None:
-        self._sides = dict(zip(SIDES, (older, newer), strict=True))
-        self.names = tuple(dict.fromkeys((*newer["names"], *older["names"])))
-        """The selected tests of either side; only running a test shows whether it is a benchmark."""
-        self._has_others: bool = older["has_others"] or newer["has_others"]
-        """Whether gnnbench has benchmarks that are not selected, as they are not default ones."""
+    def __init__(self, base: Mapping[str, Any] = NOTHING, head: Mapping[str, Any] = NOTHING) -> None:
+        self._sides = dict(zip(SIDES, (base, head), strict=True))
+        self.names = tuple(dict.fromkeys((*head["names"], *base["names"])))
+        """The selected tests of either side, which need not all be benchmarks."""
+        self._has_others: bool = base["has_others"] or head["has_others"]
+        """Whether gnnbench's own suite has benchmarks that run only with --gnn-all."""
         self.declared = frozenset(name for side in self._sides.values() for name in side["declared"])
-        """The tests that request the fixture `benchmark` themselves; others may get it indirectly."""
-        self.places: tuple[str, ...] = tuple(newer["places"])
-        """The folders, files and ids among pytest's arguments, as the newer side reads them."""
-        self.rootdir: str = newer["rootdir"]
-        """The folder in which ids begin, relative to pytest's working directory."""
+        """The tests that request the fixture `benchmark`; others may get it with `getfixturevalue`."""
+        self.places: tuple[str, ...] = tuple(head["places"])
+        """The folders, files and test ids among pytest's arguments, as the head reads them."""
+        self.rootdir: str = head["rootdir"]
+        """pytest's rootdir, in which test ids begin, relative to the working directory."""
 
     @property
     def benchmarks(self) -> list[str]:
@@ -73,16 +73,16 @@ class Suite:
         return [name for name in self.names if name in self.declared]
 
     def chosen(self) -> list[str]:
-        """Return the benchmarks."""
+        """Return the benchmarks, or raise a UsageError if there are none."""
         if not self.benchmarks:
             cause = "; ".join([*self._sides[SIDES[1]]["excluded"], *self._refusals()]) or "name them: -- PATH"
             raise UsageError(_NO_DEFAULT if self._has_others else f"pytest finds no benchmarks here; {cause}")
         return self.benchmarks
 
     def notes(self, *, all_named: bool = False) -> list[str]:
-        """Return a line on each file that a side cannot collect, and each thing that pytest does otherwise.
+        """Return lines on overridden options, and on tests and files that were left out.
 
-        `all_named`: whether the benchmarks were named, so that no line says that only default ones run.
+        `all_named`: whether the user named all benchmarks, so that no line says that only default ones run.
         """
         lines = [line for side in self._sides.values() for line in (*side["notes"], *side["excluded"])]
         more = "pytest's argument --gnn-all adds the others"
@@ -90,7 +90,7 @@ class Suite:
         return [*dict.fromkeys(lines), *self._refusals(), *([] if all_named else choice)]
 
     def missing(self, name: str) -> dict[str, str]:
-        """Return the sides that have no test of a name, each with why its file cannot be collected, if so."""
+        """Return the sides that lack a test; the value says why its file cannot be collected, or is empty."""
         sides = {}
         for side, collection in self._sides.items():
             if name not in collection["names"]:

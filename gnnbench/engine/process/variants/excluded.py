@@ -1,4 +1,4 @@
-"""Notes which benchmarks pytest leaves out of a session, and why; runs in pytest's process."""
+"""A pytest plugin that notes which benchmarks a session leaves out, and why."""
 
 import os
 import re
@@ -13,7 +13,6 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from _pytest.doctest import DoctestModule
 from _pytest.skipping import evaluate_skip_marks
 
 from ...ground import units
@@ -23,38 +22,41 @@ from .collected import declares
 _MARKERS = ("benchmark", "codspeed_benchmark")
 """Markers with which pytest-codspeed times a whole test."""
 _SELECTING = {"deselect_by_mark": ("-m", "markexpr"), "deselect_by_keyword": ("-k", "keyword")}
-"""By function of pytest: the option that it applies, and the option's name in a configuration."""
+"""The options that pytest's functions apply, by function: flag, and name in `config.option`."""
 _GNNBENCH = (__name__.partition(".")[0], "gnnbench")
-"""Both names of this package, whose plugins report themselves what they deselect."""
+"""Both names of this package, see `child`; its plugins report what they deselect themselves."""
 _MOST_FILES = 1000
 """Files of an ignored folder that are searched for benchmarks."""
 _MOST_PATHS = 3
 _IGNORED = "left out by --ignore, --ignore-glob, norecursedirs or a conftest.py"
 _USE = re.compile(rb"def \w+\([^)]*\bbenchmark\b")
+"""The beginning of a function with the parameter `benchmark`."""
 
 
 class _Empty(pytest.File):
-    """Stands for a file that the command line names and that has no Python tests, such as doctests."""
+    """Replaces what other plugins collect from a file that the command line names."""
 
     def collect(self) -> list[pytest.Item]:
         return []
 
 
 class Excluded:
-    """A pytest plugin that notes what is left out, and lets pytest collect only Python's tests."""
+    """A pytest plugin that notes what is left out, and lets pytest collect only tests in Python."""
 
     def __init__(self) -> None:
         self.deselected: list[pytest.Item] = []
-        """The benchmarks that an option or another plugin deselects."""
+        """The benchmarks that an option or another plugin has deselected."""
         self.overriding: list[str] = []
-        """Command-line arguments that undo what settings deselect."""
+        """Command-line arguments that override the options in settings that deselect benchmarks."""
         self._numbers: Counter[str] = Counter()
+        """Numbers of deselected benchmarks, by reason."""
         self._typed: set[str] = set()
+        """Reasons that are options on the command line."""
         self._left_out: dict[Path, str] = {}
-        """Why files and folders are ignored, or skip themselves."""
+        """Reasons why files and folders are not collected, by path."""
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Note which function deselects benchmarks: the one that calls this hook."""
+        """Note which benchmarks the function that calls this hook has deselected."""
         frame = sys._getframe(1)  # noqa: SLF001
         while _package(frame) == "pluggy" and frame.f_back:
             frame = frame.f_back
@@ -64,7 +66,7 @@ class Excluded:
             self._numbers[self._selection(frame, benchmarks[0].config)] += len(benchmarks)
 
     def _selection(self, frame: FrameType, config: pytest.Config) -> str:
-        """Return the option or function that deselects benchmarks, and how to override it."""
+        """Return the option or function that deselects benchmarks, and how to override such an option."""
         function, file = frame.f_code.co_name, frame.f_code.co_filename
         if _package(frame) != "_pytest":
             return f"{function} of {os.path.relpath(file)}"
@@ -80,7 +82,7 @@ class Excluded:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_ignore_collect(self, collection_path: Path) -> Generator[None, bool | None, bool | None]:
-        """Note what pytest ignores."""
+        """Note the files and folders that pytest ignores."""
         if ignored := (yield):
             self._left_out[collection_path] = _IGNORED
         return ignored
@@ -89,25 +91,23 @@ class Excluded:
     def pytest_collect_file(
         self, file_path: Path, parent: pytest.Collector
     ) -> Generator[None, list[Any], list[Any]]:
-        """Leave out what other plugins collect, such as doctests, and note files without tests."""
+        """Remove what other plugins collect, and note Python files without tests."""
         nodes = yield
-        modules = [
-            node for node in nodes if isinstance(node, pytest.Module) and not isinstance(node, DoctestModule)
-        ]
+        modules = [node for node in nodes if isinstance(node, pytest.Module)]
         if not modules and file_path.suffix == ".py":
             patterns = " ".join(parent.config.getini("python_files"))
             self._left_out[file_path] = f"not collected, as python_files is {patterns}; name the file"
-        if not modules and parent.session.isinitpath(file_path):  # pytest would refuse its name
+        if not modules and parent.session.isinitpath(file_path):  # without a node, pytest raises an error
             return [_Empty.from_parent(parent, path=file_path)]
         return modules
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Note the files that skip themselves."""
+        """Note the files that skip all of their tests."""
         if report.skipped and isinstance(report.longrepr, tuple):
             self._left_out[Path(report.longrepr[0])] = outcome.line(report)
 
     def lines(self, items: Sequence[pytest.Item]) -> list[str]:
-        """Return a line on each reason; if there are benchmarks, omit what the command line excludes."""
+        """Return a line on each reason or, if `items` has benchmarks, on each that may surprise the user."""
         has_benchmarks = any(map(declares, items))
         lines = [
             f"deselected by {reason}: {units.count(number, 'benchmark')}"
@@ -119,30 +119,31 @@ class Excluded:
             if (reason.startswith("skipped") or not has_benchmarks) and _may_have(path):
                 reasons.setdefault(reason, []).append(os.path.relpath(path))
         lines += [f"{reason}: {units.listed(paths, _MOST_PATHS)}" for reason, paths in reasons.items()]
-        return [*lines, *only_marked(items)]
+        return [*lines, *_only_marked(items)]
 
 
-def only_marked(items: Iterable[pytest.Item]) -> list[str]:
-    """Return a line on the tests that are marked as benchmarks but lack the fixture `benchmark`."""
+def _only_marked(items: Iterable[pytest.Item]) -> list[str]:
+    """Return a line on tests that are marked as benchmarks but do not request the fixture `benchmark`."""
     marked = [item for item in items if not declares(item) and any(map(item.get_closest_marker, _MARKERS))]
     reason = "marked as benchmarks, but without the fixture `benchmark`, and so not timed"
     return [f"{reason}: {units.count(len(marked), 'test')}"] if marked else []
 
 
 def skipped_by_marker(items: Iterable[pytest.Item]) -> Iterator[str]:
-    """Yield why benchmarks would be skipped."""
+    """Yield the reasons for which markers would skip benchmarks."""
     for item in filter(declares, items):
-        with suppress(pytest.fail.Exception):  # a condition that raises
+        with suppress(pytest.fail.Exception):  # which a marker's invalid condition raises
             if skip := evaluate_skip_marks(item):
                 yield skip.reason
 
 
 def _package(frame: FrameType) -> str:
+    """Return the top-level package whose code runs in a frame."""
     return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
 def _may_have(path: Path) -> bool:
-    """Whether a file, or one in a folder, may have benchmarks; installed packages never have."""
+    """Whether a file, or one of the files in a folder, may have benchmarks."""
     if path.name.startswith((".", "__pycache__", "conftest")) or (path / "pyvenv.cfg").exists():
         return False
     files = islice(path.rglob("*.py"), _MOST_FILES) if path.is_dir() else [path]

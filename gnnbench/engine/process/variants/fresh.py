@@ -1,4 +1,4 @@
-"""Runs a suite's pytest in a new process."""
+"""Runs a project's pytest in a new process, to time benchmarks or to collect them."""
 
 import json
 import os
@@ -32,14 +32,16 @@ def run(
     only: Collection[str] | None = None,
     defaults: Mapping[str, Any] | None = None,
 ) -> list[str]:
-    """Time a suite in a new process: all of its tests, or the tests whose ids are in `only`.
+    """Time benchmarks in a new process, and write the times to `output`, a file of pytest-benchmark.
 
-    The number of the process, from 1, seeds the simulated clock. `defaults`: default values of gnnbench's
-    options by key, as a user types them; None for those in the settings. Returns lines on options of the
-    suite that were overridden.
+    `number`: the number of the process, from 1, which seeds the simulated clock. `only`: ids of the tests to
+    run; None for all. `defaults`: values of gnnbench's options by key, as a user types them; None for those
+    in the project's settings. Returns lines on overridden options, and on tests that were not timed.
     """
     words = [*arguments, f"--benchmark-json={output}"]
-    ending, last_lines = _ended(words, output.parent, folder, number, listener, only=only, defaults=defaults)
+    ending, last_lines = _run_pytest(
+        words, output.parent, folder, number, listener, only=only, defaults=defaults
+    )
     if not output.exists():
         reasons = f": {'; '.join(ending.untimed)}" if ending.untimed else ""
         raise UsageError(f"process {number} timed nothing{reasons}", *last_lines)
@@ -47,36 +49,33 @@ def run(
 
 
 def collect(arguments: Sequence[str], folder: Path, modules: Collection[Path] | None = None) -> Ending:
-    """Let pytest collect in a new process, and return how the session ended.
-
-    `modules`: the only files that pytest reads; None for all.
-    """
+    """Let pytest collect in a new process: all files, or only `modules`."""
     names = None if modules is None else list(map(str, modules))
     with scratch() as files:
-        return _ended(["--collect-only", *arguments], files, folder, 0, Listener(), modules=names)[0]
+        return _run_pytest(["--collect-only", *arguments], files, folder, 0, Listener(), modules=names)[0]
 
 
-def typed(arguments: Sequence[str], folder: Path) -> str:
-    """Return the command by which a user runs pytest as `run` does: with the project in Python's path."""
+def shell_command(arguments: Sequence[str], folder: Path) -> str:
+    """Return the shell command that runs pytest in `folder` as `run` does."""
     home = project(folder)
     path = "" if home == folder.resolve() else f"PYTHONPATH={shlex.quote(os.path.relpath(home, folder))} "
     return f"{path}python -m pytest {shlex.join(arguments)}"
 
 
-def _ended(
+def _run_pytest(
     arguments: Sequence[str], files: Path, folder: Path, number: int, listener: Listener, **message: Any
 ) -> tuple[Ending, Sequence[str]]:
-    """Run pytest in a new process, with its plugin; return how it ended, and its last lines.
+    """Run pytest with a plugin that reads `message`; return how the session ended, and the last lines.
 
-    `number`: the number of the process; 0 if it only collects.
+    `files`: a folder for temporary files. `number`: the number of the process; 0 if it only collects.
     """
     file, message_file = files / "ending.json", files / "message.json"
     message_file.write_text(as_text({"ending": str(file), **message}), encoding="utf-8")
-    plugin = ["-p", f"{__package__}.fresh_plugin", f"--gnn-message={message_file}"]
+    plugin = ["-p", f"{__package__}.child_plugins", f"--gnn-message={message_file}"]
     command = [sys.executable, "-m", "pytest", *plugin, *arguments]
     last_lines: deque[str] = deque(maxlen=_TAIL_LINES)
     environment = {**os.environ, **simulated_clock.reseeded(number)}
-    if (home := project(folder)) != folder.resolve():  # Python has only `folder` in its path
+    if (home := project(folder)) != folder.resolve():  # otherwise `folder` alone is in sys.path
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(home), os.environ.get("PYTHONPATH")]))
     with running(command, folder, environment, subprocess.STDOUT) as process:
         assert process.stdout
@@ -86,5 +85,5 @@ def _ended(
         process.wait()
     if not file.exists() or (number and process.returncode not in (0, _NO_TESTS)):
         title = f"process {number}" if number else "collecting"
-        raise UsageError(f"{title} failed: pytest ended with {process.returncode}", *last_lines)
+        raise UsageError(f"{title} failed: pytest ended with exit status {process.returncode}", *last_lines)
     return Ending(**json.loads(file.read_text(encoding="utf-8"))), last_lines

@@ -1,7 +1,10 @@
-"""Imports a variant's modules in place of the installed ones and those in the caller's tree.
+"""Finds a variant's modules in place of the installed ones and of those in the caller's tree.
 
-Processes that a benchmark starts load this file alone, see `site/sitecustomize.py`, and their imports may be
-what is measured. So this file imports hardly more than what Python itself has loaded when it starts.
+The caller's tree is the project in which gnnbench was started. A side is one of the two variants that are
+compared, and its trees are the folders that have its code. Both sides run the tests of the caller's tree.
+
+Processes that a benchmark starts load this file alone, see `site/sitecustomize.py`, and a benchmark may
+measure their imports. So this file imports hardly more than what Python itself has loaded when it starts.
 """
 
 from __future__ import annotations
@@ -16,30 +19,33 @@ from _imp import extension_suffixes
 TYPE_CHECKING = False  # stands for `typing.TYPE_CHECKING`, as `typing` takes long to import
 if TYPE_CHECKING:
     import importlib.metadata
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
     from importlib.machinery import ModuleSpec
     from pathlib import Path
     from types import ModuleType
     from typing import Any
 
-LEFT = frozenset({"conftest", "setup", "tests", "test", "benchmarks"})
-"""Names of modules and folders that both sides import from the caller's tree: the benchmarks."""
+TEST_NAMES = frozenset({"conftest", "setup", "tests", "test", "benchmarks"})
+"""Names of modules and folders of tests, which both sides import from the caller's tree."""
 HIDDEN = "GNNBENCH_HIDDEN"
-"""Variable with the top-level packages that cannot be imported, on both sides."""
+"""Environment variable with the top-level packages that no side can import."""
 SIDE = "GNNBENCH_SIDE"
-"""Variable with the file from which processes that a benchmark starts read their trees."""
+"""Environment variable with the file from which processes that a benchmark starts read `Trees`."""
 SITE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "site")
-"""The first folder in the path of these processes; its `sitecustomize` installs the trees."""
-SUFFIXES = (*extension_suffixes(), *SOURCE_SUFFIXES, *BYTECODE_SUFFIXES)
+"""The first folder in the PYTHONPATH of these processes; its `sitecustomize` installs `Trees`."""
+_COMPILED = tuple(extension_suffixes())
+"""Suffixes of compiled modules."""
+SUFFIXES = (*_COMPILED, *SOURCE_SUFFIXES, *BYTECODE_SUFFIXES)
 """Suffixes of module files, in the order in which Python looks for them."""
-_COMPILED = len(extension_suffixes())
-"""Number of the suffixes of compiled modules, which come first."""
 _SOURCES = ("src", "lib", "python")
-"""Names of folders of code, which are no folders of tests even if pytest's arguments name them."""
+"""Names of folders of code: they never count as folders of tests, even if pytest's arguments name them."""
 
 
-def left(path: Path, root: Path) -> set[str]:
-    """Return the top-level names that contain a test file or folder; `root` is pytest's rootdir."""
+def names_of_tests(path: Path, root: Path) -> set[str]:
+    """Return the top-level names by which Python may import a test file or a folder of tests.
+
+    `root`: pytest's rootdir.
+    """
     top = path.with_suffix("")
     while (top.parent / "__init__.py").exists():
         top = top.parent
@@ -55,11 +61,14 @@ def below(path: str, folder: str) -> str | None:
 
 
 class TestFiles:
-    """The files of the caller's tree that both sides run: tests, conftest.py, and the files next to them."""
+    """The files of the caller's tree that both sides run: tests, conftest.py, and the files next to them.
+
+    `tops`: the folders of the caller's tree that may contain tests.
+    """
 
     def __init__(self, tops: Iterable[str]) -> None:
         self._tops = sorted(set(tops), key=len, reverse=True)
-        self._folders = {os.path.join(top, name) for top in self._tops for name in LEFT}
+        self._folders = {os.path.join(top, name) for top in self._tops for name in TEST_NAMES}
         self.collected: set[str] = set()
         """The files that pytest collects."""
 
@@ -69,9 +78,9 @@ class TestFiles:
         folder = path if is_folder else os.path.dirname(path)
         if not is_folder:
             self.collected.add(path)
-        for top in self._tops:
+        for top in self._tops:  # the outermost folder with a name of TEST_NAMES counts
             parts = (below(folder, top) or "").split(os.sep)
-            depth = next((number for number, part in enumerate(parts, 1) if part in LEFT), 0)
+            depth = next((number for number, part in enumerate(parts, 1) if part in TEST_NAMES), 0)
             if depth:
                 self._folders.add(os.path.join(top, *parts[:depth]))
                 return
@@ -86,16 +95,17 @@ class TestFiles:
         return is_conftest or path in self.collected or is_in_folder
 
 
-class Place:
-    """A folder of the caller whose tracked files a side has in another folder.
+class Redirect:
+    """Redirects imports from `source`, a folder of the caller's tree, to `tree`, one side's copy of it.
 
+    For a side that runs the caller's own code, both are the same folder.
     `tracked`: names of the files that git tracks in either folder; without git, all files in `tree`. Names of
     the folders that contain these files are added.
-    `ignored`: names of modules that git ignores in the caller's folder, which a build may have made; names of
-    folders end with a slash. `foreign`: paths of further compiled modules of the caller.
+    `ignored`: names of modules in `source` that git ignores, which a build may have made; names of folders
+    end with a slash. `compiled`: paths of other compiled modules of the caller, such as installed ones.
     `changed`: names of the tracked files that differ between both folders.
-    `borrows`: whether the side uses ignored files too, because no source of compiled code differs.
-    `sources`: names of tracked files in the built folder; modules that are older than one are outdated.
+    `uses_builds`: whether the side may use the ignored modules, as no source of compiled code differs.
+    `sources`: names of the files from which code is compiled; modules that are older than one are outdated.
     """
 
     def __init__(
@@ -104,13 +114,13 @@ class Place:
         tree: str,
         tracked: Iterable[str],
         ignored: Iterable[str] = (),
-        foreign: Iterable[str] = (),
+        compiled: Iterable[str] = (),
         *,
         changed: Iterable[str] = (),
-        borrows: bool = False,
+        uses_builds: bool = False,
         sources: Iterable[str] = (),
     ) -> None:
-        self.source, self.tree, self.borrows = source, tree, borrows
+        self.source, self.tree, self.uses_builds = source, tree, uses_builds
         self.tracked, folders = frozenset(tracked), {""}
         for name in self.tracked:
             folder = os.path.dirname(name)
@@ -118,29 +128,29 @@ class Place:
                 folders.add(folder)
                 folder = os.path.dirname(folder)
         self.tracked |= folders
-        self.ignored, self.foreign = frozenset(ignored), frozenset(foreign)
+        self.ignored, self.compiled = frozenset(ignored), frozenset(compiled)
         self.changed, self.sources = frozenset(changed), tuple(sources)
 
     def name(self, path: str) -> str | None:
-        """Return the name of a tracked file or folder of the caller. Returns None for all other paths."""
+        """Return a path relative to `source`. Returns None if git tracks no such file or folder there."""
         name = below(path, self.source)
         return name if name in self.tracked else None
 
-    def built(self, path: str) -> bool | None:
-        """Whether this side may use a file made by a build. Returns None if no build made the file."""
-        is_module = path.endswith(SUFFIXES[:_COMPILED])
+    def may_use(self, path: str) -> bool | None:
+        """Whether this side may use a file that a build made. Returns None if no build made the file."""
+        is_module = path.endswith(_COMPILED)
         name_in_tree = below(path, self.tree)
         if name_in_tree and self.tree != self.source:
             return self._is_new(path, self.tree) if is_module and name_in_tree not in self.tracked else None
         name = below(path, self.source) or ""
         folders = (name[: end + 1] for end, letter in enumerate(name) if letter == os.sep)
         is_made = "site-packages" not in path and below(path, sys.prefix) is None
-        if path in self.foreign or (is_made and not self.ignored.isdisjoint((name, *folders))):
-            return self.borrows and (not is_module or self._is_new(path, self.source))
+        if path in self.compiled or (is_made and not self.ignored.isdisjoint((name, *folders))):
+            return self.uses_builds and (not is_module or self._is_new(path, self.source))
         return None
 
     def _is_new(self, module: str, folder: str) -> bool:
-        """Whether a module is at least as new as each source."""
+        """Whether no source in `folder` was modified after a compiled module."""
         built_at = os.stat(module).st_mtime
         files = (os.path.join(folder, name) for name in self.sources)
         return all(os.stat(file).st_mtime <= built_at for file in files if os.path.isfile(file))
@@ -149,197 +159,203 @@ class Place:
 class Trees:
     """An import finder that looks for modules in a side's trees first.
 
-    This finder precedes all others, as pytest puts the caller's folder first in `sys.path`. A module that
-    another finder finds in the caller's tree is loaded from the same path in the side's checkout. The finder
-    of an editable installation is not asked for packages that a tree has: it would add modules that only the
-    installed version has. Modules of the standard library are not replaced. Top-level packages are looked for
-    in the roots; the first root that has a name wins.
+    It precedes all other finders, as pytest puts the caller's folder first in `sys.path`. A top-level package
+    comes from the first of the `roots` that has it. A module that another finder finds in the caller's tree
+    is loaded from the side's copy, see `Redirect`. The finder of an editable installation is not asked for a
+    package that a tree has: it would add modules of the installed version. Modules of the standard library
+    are not replaced.
     """
 
-    def __init__(self, roots: Sequence[str], places: Sequence[Place] = (), project: str = "") -> None:
+    def __init__(self, roots: Sequence[str], redirects: Sequence[Redirect] = (), project: str = "") -> None:
         self._roots = list(roots)
-        self._places = sorted(places, key=lambda place: len(place.source), reverse=True)
-        self.tests = TestFiles([place.source for place in places] + [project] * bool(project))
+        self._redirects = sorted(redirects, key=lambda redirect: len(redirect.source), reverse=True)
+        self._is_working_tree = all(redirect.tree == redirect.source for redirect in redirects)
+        """Whether this side runs the caller's own code, apart from what pip installs for the variant."""
+        self.tests = TestFiles([redirect.source for redirect in redirects] + [project] * bool(project))
         """The files that both sides run."""
-        self._left = set(LEFT)
+        self._test_names = set(TEST_NAMES)
         self._reals: dict[str, str] = {}
         """Paths without symbolic links, by path."""
         self._file = ""
+        """The file that `read` has read, which `add_tests` writes again."""
         self.loaded: dict[str, None] = {}
-        """Top-level names that were imported from the trees; the values are not used."""
+        """Top-level names that were imported from the trees, in the order of import, as keys."""
         self.borrowed: dict[str, None] = {}
-        """Paths of ignored files of the caller that were imported."""
+        """Paths of the caller's modules that git ignores and that this side imported, as keys."""
         self.withheld: dict[str, None] = {}
-        """Paths of ignored files of the caller that were looked for, but do not belong to this side."""
-        self._whole: set[str] = set()
-        """Names in `loaded` whose modules all come from one folder."""
+        """Paths of the caller's modules that git ignores and that this side must not use, as keys."""
+        self.complete: set[str] = set()
+        """Names in `loaded` of packages with an `__init__.py`, which have no parts in other folders."""
 
     @classmethod
     def read(cls, file: str) -> Trees:
-        """Return the trees that `save` has written."""
+        """Return the finder that another process has saved."""
         with open(file, "rb") as stream:
-            roots, places, names, tests = marshal.load(stream)  # noqa: S302 - our own file, just written
-        trees = cls(roots, [Place(**place) for place in places])
-        trees._left, trees._file = names, file
+            roots, redirects, names, tests = marshal.load(stream)  # noqa: S302 - our own file, just written
+        trees = cls(roots, [Redirect(**redirect) for redirect in redirects])
+        trees._test_names, trees._file = names, file
         vars(trees.tests).update(tests)
         return trees
 
     def save(self, file: str) -> None:
-        """Write what another process needs to import the same modules."""
-        temporary, places = f"{file}.{os.getpid()}", list(map(vars, self._places))
+        """Write this finder to a file, so that another process imports the same modules."""
+        temporary, redirects = f"{file}.{os.getpid()}", list(map(vars, self._redirects))
         with open(temporary, "wb") as stream:
-            marshal.dump((self._roots, places, self._left, vars(self.tests)), stream)
+            marshal.dump((self._roots, redirects, self._test_names, vars(self.tests)), stream)
         os.replace(temporary, file)
 
-    def inherited(self) -> dict[str, str]:
-        """Return the environment variables that make child processes import the same modules."""
+    def environment(self) -> dict[str, str]:
+        """Return the environment variables by which child processes import the same modules."""
         paths = [SITE, *filter(None, [os.environ.get("PYTHONPATH")])]
         return {SIDE: self._file, "PYTHONPATH": os.pathsep.join(paths)}
 
     @property
-    def is_elsewhere(self) -> bool:
-        """Whether a module may be imported from another place than without this finder."""
-        return bool(self._roots) or any(place.tree != place.source for place in self._places)
+    def replaces_modules(self) -> bool:
+        """Whether this finder may find another file for a module than Python would without it."""
+        return bool(self._roots) or not self._is_working_tree
 
     def install(self) -> None:
-        """Put this finder before all others, and remove that of another session."""
-        if not (self._roots or self._places):
+        """Put this finder before all others in `sys.meta_path`, and remove that of the other side."""
+        if not (self._roots or self._redirects):
             return
-        plain = (BuiltinImporter, FrozenImporter, *(() if self._places else (PathFinder,)))
+        plain = (BuiltinImporter, FrozenImporter, *(() if self._redirects else (PathFinder,)))
         finders = (finder for finder in sys.meta_path if not isinstance(finder, Trees))
-        originals = (finder.finder if isinstance(finder, _Mapped) else finder for finder in finders)
-        mapped = (finder if finder in plain else _Mapped(finder, self, self._whole) for finder in originals)
-        sys.meta_path[:] = [self, *mapped]
+        originals = (finder.finder if isinstance(finder, _Wrapped) else finder for finder in finders)
+        wrapped = (finder if finder in plain else _Wrapped(finder, self) for finder in originals)
+        sys.meta_path[:] = [self, *wrapped]
 
     def install_in_pytest(self) -> None:
-        """Precede pytest's assertion rewriting too, which searches sys.path itself for plugins."""
+        """Let pytest's assertion rewriting, which searches `sys.path` itself, use this finder too."""
         from _pytest.assertion.rewrite import AssertionRewritingHook
 
-        if self._roots or self._places:
+        if self._roots or self._redirects:
             AssertionRewritingHook._find_spec = staticmethod(self._find_anywhere)  # type: ignore[assignment] # noqa: SLF001
 
-    def leave(self, paths: Iterable[Path], root: Path) -> None:
-        """Import the packages of these test files or folders from the caller's tree, whose top is `root`."""
+    def add_tests(self, paths: Iterable[Path], root: Path) -> None:
+        """Import test files, or folders of tests, from the caller's tree; `root` is pytest's rootdir."""
         for path in paths:
             self.tests.add(os.path.realpath(path))
-            for name in left(path, root):
+            for name in names_of_tests(path, root):
                 package = os.path.join(root, name)
-                if not self._places or self.tests.has(package) or self.tests.has(f"{package}.py"):
-                    self._left.add(name)
+                if not self._redirects or self.tests.has(package) or self.tests.has(f"{package}.py"):
+                    self._test_names.add(name)
         if self._file:
             self.save(self._file)
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find a module in the side's folders."""
+        """Find a module in the side's trees; `path` has the folders of the package that contains it."""
         if path is not None:
-            is_in_trees = any(self._is_in_tree(folder) or self.moved(folder) for folder in path)
-            return (self.search(name, path) or self._borrow(name, path)) if is_in_trees else None
-        if name in self._left or name in sys.stdlib_module_names:
+            is_in_trees = any(self._is_in_tree(folder) or self.side_path(folder) for folder in path)
+            return (self.search(name, path) or self._find_ignored(name, path)) if is_in_trees else None
+        if name in self._test_names or name in sys.stdlib_module_names:
             return None
-        folders = list(filter(None, map(self.moved, sys.path)))
-        spec = PathFinder.find_spec(name, [*folders, *self._roots])
+        folders = list(filter(None, map(self.side_path, sys.path)))
+        # Packages that pip installed for the variant replace those of the working tree.
+        folders = [*self._roots, *folders] if self._is_working_tree else [*folders, *self._roots]
+        spec = PathFinder.find_spec(name, folders)
         if spec is not None and spec.origin is None:
-            # A namespace package (a folder without __init__.py): an ordinary package of that name goes first;
-            # otherwise the parts in all folders belong together. The list fixes the parts: Python would
-            # search sys.path again whenever sys.path changes.
-            spec = PathFinder.find_spec(name, [*folders, *self._roots, *self._searched(sys.path)])
+            # A namespace package (a folder without __init__.py) has parts in several folders, unless an
+            # ordinary package has its name. The parts become a list, as Python would search sys.path for
+            # them again whenever sys.path changes.
+            spec = PathFinder.find_spec(name, [*folders, *self._side_paths(sys.path)])
             if spec is None or spec.origin is not None:
                 return None
             spec.submodule_search_locations = list(spec.submodule_search_locations or ())
         elif spec is not None:
-            self._whole.add(name)
+            self.complete.add(name)
         if spec is not None:
             self.loaded[name] = None
-        return spec or self._borrow(name, sys.path)
+        return spec or self._find_ignored(name, sys.path)
 
     def search(self, name: str, folders: Sequence[str]) -> ModuleSpec | None:
-        """Return what Python's own search finds in some folders, or in the side's copies of them."""
+        """Search folders for a module as Python does, each in the side's copy of it if there is one.
+
+        Test files are searched for in the folders themselves.
+        """
         last = name.rpartition(".")[2]
-        located = filter(None, map(self._located, folders))
-        sources = [os.path.join(place.source, inner).rstrip(os.sep) for place, inner in located]
+        located = filter(None, map(self._locate, folders))
+        sources = [os.path.join(redirect.source, inner).rstrip(os.sep) for redirect, inner in located]
         for source in sources:
             if any(map(self.tests.has, (f"{source}{os.sep}{last}", f"{source}{os.sep}{last}.py"))):
                 spec = PathFinder.find_spec(name, [source])
                 if spec is not None:
                     return spec
-        spec = PathFinder.find_spec(name, self._searched(folders))
-        if spec is None:  # a module next to tests that is new in the caller's tree
+        spec = PathFinder.find_spec(name, self._side_paths(folders))
+        if spec is None:  # the caller's tree may have a new module next to its tests
             test_folders = {os.path.dirname(file) for file in self.tests.collected}
             spec = PathFinder.find_spec(name, [source for source in sources if source in test_folders])
         return spec
 
-    def _searched(self, folders: Iterable[str]) -> list[str]:
-        return [self.moved(folder) or folder for folder in folders]
+    def _side_paths(self, folders: Iterable[str]) -> list[str]:
+        return [self.side_path(folder) or folder for folder in folders]
 
-    def corrected(self, name: str, spec: ModuleSpec | None) -> ModuleSpec | None:
-        """Return another finder's spec, moved to the side's folder. Returns None if the side lacks it."""
-        if spec is None:
-            return None
-        for place in (spec.origin, *(spec.submodule_search_locations or ())):
-            if place and (path_of_side := self.moved(place)):
-                is_package = place == spec.origin and os.path.basename(place).startswith("__init__.")
-                folder = os.path.dirname(os.path.dirname(path_of_side) if is_package else path_of_side)
-                spec = PathFinder.find_spec(name, [folder])
-                if spec is not None and "." not in name:
-                    self.loaded[name] = None
-                break
-        return spec
-
-    def moved(self, path: str) -> str | None:
-        """Return the side's path of the caller's file or folder. Returns None if both sides share it."""
+    def side_path(self, path: str) -> str | None:
+        """Return the side's path of a caller's file or folder. Returns None if both sides use this one."""
         real = self._real(path)
-        names = [(place, name) for place in self._places if (name := place.name(real)) is not None]
+        names = [
+            (redirect, name) for redirect in self._redirects if (name := redirect.name(real)) is not None
+        ]
         if not names or self.tests.has(real):
             return None
         return os.path.join(names[0][0].tree, names[0][1]).rstrip(os.sep)
 
     def _real(self, path: str) -> str:
-        """Return a path without symbolic links, which are resolved once per path."""
+        """Return a path with its symbolic links resolved, from a cache."""
         path = path or os.getcwd()
         if path not in self._reals:
             self._reals[path] = os.path.realpath(path)
         return self._reals[path]
 
-    def callers(self, path: str) -> tuple[str, bool] | None:
-        """Return a tracked file's path in the caller's tree, and whether it replaces the side's; or None."""
-        place, name = self._located(path) or (None, "")
-        if not place or not name or name not in place.tracked:
-            return None
-        file = os.path.join(place.source, name)
-        return file, place.tree != place.source and file == self._real(path)
+    def caller_path(self, path: str) -> tuple[str, bool] | None:
+        """Return the caller's path of a tracked file, and whether it was used in place of the side's copy.
 
-    def built(self, path: str) -> str | None:
-        """Return the real path of a built file that may come from other sources than this side's; or None."""
+        Returns None for all other files.
+        """
+        redirect, name = self._locate(path) or (None, "")
+        if not redirect or not name or name not in redirect.tracked:
+            return None
+        file = os.path.join(redirect.source, name)
+        return file, redirect.tree != redirect.source and file == self._real(path)
+
+    def unverified_build(self, path: str) -> str | None:
+        """Return the real path of a file that a build made, perhaps from other sources than this side's.
+
+        Returns None for all other files.
+        """
         real = self._real(path)
-        return real if any(place.built(real) is False for place in self._places) else None
+        return real if any(redirect.may_use(real) is False for redirect in self._redirects) else None
 
     def _is_in_tree(self, folder: str) -> bool:
-        return any(below(folder, place.tree) is not None for place in self._places)
+        """Whether a folder is in one of the side's copies."""
+        return any(below(folder, redirect.tree) is not None for redirect in self._redirects)
 
-    def _located(self, path: str) -> tuple[Place, str] | None:
-        """Return the place that has a file or folder in either tree, and the name in it; or None."""
+    def _locate(self, path: str) -> tuple[Redirect, str] | None:
+        """Return the redirect whose `source` or `tree` contains a path, and the path relative to that folder.
+
+        Returns None if there is none.
+        """
         real = self._real(path)
-        for place in self._places:
-            for name in (below(real, place.tree), place.name(real)):
+        for redirect in self._redirects:
+            for name in (below(real, redirect.tree), redirect.name(real)):
                 if name is not None:
-                    return place, name
+                    return redirect, name
         return None
 
-    def _borrow(self, name: str, folders: Iterable[str]) -> ModuleSpec | None:
-        """Find a module that git ignores in the caller's tree, as builds make them."""
+    def _find_ignored(self, name: str, folders: Iterable[str]) -> ModuleSpec | None:
+        """Find a module that git ignores in the caller's tree, such as one that a build made."""
         last = name.rpartition(".")[2]
-        for place, folder in filter(None, map(self._located, folders)):
+        for redirect, folder in filter(None, map(self._locate, folders)):
             names = (os.path.join(folder, f"{last}{ending}") for ending in (*SUFFIXES, "/"))
-            if module := next(filter(place.ignored.__contains__, names), None):
-                path = os.path.join(place.source, module).rstrip(os.sep)
-                (self.borrowed if place.borrows else self.withheld)[path] = None
-                return PathFinder.find_spec(name, [os.path.dirname(path)]) if place.borrows else None
+            if module := next(filter(redirect.ignored.__contains__, names), None):
+                path = os.path.join(redirect.source, module).rstrip(os.sep)
+                (self.borrowed if redirect.uses_builds else self.withheld)[path] = None
+                return PathFinder.find_spec(name, [os.path.dirname(path)]) if redirect.uses_builds else None
         return None
 
     def find_distributions(self, context: Any = None) -> Iterable[importlib.metadata.Distribution]:
-        """Find the metadata, such as versions, of packages installed in the trees."""
+        """Find the metadata, such as versions, of packages that pip installed into the trees."""
         import importlib.metadata
 
         context = context or importlib.metadata.DistributionFinder.Context()
@@ -349,26 +365,34 @@ class Trees:
         return importlib.metadata.MetadataPathFinder.find_distributions(query)
 
     def _find_anywhere(self, name: str, path: Sequence[str] | None = None) -> ModuleSpec | None:
+        """Find a module in the side's trees or, as Python would, in `sys.path`."""
         return self.find_spec(name, path) or self.search(name, sys.path if path is None else path)
 
 
-class _Mapped:
-    """Wraps another finder: modules that it finds in the caller's tree come from the side's.
+class _Wrapped:
+    """Wraps another finder: a module that it finds in the caller's tree comes from the side's copy of it."""
 
-    `packages`: top-level names that the other finder is not asked for; names may be added later.
-    """
-
-    def __init__(self, finder: Any, trees: Trees, packages: Collection[str]) -> None:
-        self.finder, self._trees, self._packages = finder, trees, packages
+    def __init__(self, finder: Any, trees: Trees) -> None:
+        self.finder, self._trees = finder, trees
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if self.finder is PathFinder:
             return self._trees.search(name, sys.path if path is None else path)
-        if name.partition(".")[0] in self._packages:
+        is_replaced = name.partition(".")[0] in self._trees.complete
+        spec = None if is_replaced else self.finder.find_spec(name, path, target)
+        if spec is None:
             return None
-        return self._trees.corrected(name, self.finder.find_spec(name, path, target))
+        for location in (spec.origin, *(spec.submodule_search_locations or ())):
+            if location and (side_path := self._trees.side_path(location)):
+                is_package = location == spec.origin and os.path.basename(location).startswith("__init__.")
+                folder = os.path.dirname(os.path.dirname(side_path) if is_package else side_path)
+                side_spec = PathFinder.find_spec(name, [folder])
+                if side_spec is not None and "." not in name:
+                    self._trees.loaded[name] = None
+                return side_spec
+        return spec
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.finder, name)

@@ -1,4 +1,4 @@
-"""How a test, and a session of pytest with its benchmarks, ended."""
+"""How a test and a pytest session ended, in lines for users."""
 
 import re
 from collections import Counter
@@ -16,10 +16,11 @@ _LONGEST = 300
 _MOST_REASONS = 2
 _MOST_TESTS = 3
 _SKIPPED = re.compile(r"base and head: |\bskipped: ")
+"""Parts of reasons that `skips` removes, as its line already says them."""
 BOTH_SKIP = "skipped on both sides"
 SEVERAL = "it calls several fixtures `benchmark`: give each call a test of its own"
 _ERROR = re.compile(r"\s*[\w.]*(Error|Exception|Exit|Interrupt)\b")
-_PLACES = {"setup": " in set-up", "teardown": " in tear-down"}
+_PHASES = {"setup": " in set-up", "teardown": " in tear-down"}
 
 
 class Failure(NamedTuple):
@@ -30,7 +31,7 @@ class Failure(NamedTuple):
 
 
 def failure(reports: "Mapping[str, pytest.TestReport]") -> Failure | None:
-    """Return the first reason why a test did not pass. Returns None if it passed."""
+    """Return why a test did not pass, from its reports by phase. Returns None if it passed."""
     for phase, report in reports.items():
         if report.passed:
             continue
@@ -41,12 +42,12 @@ def failure(reports: "Mapping[str, pytest.TestReport]") -> Failure | None:
             return Failure(line(report), skipped=True)
         crash = getattr(report.longrepr, "reprcrash", None)
         position = f", {Path(crash.path).name}:{crash.lineno}" if crash else ""
-        return Failure(f"raised{_PLACES.get(phase, '')}: {line(report)}{position}", skipped=False)
+        return Failure(f"raised{_PHASES.get(phase, '')}: {line(report)}{position}", skipped=False)
     return None
 
 
 def skips(reasons: Iterable[str], verb: str = "skipped") -> list[str]:
-    """Return a line on benchmarks that are skipped, with the most frequent reasons."""
+    """Return a line with the number of skipped benchmarks, and the most frequent of their `reasons`."""
     numbers = Counter(_SKIPPED.sub("", text) for text in reasons)
     if not numbers:
         return []
@@ -57,14 +58,14 @@ def skips(reasons: Iterable[str], verb: str = "skipped") -> list[str]:
 
 
 def several_calls(names: Iterable[str]) -> list[str]:
-    """Return a line on tests that time several calls under their one name, if there are any."""
+    """Return a line on tests that time several calls; a name may occur several times."""
     tests = list(dict.fromkeys(names))
     advice = "of several benchmarks in one test only the first counts; give each a test of its own"
     return [f"{advice}: {units.listed(tests, _MOST_TESTS)}"] if tests else []
 
 
 def line(report: "pytest.TestReport | pytest.CollectReport") -> str:
-    """Return the reason in the report of a failure or skip, in one line."""
+    """Return the reason of a failure or skip, in one line."""
     reason = report.longrepr
     if isinstance(reason, tuple):
         text = reason[2].replace("Skipped: ", "skipped: ", 1)
@@ -73,22 +74,22 @@ def line(report: "pytest.TestReport | pytest.CollectReport") -> str:
     else:
         lines = [line for line in str(reason).splitlines() if line.strip()]
         errors = [line.removeprefix("E") for line in lines if line.startswith("E  ")]
-        causes = [line for line in errors if _ERROR.match(line)]  # where a syntax error's place comes first
+        causes = [line for line in errors if _ERROR.match(line)]  # a syntax error's file and line come first
         text = (causes or errors or lines[-1:] or [""])[0]
     return " ".join(text.split())[:_LONGEST]
 
 
 @dataclass(frozen=True)
 class Ending:
-    """How a session ended; ids begin in pytest's working directory."""
+    """How a session ended; test ids are relative to pytest's working directory."""
 
     benchmarks: tuple[str, ...] = ()
-    """Ids of the tests that request `benchmark`, also of those that options or plugins deselect."""
+    """Ids of the tests that request `benchmark`, including deselected ones."""
     refused: Mapping[str, str] = field(default_factory=dict)
-    """Reasons why files cannot be collected, by file."""
+    """Reasons why files could not be collected, by file."""
     untimed: tuple[str, ...] = ()
-    """Lines on tests that look like benchmarks, and that were not timed."""
+    """Lines on benchmarks that were not timed, and why."""
     notes: tuple[str, ...] = ()
-    """Lines on options of the suite that were overridden."""
+    """Lines on options that were overridden, and on packages that are hidden."""
     overriding: tuple[str, ...] = ()
-    """Arguments of pytest that also select deselected benchmarks."""
+    """Arguments of pytest that select deselected benchmarks too."""

@@ -1,72 +1,47 @@
-"""Messages between the coordinator and a worker, over a pair of sockets."""
+"""Messages between the coordinator and a child process, over a pair of connected sockets."""
 
 import json
-import math
 import os
-from collections.abc import Mapping, Sequence
-from socket import recv_fds, send_fds, socket
+from collections.abc import Mapping
+from multiprocessing.connection import Connection
+from multiprocessing.reduction import recv_handle, send_handle
 from typing import Any
-
-from ...ground.cpu import RealTime
-
-_CHUNK_BYTES = 1 << 16
 
 
 class ClosedError(Exception):
-    """The other end is closed."""
+    """The other process has closed its socket, or has ended."""
 
 
 class Link:
-    """One end of the pair.
+    """One socket of the pair. A message is a JSON object; a file descriptor may follow it."""
 
-    A message is a line: a token, then a JSON object. Lines without the token are ignored, and each message
-    begins with a line break. So a suite that writes to all file descriptors does not corrupt messages.
-    """
+    def __init__(self, descriptor: int) -> None:
+        """Take the socket of a file descriptor, which `close` closes."""
+        os.set_inheritable(descriptor, False)  # processes that tests start must not keep the socket open
+        self._connection = Connection(descriptor)
 
-    def __init__(self, descriptor: int, token: str) -> None:
-        """Take over a file descriptor."""
-        os.set_inheritable(descriptor, False)  # the suite's child processes must not keep the pair open
-        self._socket, self.token = socket(fileno=descriptor), token
-        self._buffer = b""
-        self.descriptors: list[int] = []
-        """File descriptors that came with messages."""
-
-    def send(self, message: Mapping[str, Any], descriptors: Sequence[int] = ()) -> None:
-        """Send a message, and file descriptors with it."""
+    def send(self, message: Mapping[str, Any], descriptor: int | None = None) -> None:
+        """Send a message and, if there is one, a file descriptor."""
         try:
-            self._socket.settimeout(None)
-            send_fds(self._socket, [b"\n"], descriptors)
-            self._socket.sendall(f"{self.token}{json.dumps(message)}\n".encode())
+            self._connection.send_bytes(json.dumps(message).encode())
+            if descriptor is not None:
+                send_handle(self._connection, descriptor, 0)  # 0: a process id, which Linux does not need
         except OSError as error:
             raise ClosedError(str(error)) from None
 
-    def receive(self, timeout_seconds: float = math.inf) -> dict[str, Any] | None:
-        """Wait for a message without using CPU. Returns None if none came in time.
+    def receive(self, timeout_seconds: float | None = None) -> dict[str, Any] | None:
+        """Return the next message, for which this waits without using CPU. Returns None after the time."""
+        try:
+            if self._connection.poll(timeout_seconds):
+                return dict(json.loads(self._connection.recv_bytes()))
+        except (EOFError, OSError) as error:
+            raise ClosedError(str(error)) from None
+        return None
 
-        Raises:
-            ClosedError: the other end is closed.
-        """
-        deadline = RealTime.seconds() + timeout_seconds
-        while True:
-            line, end, rest = self._buffer.partition(b"\n")
-            if not end:
-                remaining = max(deadline - RealTime.seconds(), 0.0)
-                try:
-                    self._socket.settimeout(remaining if remaining < math.inf else None)
-                    content, descriptors, *_ = recv_fds(self._socket, _CHUNK_BYTES, 1)
-                except (TimeoutError, BlockingIOError):
-                    return None
-                except OSError as error:
-                    raise ClosedError(str(error)) from None
-                if not content:
-                    raise ClosedError("the other end is closed")
-                self._buffer += content
-                self.descriptors += descriptors
-                continue
-            self._buffer = rest
-            if line.startswith(self.token.encode()):
-                return dict(json.loads(line[len(self.token) :]))
+    def receive_descriptor(self) -> int:
+        """Return the file descriptor that follows the last message."""
+        return recv_handle(self._connection)
 
     def close(self) -> None:
-        """Close this end."""
-        self._socket.close()
+        """Close this socket."""
+        self._connection.close()

@@ -1,4 +1,4 @@
-"""The variant that builds the code of a saved run again, and how that code differs from today's."""
+"""The variant that runs the code of a saved run again, and how that code differs from today's."""
 
 import shlex
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from ...ground import units
 from ...ground.environment import LIBRARIES
 from ...ground.errors import UsageError
 from ...measure.sources import CALLERS_TREE, LOCAL, Package, Sources, Tree, installed
-from .torch_release import BROUGHT
+from .pip import BROUGHT
 
 _MOST_DIFFERENCES = 6
 _SHORT_COMMIT = 7
@@ -17,10 +17,10 @@ _WHAT = "the saved code cannot be built again"
 
 
 def variant(saved: Sources, current: Sources, *, is_built: bool = False) -> str:
-    """Return the variant that builds the saved code again, next to today's, as text for `variant.parse`.
+    """Return the variant that runs the saved code, as text for `variant.parse`; `.` if it is today's code.
 
-    Its paths are relative to the rootdir. The text is `.` if today's code is the saved code. Compiled parts
-    need a build command.
+    Paths are relative to pytest's rootdir. `is_built`: whether there is a command that builds commits. Raises
+    a UsageError if the code cannot be built again, such as that of a folder without git.
     """
     if saved.python != current.python:
         raise UsageError(f"{_WHAT}: it ran on Python {saved.python}, and this is Python {current.python}")
@@ -28,41 +28,41 @@ def variant(saved: Sources, current: Sources, *, is_built: bool = False) -> str:
 
 
 def differences(saved: Sources, current: Sources) -> list[str]:
-    """Return what differs, such as `torch_geometric 2.7.0 → 2.8.1`.
+    """Return the differences, such as `torch_geometric 2.7.0 → 2.8.1`, at most six and the number of others.
 
-    environment.LIBRARIES come first, then trees, Python and other packages. After six differences, only the
-    number of the others follows.
+    Those of `environment.LIBRARIES` come first, then folders of code, Python and other packages.
     """
-    saved_states, current_states = _described(saved), _described(current)
+    saved_states, current_states = _states(saved), _states(current)
     libraries = [name for name in LIBRARIES if name in {*saved.packages, *current.packages}]
     others = sorted(saved.packages.keys() - {*libraries})
     lines = []
     for name in [*libraries, *(tree.name for tree in saved.trees), "Python", *others]:
         if name in saved.packages and name not in current_states and (package := installed(name)):
-            current_states[name] = _text(package)  # today's run did not import it
+            current_states[name] = _version_text(package)  # a package that today's run did not import
         if (before := saved_states.get(name, "none")) != (after := current_states.get(name, "none")):
             lines.append(f"{name} {before} → {after}")
     excess = len(lines) - _MOST_DIFFERENCES
     return lines if excess < 2 else [*lines[:_MOST_DIFFERENCES], f"and {excess} others"]  # noqa: PLR2004
 
 
-def _described(sources: Sources) -> dict[str, str]:
-    """Return the state of each tree and package, and of Python, by name."""
-    places = {name: tree.name for tree in sources.trees for name in tree.packages}
+def _states(sources: Sources) -> dict[str, str]:
+    """Return the commit of each folder, and the version of each package and of Python, by name."""
+    folders = {name: tree.name for tree in sources.trees for name in tree.packages}
     trees = {
         tree.name: _short(tree)
         + (f" and {units.count(tree.changed_files, 'changed file')}" if tree.dirty else "")
         for tree in sources.trees
     }
-    packages = {name: _text(package) for name, package in sources.packages.items()}
-    return {**places, **trees, "Python": sources.python, **packages}
+    packages = {name: _version_text(package) for name, package in sources.packages.items()}
+    return {**folders, **trees, "Python": sources.python, **packages}
 
 
-def _text(package: Package) -> str:
+def _version_text(package: Package) -> str:
     return f"{package.version} from {package.origin}" if package.origin else package.version
 
 
 def _trees(saved: Sources, current: Sources, is_built: bool) -> Iterator[str]:
+    """Yield the parts of the variant for folders whose code is not today's."""
     trees_by_path = {tree.path: tree for tree in current.trees}
     for tree in filter(lambda tree: tree.packages, saved.trees):
         current_tree = trees_by_path.get(tree.path)
@@ -79,6 +79,7 @@ def _trees(saved: Sources, current: Sources, is_built: bool) -> Iterator[str]:
 
 
 def _packages(saved: Sources, current: Sources) -> Iterator[str]:
+    """Yield the parts of the variant for installed packages that are not today's."""
     saved_torch, torch = saved.packages.get("torch"), _today("torch", current)
     with_torch = saved_torch is not None and (torch is None or torch.version != saved_torch.version)
     for name, package in saved.packages.items():
@@ -95,7 +96,7 @@ def _packages(saved: Sources, current: Sources) -> Iterator[str]:
 
 
 def _today(name: str, current: Sources) -> Package | None:
-    """Return today's version of a package, which today's run need not have imported."""
+    """Return a package as it is installed today, even if today's run did not import it."""
     in_tree = any(name in tree.packages for tree in current.trees)
     return current.packages.get(name) or (None if in_tree else installed(name))
 

@@ -1,4 +1,4 @@
-"""Folders of the cache that take long to fill: each is filled once, and stays while there is room."""
+"""Folders of the cache that are filled once: builds and installations, up to a total size."""
 
 import fcntl
 import os
@@ -13,16 +13,17 @@ from ...ground.files import hold, locked
 from ...interfaces import Listener
 
 _BYTES = "bytes"
-"""File with the size of a filled folder; its modification time is the time of the last use."""
+"""File with the size of a filled folder in bytes; its modification time is that of the last use."""
 
 
 @contextmanager
 def stored(
     folder: Path, most_bytes: int, fill: Callable[[], None], listener: Listener, done: str
 ) -> Iterator[None]:
-    """Keep a folder while the context lasts; if it is not filled yet, `fill` makes the folders in it.
+    """Fill a folder, unless an earlier run has filled it, and protect it while the context lasts.
 
-    If all folders of the store together exceed `most_bytes`, the least recently used ones are removed.
+    `fill` makes the folders in it. `done`: what to say after that, such as `built git:main`. If the folder
+    and those next to it together exceed `most_bytes`, the least recently used ones are removed.
 
     Raises:
         OSError: the cache is full.
@@ -34,7 +35,7 @@ def stored(
             use.enter_context(locked(folder, fcntl.LOCK_SH))
         with hold(store / f".{folder.name}.lock", store.parent):
             if not size.exists():
-                _empty(folder)  # of a run that was killed
+                _empty(folder)  # a run that was killed may have left files
                 start = RealTime.seconds()
                 try:
                     fill()
@@ -51,18 +52,20 @@ def stored(
 
 
 def _empty(folder: Path) -> None:
+    """Remove the folders in a folder."""
     for inner in folder.iterdir():
         shutil.rmtree(inner, ignore_errors=True)
 
 
 def _clear(store: Path, most_bytes: int, listener: Listener) -> None:
-    """Remove unfinished and least recently used folders; the caller holds the lock."""
+    """Remove the unfinished and the least recently used folders of a store that is locked."""
     entries = []
     for folder in store.glob("[!.]*/"):
-        entries.append((-1.0, 0, folder))
-        with suppress(OSError, ValueError):
-            size = folder / _BYTES
-            entries[-1] = (size.stat().st_mtime, int(size.read_text()), folder)
+        size = folder / _BYTES
+        try:
+            entries.append((size.stat().st_mtime, int(size.read_text()), folder))
+        except (OSError, ValueError):  # the folder is unfinished
+            entries.append((-1.0, 0, folder))
     for used_at, size_bytes, folder in sorted(entries, reverse=True):
         most_bytes -= size_bytes
         if most_bytes < 0 or used_at < 0:

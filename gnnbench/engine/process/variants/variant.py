@@ -8,47 +8,51 @@ from pathlib import Path, PurePath
 from typing import TypeVar
 
 from packaging.requirements import Requirement as PipRequirement
+from packaging.version import Version
 
 from ...ground.errors import UsageError, one_line, unknown_name
 from ...ground.files import project, user_path
-from .command import PATHS, is_local
-from .import_roots import Place
+from .import_roots import Redirect
 from .worktree import Repository
 
 WORKING_TREE = "."
+_PATHS = (".", "/", "~")
+"""Beginnings of paths; no name of a commit and no requirement begins with one of them."""
+_ARCHIVES = (".whl", ".zip", ".tar.gz", ".tar.bz2", ".tgz")
 _FORM = "give git:REF, git:DIR@REF, path:DIR, pip:REQUIREMENT, env:NAME=VALUE or ."
 
 
 @dataclass(frozen=True)
 class Folder:
-    """`path:DIR`: a folder, absolute or relative to the caller's, used in place of the caller's tree."""
+    """`path:DIR`: a folder whose code replaces that of the project in which gnnbench runs."""
 
     path: str
+    """As the user typed it: absolute, or relative to the working directory."""
 
     def existing(self, root: Path) -> Path:
-        """Return the absolute path of the folder, which must exist."""
+        """Return the absolute path of the folder, or raise a UsageError if there is none."""
         return _existing(self.path, root, one_line(f"path:{self.path}"))
 
 
 @dataclass(frozen=True)
 class Commit:
-    """`git:REF` or `git:DIR@REF`: a commit of the caller's repository, or of another one.
+    """`git:REF` or `git:DIR@REF`: a commit of this project's repository, or of the one that contains DIR.
 
-    Its code replaces the caller's tree. No hook runs, and the repository does not change. Submodules are
-    checked out from the repositories on this machine. Nothing is built without a build command.
+    No git hook runs, and the repository does not change. Submodules come from the repositories on this
+    machine. Nothing is built without a build command.
     """
 
     ref: str
     """Any name of a commit."""
     folder: str | None = None
-    """A folder of another repository, absolute or relative to the caller's. None for the caller's own."""
+    """DIR, absolute or relative to the working directory. None for this project's repository."""
 
     def __str__(self) -> str:
-        """Return the commit as a user types it."""
+        """Return the commit as the user typed it."""
         return f"git:{self.ref}" if self.folder is None else f"git:{self.folder}@{self.ref}"
 
     def repository(self, root: Path) -> Repository:
-        """Return the repository that contains the folder or, without one, the caller's project."""
+        """Return the repository that contains the folder or, without a folder, the project."""
         name = one_line(str(self))
         if self.folder is None:
             return Repository.at(project(root), name)
@@ -57,14 +61,15 @@ class Commit:
 
 @dataclass(frozen=True)
 class Requirement:
-    """`pip:REQUIREMENT`: a requirement or an archive, installed by this environment's pip."""
+    """`pip:REQUIREMENT`: what the pip of this Python environment installs."""
 
     text: str
+    """A requirement, or the path of an archive such as a wheel."""
 
 
 @dataclass(frozen=True)
 class Variable:
-    """`env:NAME=VALUE`: a variable to set; if a name occurs twice, the last value counts, as in a shell."""
+    """`env:NAME=VALUE`: an environment variable to set; the last value of a name counts."""
 
     name: str
     value: str
@@ -76,7 +81,7 @@ _Part = TypeVar("_Part", bound=Part)
 
 @dataclass(frozen=True)
 class Variant:
-    """The code and settings of one side; if no part names code, the working tree's is used."""
+    """The code and settings of one side; without a part that names code, the working tree's code."""
 
     text: str
     """As the user typed it."""
@@ -92,7 +97,7 @@ class Variant:
         return [part.text for part in self.of(Requirement)]
 
     def check(self, root: Path) -> None:
-        """Check that its commits and folders exist; nothing is checked out or installed."""
+        """Raise a UsageError if a commit or folder does not exist; check out and install nothing."""
         for folder in self.of(Folder):
             folder.existing(root)
         for commit in self.of(Commit):
@@ -101,29 +106,30 @@ class Variant:
 
 @dataclass
 class Prepared:
-    """A variant that is ready for a process to start with."""
+    """A variant whose code is checked out, built and installed, so that processes can import it."""
 
     text: str
     """As the user typed it."""
     trees: tuple[Path, ...] = ()
-    """Import roots that replace installed packages; the first that has a package wins."""
+    """Folders of packages that replace installed ones; the first that has a package wins."""
     environment: Mapping[str, str] = field(default_factory=dict)
+    """Environment variables to set."""
     commit: str | None = None
-    """Commit of the code; None if the code is not in git."""
+    """Full hash of the commit of the code. None if the code is not in git."""
     dirty: bool = False
-    """Whether tracked files differ from the commit."""
+    """Whether files that git tracks differ from the commit."""
     versions: dict[str, str] = field(default_factory=dict)
-    """Names and versions of the packages that pip installed for it."""
+    """Versions of the packages that pip installed for the variant, by name."""
     checkouts: dict[str, str] = field(default_factory=dict)
-    """Folders of other repositories, as the user typed them, and their commits."""
+    """Commits of other repositories, by folder as the user typed it."""
     has_code: bool = False
-    """Whether the variant names code that replaces the caller's tree."""
-    places: tuple[Place, ...] = ()
-    """Folders of the caller whose files this side has elsewhere."""
+    """Whether the variant names code that replaces the project's."""
+    redirects: tuple[Redirect, ...] = ()
+    """Where the variant has the files of the project, and of other repositories on this machine."""
 
 
 def parse(text: str) -> Variant:
-    """Read a variant: parts separated by spaces, quoted as in a shell."""
+    """Return the variant of a text: parts that spaces separate, quoted as in a shell."""
     typed = words(text)
     if not typed:
         raise UsageError(f"variant {text!r} is empty: {_FORM}")
@@ -145,7 +151,7 @@ def parse(text: str) -> Variant:
 
 
 def words(text: str) -> list[str]:
-    """Return the parts of a variant."""
+    """Return the parts of a variant's text."""
     try:
         return shlex.split(text)
     except ValueError as error:
@@ -153,6 +159,7 @@ def words(text: str) -> list[str]:
 
 
 def _part(word: str) -> Part:
+    """Return one part of a variant, or raise a UsageError that suggests another."""
     kind, colon, value = word.partition(":")
     if not colon:
         guess = "pip" if re.search(r"[=<>~!]=|[<>]", word) else "env" if "=" in word else "git"
@@ -168,8 +175,8 @@ def _part(word: str) -> Part:
 
 
 def _commit(value: str) -> Commit:
-    """Read what follows `git:`; a path begins with a dot, a slash or `~`."""
-    if not value.startswith(PATHS):
+    """Return the commit of `REF` or `DIR@REF`; DIR begins with a dot, a slash or `~`."""
+    if not value.startswith(_PATHS):
         return Commit(value)
     # The last `@` ends the folder, except for `@{`, which is part of a name such as main@{1}.
     match = re.fullmatch(r"(.+)@(?!\{)(.+)", value, re.DOTALL)
@@ -179,7 +186,7 @@ def _commit(value: str) -> Commit:
 
 
 def _requirement(value: str) -> Requirement:
-    """Check that a value is a requirement or a path, and no option of pip."""
+    """Return a requirement, or raise a UsageError if it is none, such as an option of pip."""
     if is_local(value):
         return Requirement(value)
     try:
@@ -190,13 +197,13 @@ def _requirement(value: str) -> Requirement:
             f"{'pip:' + value!r} is not a requirement ({reason}): give pip:NAME==VERSION or ./x.whl"
         ) from None
     if url and url.lower().startswith("file:"):
-        # Changes of a local file are noticed only if it is given as a path.
+        # A changed file is noticed only if the requirement is its path.
         raise UsageError(f"{'pip:' + value!r} is a local file: give its path, like pip:./x.whl")
     return Requirement(value)
 
 
 def _variable(value: str) -> Variable:
-    """Read a name and a value, which may be empty."""
+    """Return the variable of `NAME=VALUE`, whose value may be empty."""
     name, equals, content = value.partition("=")
     if not equals or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise UsageError(f"{'env:' + value!r} is not a variable name and a value: give env:NAME=VALUE")
@@ -212,7 +219,7 @@ _KINDS: Mapping[str, Callable[[str], Part]] = {
 
 
 def _existing(text: str, root: Path, name: str) -> Path:
-    """Return the absolute path of a folder that a user typed; `name` is what an error calls it."""
+    """Return the absolute path of a folder that the user typed; `name` is what an error calls it."""
     folder = local_path(text, root)
     if not folder.is_dir():
         kind = "is not a folder" if folder.exists() else "does not exist"
@@ -221,5 +228,26 @@ def _existing(text: str, root: Path, name: str) -> Path:
 
 
 def local_path(text: str, root: Path) -> Path:
-    """Return the absolute path of a path that a user typed in folder `root`."""
+    """Return the absolute path of a path that the user typed in the folder `root`."""
     return (root / user_path(text)).resolve()
+
+
+def is_local(requirement: str) -> bool:
+    """Whether a requirement for pip is the path of a file or folder."""
+    return "://" not in requirement and (
+        requirement.startswith(_PATHS) or requirement.lower().endswith(_ARCHIVES)
+    )
+
+
+def pinned(text: str) -> tuple[str, str]:
+    """Return the name and the version of a requirement `NAME==VERSION`."""
+    try:
+        requirement = PipRequirement(text)
+        (pin,) = requirement.specifier
+        Version(pin.version)
+        is_plain = not (requirement.url or requirement.extras or requirement.marker)
+    except (ValueError, RecursionError):
+        is_plain = False
+    if not is_plain or pin.operator not in {"==", "==="}:
+        raise UsageError(f"{'pip:' + text!r} is not one release: give pip:NAME==VERSION")
+    return requirement.name, pin.version

@@ -2,33 +2,30 @@
 
 import difflib
 import re
-import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...ground import git, units
+from ...ground import git
 from ...ground.errors import UsageError
 from ...ground.files import temporary_folder
-from ...interfaces import Listener
 from .command import call
 
 if TYPE_CHECKING:
     import subprocess
 
 WORKTREES = "worktrees"
-"""Folder in the cache folder."""
+"""Folder of the cache with all checkouts that are in use."""
 _PREFIX = "gnnbench-"
-_POINTER = re.compile(rb"version https://git-lfs\S*\noid sha256:([0-9a-f]{64})\n")
-_LONGEST_POINTER = 1024
-_WHOLE = "core.sparseCheckout=false"
-"""Option with which git writes all files of a commit."""
-_ALL = "--tags origin '+refs/heads/*:refs/remotes/origin/*'"
+_NOT_SPARSE = "core.sparseCheckout=false"
+"""Setting of git with which a checkout has all files of the commit."""
+_ALL_REFS = "--tags origin '+refs/heads/*:refs/remotes/origin/*'"
+"""Arguments of `git fetch` for all branches and tags."""
 _WRITERS = 4
-"""Processes that write the files: most disks are faster with several."""
+"""Number of git's processes that write files: most disks are faster with several."""
 
 
 @dataclass(frozen=True)
@@ -36,22 +33,22 @@ class Repository:
     """The git repository that contains a folder."""
 
     root: Path
-    """A folder in it."""
+    """The folder."""
     prefix: Path
-    """The same folder, relative to the repository's top."""
+    """The folder relative to the top folder of the repository."""
     shared: Path
     """The `.git` folder that all worktrees share."""
     part: str
-    """The part of the variant that needs it, for messages."""
+    """The part of the variant that names the repository or its commit, for messages."""
 
     @property
     def top(self) -> Path:
-        """The repository's top."""
+        """The top folder of the repository."""
         return self.root.joinpath(*[".."] * len(self.prefix.parts))
 
     @classmethod
     def at(cls, root: Path, part: str) -> "Repository":
-        """Return the repository that contains a folder."""
+        """Return the repository that contains a folder; `part` is for messages."""
         answer = _git(root, "rev-parse", "--show-prefix", "--git-common-dir")
         if answer.returncode:
             reason = git.reason(answer.stderr)
@@ -64,7 +61,7 @@ class Repository:
         return cls(root, Path(prefix), (root / shared).resolve(), part)
 
     def commit(self, ref: str) -> str:
-        """Return the full hash of a commit."""
+        """Return the full hash of a commit, given any of its names."""
         answer = _git(self.root, "rev-parse", "--verify", "--end-of-options", f"{ref}^{{commit}}")
         commit = answer.stdout.strip()
         if answer.returncode == 0 and re.fullmatch(r"[0-9a-f]{40,64}", commit):
@@ -74,60 +71,46 @@ class Repository:
         hint = f"did you mean {' or '.join(hits)}?" if hits else "git branch --all and git tag list names"
         refspec, shallow = _git(self.root, "config", "remote.origin.fetch").stdout, git.is_shallow(self.root)
         if shallow or (refspec and "*" not in refspec):
-            hint += f"; this clone lacks commits: git fetch {'--unshallow ' * shallow}{_ALL} gets them"
+            hint += f"; this clone lacks commits: git fetch {'--unshallow ' * shallow}{_ALL_REFS} gets them"
         raise UsageError(f"{self.part} names no commit of the repository at {self.root}: {hint}")
 
 
 @contextmanager
-def worktree(repository: Repository, commit: str, cache: Path, listener: Listener) -> Iterator[Path]:
-    """Check out a commit, with its submodules, while the context lasts; the repository does not change."""
+def worktree(repository: Repository, commit: str, cache: Path) -> Iterator[Path]:
+    """Yield a folder with the files of a commit and its submodules; the repository does not change."""
     worktrees = cache / WORKTREES
     worktrees.mkdir(parents=True, exist_ok=True)
     with temporary_folder(worktrees, _PREFIX) as tree:
-        _write_lfs(repository, tree, _check_out(repository.shared, commit, tree, repository.part), listener)
-        for path, (place, oid) in git.submodules(repository.root, commit).items():
-            if git.full_hash(place, oid) is None:
-                raise UsageError(
-                    f"{repository.part} has commit {oid[:10]} of the submodule {path}, which is missing: "
-                    f"run git submodule update --init {path}, or git -C {path} fetch origin {oid[:10]}"
-                )
-            _check_out(place, oid, tree / path, f"{path} of {repository.part}")
+        check_out(repository, commit, tree)
         yield tree
 
 
-def _check_out(place: Path, commit: str, tree: Path, part: str) -> list[str]:
-    """Write the files of a repository's commit; return the names of the files that Git LFS stores."""
+def check_out(repository: Repository, commit: str, tree: Path) -> None:
+    """Write the files of a commit and of its submodules into the folder `tree`."""
+    _write_files(repository.shared, commit, tree, repository.part)
+    for path, (submodule, oid) in git.submodules(repository.root, commit).items():
+        if git.full_hash(submodule, oid) is None:
+            raise UsageError(
+                f"{repository.part} has commit {oid[:10]} of the submodule {path}, which is missing: "
+                f"run git submodule update --init {path}, or git -C {path} fetch origin {oid[:10]}"
+            )
+        _write_files(submodule, oid, tree / path, f"{path} of {repository.part}")
+
+
+def _write_files(repository: Path, commit: str, tree: Path, part: str) -> None:
+    """Write the files of a commit; `repository` is a `.git` folder, and `part` is for messages."""
     tree.mkdir(parents=True, exist_ok=True)
-    options = (*git.QUIET, *git.WITHOUT_LFS, "-c", f"checkout.workers={_WRITERS}", "-c", _WHOLE)
-    command = ("git", *options, f"--git-dir={place}", f"--work-tree={tree}")
+    options = (*git.QUIET, "-c", f"checkout.workers={_WRITERS}", "-c", _NOT_SPARSE)
+    command = ("git", *options, f"--git-dir={repository}", f"--work-tree={tree}")
     with tempfile.TemporaryDirectory() as index:
         variables = {**git.variables(), "GIT_INDEX_FILE": f"{index}/index"}
         answer = call([*command, "read-tree", "--reset", "-u", commit], tree, variables)
-        if answer.returncode:
-            raise UsageError(f"{part} cannot be checked out: {git.reason(answer.stderr)}")
-        listing = call([*command, "ls-files", "-z", ":(attr:filter=lfs)"], tree, variables)
-        return listing.stdout.split("\0")[:-1]
-
-
-def _write_lfs(repository: Repository, tree: Path, names: Iterable[str], listener: Listener) -> None:
-    """Write the files of Git LFS whose content is on this machine; the others stay pointer files."""
-    missing = []
-    for name in filter(lambda name: (tree / name).is_file(), names):
-        with (tree / name).open("rb") as file:
-            pointer = _POINTER.match(file.read(_LONGEST_POINTER))
-        if pointer:
-            digest = pointer[1].decode()
-            content = repository.shared / "lfs" / "objects" / digest[:2] / digest[2:4] / digest
-            if content.is_file():
-                shutil.copyfile(content, tree / name)
-            else:
-                missing.append(name)
-    if missing:
-        note = f"{repository.part} has files of Git LFS whose content is missing: {units.listed(missing, 1)}"
-        listener.say(f"{note}; git lfs fetch --all gets it")
+    if answer.returncode:
+        raise UsageError(f"{part} cannot be checked out: {git.reason(answer.stderr)}")
 
 
 def _git(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """Run git in a folder, or raise a UsageError if git is not installed."""
     try:
         return call(["git", *git.QUIET, *arguments], folder, git.variables())
     except FileNotFoundError:

@@ -1,4 +1,7 @@
-"""Gives processes that a benchmark starts their side's imports, then runs the hidden `sitecustomize`."""
+"""Installs a side's import finder in Python processes that a benchmark starts.
+
+Then it runs the user's own `sitecustomize`, if there is one, which this one hides.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,8 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _ROOTS = os.path.join(os.path.dirname(_HERE), "import_roots.py")
 
 
-def _loaded(spec: ModuleSpec | None) -> Any:
+def _load(spec: ModuleSpec | None) -> Any:
+    """Import the module of a spec, and return it."""
     assert spec
     assert spec.loader
     module = sys.modules[spec.name] = module_from_spec(spec)
@@ -25,10 +29,10 @@ def _loaded(spec: ModuleSpec | None) -> Any:
 
 
 sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != _HERE]
-_roots = _loaded(spec_from_file_location("gnnbench_import_roots", _ROOTS))
+_roots = _load(spec_from_file_location("gnnbench_import_roots", _ROOTS))
 if os.path.exists(_file := os.environ.get(_roots.SIDE, "")):
     _roots.Trees.read(_file).install()
 for _name in os.environ.get(_roots.HIDDEN, "").split():
     sys.modules[_name] = None  # type: ignore[assignment]
 if _hidden := PathFinder.find_spec("sitecustomize", sys.path):
-    _loaded(_hidden)
+    _load(_hidden)
