@@ -108,6 +108,27 @@ def test_a_repository_that_git_refuses_is_there(repository, prepare, monkeypatch
     prepare.fails("git:v1", repository, said)
 
 
+def test_files_of_lfs_are_those_of_this_machine_and_nothing_is_downloaded(repository, prepare):
+    digests = [hashlib.sha256(content).hexdigest() for content in (b"here", b"elsewhere")]
+    (repository / ".gitattributes").write_text("*.bin filter=lfs diff=lfs merge=lfs -text\n")
+    pointers = [f"version https://git-lfs.github.com/spec/v1\noid sha256:{one}\nsize 4\n" for one in digests]
+    for name, pointer in zip("ab", pointers, strict=True):
+        (repository / f"{name}.bin").write_text(pointer)
+    commit(repository, 4)
+    for name, value in {"process": "no-git-lfs", "smudge": "no-git-lfs", "required": "true"}.items():
+        git(repository, "config", f"filter.lfs.{name}", value)
+    kept = repository / ".git/lfs/objects" / digests[0][:2] / digests[0][2:4] / digests[0]
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(b"here")
+    with prepare("git:HEAD", repository) as made:
+        (tree,) = made.trees
+        assert (tree / "a.bin").read_bytes() == b"here"
+        assert (tree / "b.bin").read_text() == pointers[1]
+    assert prepare.said[-1] == (
+        "git:HEAD has files of Git LFS whose content is missing: b.bin; git lfs fetch --all gets it"
+    )
+
+
 def test_a_worktree_starts_from_another_whatever_variables_a_hook_has(
     repository, prepare, monkeypatch, tmp_path
 ):

@@ -9,6 +9,9 @@ from .errors import one_line
 
 QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "submodule.recurse=false")
 """Options that prevent git from starting other programs."""
+
+WITHOUT_LFS = ("-c", "filter.lfs.smudge=", "-c", "filter.lfs.process=", "-c", "filter.lfs.required=false")
+"""Options that make git write the pointers of Git LFS, and download nothing."""
 _NO_REPOSITORY = "not a git repository"
 # Git sets these variables for a hook, where they name the hook's repository.
 _FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX")

@@ -139,7 +139,7 @@ def _fill(source: Source, command: str, listener: Listener, folder: Path) -> Non
     repository, tree = source.repository, folder / _TREE
     clone = ("clone", "--quiet", "--shared", "--no-checkout", "--template=", "--")
     _git(repository.part, folder, *clone, str(repository.shared), str(tree))
-    check_out(repository, source.commit, tree)
+    check_out(repository, source.commit, tree, listener)
     _git(repository.part, tree, "reset", "--quiet", source.commit)  # a build may ask git for the version
     for name in source.changed:
         _copy(repository.top / name, tree / name)

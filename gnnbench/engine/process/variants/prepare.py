@@ -101,7 +101,7 @@ def _add_commit(
                 tree, roots = stack.enter_context(built(source, build, cache, listener))
             else:
                 listener.step(f"checking out {name}")
-                tree = stack.enter_context(worktree(repository, commit, cache))
+                tree = stack.enter_context(worktree(repository, commit, cache, listener))
         redirect = redirects.of_commit(home, commit, tree, is_built=bool(build))
         side.redirects += (redirect,)
         if not build and (problem := redirects.note(home, redirect)):

@@ -2,16 +2,18 @@
 
 import difflib
 import re
+import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...ground import git
+from ...ground import git, units
 from ...ground.errors import UsageError
 from ...ground.files import temporary_folder
+from ...interfaces import Listener
 from .command import call
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 WORKTREES = "worktrees"
 """Folder of the cache with all checkouts that are in use."""
 _PREFIX = "gnnbench-"
+_POINTER = re.compile(rb"version https://git-lfs\S*\noid sha256:([0-9a-f]{64})\n")
+_LONGEST_POINTER = 1024
 _NOT_SPARSE = "core.sparseCheckout=false"
 """Setting of git with which a checkout has all files of the commit."""
 _ALL_REFS = "--tags origin '+refs/heads/*:refs/remotes/origin/*'"
@@ -76,18 +80,18 @@ class Repository:
 
 
 @contextmanager
-def worktree(repository: Repository, commit: str, cache: Path) -> Iterator[Path]:
+def worktree(repository: Repository, commit: str, cache: Path, listener: Listener) -> Iterator[Path]:
     """Yield a folder with the files of a commit and its submodules; the repository does not change."""
     worktrees = cache / WORKTREES
     worktrees.mkdir(parents=True, exist_ok=True)
     with temporary_folder(worktrees, _PREFIX) as tree:
-        check_out(repository, commit, tree)
+        check_out(repository, commit, tree, listener)
         yield tree
 
 
-def check_out(repository: Repository, commit: str, tree: Path) -> None:
+def check_out(repository: Repository, commit: str, tree: Path, listener: Listener) -> None:
     """Write the files of a commit and of its submodules into the folder `tree`."""
-    _write_files(repository.shared, commit, tree, repository.part)
+    _write_lfs(repository, tree, _write_files(repository.shared, commit, tree, repository.part), listener)
     for path, (submodule, oid) in git.submodules(repository.root, commit).items():
         if git.full_hash(submodule, oid) is None:
             raise UsageError(
@@ -97,16 +101,39 @@ def check_out(repository: Repository, commit: str, tree: Path) -> None:
         _write_files(submodule, oid, tree / path, f"{path} of {repository.part}")
 
 
-def _write_files(repository: Path, commit: str, tree: Path, part: str) -> None:
-    """Write the files of a commit; `repository` is a `.git` folder, and `part` is for messages."""
+def _write_files(repository: Path, commit: str, tree: Path, part: str) -> list[str]:
+    """Write the files of a commit, and return the names of those that Git LFS stores.
+
+    `repository` is a `.git` folder, and `part` is for messages.
+    """
     tree.mkdir(parents=True, exist_ok=True)
-    options = (*git.QUIET, "-c", f"checkout.workers={_WRITERS}", "-c", _NOT_SPARSE)
+    options = (*git.QUIET, *git.WITHOUT_LFS, "-c", f"checkout.workers={_WRITERS}", "-c", _NOT_SPARSE)
     command = ("git", *options, f"--git-dir={repository}", f"--work-tree={tree}")
     with tempfile.TemporaryDirectory() as index:
         variables = {**git.variables(), "GIT_INDEX_FILE": f"{index}/index"}
         answer = call([*command, "read-tree", "--reset", "-u", commit], tree, variables)
-    if answer.returncode:
-        raise UsageError(f"{part} cannot be checked out: {git.reason(answer.stderr)}")
+        if answer.returncode:
+            raise UsageError(f"{part} cannot be checked out: {git.reason(answer.stderr)}")
+        listing = call([*command, "ls-files", "-z", ":(attr:filter=lfs)"], tree, variables)
+        return listing.stdout.split("\0")[:-1]
+
+
+def _write_lfs(repository: Repository, tree: Path, names: Iterable[str], listener: Listener) -> None:
+    """Write the files of Git LFS whose content is on this machine; the others stay pointer files."""
+    missing = []
+    for name in filter(lambda name: (tree / name).is_file(), names):
+        with (tree / name).open("rb") as file:
+            pointer = _POINTER.match(file.read(_LONGEST_POINTER))
+        if pointer:
+            digest = pointer[1].decode()
+            content = repository.shared / "lfs" / "objects" / digest[:2] / digest[2:4] / digest
+            if content.is_file():
+                shutil.copyfile(content, tree / name)
+            else:
+                missing.append(name)
+    if missing:
+        note = f"{repository.part} has files of Git LFS whose content is missing: {units.listed(missing, 1)}"
+        listener.say(f"{note}; git lfs fetch --all gets it")
 
 
 def _git(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
