@@ -27,7 +27,6 @@ _HIDDEN = ("8", "32", "64", "128")
 
 
 def _short_number(text: str) -> int | None:
-    """Return a positive number. Returns None for other texts, and for more than four digits."""
     return positive(text) if len(text) <= 4 else None  # noqa: PLR2004
 
 

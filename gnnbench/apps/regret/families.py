@@ -12,14 +12,7 @@ from ...suite.annotations import Case, Edges, Graph, Tensor
 from ...suite.libraries import functional, inputs, on_torch, torch, utils
 from ...suite.operation import Call, Operation
 from ...suite.operations import OPERATIONS
-from ...suite.operations.edge_list import (
-    edges_of,
-    keys,
-    listed,
-    shuffled,
-    unchanged,
-    with_duplicates,
-)
+from ...suite.operations.edge_list import edges_of, keys, listed, shuffled, unchanged, with_duplicates
 from ...suite.operations.scatter import Destination, offsets, unsorted_index
 
 

@@ -23,8 +23,6 @@ from .result import Regret, Regrets
 from .tables import random_graph
 
 _NOTE = "In each cell: the fastest way (?: not known for sure), and the call's time divided by that way's."
-_THREADS = "threads"
-"""The fact on the session's threads, left out because each map names the threads of its points."""
 _LONGEST_NAME = 150
 COLOURS = ("#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00", "#0072b2", "#999999")
 """Distinct for colour-blind readers (Okabe and Ito, Color Universal Design, 2008)."""
@@ -40,10 +38,8 @@ _PALE, _STRONG = 0.25, 0.9
 def write(regrets: Regrets, folder: Path) -> list[Path]:
     """Write a map of each call as SVG and PNG; return the paths."""
     facts = environment_facts(regrets.environment)
-    footer = slides.footer(fact for fact in facts if fact[0] != _THREADS)
-    return [
-        file for name, picture in pictures(regrets) for file in slides.save(picture, footer, folder / name)
-    ]
+    foot = slides.footer(fact for fact in facts if fact[0] != "threads")  # each map names its own
+    return [file for name, picture in pictures(regrets) for file in slides.save(picture, foot, folder / name)]
 
 
 def pictures(result: Regrets) -> Iterator[tuple[str, Picture]]:

@@ -1,7 +1,4 @@
-"""Checks and times all ways to compute an operation at one point of the grid.
-
-A way is an implementation of an operation, an entrant a way that is ready to be timed.
-"""
+"""Checks all ways to compute an operation at one point of the grid, and times the correct ones."""
 
 import math
 import random

@@ -76,10 +76,9 @@ class Point:
     left_out: dict[str, str] = field(default_factory=dict)
     """Why ways were not timed, by name."""
 
-    @property
-    def degree(self) -> float:
-        """The mean number of neighbours."""
-        return self.entries / self.nodes if self.nodes else 0.0
+    def coordinate(self, axis: str) -> float:
+        """Return the mean number of neighbours on the axis `degree`, the width on the axis `hidden`."""
+        return self.entries / max(self.nodes, 1) if axis == "degree" else float(self.place.hidden)
 
 
 @dataclass(frozen=True)
@@ -104,12 +103,10 @@ class Crossover:
     """The fastest way at smaller values."""
     above: str
     """The fastest way at larger values."""
-    between: tuple[float, float]
-    """The values of both points."""
     at: Positive
     """Where both ways are equally fast, if the log ratio is linear in the logarithm of the value."""
     low: Positive
-    """The 99 % interval, within `between`."""
+    """The 99 % interval, between both points."""
     high: Positive
 
 
@@ -169,12 +166,7 @@ class Regrets:
             if point.fastest is not None and point.entries:
                 lines.setdefault(_off_axis(point, axis), []).append(point)
         for line in lines.values():
-            yield sorted(line, key=lambda point: value_of(point, axis))
-
-
-def value_of(point: Point, axis: str) -> float:
-    """Return a point's coordinate on the axis: its degree or its width."""
-    return point.degree if axis == "degree" else float(point.place.hidden)
+            yield sorted(line, key=lambda point: point.coordinate(axis))
 
 
 def _off_axis(point: Point, axis: str) -> Any:
@@ -195,7 +187,7 @@ def _crossover(point: Point, neighbour: Point, axis: str) -> Crossover | None:
     second = _in_race(neighbour, below)
     if first is None or second is None:
         return None
-    start, end = value_of(point, axis), value_of(neighbour, axis)
+    start, end = point.coordinate(axis), neighbour.coordinate(axis)
 
     def at(*signs: int) -> float:
         """Return where both ways are equally fast, from a bound of each log ratio; sign 0 is no bound."""
@@ -208,7 +200,7 @@ def _crossover(point: Point, neighbour: Point, axis: str) -> Crossover | None:
     bounds = [at(*signs) for signs in product((-1, 1), repeat=2)]
     assert below is not None
     assert above is not None
-    return Crossover(point, axis, below, above, (start, end), at(0, 0), min(bounds), max(bounds))
+    return Crossover(point, axis, below, above, at(0, 0), min(bounds), max(bounds))
 
 
 def _width(ratio: Ratio) -> float:

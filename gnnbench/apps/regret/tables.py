@@ -1,7 +1,4 @@
-"""Makes the document of a result: tables of the worst regret of each call, of crossovers, and of changes.
-
-The words are those of `result`: way, regret, crossover.
-"""
+"""Makes the document of a result: tables of the worst regrets of each call, of crossovers, and of changes."""
 
 import statistics
 from collections import Counter
