@@ -3,9 +3,9 @@
     python experiments/ab/simulate.py [--runs 2000] [--power 300] [--keep FILE.jsonl] [--out FILE.json]
 
 The schedule and the decision rule are the real ones. Rounds have lognormal noise of 10 %, autocorrelated
-(AR(1), 0.5); 2 % of them are spikes of 3x. Both sides share a drift of 20 % up and down in a minute, of
-random phase. In a quarter of the benchmarks, half of the blocks are 2x slower (layouts). Log ratios vary by
-1 % between pairs, for each benchmark; a process is 25x slower with probability 5 %. A pair takes 3 seconds to
+(AR(1), 0.5); 2 % of them are spikes of 3x. On both sides the speed drifts by ±20 % within a minute, with a
+random phase. In a quarter of the benchmarks, half of the blocks are 2x slower (layouts). Each benchmark's log
+ratio varies by 1 % between pairs; a process is 25x slower with probability 5 %. A pair takes 3 seconds to
 start; a block is ten rounds of a millisecond. Twenty benchmarks have 60 seconds each.
 
 FEW are separate runs of few benchmarks: some whose pairs vary more, as on some real days, and some in which

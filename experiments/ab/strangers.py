@@ -5,8 +5,8 @@
     python experiments/ab/strangers.py results FOLDER
 
 Each suite runs with the same release on both sides, and one suite also with an older release as its base.
-The suites' dependencies are installed into FOLDER/packages. `results` compares what benchmarks return in two
-releases of a package, times nothing, and prints a table; of suites that are parts of packages, relative
+The suites' dependencies are installed into FOLDER/packages. `results` times nothing: it compares the outputs
+of benchmarks in two releases of a package, and prints a table. If a suite is part of a package, its relative
 imports are replaced.
 """
 

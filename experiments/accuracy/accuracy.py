@@ -2,9 +2,9 @@
 
     GNNBENCH_DATA=... python experiments/accuracy/accuracy.py [--seeds 5]
 
-GAT is trained as published (Velickovic et al., ICLR 2018), but for fewer epochs; GraphSAGE with the same
-weight decay. Features are divided by each row's sum. Every tenth epoch is evaluated; the test accuracy is
-that of the one with the best validation accuracy.
+GAT is trained as published (Velickovic et al., ICLR 2018), but for fewer epochs; GraphSAGE has the same
+weight decay. Features are divided by the sum of their row. Every tenth epoch is evaluated; the test accuracy
+is that of the epoch with the best validation accuracy.
 """
 
 import argparse

@@ -3,10 +3,10 @@
     python experiments/agreement/agreement.py run FOLDER [--processes 20] [--seconds 5]
     python experiments/agreement/agreement.py table FOLDER
 
-`run` starts processes with layouts sampled and without in turns, writes a run file for each to FOLDER, and
-continues an interrupted run. Before each kernel it waits until no other machine on the host slows this one
-(quiet.py), and checks again afterwards. `table` prints the tables of docs/experiments/measurement.md, for all
-processes and for the undisturbed ones, for the estimate in use and for others, and draws the picture.
+`run` alternately starts processes with layouts sampled and without, writes a run file for each to FOLDER, and
+continues an interrupted run. Before and after each kernel it checks that no other virtual machine on the host
+slows this one (quiet.py). `table` prints the tables of docs/experiments/measurement.md, for all processes and
+for undisturbed ones, with gnnbench's estimate and with others, and draws the picture.
 """
 
 import argparse

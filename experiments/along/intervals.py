@@ -2,10 +2,9 @@
 
     python experiments/along/intervals.py [--runs 2000] [--seed 1]
 
-A run has twenty benchmarks on two platforms, and all ratios are 1. A process measures each benchmark with an
-error of 0.5 % to 2 %, which it knows, and with a deviation of 1 % or 3 %, which it does not know. A part of
-the deviation is common to all benchmarks of a platform in the process: none of its variance, half of it, or
-all. Then the errors of different ratios are correlated.
+A run has twenty benchmarks on two platforms, and all ratios are 1. A process measures each benchmark with a
+known error of 0.5 % to 2 %, and an unknown deviation of 1 % or 3 %. All benchmarks of a platform in a process
+share none, half or all of the deviation's variance, so that the errors of different ratios are correlated.
 """
 
 import argparse

@@ -2,11 +2,11 @@
 
     python experiments/along/pyg_and_dgl.py FOLDER [--processes 6] [--page FILE] [-- PYTEST ARGS]
 
-PYTEST ARGS choose the benchmarks: `benchmarks -m core` if there are none, `benchmarks -k "not thread"` for
-all operations.
+PYTEST ARGS choose the benchmarks: by default `benchmarks -m core`; `benchmarks -k "not thread"` for all
+operations.
 
-Each process times both platforms; every other one begins with DGL. FOLDER keeps their run files, so the same
-command continues after an interruption. Close other programs first: what they disturb does not count.
+Each process times both platforms; every other process begins with DGL. FOLDER has their run files, so the
+same command continues after an interruption. Close other programs first: disturbed measurements do not count.
 """
 
 import argparse

@@ -3,9 +3,9 @@
     python experiments/atlas/atlas.py FOLDER [--package NAME ...] [--clone PYG]
     python experiments/atlas/atlas.py FOLDER [--package NAME ...] --results
 
-`gnnbench watch` looks at all releases, on the benchmarks of this repository that use the package, and keeps
-what it finds in FOLDER/NAME, with a page. The same command continues. `--results` times nothing: it compares
-what the benchmarks of neighbouring releases return, and prints the table of docs/results.md.
+`gnnbench watch` compares all releases, on the benchmarks of this repository that use the package, and writes
+its results and a page to FOLDER/NAME. The same command continues an interrupted run. `--results` times
+nothing: it compares the outputs in neighbouring releases, and counts them for docs/results.md.
 """
 
 import argparse

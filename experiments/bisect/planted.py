@@ -2,12 +2,12 @@
 
     python experiments/bisect/planted.py FOLDER [--only NAME] [--commits 64] [--effect 0.10]
 
-FOLDER gets a repository for each case, and `results.json` with what was found; cases that are in it already
-are not run again. Each repository has a package `kernels` with four kernels. One of them becomes slower by
-more of its own work at a random commit. There are ten such cases: in `one-0` to `one-4` the other commits
-change other functions, in `every-0` to `every-4` every commit also changes the kernel's code, but not its
-time. Five more have two steps, a step back, a stretch of commits that cannot be imported around the change,
-such a stretch elsewhere, and no change.
+FOLDER gets a repository for each case, and `results.json` with the answers; cases with an answer are not run
+again. Each repository has a package `kernels` with four kernels. From a random commit on, one kernel does a
+part of its work twice. There are ten such cases: in `one-0` to `one-4` the other commits change other
+functions, in `every-0` to `every-4` every commit also changes the kernel's code, but not its time. Five more
+cases have two changes, a change that is undone, commits around the change that cannot be imported, such
+commits elsewhere, and no change.
 
 Run it on a quiet machine.
 """

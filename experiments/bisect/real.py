@@ -2,8 +2,8 @@
 
     python experiments/bisect/real.py PYG FOLDER [mask_select | to_torch_csr_tensor]
 
-PYG is a clone of PyG with its tags. FOLDER gets the results and the cache; a case whose result is in it
-already is not run again. Run it on a quiet machine.
+PYG is a clone of PyG with its tags. FOLDER gets the results and the cache; a case with a result is not run
+again. Run it on a quiet machine.
 """
 
 import argparse

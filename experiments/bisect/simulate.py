@@ -1,13 +1,13 @@
-"""How often the search of a bisection names a wrong commit, and how many pairs of processes it uses.
+"""How often the search of `gnnbench bisect` finds a wrong commit, and how many pairs of processes it uses.
 
     python experiments/bisect/simulate.py [--runs 1000] [--effect 0.05] [--pair-sd 0.01]
 
-Of 64 commits one changes the time. Log ratios vary by 1 % between pairs and by 1 % within one; either
-process is a third slower with probability 5 % (docs/verdict.md). Four pairs of the ends come first and are
-not counted.
+One of 64 commits changes the time. Log ratios vary by 1 % between pairs and by 1 % within a pair; each
+process is a third slower with probability 5 % (docs/verdict.md). Four pairs of the endpoints come first and
+are not counted.
 
-The other search halves the commits by the median of a fixed number of pairs, with the true change known to
-it: the smallest number that names a wrong commit in at most 1 % of 20,000 runs.
+For comparison, a binary search knows the size of the change, and takes the median of a fixed number of pairs:
+the smallest number with which it finds a wrong commit in at most 1 % of 20,000 runs.
 """
 
 import argparse

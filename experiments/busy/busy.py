@@ -1,10 +1,10 @@
-"""What `gnnbench ab` decides on a real machine that other programs use, and whether it is right.
+"""Verdicts of `gnnbench ab` on a real machine next to other programs, and how many are wrong.
 
     python experiments/busy/busy.py FOLDER [--loads quiet "two loops"] [--share 0] [--command gnnbench]
 
-SUITES has benchmarks and the seconds for all of them. Half, drawn from --seed, are 10 % slower, or none with
---share 0. LOADS has the programs that run next to it. The table counts verdicts on slower and identical
-benchmarks. What is there is not run again.
+SUITES has benchmarks and the seconds for all of them. A half, drawn from --seed, is 10 % slower; with --share
+0 none is. LOADS has the other programs. The table counts verdicts on slower and identical benchmarks.
+Finished runs are not repeated.
 """
 
 import argparse

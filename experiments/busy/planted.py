@@ -1,6 +1,7 @@
 """A plugin of pytest that makes half of the benchmarks slower.
 
-Each side has a module `planting` with SHARE, by how much, and SEED, from which the half is drawn.
+Each side has a module `planting` with SHARE, the fraction of time added, and SEED, from which the half is
+drawn.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""A suite in its own git repository, its records, and its verdicts. Both experiments use it."""
+"""A suite in its own git repository, with its records and verdicts, for runs.py and versions.py."""
 
 import argparse
 import json

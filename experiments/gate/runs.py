@@ -5,8 +5,8 @@
 
 FOLDER/project is a suite in its own git repository with one record. Each run judges a new commit. In an A/A
 test the commit swaps two independent statements of a function that all kernels call, so that no benchmark
-runs the same code as in the record. In the other runs it makes one kernel slower: the kernel waits for 10 %
-or 5 % of its own time. There are twice as many runs of each. FOLDER keeps each run's verdicts and output.
+runs the same code as in the record. In the other runs a kernel is 10 % or 5 % slower, because it waits. There
+are twice as many runs with each slowdown as A/A tests. FOLDER gets each run's verdicts and output.
 """
 
 import argparse

@@ -1,11 +1,11 @@
-"""False positives and power of `pytest --benchmark-compare` in turns, on simulated pairs of processes.
+"""False positives and power of interleaved `pytest --benchmark-compare`, on simulated pairs of processes.
 
     python experiments/gate/simulate.py [--runs 2000] [--power 300] [--keep FILE.jsonl] [--out FILE.json]
 
 The schedule and the decision rule are the real ones; the machine is that of experiments/ab/simulate.py. No
 benchmark runs the same code on both sides. Twenty benchmarks have 300 seconds together. They enter the
-schedule in the order of a first pass: today's time against the time in the record, which was measured in
-another minute and in other processes. A slowdown is in one benchmark, either of one mode or of two.
+schedule in the order of today's time divided by the time in the record, which was measured in another minute
+and in other processes. A slowdown is in one benchmark, with one mode or with two.
 
 Finished runs are kept in FILE.jsonl, one per line, and not repeated.
 """
