@@ -142,7 +142,7 @@ class Machine:
 
 
 def one_run(key: ab.Key) -> dict[str, Any]:
-    """Run the schedule to its end; return how many verdicts are right, and which are wrong."""
+    """Simulate a run; return how many verdicts are right, and which are wrong."""
     kind, effect, seed = key
     random = np.random.default_rng([seed, 5])
     slower = {name: effect for name in BENCHMARKS if effect and int(name[-1]) % 2}
@@ -164,7 +164,7 @@ def one_run(key: ab.Key) -> dict[str, Any]:
 
 
 def simulate(runs: int, power: int, seed: int, keep: Path | None = None) -> dict[str, Any]:
-    """Simulate `runs` of identical code and `power` with slower benchmarks on each machine."""
+    """Simulate `runs` A/A runs and `power` runs with slower benchmarks on each machine."""
     numbers = {0.0: runs, EFFECT: power}
     wanted = [
         (kind, effect, seed * 1_000_000 + run)
@@ -176,7 +176,7 @@ def simulate(runs: int, power: int, seed: int, keep: Path | None = None) -> dict
 
 
 def tabulated(runs: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Return by machine and effect: means of rightly slower and same ones, and runs with a wrong verdict."""
+    """Return mean numbers of right verdicts, and of runs with a wrong one, by machine and effect."""
     found: dict[str, Any] = {}
     for run in runs:
         found.setdefault(f"{run['kind']}, {run['effect']:.0%} slower", []).append(run)

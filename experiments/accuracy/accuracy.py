@@ -40,7 +40,7 @@ MODELS = {"gat": (GAT, 64, 0.6, 0.005, 200), "sage": (SAGE, 256, 0.5, 0.01, 100)
 
 
 def dropping(model: Network, dropout: float) -> Network:
-    """Let a network drop entries of each layer's input in training, and edges for each head."""
+    """Add dropout to a network in training: of entries of each layer's input, and of edges for each head."""
     convolve = model.convolve
     model.convolve = lambda graph, layer, x: convolve(graph, layer, F.dropout(x, dropout, model.training))
     for layer in model.layers:

@@ -35,7 +35,7 @@ _SUITE = ("benchmarks", "--gnn-dataset", "cora:synthetic", "-k", _SKIPPED)
 
 
 def watch(folder: Path, package: str, clone: Path | None) -> None:
-    """Look at all releases that were not looked at yet."""
+    """Compare all releases that were not compared yet."""
     first, last, platforms = _PACKAGES[package]
     state = (folder / package).resolve()
     ends = ("--since", first, "--until", last, *(("--clone", str(clone.resolve())) if clone else ()))
@@ -47,7 +47,7 @@ def watch(folder: Path, package: str, clone: Path | None) -> None:
 
 
 def results(folder: Path, package: str) -> Iterator[str]:
-    """Compare the results of neighbouring releases, unless that is done, and yield a table row for each."""
+    """Compare the outputs in neighbouring releases, unless that is done; yield a row for each pair."""
     first, last, platforms = _PACKAGES[package]
     for base, head in list(pairwise(Watched(package, _ROOT).versions(first, last, None)))[::-1]:
         file = (folder / f"{package}-{base.name}-{head.name}-results.json").resolve()

@@ -45,7 +45,7 @@ def run(case: str, pyg: Path, folder: Path) -> None:
 
 
 def main() -> None:
-    """Run what is left, and print what each case found."""
+    """Run the cases without a result, and print the result of each."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("pyg", type=Path)
     parser.add_argument("folder", type=Path)

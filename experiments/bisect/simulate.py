@@ -30,7 +30,7 @@ def noise(random: np.random.Generator, pair_sd: float, count: int) -> np.ndarray
 
 
 def adaptive(seed: int, effect: float, pair_sd: float) -> tuple[int, bool, bool]:
-    """Search once; return the pairs, whether a wrong commit is named, and whether the right one is."""
+    """Search once; return the number of pairs, and whether a wrong and the right commit are found."""
     random = np.random.default_rng(seed)
     culprit = int(random.integers(1, COMMITS + 1))
     change = math.log1p(effect)
@@ -51,7 +51,7 @@ def adaptive(seed: int, effect: float, pair_sd: float) -> tuple[int, bool, bool]
 
 
 def fixed_size(effect: float, pair_sd: float) -> int:
-    """Return the pairs of a binary search whose every step has the median of as many pairs."""
+    """Return the number of pairs of a binary search, whose steps take the median of equally many."""
     random = np.random.default_rng(0)
     steps, change = round(math.log2(COMMITS)), math.log1p(effect)
     for size in range(1, 200):
@@ -59,13 +59,13 @@ def fixed_size(effect: float, pair_sd: float) -> int:
         errors = np.median(
             noise(random, pair_sd, FIXED_RUNS * steps * size).reshape(FIXED_RUNS, steps, size), axis=2
         )
-        if (errors > abs(change) / 2).any(axis=1).mean() <= 0.01:  # noqa: PLR2004 - the issue's limit
+        if (errors > abs(change) / 2).any(axis=1).mean() <= 0.01:  # noqa: PLR2004 - the share of wrong runs in the docstring
             return steps * size
     raise SystemExit("no fixed size is enough")
 
 
 def main() -> None:
-    """Print a line for the search, and one for fixed sizes."""
+    """Print a line for the search of `gnnbench bisect`, and one for binary searches."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--effect", type=float, default=0.05)

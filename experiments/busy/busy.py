@@ -40,7 +40,7 @@ SUITES = {
 
 @contextmanager
 def programs(texts: tuple[str, ...]) -> Iterator[None]:
-    """Run programs until the context ends."""
+    """Run other programs until the context ends."""
     running = [subprocess.Popen([sys.executable, "-c", text]) for text in texts]
     try:
         yield
@@ -51,7 +51,7 @@ def programs(texts: tuple[str, ...]) -> Iterator[None]:
 
 
 def run(suite: str, options: argparse.Namespace, file: Path) -> None:
-    """Compare the working tree with itself, half of whose benchmarks are slower."""
+    """Compare the working tree with itself; half of the head's benchmarks are slower."""
     seconds, arguments = SUITES[suite]
     sides = []
     for share in (0.0, options.share):
@@ -67,7 +67,7 @@ def run(suite: str, options: argparse.Namespace, file: Path) -> None:
 
 
 def row(file: Path, options: argparse.Namespace) -> list[str]:
-    """Return the cells of a run."""
+    """Return the cells of a run's table row."""
     result = json.loads(file.read_text())
     slower, same = Counter[str](), Counter[str]()
     rows = result["comparison"]["rows"]

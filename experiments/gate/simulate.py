@@ -28,7 +28,7 @@ ALARMS = ("slower", "faster")
 
 
 def one_run(key: ab.Key) -> dict[str, Any]:
-    """Run the schedule to its end; return what it found."""
+    """Simulate a run, and return its result."""
     kind, effect, seed = key
     random = np.random.default_rng([seed, 4])
     slowed = ab.PLANTED.get(kind)
@@ -52,7 +52,7 @@ def one_run(key: ab.Key) -> dict[str, Any]:
 
 
 def first_pass(machine: ab.Machine) -> list[str]:
-    """Return the benchmarks' names, the one with the largest ratio of today's time to the record's first."""
+    """Return the benchmarks by the ratio of today's time to the record's, the largest first."""
     plan = PairPlan(dict.fromkeys(ab.NAMES, FIRST_PASS))
     record, today = machine.pair(plan).visits, machine.pair(plan).visits
     ratios = {
@@ -63,7 +63,7 @@ def first_pass(machine: ab.Machine) -> list[str]:
 
 
 def simulate(runs: int, power: int, seed: int, keep: Path | None = None) -> dict[str, Any]:
-    """Simulate `runs` of identical benchmarks, and `power` of each slowdown: those that are not kept yet."""
+    """Simulate `runs` A/A runs, and `power` runs with each slowdown, except for finished ones."""
     first = seed * 1_000_000
     slowed = [(kind, effect) for effect in EFFECTS for kind in ab.PLANTED]
     wanted = [("identical", 0.0, first + run) for run in range(runs)]
@@ -80,7 +80,7 @@ def simulate(runs: int, power: int, seed: int, keep: Path | None = None) -> dict
 
 
 def _summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
-    """Count over runs; `alarms` are runs with a false positive, `same` and `timed` are means."""
+    """Return rates over all runs; `alarms` are runs with a false positive, `same` and `timed` are means."""
     verdicts = [run["verdict"] for run in runs]
     return {
         "runs": len(runs),

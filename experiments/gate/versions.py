@@ -41,7 +41,7 @@ CASES = {
 
 
 def prepare(folder: Path) -> str:
-    """Make the environment and the library, unless both are complete; return the interpreter."""
+    """Make the environment and the library, unless both exist; return the interpreter."""
     environment, library, complete = (folder / name for name in ("environment", "edgelists", "complete"))
     python = str(environment.resolve() / "bin" / "python")
     if not complete.exists():
@@ -63,7 +63,7 @@ def prepare(folder: Path) -> str:
 
 
 def run(folder: Path, words: list[str]) -> None:
-    """Run the cases that are not there yet."""
+    """Run the cases without a result."""
     folder.mkdir(parents=True, exist_ok=True)
     python = prepare(folder)
     for name, case in CASES.items():
