@@ -59,7 +59,7 @@ def fixed_size(effect: float, pair_sd: float) -> int:
         errors = np.median(
             noise(random, pair_sd, FIXED_RUNS * steps * size).reshape(FIXED_RUNS, steps, size), axis=2
         )
-        if (errors > abs(change) / 2).any(axis=1).mean() <= 0.01:  # noqa: PLR2004 - the share of wrong runs in the docstring
+        if (errors > abs(change) / 2).any(axis=1).mean() <= 0.01:  # noqa: PLR2004
             return steps * size
     raise SystemExit("no fixed size is enough")
 
