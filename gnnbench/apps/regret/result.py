@@ -216,6 +216,7 @@ def is_slower(point: Point, name: str | None) -> bool:
 
 
 def _in_race(point: Point, name: str | None) -> Ratio | None:
+    """Return a way's ratio to the fastest, in the blocks that chose the fastest. Returns None if unknown."""
     return next((way.in_race for way in point.ways if way.name == name), None)
 
 

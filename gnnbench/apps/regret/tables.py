@@ -25,8 +25,8 @@ def document(regrets: Regrets, older: Regrets | None = None) -> Document:
     all_ways, same_structure = (
         _worst(regrets.regrets(same_structure=same), f"time of the call / time of the fastest way{title}")
         for same, title in (
-            (False, ", if the graph is converted once and kept"),
-            (True, " that takes what the call takes, as for a graph that changes in each call"),
+            (False, ", for a graph that stays the same"),
+            (True, " with the same input structure, for a graph that changes in each call"),
         )
     )
     crossovers = _crossovers(regrets.crossovers())
@@ -36,12 +36,12 @@ def document(regrets: Regrets, older: Regrets | None = None) -> Document:
     notes = [f"{summary}: all other ways are slower, or differ by less than {effect}{hint}"]
     if all_ways.rows:
         notes += [
-            "median: of the call at all points; worst: the point whose interval has the largest lower end",
+            "median: over all points of the call; worst: at the point with the largest lower bound",
             "interval: 99%, simultaneous for all calls and points; d: mean degree; w: width",
         ]
     if crossovers.rows:
         notes.append(
-            "at, interval (99%): of the first line; points of a line differ only in degree or only in width"
+            "line: points that differ only in degree or only in width; at, interval (99%): of the first line"
         )
     notes += [*_calls(regrets, (all_ways, same_structure)), *_left_out(regrets.points)]
     return [*(block for block in blocks if not isinstance(block, Table) or block.rows), *map(Note, notes)]

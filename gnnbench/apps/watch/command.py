@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"{options.state} has no state: give what to watch, as in gnnbench watch PACKAGE")
     new, interrupted = _compare(options, state) if options.what else ([], False)
     for step in new:
-        streams.show(texts.of_step(step))
+        streams.show(texts.step_document(step))
     _write(options.page, state)
     if interrupted:
         streams.say("interrupted; the same command continues")

@@ -35,7 +35,7 @@ def html(state: State) -> str:
         labels=labels,
         figure=for_page(partial(draw, state.neighbours, names, labels), alternative_text) if names else "",
         not_drawn=len(labels) - len(names),
-        steps=_grouped(state.steps),
+        steps=_groups(state.steps),
         undecided=[(step, ids) for step in reversed(state.steps) if (ids := texts.undecided(step))],
         environments=texts.environments(state),
         package=__package__,
@@ -43,7 +43,7 @@ def html(state: State) -> str:
     )
 
 
-def _grouped(steps: Sequence[Step]) -> list[tuple[Step, Step, int]]:
+def _groups(steps: Sequence[Step]) -> list[tuple[Step, Step, int]]:
     """Group consecutive steps without changed files; return first, last and number of steps, newest first."""
     numbered = enumerate(steps)
     groups = groupby(numbered, lambda item: "same files" if item[1].same_files else item[0])

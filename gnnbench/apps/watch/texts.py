@@ -43,7 +43,7 @@ def versions(step: Step) -> str:
     return f"{step.base.name} → {step.head.name}"
 
 
-def of_step(step: Step) -> Document:
+def step_document(step: Step) -> Document:
     """Return the document of a step for the terminal."""
     pairs = step.confirmed()
     failures = [f"{part}: {reason}" for part, reason in step.failed.items() if part != "first"]
