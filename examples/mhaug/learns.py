@@ -34,7 +34,7 @@ EVERY = 10
 
 
 def accuracies(model: GCN, data: training.Data, graph: Graph) -> tuple[float, float]:
-    """Return those on the validation and the test nodes, on the whole graph without dropout."""
+    """Return the accuracy on the validation and on the test nodes, on the whole graph without dropout."""
     model.eval()
     with torch.no_grad():
         right = model(data.features, data.structure, torch.ones(data.edges.num_edges)).argmax(1) == graph.y
@@ -55,7 +55,7 @@ def plain(model: GCN, data: training.Data, generator: torch.Generator, steps: in
 
 
 def augmented(model: GCN, data: training.Data, generator: torch.Generator) -> Iterator[int]:
-    """Train with the chain; yield the number of each step."""
+    """Train on graphs that the chain accepts; yield the number of each step."""
     start, propose = workloads.prepare("optimised", "torch", data.edges, data.x, SETTINGS)
     for progress in training.train(model, data, start, propose, SETTINGS, generator):
         if progress.loss is not None:
@@ -64,7 +64,7 @@ def augmented(model: GCN, data: training.Data, generator: torch.Generator) -> It
 
 
 def run(folder: Path, seeds: int) -> None:
-    """Train what is not there yet."""
+    """Train the models without a result."""
     folder.mkdir(parents=True, exist_ok=True)
     graph = load(DatasetName.parse("cora"), data_folder(), cache_folder())
     edges = chain.edges_of(graph.edge_index, graph.num_nodes)

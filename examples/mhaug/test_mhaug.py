@@ -14,7 +14,7 @@ PLATFORMS = ["pyg", "sparse", "torch", "dgl"]
 
 @pytest.fixture
 def workloads(case):
-    """Skip what the variant cannot do; return the functions that make what is timed."""
+    """Return the module that prepares the timed functions; skip what the variant does not support."""
     from mhaug import workloads
 
     if VARIANT not in workloads.PLATFORMS:
@@ -55,6 +55,6 @@ def test_train(case, measure, workloads):
     from mhaug import reference
 
     if case.graph.y.is_floating_point():
-        pytest.skip("MH-Aug's loss is of one class per node")
+        pytest.skip("MH-Aug's loss needs one class per node")
     run, inputs = workloads.train(case, VARIANT)
     measure(run, *inputs, reference=reference.loss)

@@ -1,10 +1,10 @@
-"""What `gnnbench ab` decides on simulated busy machines, and whether it is right.
+"""Simulates verdicts of `gnnbench ab` on busy machines, and counts wrong ones.
 
     python experiments/ab/busy.py --runs 100 --power 100 [--keep FILE.jsonl] [--out FILE.json]
 
-The schedule and the rule are the real ones. Twenty benchmarks (BENCHMARKS) have 240 seconds in all, the
-inspection included; half of them are 10 % slower. In A/A runs none is. MACHINES says how long processes take
-to start, and how much of a core other programs have: where they run, a call of 3 ms waits until they ran.
+The schedule and the rule are the real ones. Twenty benchmarks (BENCHMARKS) have 240 seconds in all, including
+fingerprints. Half of them are 10 % slower; in A/A runs none is. MACHINES says how long processes take to
+start, and how much of a core other programs use; on such a core a call of 3 ms waits for these programs.
 """
 
 import sys
@@ -26,7 +26,7 @@ TOTAL, EFFECT, HALF = 240.0, 0.1, 0.5
 SLICE = 3.0
 """Milliseconds that a program runs before another one does."""
 SET_UP, INSPECTION = 0.1, 0.3
-"""Seconds of a benchmark in a pair of processes, besides its turns."""
+"""Seconds of a benchmark in a pair of processes, besides its blocks."""
 LATE_CALLS, LATE = 300, 1.3
 BURST, BURST_SECONDS, BURSTS_APART = 3.0, 5.0, 30.0
 
@@ -40,9 +40,9 @@ class Busy:
     programs: float = 0.0
     """Number of other programs on the core of a block."""
     share: float = 1.0
-    """Of the blocks whose core they use."""
+    """Share of the blocks on whose core they run."""
     bursts: bool = False
-    """Whether all that runs in five of thirty seconds takes three times as long."""
+    """Whether everything takes three times as long during five of thirty seconds."""
     drift: float = 0.02
 
 
@@ -62,13 +62,13 @@ class Kind(NamedTuple):
     milliseconds: float = 1.0
     pair_sd: float = 0.01
     layouts: float = 1.0
-    """Factor of half of the blocks."""
+    """Factor by which half of the blocks are slower."""
     modes: float = 1.0
-    """Factor of some processes."""
+    """Factor by which some processes are slower."""
     slow: float = 0.0
-    """Share of the processes that have the factor."""
+    """Share of the processes that are slower."""
     late: bool = False
-    """Whether calls are slower after so many in a process."""
+    """Whether calls are slower after the first LATE_CALLS of a process."""
 
 
 KINDS = {
@@ -81,11 +81,11 @@ KINDS = {
     "near modes": (2, Kind(modes=1.5, slow=0.3)),
 }
 BENCHMARKS = {f"{name}-{number}": kind for name, (count, kind) in KINDS.items() for number in range(count)}
-"""Those with an odd number are slower."""
+"""Kinds by name; benchmarks with an odd number are slower in the head."""
 
 
 class Machine:
-    """Runs pairs of processes, and has a time of its own."""
+    """A simulated machine that runs pairs of processes; its clock is simulated too."""
 
     def __init__(self, random: np.random.Generator, busy: Busy, effects: dict[str, float]) -> None:
         self._random, self._busy, self._effects = random, busy, effects
@@ -96,12 +96,12 @@ class Machine:
         return seconds
 
     def inspect(self) -> float:
-        """Return how long it takes to inspect all benchmarks."""
+        """Return how long the fingerprints of all benchmarks take."""
         seconds = len(BENCHMARKS) * INSPECTION * (1 + self._busy.programs * self._busy.share)
         return self._passes(self._random.uniform(*self._busy.starts) + seconds)
 
     def pair(self, plan: PairPlan) -> PairTimes:
-        """Start two processes and visit benchmarks in them, as far as there is time."""
+        """Start two processes and time benchmarks in them, until the plan's time is over."""
         start = self._passes(float(self._random.uniform(*self._busy.starts)))
         broken = np.where(self._random.random(2) < ab.BROKEN, ab.BROKEN_FACTOR, 1.0)
         visits: dict[str, Visit] = {}
@@ -142,7 +142,7 @@ class Machine:
 
 
 def one_run(key: ab.Key) -> dict[str, Any]:
-    """Run the schedule to its end; return how many verdicts are right, and which are wrong."""
+    """Simulate a run; return how many verdicts are right, and which are wrong."""
     kind, effect, seed = key
     random = np.random.default_rng([seed, 5])
     slower = {name: effect for name in BENCHMARKS if effect and int(name[-1]) % 2}
@@ -164,7 +164,7 @@ def one_run(key: ab.Key) -> dict[str, Any]:
 
 
 def simulate(runs: int, power: int, seed: int, keep: Path | None = None) -> dict[str, Any]:
-    """Simulate `runs` of identical code and `power` with slower benchmarks on each machine."""
+    """Simulate `runs` A/A runs and `power` runs with slower benchmarks on each machine."""
     numbers = {0.0: runs, EFFECT: power}
     wanted = [
         (kind, effect, seed * 1_000_000 + run)
@@ -176,7 +176,7 @@ def simulate(runs: int, power: int, seed: int, keep: Path | None = None) -> dict
 
 
 def tabulated(runs: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Return by machine and effect: means of rightly slower and same ones, and runs with a wrong verdict."""
+    """Return mean numbers of right verdicts, and of runs with a wrong one, by machine and effect."""
     found: dict[str, Any] = {}
     for run in runs:
         found.setdefault(f"{run['kind']}, {run['effect']:.0%} slower", []).append(run)

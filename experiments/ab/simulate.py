@@ -3,9 +3,9 @@
     python experiments/ab/simulate.py [--runs 2000] [--power 300] [--keep FILE.jsonl] [--out FILE.json]
 
 The schedule and the decision rule are the real ones. Rounds have lognormal noise of 10 %, autocorrelated
-(AR(1), 0.5); 2 % of them are spikes of 3x. Both sides share a drift of 20 % up and down in a minute, of
-random phase. In a quarter of the benchmarks, half of the blocks are 2x slower (layouts). Log ratios vary by
-1 % between pairs, for each benchmark; a process is 25x slower with probability 5 %. A pair takes 3 seconds to
+(AR(1), 0.5); 2 % of them are spikes of 3x. On both sides the speed drifts by ±20 % within a minute, with a
+random phase. In a quarter of the benchmarks, half of the blocks are 2x slower (layouts). Each benchmark's log
+ratio varies by 1 % between pairs; a process is 25x slower with probability 5 %. A pair takes 3 seconds to
 start; a block is ten rounds of a millisecond. Twenty benchmarks have 60 seconds each.
 
 FEW are separate runs of few benchmarks: some whose pairs vary more, as on some real days, and some in which
@@ -35,7 +35,7 @@ from gnnbench.engine.measure.clock import FEWEST_BLOCKS
 
 Array = NDArray[np.float64]
 Key = tuple[str, float, int]
-"""Of a run: kind, effect, seed."""
+"""Key of a run: kind, effect, seed."""
 
 BENCHMARKS, TWO_MODES = 20, 5
 ROUNDS, ROUND_NS = 10, 1e6
@@ -44,13 +44,13 @@ DRIFT, PERIOD = 0.2, 60.0
 PAIR_SD, BROKEN, BROKEN_FACTOR = 0.01, 0.05, 25.0
 MODES_APART = 6.5
 SLOW_SET_UP = 1.0
-"""Seconds of a set-up of slow calls."""
+"""Seconds that the set-up of a benchmark with slow calls takes."""
 START, BUDGET = 3.0, 60.0
 EFFECTS = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06)
 THRESHOLDS = Thresholds(effect=0.03)
 NAMES = [f"{'two' if number < TWO_MODES else 'one'}-{number}" for number in range(BENCHMARKS)]
 PLANTED = {"two": "two-2", "one": "one-14"}
-"""Benchmarks that are slowed down, by kind."""
+"""The benchmark that is slowed down, by kind."""
 
 
 class Few(NamedTuple):
@@ -61,13 +61,13 @@ class Few(NamedTuple):
     start: float
     budget: float
     effect: float
-    """On the first, of runs that are to find it."""
+    """Slowdown of the first benchmark, in runs that should find it."""
     fast_share: float = 0.0
-    """Of the processes of each benchmark, that are in the faster mode."""
+    """Share of the processes of each benchmark that are in the faster mode."""
     slow_seconds: float = 0.0
-    """Of a call, if it is slow; 0: blocks are ten rounds of a millisecond."""
+    """Seconds of a slow call. If 0, blocks are ten rounds of a millisecond."""
     likely: int = 0
-    """Number of benchmarks, the first ones, whose counters say that they are slower."""
+    """Number of benchmarks, from the first on, whose counters say that they are slower."""
 
 
 FEW = {
@@ -83,7 +83,7 @@ FEW = {
 
 
 def rounds(random: np.random.Generator, blocks: int) -> Array:
-    """Return the times of blocks of rounds [blocks, ROUNDS]; the truth is 1."""
+    """Return the times of rounds [blocks, ROUNDS]; the true time is 1."""
     innovations = random.normal(0, SIGMA * np.sqrt(1 - AUTOCORRELATION**2), (blocks, ROUNDS))
     innovations[:, 0] = random.normal(0, SIGMA, blocks)
     logs = signal.lfilter([1], [1, -AUTOCORRELATION], innovations)
@@ -92,12 +92,12 @@ def rounds(random: np.random.Generator, blocks: int) -> Array:
 
 @functools.cache
 def medians() -> Array:
-    """Return what blocks' medians are drawn from: those of 200,000 simulated blocks [200000]."""
+    """Return the medians of simulated blocks [200000], from which those of other blocks are drawn."""
     return np.asarray(np.median(rounds(np.random.default_rng(0), 200_000), axis=1))
 
 
 class Machine:
-    """Runs pairs, and has a time of its own."""
+    """A simulated machine that runs pairs of processes; its clock is simulated too."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class Machine:
         self._now = float(random.uniform(0, PERIOD))
 
     def pair(self, plan: PairPlan) -> PairTimes:
-        """Start two processes and visit benchmarks in them."""
+        """Start two processes and time benchmarks in them."""
         self._now += self._start
         speeds = np.where(self._random.random(2) < BROKEN, BROKEN_FACTOR, 1.0)
         visits = {}
@@ -155,7 +155,7 @@ class Machine:
 
 
 def adaptive(seed: int, effect: float) -> dict[str, Any]:
-    """Run the schedule to its end; return verdicts, pairs and seconds by benchmark."""
+    """Simulate a run; return verdict, pairs and seconds of each benchmark."""
     random = np.random.default_rng([seed, 1])
     machine = Machine(random, dict.fromkeys(PLANTED.values(), effect) if effect else {})
     schedule = Schedule(NAMES, THRESHOLDS, BUDGET, random=random)
@@ -189,7 +189,7 @@ def adaptive(seed: int, effect: float) -> dict[str, Any]:
 
 
 def few(kind: str, seed: int, effect: float) -> dict[str, Any]:
-    """Run the schedule on few benchmarks; return the verdict on the first, and what was said of the rest."""
+    """Simulate a run of few benchmarks; return the verdict on the first, and the verdicts on the others."""
     case = FEW[kind]
     names = [f"one-{number}" for number in range(case.benchmarks)]
     random = np.random.default_rng([seed, 3])
@@ -236,7 +236,7 @@ def simulate(runs: int, power: int, seed: int, keep: Path | None = None) -> dict
 def kept(
     one: Callable[[Key], dict[str, Any]], wanted: Sequence[Key], keep: Path | None
 ) -> list[dict[str, Any]]:
-    """Return the run of each key; those that are not in the file are run on all cores, and added to it."""
+    """Return the run of each key. Runs that the file lacks are simulated on all cores, and added to it."""
     found: dict[Key, dict[str, Any]] = {}
     if keep and keep.exists():
         text = keep.read_text(encoding="utf-8")
@@ -277,7 +277,7 @@ def _of_kind(run: dict[str, Any], what: str, kind: str) -> list[Any]:
 
 
 def summarize(found: list[dict[str, Any]]) -> dict[str, Any]:
-    """Count over runs."""
+    """Return error rates, power and durations over all runs."""
     runs = {
         effect: [run for run in found if (run["kind"], run["effect"]) == ("adaptive", effect)]
         for effect in EFFECTS
@@ -327,7 +327,7 @@ def _few(runs: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def command_line(simulate: Callable[..., dict[str, Any]], description: str | None) -> None:
-    """Read the command line, simulate, and print what is found."""
+    """Read the command line, simulate, and print the results."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--power", type=int, default=300)

@@ -5,8 +5,8 @@
     python experiments/ab/strangers.py results FOLDER
 
 Each suite runs with the same release on both sides, and one suite also with an older release as its base.
-The suites' dependencies are installed into FOLDER/packages. `results` compares what benchmarks return in two
-releases of a package, times nothing, and prints a table; of suites that are parts of packages, relative
+The suites' dependencies are installed into FOLDER/packages. `results` times nothing: it compares the outputs
+of benchmarks in two releases of a package, and prints a table. If a suite is part of a package, its relative
 imports are replaced.
 """
 
@@ -34,7 +34,7 @@ SUITES = {
 _PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
 _GNNBENCH = str(Path(sys.executable).with_name("gnnbench"))
 NEEDED = ["msgspec==0.22.0", "orjson==3.11.4"]
-"""By the benchmarks of cattrs."""
+"""Packages that the benchmarks of cattrs need."""
 OLDER = ("cattrs==24.1.3", "cattrs==26.2.1")
 
 
@@ -47,9 +47,9 @@ class Releases(NamedTuple):
     suite: str
     """Requirement whose source distribution has the suite."""
     files: tuple[str, ...]
-    """Names of the suite's files and folders in it."""
+    """Names of the suite's files and folders in the source distribution."""
     options: tuple[str, ...] = ()
-    """Of pytest."""
+    """Arguments of pytest."""
 
 
 _HISTOGRAM = ("boost_histogram==1.8.1", ("pyproject.toml", "tests/conftest.py", "tests/test_benchmark_*.py"))
@@ -79,11 +79,11 @@ USED = (
     *("numba==0.68.1", "numba-stats==1.14.0", "numbagg==0.9.6", "platformdirs==4.14.8", "pytz==2026.6"),
     *("tibs==2.0.2", *NEEDED),
 )
-"""By the suites or the packages."""
+"""Packages that the suites or the tested packages need."""
 
 
 def prepare(folder: Path) -> Path:
-    """Unpack the sources, install the releases; return where the latter are."""
+    """Unpack the sources, install the releases, and return the folders of the releases."""
     packages = folder / "packages"
     if not packages.exists():
         for requirement in SUITES:
@@ -93,7 +93,7 @@ def prepare(folder: Path) -> Path:
 
 
 def unpack(requirement: str, folder: Path) -> Path:
-    """Download and unpack a source distribution, unless it is there; return its folder."""
+    """Download and unpack a source distribution, unless its folder exists; return the folder."""
     name = requirement.replace("-", "_").replace("==", "-")
     if not (folder / name).exists():
         package = requirement.partition("==")[0]
@@ -111,7 +111,7 @@ def install(packages: Path, *requirements: str) -> None:
 
 
 def run(folder: Path, total_budget: float) -> None:
-    """Run what is not there yet."""
+    """Run the comparisons that have no result yet."""
     folder.mkdir(parents=True, exist_ok=True)
     environment = {**os.environ, "PYTHONPATH": str(prepare(folder))}
     wanted = {requirement: (".", ".", requirement) for requirement in SUITES}

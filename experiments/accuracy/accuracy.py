@@ -2,9 +2,9 @@
 
     GNNBENCH_DATA=... python experiments/accuracy/accuracy.py [--seeds 5]
 
-GAT is trained as published (Velickovic et al., ICLR 2018), but for fewer epochs; GraphSAGE with the same
-weight decay. Features are divided by each row's sum. Every tenth epoch is evaluated; the test accuracy is
-that of the one with the best validation accuracy.
+GAT is trained as published (Velickovic et al., ICLR 2018), but for fewer epochs; GraphSAGE has the same
+weight decay. Features are divided by the sum of their row. Every tenth epoch is evaluated; the test accuracy
+is that of the epoch with the best validation accuracy.
 """
 
 import argparse
@@ -40,7 +40,7 @@ MODELS = {"gat": (GAT, 64, 0.6, 0.005, 200), "sage": (SAGE, 256, 0.5, 0.01, 100)
 
 
 def dropping(model: Network, dropout: float) -> Network:
-    """Let a network drop entries of each layer's input in training, and edges for each head."""
+    """Add dropout to a network in training: of entries of each layer's input, and of edges for each head."""
     convolve = model.convolve
     model.convolve = lambda graph, layer, x: convolve(graph, layer, F.dropout(x, dropout, model.training))
     for layer in model.layers:

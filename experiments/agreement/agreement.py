@@ -3,10 +3,10 @@
     python experiments/agreement/agreement.py run FOLDER [--processes 20] [--seconds 5]
     python experiments/agreement/agreement.py table FOLDER
 
-`run` starts processes with layouts sampled and without in turns, writes a run file for each to FOLDER, and
-continues an interrupted run. Before each kernel it waits until no other machine on the host slows this one
-(quiet.py), and checks again afterwards. `table` prints the tables of docs/experiments/measurement.md, for all
-processes and for the undisturbed ones, for the estimate in use and for others, and draws the picture.
+`run` alternately starts processes with layouts sampled and without, writes a run file for each to FOLDER, and
+continues an interrupted run. Before and after each kernel it checks that no other virtual machine on the host
+slows this one (quiet.py). `table` prints the tables of docs/experiments/measurement.md, for all processes and
+for undisturbed ones, with gnnbench's estimate and with others, and draws the picture.
 """
 
 import argparse
@@ -28,7 +28,7 @@ FASTEST = "fastest"
 
 
 def run(folder: Path, processes: int, seconds: float) -> None:
-    """Measure each kernel for so many seconds in fresh processes."""
+    """Measure each kernel for `seconds` in fresh processes."""
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(processes):
         for policy in POLICIES if number % 2 else reversed(POLICIES):
@@ -62,7 +62,7 @@ def blocks(folder: Path, *, undisturbed: bool) -> dict[tuple[str, str], list[lis
 
 
 def spread(processes: list[list[list[float]]], quantile: float, value: str) -> tuple[float, float]:
-    """Return largest over smallest location of the processes, and the standard deviation of its logarithm."""
+    """Return the largest time over the smallest, and the standard deviation of the logarithms of times."""
     reduce = np.median if value == "median" else np.min
     locations = [np.quantile([reduce(block) for block in process], quantile) for process in processes]
     return max(locations) / min(locations), float(np.std(np.log(locations), ddof=1))
@@ -95,7 +95,7 @@ def agreement(found: dict[tuple[str, str], list[list[list[float]]]]) -> None:
 
 
 def candidates(found: dict[tuple[str, str], list[list[list[float]]]]) -> None:
-    """Print how far they would agree by other locations."""
+    """Print how far the processes agree with other estimates."""
     kernels = list(dict.fromkeys(kernel for _, kernel in found))
     tried = [(quantile, value) for value in ("median", "min") for quantile in (0.1, 0.25, 0.5)]
     for policy in POLICIES:
@@ -108,7 +108,7 @@ def candidates(found: dict[tuple[str, str], list[list[list[float]]]]) -> None:
 
 
 def picture(found: dict[tuple[str, str], list[list[list[float]]]], file: Path) -> None:
-    """Draw each process's location, as a ratio to the smallest of its kernel."""
+    """Draw the time of each process, divided by the smallest of its kernel."""
     rows = []
     for (policy, kernel), processes in found.items():
         locations = [estimate.estimate(estimate.block_values(process)).location for process in processes]

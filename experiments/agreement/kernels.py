@@ -20,7 +20,7 @@ QUIET = [sys.executable, str(Path(__file__).with_name("quiet.py")), os.environ["
 
 @pytest.fixture(autouse=True)
 def _quiet(benchmark: Any) -> Iterator[None]:
-    """Wait for an undisturbed moment, ten minutes at most, and note what was seen before and after."""
+    """Wait for an undisturbed moment, at most ten minutes, and save the speed before and after the kernel."""
     before = _look("600")
     yield
     benchmark.extra_info["look_seconds"] = before, _look("0")
@@ -44,7 +44,7 @@ def x() -> Tensor:
 
 
 def test_spmm_csr(benchmark: Any, edge_index: Tensor, x: Tensor) -> None:
-    """PyTorch's CSR."""
+    """The product with a CSR tensor of PyTorch."""
     degree = torch.bincount(edge_index[1], minlength=NODES)
     pointer = torch.cat((torch.zeros(1, dtype=torch.int64), degree.cumsum(0)))
     matrix = torch.sparse_csr_tensor(pointer, edge_index[0], torch.ones(EDGES), size=(NODES, NODES))
@@ -52,14 +52,14 @@ def test_spmm_csr(benchmark: Any, edge_index: Tensor, x: Tensor) -> None:
 
 
 def test_spmm_sparse(benchmark: Any, edge_index: Tensor, x: Tensor) -> None:
-    """torch_sparse's SparseTensor."""
+    """The product with a SparseTensor of torch_sparse."""
     source, target = edge_index
     adjacency = SparseTensor(row=target, col=source, sparse_sizes=(NODES, NODES), is_sorted=True)
     benchmark(matmul, adjacency, x)
 
 
 def test_gcn_norm(benchmark: Any, edge_index: Tensor) -> None:
-    """PyG's, on edge_index."""
+    """PyG's gcn_norm, on edge_index."""
     benchmark(gcn_norm, edge_index, None, NODES)
 
 

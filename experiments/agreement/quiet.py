@@ -1,11 +1,11 @@
-"""Waits until no other virtual machine on the host slows this one, which no counter inside it shows.
+"""Waits until no other virtual machine on the host slows this one; no counter inside a machine shows that.
 
     python experiments/agreement/quiet.py FILE SECONDS
 
-A loop of pure Python takes 1.5 to 2 times as long on a core whose second thread another machine uses. Other
-programs of this machine interrupt it. Each core runs it for half a second, in interleaved slices. The script
-waits, for SECONDS at most, until the mean time on each core is within a quarter of the fastest one so far,
-which is kept in FILE. It prints the seconds of the last loop on the slowest core.
+A loop of pure Python takes 1.5 to 2 times as long on a core whose second thread another machine uses. Each
+core runs the loop for half a second, in interleaved slices. The script waits, for SECONDS at most, until the
+mean time on each core is at most a quarter above the fastest so far, which is saved in FILE. It prints the
+seconds of the last loop on the slowest core.
 """
 
 import argparse

@@ -2,10 +2,9 @@
 
     python experiments/along/intervals.py [--runs 2000] [--seed 1]
 
-A run has twenty benchmarks on two platforms, and all ratios are 1. A process measures each benchmark with an
-error of 0.5 % to 2 %, which it knows, and with a deviation of 1 % or 3 %, which it does not know. A part of
-the deviation is common to all benchmarks of a platform in the process: none of its variance, half of it, or
-all. Then the errors of different ratios are correlated.
+A run has twenty benchmarks on two platforms, and all ratios are 1. A process measures each benchmark with a
+known error of 0.5 % to 2 %, and an unknown deviation of 1 % or 3 %. All benchmarks of a platform in a process
+share none, half or all of the deviation's variance, so that the errors of different ratios are correlated.
 """
 
 import argparse
@@ -31,23 +30,23 @@ THRESHOLDS = Thresholds(effect=0.03)
 
 @dataclass(frozen=True)
 class Found:
-    """What the runs of one setting gave."""
+    """The results of all runs with one setting."""
 
     alarms: int
-    """Runs in which any row was called slower or faster."""
+    """Number of runs in which any row is slower or faster."""
     covered_rows: float
-    """Share of the runs in which the simultaneous intervals of all rows hold 1."""
+    """Share of the runs in which the simultaneous intervals of all rows contain 1."""
     covered_row: float
-    """Share of the rows whose per-benchmark interval holds 1."""
+    """Share of the rows whose per-benchmark interval contains 1."""
     covered_mean: float
-    """Share of the runs in which the mean's interval holds 1; NaN: it has none."""
+    """Share of the runs in which the interval of the geometric mean contains 1. NaN if it has none."""
     row_width: float
-    """Half-width of a row's simultaneous interval, the median run's."""
+    """Median over runs of the half-width of a row's simultaneous interval."""
     mean_width: float
 
 
 def simulate(runs: int, seed: int, processes: int, deviation: float, common: float) -> Found:
-    """Compare simulated runs of so many processes."""
+    """Compare simulated runs of `processes` processes."""
     random = np.random.default_rng([seed, processes, round(1e3 * deviation), round(10 * common)])
     found = [_run(random, processes, deviation, common) for _ in range(runs)]
     rows = [[row.judgement for row in one.rows] for one in found]

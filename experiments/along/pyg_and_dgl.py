@@ -2,11 +2,11 @@
 
     python experiments/along/pyg_and_dgl.py FOLDER [--processes 6] [--page FILE] [-- PYTEST ARGS]
 
-PYTEST ARGS choose the benchmarks: `benchmarks -m core` if there are none, `benchmarks -k "not thread"` for
-all operations.
+PYTEST ARGS choose the benchmarks: by default `benchmarks -m core`; `benchmarks -k "not thread"` for all
+operations.
 
-Each process times both platforms; every other one begins with DGL. FOLDER keeps their run files, so the same
-command continues after an interruption. Close other programs first: what they disturb does not count.
+Each process times both platforms; every other process begins with DGL. FOLDER has their run files, so the
+same command continues after an interruption. Close other programs first: disturbed measurements do not count.
 """
 
 import argparse
@@ -33,7 +33,7 @@ EFFECT = 0.03
 
 
 def measure(folder: Path, processes: int, arguments: list[str]) -> list[Path]:
-    """Run the processes that are not there yet, and return the run files of all."""
+    """Run the processes without a run file, and return the run files of all."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"process-{number}.json" for number in range(1, processes + 1)]
     for number, path in enumerate(paths):
@@ -45,7 +45,7 @@ def measure(folder: Path, processes: int, arguments: list[str]) -> list[Path]:
 
 
 def block(runs: list[RunFile]) -> str:
-    """Return what the page says of these processes."""
+    """Return the page's text on these processes."""
     here = runs[0].environment
     assert here
     versions = ", ".join(f"{name} {version}" for name, version in here.libraries)
@@ -64,7 +64,7 @@ def block(runs: list[RunFile]) -> str:
 
 
 def _of(run: RunFile, *, core: bool) -> RunFile:
-    """Return a run with its core benchmarks, or with the others."""
+    """Return a run with only its core benchmarks, or only the others."""
     chosen = {
         name: one
         for name, one in run.benchmarks.items()
@@ -74,7 +74,7 @@ def _of(run: RunFile, *, core: bool) -> RunFile:
 
 
 def replaced(page: str, text: str) -> str:
-    """Return the page with another text between its marks."""
+    """Return the page with a new text between its marks."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}\n\n{text}\n{END}{after}"

@@ -3,9 +3,9 @@
     python experiments/atlas/atlas.py FOLDER [--package NAME ...] [--clone PYG]
     python experiments/atlas/atlas.py FOLDER [--package NAME ...] --results
 
-`gnnbench watch` looks at all releases, on the benchmarks of this repository that use the package, and keeps
-what it finds in FOLDER/NAME, with a page. The same command continues. `--results` times nothing: it compares
-what the benchmarks of neighbouring releases return, and prints the table of docs/results.md.
+`gnnbench watch` compares all releases, on the benchmarks of this repository that use the package, and writes
+its results and a page to FOLDER/NAME. The same command continues an interrupted run. `--results` times
+nothing: it compares the outputs in neighbouring releases, and counts them for docs/results.md.
 """
 
 import argparse
@@ -35,7 +35,7 @@ _SUITE = ("benchmarks", "--gnn-dataset", "cora:synthetic", "-k", _SKIPPED)
 
 
 def watch(folder: Path, package: str, clone: Path | None) -> None:
-    """Look at all releases that were not looked at yet."""
+    """Compare all releases that were not compared yet."""
     first, last, platforms = _PACKAGES[package]
     state = (folder / package).resolve()
     ends = ("--since", first, "--until", last, *(("--clone", str(clone.resolve())) if clone else ()))
@@ -47,7 +47,7 @@ def watch(folder: Path, package: str, clone: Path | None) -> None:
 
 
 def results(folder: Path, package: str) -> Iterator[str]:
-    """Compare the results of neighbouring releases, unless that is done, and yield a table row for each."""
+    """Compare the outputs in neighbouring releases, unless that is done; yield a row for each pair."""
     first, last, platforms = _PACKAGES[package]
     for base, head in list(pairwise(Watched(package, _ROOT).versions(first, last, None)))[::-1]:
         file = (folder / f"{package}-{base.name}-{head.name}-results.json").resolve()

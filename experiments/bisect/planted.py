@@ -2,12 +2,12 @@
 
     python experiments/bisect/planted.py FOLDER [--only NAME] [--commits 64] [--effect 0.10]
 
-FOLDER gets a repository for each case, and `results.json` with what was found; cases that are in it already
-are not run again. Each repository has a package `kernels` with four kernels. One of them becomes slower by
-more of its own work at a random commit. There are ten such cases: in `one-0` to `one-4` the other commits
-change other functions, in `every-0` to `every-4` every commit also changes the kernel's code, but not its
-time. Five more have two steps, a step back, a stretch of commits that cannot be imported around the change,
-such a stretch elsewhere, and no change.
+FOLDER gets a repository for each case, and `results.json` with the answers; cases with an answer are not run
+again. Each repository has a package `kernels` with four kernels. From a random commit on, one kernel does a
+part of its work twice. There are ten such cases: in `one-0` to `one-4` the other commits change other
+functions, in `every-0` to `every-4` every commit also changes the kernel's code, but not its time. Five more
+cases have two changes, a change that is undone, commits around the change that cannot be imported, such
+commits elsewhere, and no change.
 
 Run it on a quiet machine.
 """
@@ -93,12 +93,12 @@ SLOWED = ("gcn_norm", "gather_scatter")
 
 @dataclass(frozen=True)
 class Case:
-    """A repository and what is planted in it."""
+    """A repository with planted changes."""
 
     name: str
     kernel: str
     shares: dict[int, float]
-    """Share of the kernel's work that is done once more, from each of these commits on."""
+    """By commit, the share of the kernel's work that is done twice from this commit on."""
     every: bool = False
     """Whether every commit changes the kernel's code."""
     broken: range = range(0)
@@ -155,7 +155,7 @@ def create(folder: Path, case: Case, commits: int) -> None:
 
 
 def bisect(folder: Path, cache: Path) -> dict[str, object]:
-    """Run the command; return what it found."""
+    """Run `gnnbench bisect`, and return its result."""
     script = str(Path(sys.executable).with_name("gnnbench"))
     start = time.monotonic()
     words = [script, "bisect", "git:good", "git:main", "--json", "found.json", "--", "test_kernels.py"]
@@ -186,7 +186,7 @@ def bisect(folder: Path, cache: Path) -> dict[str, object]:
 
 
 def outcome(case: Case, found: dict[str, object]) -> str:
-    """Return whether what was planted was found, in a word."""
+    """Return a word that says whether the planted changes were found."""
     changes = found["changes"]
     assert isinstance(changes, list)
     planted = set(case.shares)
@@ -200,7 +200,7 @@ def outcome(case: Case, found: dict[str, object]) -> str:
 
 
 def main() -> None:
-    """Bisect what is left, and print a line for each case."""
+    """Bisect the cases without a result, and print a line for each case."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", help="run this case")

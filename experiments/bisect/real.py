@@ -2,8 +2,8 @@
 
     python experiments/bisect/real.py PYG FOLDER [mask_select | to_torch_csr_tensor]
 
-PYG is a clone of PyG with its tags. FOLDER gets the results and the cache; a case whose result is in it
-already is not run again. Run it on a quiet machine.
+PYG is a clone of PyG with its tags. FOLDER gets the results and the cache; a case with a result is not run
+again. Run it on a quiet machine.
 """
 
 import argparse
@@ -45,7 +45,7 @@ def run(case: str, pyg: Path, folder: Path) -> None:
 
 
 def main() -> None:
-    """Run what is left, and print what each case found."""
+    """Run the cases without a result, and print the result of each."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("pyg", type=Path)
     parser.add_argument("folder", type=Path)

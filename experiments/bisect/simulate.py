@@ -1,13 +1,13 @@
-"""How often the search of a bisection names a wrong commit, and how many pairs of processes it uses.
+"""How often the search of `gnnbench bisect` finds a wrong commit, and how many pairs of processes it uses.
 
     python experiments/bisect/simulate.py [--runs 1000] [--effect 0.05] [--pair-sd 0.01]
 
-Of 64 commits one changes the time. Log ratios vary by 1 % between pairs and by 1 % within one; either
-process is a third slower with probability 5 % (docs/verdict.md). Four pairs of the ends come first and are
-not counted.
+One of 64 commits changes the time. Log ratios vary by 1 % between pairs and by 1 % within a pair; each
+process is a third slower with probability 5 % (docs/verdict.md). Four pairs of the endpoints come first and
+are not counted.
 
-The other search halves the commits by the median of a fixed number of pairs, with the true change known to
-it: the smallest number that names a wrong commit in at most 1 % of 20,000 runs.
+For comparison, a binary search knows the size of the change, and takes the median of a fixed number of pairs:
+the smallest number with which it finds a wrong commit in at most 1 % of 20,000 runs.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def noise(random: np.random.Generator, pair_sd: float, count: int) -> np.ndarray
 
 
 def adaptive(seed: int, effect: float, pair_sd: float) -> tuple[int, bool, bool]:
-    """Search once; return the pairs, whether a wrong commit is named, and whether the right one is."""
+    """Search once; return the number of pairs, and whether a wrong and the right commit are found."""
     random = np.random.default_rng(seed)
     culprit = int(random.integers(1, COMMITS + 1))
     change = math.log1p(effect)
@@ -51,7 +51,7 @@ def adaptive(seed: int, effect: float, pair_sd: float) -> tuple[int, bool, bool]
 
 
 def fixed_size(effect: float, pair_sd: float) -> int:
-    """Return the pairs of a binary search whose every step has the median of as many pairs."""
+    """Return the number of pairs of a binary search, whose steps take the median of equally many."""
     random = np.random.default_rng(0)
     steps, change = round(math.log2(COMMITS)), math.log1p(effect)
     for size in range(1, 200):
@@ -59,13 +59,13 @@ def fixed_size(effect: float, pair_sd: float) -> int:
         errors = np.median(
             noise(random, pair_sd, FIXED_RUNS * steps * size).reshape(FIXED_RUNS, steps, size), axis=2
         )
-        if (errors > abs(change) / 2).any(axis=1).mean() <= 0.01:  # noqa: PLR2004 - the issue's limit
+        if (errors > abs(change) / 2).any(axis=1).mean() <= 0.01:  # noqa: PLR2004
             return steps * size
     raise SystemExit("no fixed size is enough")
 
 
 def main() -> None:
-    """Print a line for the search, and one for fixed sizes."""
+    """Print a line for the search of `gnnbench bisect`, and one for binary searches."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--effect", type=float, default=0.05)

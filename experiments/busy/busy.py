@@ -1,10 +1,10 @@
-"""What `gnnbench ab` decides on a real machine that other programs use, and whether it is right.
+"""Verdicts of `gnnbench ab` on a real machine next to other programs, and how many are wrong.
 
     python experiments/busy/busy.py FOLDER [--loads quiet "two loops"] [--share 0] [--command gnnbench]
 
-SUITES has benchmarks and the seconds for all of them. Half, drawn from --seed, are 10 % slower, or none with
---share 0. LOADS has the programs that run next to it. The table counts verdicts on slower and identical
-benchmarks. What is there is not run again.
+SUITES has benchmarks and the seconds for all of them. A half, drawn from --seed, is 10 % slower; with --share
+0 none is. LOADS has the other programs. The table counts verdicts on slower and identical benchmarks.
+Finished runs are not repeated.
 """
 
 import argparse
@@ -40,7 +40,7 @@ SUITES = {
 
 @contextmanager
 def programs(texts: tuple[str, ...]) -> Iterator[None]:
-    """Run programs until the context ends."""
+    """Run other programs until the context ends."""
     running = [subprocess.Popen([sys.executable, "-c", text]) for text in texts]
     try:
         yield
@@ -51,7 +51,7 @@ def programs(texts: tuple[str, ...]) -> Iterator[None]:
 
 
 def run(suite: str, options: argparse.Namespace, file: Path) -> None:
-    """Compare the working tree with itself, half of whose benchmarks are slower."""
+    """Compare the working tree with itself; half of the head's benchmarks are slower."""
     seconds, arguments = SUITES[suite]
     sides = []
     for share in (0.0, options.share):
@@ -67,7 +67,7 @@ def run(suite: str, options: argparse.Namespace, file: Path) -> None:
 
 
 def row(file: Path, options: argparse.Namespace) -> list[str]:
-    """Return the cells of a run."""
+    """Return the cells of a run's table row."""
     result = json.loads(file.read_text())
     slower, same = Counter[str](), Counter[str]()
     rows = result["comparison"]["rows"]

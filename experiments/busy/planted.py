@@ -1,6 +1,7 @@
 """A plugin of pytest that makes half of the benchmarks slower.
 
-Each side has a module `planting` with SHARE, by how much, and SEED, from which the half is drawn.
+Each side has a module `planting` with SHARE, the fraction of time added, and SEED, from which the half is
+drawn.
 """
 
 import functools
@@ -14,7 +15,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 
 def is_planted(name: str, seed: int) -> bool:
-    """Whether a benchmark belongs to the slower half."""
+    """Return whether a benchmark belongs to the slower half."""
     return hashlib.sha256(f"{seed} {name}".encode()).digest()[0] % 2 == 0
 
 
@@ -29,7 +30,7 @@ def _slowed(share: float, function: Callable[..., Any], *args: Any, **kwargs: An
 
 
 class _Planted(BenchmarkFixture):
-    """Times functions that may be slower; both sides call through the same function."""
+    """A fixture that makes functions slower; both sides call them through the same function."""
 
     def __call__(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         import planting  # of the side
@@ -40,7 +41,7 @@ class _Planted(BenchmarkFixture):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_fixture_setup(fixturedef: Any) -> Generator[None, Any, Any]:
-    """Let pytest-benchmark's fixture be a slower one."""
+    """Replace pytest-benchmark's fixture by a `Slower` one."""
     fixture = yield
     if fixturedef.argname == "benchmark":
         fixture.__class__ = _Planted

@@ -1,4 +1,4 @@
-"""A suite in its own git repository, its records, and its verdicts. Both experiments use it."""
+"""A suite in its own git repository, with its records and verdicts, for runs.py and versions.py."""
 
 import argparse
 import json
@@ -20,7 +20,7 @@ _GNNBENCH = "import sys; from gnnbench.engine.cli.main import main; sys.exit(mai
 
 
 def arguments(parser: argparse.ArgumentParser) -> tuple[argparse.Namespace, list[str]]:
-    """Read the command line; return its options, and what follows `--`: arguments of pytest."""
+    """Read the command line; return its options, and the arguments of pytest after `--`."""
     given = sys.argv[1:]
     end = given.index("--") if "--" in given else len(given)
     return parser.parse_args(given[:end]), given[end + 1 :]
@@ -33,7 +33,7 @@ def git(folder: Path, *words: str) -> None:
 
 
 def make(suite: str, folder: Path) -> None:
-    """Copy a suite into a new repository with one commit, tagged `first`, unless the folder is there."""
+    """Copy a suite into a new repository with one commit, tagged `first`, unless the folder exists."""
     if folder.exists():
         return
     unfinished = folder.with_name(f"{folder.name}.unfinished")
@@ -48,7 +48,7 @@ def make(suite: str, folder: Path) -> None:
 
 
 def record(folder: Path, python: str) -> None:
-    """Record a project's benchmarks by an interpreter with default options, unless there is a record."""
+    """Record a project's benchmarks with an interpreter and default options, unless there is a record."""
     if not RecordStore(folder / FOLDER).records():
         log = folder.with_name(f"{folder.name}.record.txt")
         if _call([python, "-P", "-c", _GNNBENCH, "baseline", "record", "--", "benchmarks"], folder, log):

@@ -5,8 +5,8 @@
 
 FOLDER/project is a suite in its own git repository with one record. Each run judges a new commit. In an A/A
 test the commit swaps two independent statements of a function that all kernels call, so that no benchmark
-runs the same code as in the record. In the other runs it makes one kernel slower: the kernel waits for 10 %
-or 5 % of its own time. There are twice as many runs of each. FOLDER keeps each run's verdicts and output.
+runs the same code as in the record. In the other runs a kernel is 10 % or 5 % slower, because it waits. There
+are twice as many runs with each slowdown as A/A tests. FOLDER gets each run's verdicts and output.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import project
 
 KERNELS = ("add_remaining_self_loops", "gcn_norm", "spmm", "gather_scatter")
 SLOWDOWNS = {"identical": 0.0, "slower-10": 0.1, "slower-5": 0.05}
-"""Kinds of runs: the part of its own time that a kernel waits."""
+"""Kinds of runs: the fraction of its own time that a kernel waits."""
 _COLUMNS = (
     *("edit", "runs", "found", "failed sessions", "alarms elsewhere", "same", "same code"),
     *("undecided", "longest run"),
@@ -35,7 +35,7 @@ def swapped(source: str) -> str:
 
 
 def slowed(source: str, kernel: str, share: float) -> str:
-    """Let a kernel wait, after its work, for a fraction of the time that the work took."""
+    """Make a kernel wait, after its work, for a fraction of the time that the work took."""
     waiting = (
         "    begin = perf_counter()\n"
         r"    result = \2"
@@ -51,7 +51,7 @@ def slowed(source: str, kernel: str, share: float) -> str:
 
 
 def run(folder: Path, runs: int, words: list[str]) -> None:
-    """Run what is not there yet; the kinds alternate."""
+    """Run all runs without a result, with alternating kinds."""
     folder.mkdir(parents=True, exist_ok=True)
     tree = folder / "project"
     project.make("four", tree)
@@ -84,7 +84,7 @@ def _commit(tree: Path, edited: str | None, share: float, message: str) -> None:
 
 
 def table(folder: Path) -> str:
-    """Return what was found, by kind of run."""
+    """Return the results by kind of run."""
     lines = [f"| {' | '.join(_COLUMNS)} |", "|---" * len(_COLUMNS) + "|"]
     for kind, share in SLOWDOWNS.items():
         # An interrupted run leaves a run file, KIND-NN.run.json.

@@ -1,11 +1,11 @@
-"""False positives and power of `pytest --benchmark-compare` in turns, on simulated pairs of processes.
+"""False positives and power of interleaved `pytest --benchmark-compare`, on simulated pairs of processes.
 
     python experiments/gate/simulate.py [--runs 2000] [--power 300] [--keep FILE.jsonl] [--out FILE.json]
 
 The schedule and the decision rule are the real ones; the machine is that of experiments/ab/simulate.py. No
 benchmark runs the same code on both sides. Twenty benchmarks have 300 seconds together. They enter the
-schedule in the order of a first pass: today's time against the time in the record, which was measured in
-another minute and in other processes. A slowdown is in one benchmark, either of one mode or of two.
+schedule in the order of today's time divided by the time in the record, which was measured in another minute
+and in other processes. A slowdown is in one benchmark, with one mode or with two.
 
 Finished runs are kept in FILE.jsonl, one per line, and not repeated.
 """
@@ -28,7 +28,7 @@ ALARMS = ("slower", "faster")
 
 
 def one_run(key: ab.Key) -> dict[str, Any]:
-    """Run the schedule to its end; return what it found."""
+    """Simulate a run, and return its result."""
     kind, effect, seed = key
     random = np.random.default_rng([seed, 4])
     slowed = ab.PLANTED.get(kind)
@@ -52,7 +52,7 @@ def one_run(key: ab.Key) -> dict[str, Any]:
 
 
 def first_pass(machine: ab.Machine) -> list[str]:
-    """Return the benchmarks' names, the one with the largest ratio of today's time to the record's first."""
+    """Return the benchmarks by the ratio of today's time to the record's, the largest first."""
     plan = PairPlan(dict.fromkeys(ab.NAMES, FIRST_PASS))
     record, today = machine.pair(plan).visits, machine.pair(plan).visits
     ratios = {
@@ -63,7 +63,7 @@ def first_pass(machine: ab.Machine) -> list[str]:
 
 
 def simulate(runs: int, power: int, seed: int, keep: Path | None = None) -> dict[str, Any]:
-    """Simulate `runs` of identical benchmarks, and `power` of each slowdown: those that are not kept yet."""
+    """Simulate `runs` A/A runs, and `power` runs with each slowdown, except for finished ones."""
     first = seed * 1_000_000
     slowed = [(kind, effect) for effect in EFFECTS for kind in ab.PLANTED]
     wanted = [("identical", 0.0, first + run) for run in range(runs)]
@@ -80,7 +80,7 @@ def simulate(runs: int, power: int, seed: int, keep: Path | None = None) -> dict
 
 
 def _summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
-    """Count over runs; `alarms` are runs with a false positive, `same` and `timed` are means."""
+    """Return rates over all runs; `alarms` are runs with a false positive, `same` and `timed` are means."""
     verdicts = [run["verdict"] for run in runs]
     return {
         "runs": len(runs),

@@ -4,9 +4,10 @@
     python experiments/gate/versions.py table FOLDER
 
 FOLDER/environment sees all packages of this environment, and has its own torch_geometric and an editable
-installation of the small library FOLDER/edgelists, in whose last commit `degrees` is slower. Each case has a
-suite in its own git repository: what it starts with is installed or checked out and recorded; then what it
-ends with is installed or checked out, and judged. `run` prints pytest's outputs, both print the verdicts.
+installation of the small library FOLDER/edgelists, whose last commit makes `degrees` slower. Each case has a
+suite in its own git repository. The old version is installed or checked out and recorded; then the new
+version is installed or checked out, and judged. `run` prints pytest's outputs, both commands print the
+verdicts.
 """
 
 import argparse
@@ -40,7 +41,7 @@ CASES = {
 
 
 def prepare(folder: Path) -> str:
-    """Make the environment and the library, unless both are complete; return the interpreter."""
+    """Make the environment and the library, unless both exist; return the interpreter."""
     environment, library, complete = (folder / name for name in ("environment", "edgelists", "complete"))
     python = str(environment.resolve() / "bin" / "python")
     if not complete.exists():
@@ -62,7 +63,7 @@ def prepare(folder: Path) -> str:
 
 
 def run(folder: Path, words: list[str]) -> None:
-    """Run the cases that are not there yet."""
+    """Run the cases without a result."""
     folder.mkdir(parents=True, exist_ok=True)
     python = prepare(folder)
     for name, case in CASES.items():

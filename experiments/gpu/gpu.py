@@ -25,11 +25,11 @@ from plan import Plan, Results
 from steps import STEPS, load
 
 _SPARE_SECONDS = 5.0
-"""To write and to leave."""
+"""Seconds that are reserved to write results and to end."""
 
 
 def run(plan: Plan, only: str | None, seconds: float, *, again: bool) -> None:
-    """Work through the units that are not done, as far as the time goes."""
+    """Run the units without a result until the time is over."""
     deadline = time.monotonic() + seconds
     packages.install(plan.packages)
     left = 0
@@ -45,11 +45,11 @@ def run(plan: Plan, only: str | None, seconds: float, *, again: bool) -> None:
             print(f"{name} {unit}: about {predicted:.0f} s, {room:.0f} s left", flush=True)
             results.add(unit, *plan.in_a_process(name, unit, room))
             print(f"{name} {unit}: {results.line(unit)}", flush=True)
-    print(f"{left} units are left: the same command goes on" if left else "all is done", flush=True)
+    print(f"{left} units are left: run the same command again" if left else "all is done", flush=True)
 
 
 def one_unit(plan: Plan, name: str, unit: str, file: Path) -> None:
-    """Run a unit in this process and write what it found."""
+    """Run a unit in this process and write its result."""
     from gnnbench.engine.ground import environment
     from gnnbench.engine.ground.files import write_whole
 

@@ -11,25 +11,25 @@ from packaging.utils import canonicalize_name, parse_wheel_filename
 
 ROOT = Path(__file__).parents[2]
 SITE = Path(tempfile.gettempdir(), "gnnbench-gpu-site")
-"""Where they are installed: beside the machine's own, which stay as they are."""
+"""Folder of the installed packages; the machine's own packages are not changed."""
 
 _NEEDED = ("gnnbench[pyg]", "cmarkgfm")
-"""By the suite, and by the tests that need a GPU."""
+"""Requirements of the suite, and of the tests that need a GPU."""
 _THERE = (
     *("torch", "torch_geometric", "numpy", "scipy", "pandas", "scikit-learn"),
     *("pytest", "pytest-benchmark", "pytest-xdist", "hypothesis", "rich", "nvidia-ml-py"),
 )
-"""An image with PyTorch and PyG has these, and what they need."""
+"""Packages that an image with PyTorch and PyG has, together with their dependencies."""
 _PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64", "manylinux1_x86_64")
 
 
 def lacking() -> list[str]:
-    """Return what gnnbench and its tests need here and an image with PyTorch and PyG seldom has."""
+    """Return the packages that gnnbench and its tests need, and that an image with PyTorch and PyG lacks."""
     return sorted(_closure(_NEEDED) - _closure(_THERE) - {"gnnbench"})
 
 
 def _closure(requirements: tuple[str, ...]) -> set[str]:
-    """Return the names of packages and of all that they need."""
+    """Return the names of packages and of all their dependencies."""
     found: set[str] = set()
     left = [Requirement(text) for text in requirements]
     while left:
@@ -47,9 +47,9 @@ def _closure(requirements: tuple[str, ...]) -> set[str]:
 
 
 def pack(folder: Path, python: str) -> None:
-    """Fetch the packages for Linux on x86-64, of the versions in constraints.txt, and build gnnbench's own.
+    """Download the packages for Linux on x86-64, as in constraints.txt, and build the wheel of gnnbench.
 
-    That has its entry points, by which pytest finds the plugin; its code is the repository's.
+    pytest finds the plugin by the wheel's entry points; the code that runs is the repository's.
     """
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
     fetch = [*pip, "download", "-q", "--no-deps", "-d", str(folder), "-c", str(ROOT / "constraints.txt")]
@@ -63,7 +63,7 @@ def pack(folder: Path, python: str) -> None:
 
 
 def install(folder: Path | None) -> None:
-    """Install what is not there of the wheels that were brought along."""
+    """Install those packed wheels that the machine lacks."""
     wheels = folder.glob("*.whl") if folder else ()
     wanted = [wheel for wheel in wheels if not _is_there(parse_wheel_filename(wheel.name)[0])]
     if wanted:
@@ -72,5 +72,5 @@ def install(folder: Path | None) -> None:
 
 
 def _is_there(name: str) -> bool:
-    """Return whether the machine has a package, or it was installed beside the machine's own."""
+    """Return whether a package is installed on the machine or in SITE."""
     return any(True for _ in metadata.distributions(name=name, path=[*sys.path, str(SITE)]))

@@ -16,12 +16,12 @@ import packages
 ROOT = Path(__file__).parents[2]
 GNNBENCH = ("-c", "import sys; from gnnbench.engine.cli.main import main; sys.exit(main())")
 _TAIL = 2000
-"""Characters of a failed unit's output that are kept."""
+"""Number of characters of a failed unit's output that are saved."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a call was asked for."""
+    """The options of a run."""
 
     folder: Path
     device: str
@@ -29,9 +29,9 @@ class Plan:
     packages: Path | None = None
 
     def python(self, *arguments: object, tree: Path = ROOT, log: Path | None = None) -> Any:
-        """Run Python in the root of a repository; return the finished process, its output as text.
+        """Run Python in the root of a repository, and return the finished process, whose output is text.
 
-        With a log, the output goes there.
+        With `log`, the output goes to this file.
         """
         command = [sys.executable, *map(str, arguments)]
         options: dict[str, Any] = {"cwd": tree, "env": environment(tree), "text": True}
@@ -45,23 +45,15 @@ class Plan:
         return self.python(*GNNBENCH, *arguments, **options)
 
     def suite(self, *arguments: object, **options: Any) -> dict[str, Any]:
-        """Run benchmarks, and return the content of the run file they leave; `file` is that alone.
+        """Run benchmarks; return the content of their run file, also as `file`, and lines of the output.
 
         Raises:
-            RuntimeError: they left none; with the end of what was printed.
+            RuntimeError: there is no run file; the message is the end of the output.
         """
         with tempfile.TemporaryDirectory() as scratch:
             file = Path(scratch, "run.json")
-            command = (
-                "-m",
-                "pytest",
-                "-p",
-                "no:cacheprovider",
-                "-rfEs",
-                *arguments,
-                f"--benchmark-json={file}",
-            )
-            ended = self.python(*command, "--gnn-device", self.device, **options)
+            pytest = ("-m", "pytest", "-p", "no:cacheprovider", "-rfEs", "--gnn-device", self.device)
+            ended = self.python(*pytest, *arguments, f"--benchmark-json={file}", **options)
             if not file.exists() or not file.stat().st_size:
                 raise RuntimeError((ended.stdout + ended.stderr)[-_TAIL:])
             content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
@@ -74,7 +66,7 @@ class Plan:
         return content
 
     def in_a_process(self, step: str, unit: str, seconds: float) -> tuple[float, dict[str, Any]]:
-        """Run a unit in a fresh process; return how long that took, and what it found or why it failed."""
+        """Run a unit in a fresh process; return its duration, and its result or the reason why it failed."""
         start = time.monotonic()
         with tempfile.TemporaryDirectory() as scratch:
             file = Path(scratch, "result.json")
@@ -110,7 +102,7 @@ def last(text: str) -> str:
 
 
 def environment(tree: Path = ROOT) -> dict[str, str]:
-    """Return the variables of units: a tree first, then what was brought along."""
+    """Return the environment of units: Python looks in `tree` first, then in the packed packages."""
     cache = Path(tempfile.gettempdir(), "gnnbench-gpu-cache")
     paths = (str(tree), str(packages.SITE), *filter(None, [os.environ.get("PYTHONPATH")]))
     return {
@@ -122,34 +114,34 @@ def environment(tree: Path = ROOT) -> dict[str, str]:
 
 
 class Results:
-    """A step's file."""
+    """The file with the results of a step."""
 
     def __init__(self, folder: Path, step: str, device: str) -> None:
-        """Read it where it is there.
+        """Read the file if it exists.
 
         Raises:
-            SystemExit: it is of another device.
+            SystemExit: it has results of another device.
         """
         self._path = folder / f"{step}.json"
         self.content: dict[str, Any] = {"step": step, "device": device, "units": {}}
         if self._path.exists():
             self.content = json.loads(self._path.read_text(encoding="utf-8"))
             if self.content["device"] != device:
-                sys.exit(f"{self._path} is of the device {self.content['device']}: name another folder")
+                sys.exit(f"{self._path} has results of {self.content['device']}: name another folder")
 
     @property
     def units(self) -> dict[str, Any]:
-        """What was found, by unit, in the order in which it was."""
+        """The results by unit, in the order in which the units ran."""
         found: dict[str, Any] = self.content["units"]
         return found
 
     def done(self, unit: str, *, again: bool) -> bool:
-        """Tell whether a unit is not to be run."""
+        """Return whether a unit has run; with `again`, failed units have not."""
         found = self.units.get(unit)
         return found is not None and not (again and "failed" in found)
 
     def add(self, unit: str, seconds: float, found: Mapping[str, Any]) -> None:
-        """Keep what a unit found, whole or not at all."""
+        """Save the result of a unit; the file is written whole or not at all."""
         self.units[unit] = {"seconds": round(seconds, 1), **found}
         self._path.parent.mkdir(parents=True, exist_ok=True)
         draft = self._path.with_suffix(".part")
@@ -157,7 +149,7 @@ class Results:
         draft.replace(self._path)
 
     def line(self, unit: str) -> str:
-        """Say in a line how a unit ended."""
+        """Return a line with a unit's duration and failure."""
         found = self.units[unit]
         if "failed" not in found:
             return f"{found['seconds']:.0f} s"

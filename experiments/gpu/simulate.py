@@ -31,13 +31,13 @@ EFFECTS = (0.0, 0.015, 0.03)
 
 
 class Time(NamedTuple):
-    """The time that is judged."""
+    """The kind of time that is judged."""
 
     name: str
     between: float
-    """Standard deviation of its logarithm between processes."""
+    """Standard deviation of the logarithm of the time between processes."""
     within: float
-    """The same of a block."""
+    """Standard deviation of the logarithm of a block's time."""
     effect: float
     """The minimum effect of interest."""
 
@@ -53,7 +53,7 @@ TIMES = (
 def visits_of(
     plan: PairPlan, time: Time, slower: dict[str, float], random: np.random.Generator
 ) -> dict[str, Visit]:
-    """Return the visits of a pair of processes, by benchmark."""
+    """Return the times of a pair of processes, by benchmark."""
     visits = {}
     for name, seconds in plan.seconds.items():
         offset = random.normal(0, time.between) + math.log1p(slower.get(name, 0.0))

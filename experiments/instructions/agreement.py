@@ -45,7 +45,7 @@ HARD = "#include <regex>\n#include <map>\n" + "".join(
 
 @contextmanager
 def compiler(*, busy: bool) -> Iterator[None]:
-    """Compile again and again meanwhile."""
+    """Compile repeatedly until the context ends."""
     if not busy:
         yield
         return
@@ -83,7 +83,7 @@ def counted(arguments: Sequence[str], folder: Path = ROOT) -> Iterator[tuple[str
 
 
 def count(folder: Path, number: int, arguments: list[str]) -> None:
-    """Count in the two processes of a pair, and keep the numbers."""
+    """Count in the two processes of a pair, and save the counts."""
     files = [folder / f"{2 * number + side:02}.json" for side in range(2)]
     if all(file.exists() for file in files):
         return

@@ -44,7 +44,7 @@ MACHINES: dict[str, tuple[Noise, Truth]] = {
 
 
 def measured(clock: FakeClock, count: int) -> NDArray[np.float64]:
-    """Return the values of so many blocks, in seconds [count]."""
+    """Return the values of `count` blocks in seconds [count]."""
     values = []
     for _ in range(count):
         clock.renewed()
@@ -53,7 +53,7 @@ def measured(clock: FakeClock, count: int) -> NDArray[np.float64]:
 
 
 def simulated(runs: int) -> None:
-    """Print the share of benchmarks whose interval holds the true time, and the median half-width."""
+    """Print the share of benchmarks whose interval contains the true time, and the median half-width."""
     print("| machine |", " | ".join(f"{size} blocks" for size in SIZES), "|\n|---|---|---|---|")
     for name, (noise, truth) in MACHINES.items():
         steady = FakeMachine(0, {}, Noise(**{**vars(noise), "drift": 0}))
@@ -84,7 +84,7 @@ def during(machine: FakeMachine, values: NDArray[np.float64]) -> float:
 
 
 def real(folders: list[Path]) -> None:
-    """Print how often the interval of one half of a process's blocks holds the estimate of the other half."""
+    """Print how often the interval of half of a process's blocks contains the estimate of the other half."""
     halves: dict[tuple[str, int], list[bool]] = {}
     for file in sorted(file for folder in folders for file in folder.glob("sample-*.json")):
         for benchmark in json.loads(file.read_text(encoding="utf-8"))["benchmarks"]:

@@ -43,7 +43,7 @@ COMPARISONS = {
 
 
 def run(folder: Path, budget: str) -> None:
-    """Run the comparisons that are not there yet."""
+    """Run the comparisons without a result."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, (base, head, expected) in COMPARISONS.items():
         file, unfinished = (folder.resolve() / f"{name}.{end}" for end in ("json", "unfinished"))
@@ -57,7 +57,7 @@ def run(folder: Path, budget: str) -> None:
 
 
 def rows(folder: Path) -> list[dict[str, Any]]:
-    """Return what was found of each expected verdict."""
+    """Return the verdict on each benchmark with an expected verdict."""
     found = []
     for name, comparison in COMPARISONS.items():
         file = folder / f"{name}.json"

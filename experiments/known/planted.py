@@ -37,7 +37,7 @@ _LOADER = f"{_OPERATIONS}/graph_loader.py"
 
 
 class Planted(NamedTuple):
-    """A mechanism, where it is planted, and the benchmark that is to find it."""
+    """A mechanism, the code in which it is planted, and the benchmark that should find it."""
 
     mechanism: str
     file: str
@@ -45,7 +45,7 @@ class Planted(NamedTuple):
     after: str
     test: str
     name: str
-    """For -k."""
+    """Expression for pytest's -k."""
     options: tuple[str, ...] = ("--gnn-dataset", "cora")
 
 
@@ -175,7 +175,7 @@ def _git(tree: Path, *words: str) -> None:
 
 
 def run(folder: Path, budget: str) -> None:
-    """Plant and compare what is not there yet."""
+    """Plant the mechanisms without a result, and compare the commits."""
     folder.mkdir(parents=True, exist_ok=True)
     for thread, planted in PLANTED.items():
         file, unfinished = (folder.resolve() / f"{thread}.{end}" for end in ("json", "unfinished"))

@@ -31,7 +31,7 @@ _DIRECTIONS = {"epoch": "train"}
 _PLATFORMS = ("pyg", "torch", "dgl")
 _SECONDS = 2
 _LINEAR = 1.1
-"""Up to this exponent of the number of entries a cost counts as linear."""
+"""Largest exponent of the number of entries with which a cost counts as linear."""
 
 
 def ids(graph: str, width: int) -> Iterator[tuple[str, str, str]]:
@@ -132,7 +132,7 @@ _SCRATCH = "running.json"
 
 
 def main() -> int:
-    """Measure what is not there yet, and print the table."""
+    """Measure the benchmarks without a result, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("step", choices=("run", "table"))
     parser.add_argument("folder", type=Path)

@@ -32,7 +32,7 @@ _DEFAULT = ("benchmarks", "--gnn-dataset=rmat:11", "--gnn-hidden=64", "-k", " or
 
 
 def table(files: list[Path]) -> str:
-    """Return the number of verdicts of each kind, and of benchmarks whose peak ever differed."""
+    """Return how often each verdict occurs, and the number of benchmarks whose peak ever differed."""
     runs = [
         {name: Peaks.of(one.part.memory) for name, one in run_file.read(file).benchmarks.items()}
         for file in files
@@ -56,7 +56,7 @@ def table(files: list[Path]) -> str:
 
 
 def main() -> int:
-    """Run what is not there yet, and print the table."""
+    """Run the missing runs, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--runs", type=int, default=50)

@@ -38,5 +38,5 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_sessionfinish() -> None:
-    """Save."""
+    """Write the functions of all tests as JSON."""
     Path(os.environ["EXECUTED"]).write_text(json.dumps(_found), encoding="utf-8")

@@ -19,7 +19,7 @@ _found: dict[str, Any] = {}
 
 
 def pytest_runtestloop() -> None:
-    """Replace the timing, gnnbench's and pytest-benchmark's."""
+    """Replace the timing of gnnbench and of pytest-benchmark."""
 
     def only_inspect(self: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
         call = Call(function, args, kwargs)
@@ -32,5 +32,5 @@ def pytest_runtestloop() -> None:
 
 
 def pytest_sessionfinish() -> None:
-    """Save."""
+    """Write the fingerprints of all benchmarks as JSON."""
     Path(os.environ["FINGERPRINTS"]).write_text(json.dumps(_found), encoding="utf-8")

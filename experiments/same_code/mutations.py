@@ -122,7 +122,7 @@ def main() -> None:
     kept = {file for file in (folder / "cache").rglob("*") if file.is_file()}
 
     def known() -> set[str]:
-        """Return what is known to run the same code; what is kept for it is removed again."""
+        """Return the benchmarks that are known to run the same code; the cache stays as it was."""
         _, names = Unchanged(*sides, _SUITE, _ROOT, folder / "cache").known()
         for file in (folder / "cache").rglob("*"):
             if file.is_file() and file not in kept:

@@ -34,7 +34,7 @@ _PYG_SUITE = [
 _CATTRS = (("24.1.2", "24.1.3"), ("25.1.0", "25.1.1"), ("26.2.0", "26.2.1"))
 _CATTRS_SUITE = ["bench", "-k", "not unstructure"]
 _NEEDED = ["attrs", "typing_extensions", "msgspec==0.22.0", "orjson==3.11.4"]
-"""By cattrs and its benchmarks."""
+"""Packages that cattrs and its benchmarks need."""
 _KINDS = ("same", "slower", "faster", "undecided", "incomparable")
 
 
@@ -60,7 +60,7 @@ def pairs(folder: Path) -> Iterator[Pair]:
 
 
 def prepare(folder: Path) -> None:
-    """Download cattrs with its benchmarks, and what they need."""
+    """Download cattrs with its benchmarks and their dependencies."""
     release, pip = f"cattrs=={_CATTRS[-1][1]}", [sys.executable, "-m", "pip", "--disable-pip-version-check"]
     if not (folder / "packages").exists():
         download = ["download", "--quiet", "--no-deps", "--no-binary", ":all:", "--dest", str(folder)]
@@ -73,7 +73,7 @@ def prepare(folder: Path) -> None:
 
 
 def gnnbench(pair: Pair, folder: Path, command: str, file: Path, *words: str) -> Any:
-    """Run a command on a pair, unless its result is there; return the result, or None if it failed."""
+    """Return the result of a command on a pair, from a file if there is one. Returns None if it fails."""
     if not file.exists():
         path = str(folder.resolve() / "packages") if pair.project == "cattrs" else ""
         sides = [f"pip:{pair.project}=={release}" for release in (pair.base, pair.head)]
@@ -90,7 +90,7 @@ def gnnbench(pair: Pair, folder: Path, command: str, file: Path, *words: str) ->
 
 
 def run(folder: Path, budget: str) -> None:
-    """Run what is not there yet."""
+    """Run the comparisons without a result."""
     folder.mkdir(parents=True, exist_ok=True)
     prepare(folder)
     for pair in pairs(folder):

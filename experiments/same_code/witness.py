@@ -1,14 +1,14 @@
-"""How often does what a call costs differ where nothing does? Both sides are the same tree.
+"""How often do the costs of a call differ between two sides with the same code?
 
     python experiments/same_code/witness.py run FOLDER --name quiet [--pairs 8] [--busy 0] [-- PYTEST ARGS]
     python experiments/same_code/witness.py table FOLDER
 
-Each pair of fresh processes inspects the suite that the arguments name, from the current folder, against the
-last commit's tree, and asks both sides three times what a call costs. FOLDER gets a file with the answers for
-each name. The table has the inspections whose fingerprints differ, those that the second witness would have
-timed, and the ratios of the first answers. It also has a simulation: the same answers are judged with other
-limits, and with a head that takes half, twice or ten times the time. With `--outputs`, what both sides return
-is compared as if their code differed, and counted: none may differ.
+Each pair of fresh processes takes the fingerprints of the suite that the arguments name, in the current
+folder and in the last commit, and measures three times what a call costs on each side. FOLDER gets a file of
+costs for each name. The table counts fingerprints that differ, and benchmarks that the second witness would
+have timed, and has the ratios of the first costs. It also has a simulation: the same costs are judged with
+other limits, and with a head that takes half, twice or ten times the time. With `--outputs`, the outputs of
+both sides are compared as if their code differed, and counted: none may differ.
 """
 
 import argparse
@@ -30,6 +30,7 @@ from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.visit import Inspections
 from gnnbench.engine.measure import cost
 from gnnbench.engine.measure.cost import Cost
+from gnnbench.engine.process.outputs import Outputs
 from gnnbench.engine.process.pairs import Pairs
 from gnnbench.engine.process.plan import Plan
 from gnnbench.engine.process.processes import Terms
@@ -42,7 +43,7 @@ _FACTORS = 0.5, 2.0, 10.0
 
 
 class Lines(Listener):
-    """Writes what happens on stderr, but no steps."""
+    """Writes lines to stderr, without progress."""
 
     def say(self, text: str) -> None:
         """Write a line."""
@@ -56,16 +57,17 @@ def burn() -> None:
 
 
 def run(folder: Path, name: str, pairs: int, busy: int, arguments: Sequence[str], *, outputs: bool) -> None:
-    """Inspect the suite in pairs of processes, beside so many busy loops, and keep the answers."""
-    answers: list[Any] = []
+    """Inspect the suite in pairs of processes next to busy loops, and save what calls cost."""
+    costs: list[Any] = []
 
-    def asked(turns: Turns, found: Inspections) -> Inspections:
+    def measured(turns: Turns, inspections: Inspections) -> Inspections:
         if outputs:
-            return replace(found, results=turns._agreement())  # noqa: SLF001
-        answers.append([[one["cost"] for one in turns.costs(number)] for number in range(_ASKS)])
-        return found
+            both = Outputs(turns._processes, turns._trial.name, turns._at_once)  # noqa: SLF001
+            return replace(inspections, results=both.agreement())
+        costs.append([[side["cost"] for side in turns._costs(number)] for number in range(_ASKS)])  # noqa: SLF001
+        return inspections
 
-    Turns._with_costs = asked  # type: ignore[method-assign]  # noqa: SLF001
+    Turns._with_costs = measured  # type: ignore[method-assign]  # noqa: SLF001
     loops = [multiprocessing.Process(target=burn, daemon=True) for _ in range(busy)]
     for loop in loops:
         loop.start()
@@ -83,12 +85,12 @@ def run(folder: Path, name: str, pairs: int, busy: int, arguments: Sequence[str]
         for number in range(pairs):
             with made.started(Terms(base, head, untimed=True)) as workers, file.open("a") as kept:
                 for test in workers.suite.benchmarks:
-                    answers.clear()
+                    costs.clear()
                     found = workers.inspect(Trial(test))
                     if isinstance(found, Inspections):
                         row = {"id": test, "changed": found.status, "why": str(found.work.changed or "")}
                         row["outputs"] = codec.encode(found.results)
-                        kept.write(f"{json.dumps({**row, 'asks': answers[0] if answers else []})}\n")
+                        kept.write(f"{json.dumps({**row, 'asks': costs[0] if costs else []})}\n")
                     if workers.broken:
                         break
             print(f"pair {number + 1}: {sum(1 for _ in file.open())} inspections", flush=True)
@@ -97,7 +99,7 @@ def run(folder: Path, name: str, pairs: int, busy: int, arguments: Sequence[str]
 
 
 def judged(asks: Sequence[Sequence[Cost]], change: Callable[[Cost, Cost, bool], object]) -> int:
-    """Return after how many answers the costs agree; 0 if they never do."""
+    """Return after how many measurements the costs agree; 0 if they never do."""
     base, head = asks[0]
     for number, (one, other) in enumerate(asks, 1):
         base, head, is_strict = base.lower(one), head.lower(other), number < len(asks)
@@ -107,12 +109,12 @@ def judged(asks: Sequence[Sequence[Cost]], change: Callable[[Cost, Cost, bool], 
 
 
 def slower(one: Cost, factor: float) -> Cost:
-    """Return what a call costs whose CPU time is another."""
+    """Return the cost of a call that takes `factor` times the CPU time."""
     return Cost(one.steps, one.seconds and one.seconds * factor)
 
 
 def table(folder: Path) -> None:
-    """Print what came out."""
+    """Print the tables of all files."""
     for file in sorted(folder.glob("*.jsonl")):
         rows = [json.loads(line) for line in file.open()]
         asked = [
@@ -172,7 +174,7 @@ def simulate(title: str, asked: Sequence[Sequence[Sequence[Cost]]]) -> None:
 
 
 def main() -> None:
-    """Run or print."""
+    """Read the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -4,10 +4,10 @@
     python experiments/verdict/real.py reduce FOLDER [--data experiments/verdict/real.json]
     python experiments/verdict/real.py judge [--data experiments/verdict/real.json]
 
-`record` runs the core benchmarks in fresh processes over more than an hour. `reduce` keeps the input of the
+`record` runs the core benchmarks in fresh processes over more than an hour. `reduce` saves the input of the
 comparison: the log of each benchmark's estimate, its standard error, and the CPU contention. For each run,
-`judge` draws forty baselines of five from the others. It compares the run alone, and with two more runs that
-confirm; then it injects slowdowns of the minimum detectable effect.
+`judge` draws forty baselines of five from the other runs. It compares the run alone, and confirmed by two
+more runs; then it injects slowdowns as large as the minimum detectable effect.
 """
 
 import argparse
@@ -31,12 +31,12 @@ ROOT = Path(__file__).parents[2]
 DATA = Path(__file__).with_name("real.json")
 BASELINES, PROCESSES, CONFIRMING = 40, 5, 2
 OFTEN = 0.05
-"""Part of its draws in which a run may alarm."""
+"""Share of its draws in which a run may have a false positive."""
 THRESHOLDS = Thresholds(effect=0.03)
 
 
 def record(folder: Path, runs: int, every: float) -> None:
-    """Run the core benchmarks, one run after another, and go on where it was stopped."""
+    """Run the core benchmarks repeatedly; continue an interrupted recording."""
     folder.mkdir(parents=True, exist_ok=True)
     for number in range(1, runs + 1):
         file = folder / f"run-{number:02}.json"
@@ -52,7 +52,7 @@ def record(folder: Path, runs: int, every: float) -> None:
 
 
 def reduce(folder: Path, out: Path) -> None:
-    """Keep what the rule sees."""
+    """Save the input of the comparison."""
     runs = [run_file.read(file) for file in sorted(folder.glob("run-*.json"))]
     names = list(runs[0].benchmarks)
     content = {
@@ -75,7 +75,7 @@ def _known(error: float) -> float | None:
 
 
 def read(data: Path) -> tuple[list[str], SideTimings]:
-    """Return the benchmarks' names, and what all runs measured of them."""
+    """Return the names of the benchmarks, and their times in all runs."""
     content = json.loads(data.read_text(encoding="utf-8"))
     errors = np.array(content["errors"], dtype=float)  # None becomes NaN
     contended = np.array(content["others"]) > cpu.CONTENDED
@@ -87,10 +87,10 @@ def _rows(side: SideTimings, rows: NDArray[np.int_] | list[int]) -> SideTimings:
 
 
 def _confirmed(base: SideTimings, whole: SideTimings) -> set[int]:
-    """Return what is slower after the runs that confirm, of which each measured only what looked so."""
+    """Return the benchmarks that are slower after confirmation, which times only those that looked slower."""
     first = judge(base, _rows(whole, [0]), THRESHOLDS)
     suspects = np.array([one.looks_slower(THRESHOLDS) for one in first])
-    suspects |= np.isnan(whole.logs[0])  # disturbed, and so timed again
+    suspects |= np.isnan(whole.logs[0])  # other programs disturbed them, so they are timed again
     if not suspects.any():
         return set()
     logs = whole.logs.copy()
@@ -104,7 +104,7 @@ def _confirmed(base: SideTimings, whole: SideTimings) -> set[int]:
 
 
 def _draws(runs: int) -> Any:
-    """Yield run, baseline and the runs that confirm, all drawn from a fixed seed."""
+    """Yield a run, its baseline, and the run with those that confirm it, drawn with a fixed seed."""
     random = np.random.default_rng(0)
     for run in range(runs):
         others = np.array([other for other in range(runs) if other != run])
@@ -114,7 +114,7 @@ def _draws(runs: int) -> Any:
 
 
 def judge_all(names: list[str], side: SideTimings) -> dict[str, Any]:
-    """Count alarms by run, and what planted slowdowns of the visible size are found."""
+    """Count false positives by run, and how many injected slowdowns as large as the MDE are found."""
     runs = len(side.logs)
     alone, after = np.zeros(runs), np.zeros(runs)
     by_name: dict[str, int] = {}

@@ -13,7 +13,7 @@ from scipy import stats
 Array = NDArray[np.float64]
 
 PLANTED = 0.05
-"""The slowdown that is looked for."""
+"""The injected slowdown."""
 
 
 def percent(reduce: Callable[..., Array]) -> Callable[[Array, Array], NDArray[np.bool_]]:

@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 BENCHMARKS, PROCESSES = 20, 10
 TWO_MODES = 5
 BLOCKS, ROUNDS = 240, 3
-"""What a second is enough for with a call of a millisecond, one untimed call a block, and copying."""
+"""Number of blocks in a second, with a call of 1 ms, an untimed call in each block, and copies."""
 SECONDS = 1.0
 SIGMA, AUTOCORRELATION, SPIKES, SPIKE = 0.1, 0.5, 0.02, 3.0
 PERIOD = 60.0
@@ -53,7 +53,7 @@ Processes = tuple[Array, Array]
 
 
 def streams(random: np.random.Generator, drift: float) -> Array:
-    """Return the rounds of a run's processes [processes, benchmarks, blocks, rounds]; the truth is 1."""
+    """Return the times of rounds [processes, benchmarks, blocks, rounds]; the true time is 1."""
     shape = (PROCESSES, BENCHMARKS, BLOCKS * ROUNDS)
     scale = SIGMA * np.sqrt(1 - AUTOCORRELATION**2)
     innovations = random.normal(0, scale, shape)
@@ -71,18 +71,18 @@ def streams(random: np.random.Generator, drift: float) -> Array:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one side against the other gave in one run."""
+    """The result of comparing two sides in one run."""
 
     covered_family: bool
-    """Whether the intervals for all benchmarks at once hold the truth."""
+    """Whether all simultaneous intervals contain the true ratio."""
     covered_own: float
-    """Share of the benchmarks whose own interval does."""
+    """Share of the benchmarks whose per-benchmark interval contains it."""
     half_width: float
-    """Of the interval for all at once, the median benchmark's."""
+    """Half-width of the simultaneous interval, median over benchmarks."""
     alarm: bool
-    """Whether any benchmark is called slower or faster."""
+    """Whether any benchmark is slower or faster, which is a false positive."""
     found: dict[float, tuple[bool, ...]]
-    """By effect, whether it is found in each of the planted benchmarks."""
+    """By effect, whether the slowdown is found in each of the slower benchmarks."""
 
 
 def measured(blocks: Array) -> Processes:
@@ -96,14 +96,14 @@ def measured(blocks: Array) -> Processes:
 
 
 def slowed(side: Processes, effect: float) -> SideTimings:
-    """Return a side in which the planted benchmarks are slower."""
+    """Return a side with slower benchmarks."""
     logs = side[0].copy()
     logs[:, PLANTED] += np.log1p(effect)
     return SideTimings(logs, side[1])
 
 
 def outcome(base: Processes, head: Processes) -> Outcome:
-    """Judge two sides, as they are and with slowdowns."""
+    """Judge two sides without and with slowdowns."""
     judged = judge(SideTimings(*base), SideTimings(*head), THRESHOLDS)
     verdicts = {one.verdict for one in judged}
     covered = [(one.low <= 1 <= one.high, one.own_low <= 1 <= one.own_high) for one in judged]
@@ -121,7 +121,7 @@ def outcome(base: Processes, head: Processes) -> Outcome:
 
 
 def gate(base: Processes, head: Processes, effect: float) -> set[int]:
-    """Return what the gate fails: one process is judged, and three more time again what looks slower."""
+    """Return what `--benchmark-compare` fails: one process is judged, three more confirm."""
     side = slowed(head, effect)
     first = judge(SideTimings(*base), SideTimings(side.logs[:1], side.errors[:1]), THRESHOLDS)
     suspects = np.array([one.looks_slower(THRESHOLDS) for one in first])
@@ -153,7 +153,7 @@ def one_run(seed: int, drift: float) -> dict[str, Any]:
 
 
 def summarize(found: list[dict[str, Any]]) -> dict[str, Any]:
-    """Count over runs."""
+    """Return rates over all runs."""
     result: dict[str, Any] = {"runs": len(found)}
     for deviation in PROCESS_SDS:
         for heads in HEADS:

@@ -11,16 +11,16 @@ STEPS = (
 
 
 class Step(Protocol):
-    """What each module has; its docstring is the heading of its table."""
+    """The interface of a step's module; its docstring is the heading of its table."""
 
     def units(self, small: bool) -> dict[str, float]:
-        """Return the seconds that each unit will take, on one H100 or so."""
+        """Return the units, and about how many seconds each takes on an H100."""
 
     def run(self, unit: str, plan: Any) -> Any:
-        """Run a unit, and return what JSON can hold."""
+        """Run a unit, and return its result, which can be saved as JSON."""
 
     def table(self, found: Mapping[str, Any]) -> str:
-        """Lay out in Markdown what units found."""
+        """Return a Markdown table of the results of all units."""
 
 
 def load(name: str) -> Step:

@@ -13,14 +13,14 @@ _TIMINGS = Path("baselines", "timings")
 
 
 def units(small: bool) -> dict[str, float]:  # noqa: ARG001
-    """Return one."""
+    """Return the only unit."""
     return {"record": 60.0}
 
 
 def run(unit: str, plan: Any) -> dict[str, Any]:  # noqa: ARG001
-    """Record the core benchmarks on Cora, and keep the files beside the results.
+    """Record the core benchmarks on Cora, and save the files next to the results.
 
-    From there `cp -r FOLDER/baselines .` brings them into a repository.
+    `cp -r FOLDER/baselines .` copies them into a repository.
     """
     chosen = (
         ("-k", "spmm_sum and torch", "--gnn-dataset", "rmat:6") if plan.small else ("--gnn-dataset", "cora")
@@ -36,7 +36,7 @@ def run(unit: str, plan: Any) -> dict[str, Any]:  # noqa: ARG001
 
 
 def table(found: Mapping[str, Any]) -> str:
-    """Say what it said."""
+    """Return the exit status and the last lines of the command."""
     record = found["record"]
     said = "\n".join(f"    {line}" for line in record["said"])
     return f"`gnnbench baseline record` ended with exit status {record['exit_status']}:\n\n{said}"

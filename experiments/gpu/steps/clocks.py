@@ -12,7 +12,7 @@ _ROUNDS = 50
 _LONG_SECONDS = 5e-3
 """A kernel that takes longer is timed a fifth as often."""
 _RUN_SECONDS = 1e-3
-"""So many calls are timed in a row that they take as long; at most `_MOST_CALLS`."""
+"""As many calls are timed in a row as take this many seconds, but at most `_MOST_CALLS`."""
 _MOST_CALLS = 50
 _LAUNCH = "launch"
 _FEATURES = 128
@@ -20,7 +20,7 @@ _DEGREE = 16
 
 
 def units(small: bool) -> dict[str, float]:  # noqa: ARG001
-    """Return five families of kernels, from 5 µs to 50 ms on an H100 or so, and what a launch costs."""
+    """Return five families of kernels, which take 5 µs to 50 ms on an H100, and the cost of a launch."""
     return {
         "add": 12.0,
         "mm": 18.0,
@@ -44,7 +44,7 @@ def _calls(unit: str, plan: Any) -> dict[str, Callable[[], Any]]:
 
 
 def _add(size: int, device: str) -> Callable[[], Any]:
-    """Add 1 to so many numbers."""
+    """Add 1 to `size` numbers."""
     import torch
 
     x = torch.rand(size, device=device)
@@ -52,7 +52,7 @@ def _add(size: int, device: str) -> Callable[[], Any]:
 
 
 def _mm(size: int, device: str) -> Callable[[], Any]:
-    """Multiply two matrices of so many rows and columns."""
+    """Multiply two square matrices."""
     import torch
 
     x = torch.rand(size, size, device=device)
@@ -60,7 +60,7 @@ def _mm(size: int, device: str) -> Callable[[], Any]:
 
 
 def _gather(nodes: int, device: str) -> Callable[[], Any]:
-    """Take a row for each edge of a random graph of so many nodes."""
+    """Gather a row for each edge of a random graph."""
     import torch
 
     x = torch.rand(nodes, _FEATURES, device=device)
@@ -89,7 +89,7 @@ def _spmm(nodes: int, device: str) -> Callable[[], Any]:
 
 
 def run(unit: str, plan: Any) -> dict[str, Any]:
-    """Time kernels in every way: seconds a call, by name."""
+    """Time the kernels with all tools; return seconds per call by name."""
     if unit == _LAUNCH:
         return _launch(plan)
     return {name: _all(call, plan.device) for name, call in _calls(unit, plan).items()}

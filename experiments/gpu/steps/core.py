@@ -12,12 +12,12 @@ CORE = ("benchmarks", "-m", "core", "--gnn-platform", "torch,pyg,sparse")
 
 
 def units(small: bool) -> dict[str, float]:
-    """Return one for each graph."""
+    """Return a unit for each graph."""
     return {"rmat:6": 60.0} if small else {"cora": 90.0, "ogbn-arxiv:synthetic": 90.0}
 
 
 def run(unit: str, plan: Any) -> dict[str, Any]:
-    """Time them; a run file stays beside the results, for `gnnbench report`."""
+    """Time the core benchmarks, and save a run file next to the results for `gnnbench report`."""
     chosen = ("-k", "spmm_sum or epoch-", "--gnn-hidden", "8") if plan.small else ()
     time = ("--gnn-time", "2s" if plan.small else "30s")
     content = plan.suite(*CORE, "--gnn-dataset", unit, *time, *chosen)
@@ -34,7 +34,7 @@ def run(unit: str, plan: Any) -> dict[str, Any]:
 
 
 def _reason(line: str) -> str:
-    """Return why tests were skipped, of pytest's line about some."""
+    """Return the reason in pytest's line about skipped tests."""
     return line.rpartition(".py:")[2].partition(": ")[2] or line
 
 
@@ -63,7 +63,7 @@ def _summary(benchmark: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def table(found: Mapping[str, Any]) -> str:
-    """Lay out each benchmark."""
+    """Return a table of all benchmarks."""
     from gnnbench.engine.ground import units as words
 
     lines = []

@@ -10,12 +10,12 @@ _OPERATIONS = ("spmm_sum", "gather_scatter_sum", "epoch")
 
 
 def units(small: bool) -> dict[str, float]:  # noqa: ARG001
-    """Return one for each platform."""
+    """Return a unit for each platform."""
     return {"torch": 25.0, "pyg": 25.0}
 
 
 def run(unit: str, plan: Any) -> dict[str, Any]:
-    """Count kernels ten times; then with a read of the host, and with a copy to it."""
+    """Count kernels ten times, then with an added read by the host, and with an added copy to it."""
     return {f"{operation} {unit}": _counted(operation, unit, plan) for operation in _OPERATIONS}
 
 
@@ -69,7 +69,7 @@ def _workload(operation: str, platform: str, plan: Any) -> tuple[Callable[[], An
 
 
 def table(found: Mapping[str, Any]) -> str:
-    """Lay out counts, and what was added to them."""
+    """Return a table of counts, and of what the read and the copy add."""
     fields = ("operators", "kernels", "host_reads", "copies")
     lines = []
     for name, one in (each for unit in found.values() for each in unit.items()):

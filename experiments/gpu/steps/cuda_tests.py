@@ -7,12 +7,12 @@ from steps import rows
 
 
 def units(small: bool) -> dict[str, float]:  # noqa: ARG001
-    """Return one."""
+    """Return the only unit."""
     return {"pytest": 150.0}
 
 
 def run(unit: str, plan: Any) -> dict[str, Any]:  # noqa: ARG001
-    """Run them one at a time; a package that is not there is to keep no other test from running."""
+    """Run the tests one at a time, so that a missing package fails only the tests that need it."""
     tests = "tests/measure/test_cuda_clock.py" if plan.small else "tests"
     options = (
         "-v",
@@ -22,7 +22,7 @@ def run(unit: str, plan: Any) -> dict[str, Any]:  # noqa: ARG001
         "--durations=12",
         "--continue-on-collection-errors",
     )
-    log = plan.folder / "cuda_tests.txt"  # is there also where they are stopped
+    log = plan.folder / "cuda_tests.txt"  # exists even if the tests are stopped
     plan.python("-m", "pytest", *options, tests, "-m", "cuda", log=log)
     lines = log.read_text(encoding="utf-8").strip().splitlines()
     failures = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
@@ -30,7 +30,7 @@ def run(unit: str, plan: Any) -> dict[str, Any]:  # noqa: ARG001
 
 
 def table(found: Mapping[str, Any]) -> str:
-    """Say how they ended."""
+    """Return a table of pytest's last line and of the failed tests."""
     return rows(
         "tests | ended",
         [(unit, "<br>".join([one["last_line"], *one["failures"]])) for unit, one in found.items()],

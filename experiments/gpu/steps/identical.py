@@ -12,14 +12,14 @@ from plan import ROOT
 from steps import core, rows
 
 GRAPHS = {"large": "ogbn-arxiv:synthetic,rmat:16", "small": "cora,rmat:12"}
-"""The core benchmarks on both of a kind are twenty, without torch_sparse. On small graphs the host sets the
-pace. Both in one run: so processes start half as often."""
+"""Two graphs of each size, with twenty core benchmarks without torch_sparse. Small graphs show the host's
+speed. Both graphs are in one run, so that processes start half as often."""
 SECONDS = 400
-"""Of a run: at most half of it for the inspection, and 10 s for each benchmark."""
+"""Seconds of a run; fingerprints take at most half of them."""
 
 
 def units(small: bool) -> dict[str, float]:  # noqa: ARG001
-    """Return one run of the core benchmarks for each kind of graph."""
+    """Return a run of the core benchmarks as the unit for each kind of graph."""
     return dict.fromkeys(GRAPHS, SECONDS + 10.0)
 
 
@@ -29,7 +29,7 @@ def run(unit: str, plan: Any) -> dict[str, Any]:
 
 
 def timed(plan: Any, effect: str) -> tuple[object, ...]:
-    """Return the options of `gnnbench ab`: at most 10 s a benchmark, which may be of the same code."""
+    """Return the options of `gnnbench ab`: 10 s per benchmark, and the same code is timed too."""
     seconds = 30 if plan.small else 10
     return "--time-all", "--budget", seconds, "--total-budget", SECONDS, "--effect", effect
 
@@ -65,7 +65,7 @@ def compared(
 
 
 def table(found: Mapping[str, Any]) -> str:
-    """Lay out each benchmark's verdict, and how many there were of each."""
+    """Return a table of all verdicts, and the number of each."""
     lines, ends = [], []
     for unit, run_ in found.items():
         for name, one in run_["benchmarks"].items():

@@ -8,12 +8,12 @@ from steps import rows
 
 
 def units(small: bool) -> dict[str, float]:  # noqa: ARG001
-    """Return what it is, and its rates."""
+    """Return two units: the environment, and the rates."""
     return {"record": 15.0, "rates": 20.0}
 
 
 def run(unit: str, plan: Any) -> dict[str, Any]:
-    """Record the environment and what the doctor finds, or measure the rates."""
+    """Return the environment and the findings of `gnnbench doctor`, or measure the rates."""
     return _rates(plan) if unit == "rates" else _record(plan)
 
 
@@ -45,7 +45,7 @@ def _rates(plan: Any) -> dict[str, Any]:
 
 
 def table(found: Mapping[str, Any]) -> str:
-    """Name it, what disturbs on it, and its rates."""
+    """Return a table of the machine, what disturbs timings on it, and its rates."""
     record = found["record"]
     here, gpu = record["environment"], record.get("gpu")
     lines = [

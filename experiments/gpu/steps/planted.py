@@ -7,14 +7,14 @@ from steps import identical
 
 
 def units(small: bool) -> dict[str, float]:  # noqa: ARG001
-    """Return one run for each slowdown and kind of graph; the smaller has to be told from none."""
+    """Return a run as the unit for each slowdown and kind of graph."""
     return {
         f"{share} {kind}": identical.SECONDS + 10.0 for kind in identical.GRAPHS for share in ("3%", "1%")
     }
 
 
 def run(unit: str, plan: Any) -> dict[str, Any]:
-    """Compare the tree with itself, slowed down; the minimum effect of interest is a third of that."""
+    """Compare the tree with itself, slowed down; the effect of interest is a third of the slowdown."""
     percent, kind = unit.split()
     share = float(percent.rstrip("%")) / 100
     options = identical.timed(plan, f"{share / 3:.2%}")
@@ -23,5 +23,5 @@ def run(unit: str, plan: Any) -> dict[str, Any]:
 
 
 def table(found: Mapping[str, Any]) -> str:
-    """Lay out each benchmark's verdict."""
+    """Return a table of all verdicts."""
     return identical.table(found)

@@ -18,7 +18,7 @@ _LEFT_OUT = (".git", ".venv", ".benchmarks", ".cache", "__pycache__", "site", "d
 
 
 def units(small: bool) -> dict[str, float]:  # noqa: ARG001
-    """Return one."""
+    """Return the only unit."""
     return {"head": 200.0}
 
 
@@ -34,7 +34,7 @@ def run(unit: str, plan: Any) -> dict[str, Any]:  # noqa: ARG001
 
 
 def repository(scratch: Path) -> Path:
-    """Return a git repository with one commit: this tree, which may be no repository and is not to change."""
+    """Return a new git repository with one commit: a copy of this tree, which may not be a repository."""
     tree = scratch / "repository"
     shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(*_LEFT_OUT))
     _git(tree, "init", "--quiet")
@@ -54,5 +54,5 @@ def _git(tree: Path, *words: str) -> None:
 
 
 def table(found: Mapping[str, Any]) -> str:
-    """Lay out each benchmark's verdict."""
+    """Return a table of all verdicts."""
     return identical.table(found)

@@ -14,11 +14,11 @@ _SELECTED = {
     "spmm_sum": ("spmm_sum", "torch,pyg,sparse"),
     "propagate": ("conv", "pyg,sparse"),
 }
-"""What is profiled: the operation, and on which platforms."""
+"""The profiled operations, and their platforms."""
 
 
 def units(small: bool) -> dict[str, float]:  # noqa: ARG001
-    """Return one for each operation."""
+    """Return a unit for each operation."""
     return dict.fromkeys(_SELECTED, 30.0)
 
 
@@ -69,7 +69,7 @@ def _summary(record: Mapping[str, Any], kind: str) -> dict[str, Any]:
 
 
 def table(found: Mapping[str, Any]) -> str:
-    """Lay out the longest kernels of each, then the synchronisations."""
+    """Return tables of the longest kernels of each operation, and of the synchronisations."""
     from gnnbench.engine.ground import units as words
 
     lines, ends = [], []

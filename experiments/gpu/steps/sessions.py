@@ -13,22 +13,22 @@ from steps import core, rows
 _DATASET = "ogbn-arxiv:synthetic"
 _CHOSEN = "(epoch and pyg) or (conv and pyg and not gat) or (spmm_sum and torch)"
 _FUNCTIONS = 8
-"""Of each part, those with the longest own time."""
+"""Number of functions with the longest own time that are shown for each part."""
 
 
 def units(small: bool) -> dict[str, float]:  # noqa: ARG001
-    """Return one."""
+    """Return the only unit."""
     return {"parts": 90.0}
 
 
 class _Parts:
-    """A pytest plugin and an instrument: times the parts of a test up to its first block, and leaves it."""
+    """A pytest plugin and instrument: times the parts of a test before its first block, then ends it."""
 
     def __init__(self) -> None:
         self.found: list[dict[str, Any]] = []
 
     def timed(self, part: str, do: Callable[[], Any]) -> Any:
-        """Call a function, and note its seconds and the functions that took them."""
+        """Call a function, and save its seconds and the functions that took longest."""
         profile = cProfile.Profile()
         start = time.perf_counter()
         try:
@@ -44,11 +44,11 @@ class _Parts:
         self.found.append({"test": item.name, "parts": {}, "began": time.perf_counter()})
 
     def pytest_runtest_call(self, item: Any) -> None:  # noqa: ARG002
-        """Note how long the set-up took."""
+        """Save the duration of the set-up."""
         self.found[-1]["parts"]["set-up"] = {"seconds": time.perf_counter() - self.found[-1].pop("began")}
 
     def measure(self, fixture: Any, call: Any) -> None:  # noqa: ARG002
-        """Inspect the call twice, and leave the test."""
+        """Take the fingerprint twice, and end the test."""
         from gnnbench.engine.measure.inspection import inspect
         from gnnbench.engine.measure.layouts import Layouts
 
@@ -61,7 +61,7 @@ class _Parts:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
-        """Take the place of what measures, and time the check."""
+        """Replace the instrument, and time the check against the reference."""
         from gnnbench.engine.measure import seam
         from gnnbench.suite import verify as module
 
@@ -81,7 +81,7 @@ def run(unit: str, plan: Any) -> list[dict[str, Any]]:  # noqa: ARG001
 
 
 def table(found: Mapping[str, Any]) -> str:
-    """Lay out the seconds of each part, and its longest functions."""
+    """Return a table of the seconds of each part, and of its longest functions."""
     lines = []
     for one in found["parts"]:
         for part, of in one["parts"].items():

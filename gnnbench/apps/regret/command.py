@@ -1,4 +1,4 @@
-"""`gnnbench regret [OPERATION...]`: compares the ways to compute an operation, on a grid of graphs."""
+"""`gnnbench regret [OPERATION...]`: times all ways to compute an operation, on a grid of graphs."""
 
 import argparse
 import sys
@@ -26,23 +26,23 @@ _DIRECTIONS = ("forward", "forward_backward")
 _HIDDEN = ("8", "32", "64", "128")
 
 
-def _read(text: str) -> int | None:
-    return positive(text) if len(text) <= 4 else None  # noqa: PLR2004 - its digits
+def _short_number(text: str) -> int | None:
+    return positive(text) if len(text) <= 4 else None  # noqa: PLR2004
 
 
-_NUMBER = _read, "be a whole number of at most 4 digits, above 0, as in 8"
+_NUMBER = _short_number, "be a whole number of at most 4 digits, above 0, as in 8"
 
 
-def _listed(option: Option, text: str) -> Option:
+def _described(option: Option, text: str) -> Option:
     return option.described(f"{text}, with commas. Default: {','.join(option.default)}.")
 
 
 _GRID = (
-    _listed(Option("skew", "NAME", _KINDS, choices=_KINDS), "kinds of random graphs"),
-    _listed(Option("scale", "N", ("10",), *_NUMBER), "graphs of 2**N nodes"),
-    _listed(Option("degree", "N", ("2", "4", "8", "16", "32"), *_NUMBER), "mean numbers of neighbours"),
-    _listed(Option("threads", "N", ("1",), *_NUMBER), "numbers of CPU threads"),
-    _listed(Option("direction", "NAME", _DIRECTIONS, choices=_DIRECTIONS), "directions"),
+    _described(Option("skew", "NAME", _KINDS, choices=_KINDS), "kinds of random graphs"),
+    _described(Option("scale", "N", ("10",), *_NUMBER), "graphs of 2**N nodes"),
+    _described(Option("degree", "N", ("2", "4", "8", "16", "32"), *_NUMBER), "mean numbers of neighbours"),
+    _described(Option("threads", "N", ("1",), *_NUMBER), "numbers of CPU threads"),
+    _described(Option("direction", "NAME", _DIRECTIONS, choices=_DIRECTIONS), "directions"),
 )
 
 
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         every()["dataset"].described(graphs),
         every()["hidden"].described(f"widths, with commas. Default: {','.join(_HIDDEN)}."),
         *(every()[name] for name in ("dtype", "index-dtype", "device", "data")),
-        common.EFFECT.described("ways that differ by less count as equally fast. Default: 3%."),
+        common.EFFECT.described("ways that differ by less than this are equally fast. Default: 3%."),
     )
     budget = seconds("budget", BUDGET_SECONDS, "seconds for all points together")
     common.declare(parser, (*_GRID, budget), shared)
@@ -75,19 +75,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Measure or read a result, show it, and return the exit code."""
-    from . import shown
+    from . import tables
     from .result import Regrets
 
-    paths = _checked(options)
+    paths = _check(options)
     older = Regrets.read(options.against) if options.against else None
     interrupted = False
     if options.saved:
         regrets = Regrets.read(options.saved)
     else:
-        regrets, interrupted = _measured(options)
+        regrets, interrupted = _measure(options)
     if options.json:
         save(options.json, as_text(regrets), paths)
-    streams.show(shown.document(regrets, older))
+    streams.show(tables.document(regrets, older))
     if options.maps:
         from . import maps
 
@@ -100,8 +100,8 @@ def run(options: argparse.Namespace) -> int:
     return common.NOTHING_SLOWER if any(point.fastest for point in regrets.points) else common.NOT_JUDGED
 
 
-def _checked(options: argparse.Namespace) -> list[Path]:
-    """Check the options before anything is measured; return the files to read."""
+def _check(options: argparse.Namespace) -> list[Path]:
+    """Check the options before anything is measured; return the files that will be read."""
     if options.maps:
         from ...engine.ground import packages
 
@@ -110,17 +110,17 @@ def _checked(options: argparse.Namespace) -> list[Path]:
         check_folder(options.maps)
     names = [*options.operations, *(f"--{key.replace('_', '-')}" for key in options.typed)]
     if options.saved and names:
-        raise UsageError(f"--from shows the whole result in {options.saved}: leave out {', '.join(names)}")
+        raise UsageError(f"--from shows all of the result in {options.saved}: leave out {', '.join(names)}")
     if options.json and options.saved:
-        raise UsageError(f"--json saves what is measured, and {options.saved} is saved: leave --json out")
+        raise UsageError("--json saves new measurements, but --from measures nothing: leave --json out")
     paths = [options.against] if options.against else []
     if options.json:
         check_writable(options.json, paths)
     return paths
 
 
-def _measured(options: argparse.Namespace) -> "tuple[Regrets, bool]":
-    """Measure all points; return the regrets, and whether the user interrupted the measurement."""
+def _measure(options: argparse.Namespace) -> "tuple[Regrets, bool]":
+    """Measure all points; return the result, and whether the user interrupted it."""
     from ...engine.ground import environment, packages
 
     if reason := packages.missing(("torch", "torch_geometric")):
@@ -154,7 +154,7 @@ def _measured(options: argparse.Namespace) -> "tuple[Regrets, bool]":
 
 def _grid(options: argparse.Namespace) -> "Grid":
     """Return the grid that the options describe."""
-    from .paths import FAMILIES
+    from .families import FAMILIES
     from .run import Grid
 
     operations = [name for family in FAMILIES for name in family.operations]
@@ -177,7 +177,7 @@ def _grid(options: argparse.Namespace) -> "Grid":
 
 
 def _random_graphs(options: argparse.Namespace) -> "tuple[DatasetName, ...]":
-    """Return a graph for each kind, scale and degree; edges per node are half the degree."""
+    """Return a graph for each kind, scale and degree; there are half as many edges per node as the degree."""
     from ...suite.graphs.catalog import DatasetName
 
     grid = product(options.skew, options.scale, options.degree)

@@ -1,4 +1,4 @@
-"""Maps of a call's regret as slides: width by degree, the fastest way as colour, the regret as intensity."""
+"""Draws a slide for each call: width by degree; the colour is the fastest way, its strength the regret."""
 
 import math
 import re
@@ -20,11 +20,9 @@ from ...engine.show.style import Style
 from ...engine.show.view import environment_facts
 from ...suite.graphs.catalog import DatasetName
 from .result import Regret, Regrets
-from .shown import random_graph
+from .tables import random_graph
 
 _NOTE = "In each cell: the fastest way (?: not known for sure), and the call's time divided by that way's."
-_THREADS = "threads"
-"""The fact on the session's threads, left out because each map names the threads of its points."""
 _LONGEST_NAME = 150
 COLOURS = ("#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00", "#0072b2", "#999999")
 """Distinct for colour-blind readers (Okabe and Ito, Color Universal Design, 2008)."""
@@ -40,12 +38,12 @@ _PALE, _STRONG = 0.25, 0.9
 def write(regrets: Regrets, folder: Path) -> list[Path]:
     """Write a map of each call as SVG and PNG; return the paths."""
     facts = environment_facts(regrets.environment)
-    last = slides.footer(fact for fact in facts if fact[0] != _THREADS)
-    return [file for name, picture in pictures(regrets) for file in slides.save(picture, last, folder / name)]
+    foot = slides.footer(fact for fact in facts if fact[0] != "threads")  # each map names its own
+    return [file for name, picture in pictures(regrets) for file in slides.save(picture, foot, folder / name)]
 
 
 def pictures(result: Regrets) -> Iterator[tuple[str, Picture]]:
-    """Yield name and map of each call on random graphs, by direction, size, types and threads."""
+    """Yield file name and map of each call on random graphs, for each direction, size, types and threads."""
     maps: dict[tuple[str, ...], list[Regret]] = {}
     for row in result.regrets(same_structure=False):
         place = row.point.place
@@ -57,21 +55,21 @@ def pictures(result: Regrets) -> Iterator[tuple[str, Picture]]:
     places = [point.place for point in result.points]
     for key, rows in maps.items():
         ways = [way for way, _ in Counter(row.fastest for row in rows).most_common()]
-        what = ", ".join(compress(key, differs))
+        call = ", ".join(compress(key, differs))
         regrets = [row.judgement.ratio or 1.0 for row in rows]
         median = units.ratio(statistics.median(regrets))
-        message = f"{what}: {median} the fastest way's time in the median"
+        title = f"{call}: {median} the fastest way's time in the median"
         if (low := rows[0].judgement.low) is not None:  # the worst point comes first
-            message += f", at least {units.ratio(low)} at worst"
+            title += f", at least {units.ratio(low)} at worst"
         cells = list(map(_cell, sorted(rows, key=lambda row: places.index(row.point.place))))
         draw = partial(chart, cells, ways)
-        file = re.sub(r"[^a-z0-9]+", "-", what.lower())[:_LONGEST_NAME]
+        file_name = re.sub(r"[^a-z0-9]+", "-", call.lower())[:_LONGEST_NAME]
         note = f"{_NOTE} {', '.join(key[3:])}."
-        yield file, Picture(message, note, f"{message}. {note}", draw)
+        yield file_name, Picture(title, note, f"{title}. {note}", draw)
 
 
 def _cell(row: Regret) -> dict[str, Any]:
-    """Return a regret's cell in the chart."""
+    """Return the fields of a regret's cell in the chart."""
     place = row.point.place
     graph = DatasetName.parse(place.dataset)
     return {
@@ -85,7 +83,7 @@ def _cell(row: Regret) -> dict[str, Any]:
 
 
 def chart(cells: Sequence[Row], ways: Sequence[str], style: Style) -> Spec:
-    """Return the map, a part for each kind of graph; `ways`: the commonest first; eight are drawn."""
+    """Return the map, with a part for each kind of graph. The first eight `ways` are drawn."""
     marks = [
         {
             **cell,

@@ -1,4 +1,4 @@
-"""Checks every way to compute an operation at one point of a grid, then times them in turns."""
+"""Checks all ways to compute an operation at one point of the grid, and times the correct ones."""
 
 import math
 import random
@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from ...engine.ground.errors import one_line
@@ -23,27 +24,29 @@ from ...suite.graphs.graph import Graph
 from ...suite.kept_reference import KeptReference
 from ...suite.spec import FORWARD_BACKWARD, Spec
 from ...suite.verify import verify
-from .paths import Family, Path, structure_kind
-from .race import BETWEEN_PROCESSES, FRESH_LOOKS, LOOKS, Race, Ratio, ratio_in
+from .families import Family, Implementation, structure_kind
+from .race import ANALYSES, BETWEEN_PROCESSES, FRESH_ANALYSES, Race, Ratio, ratio_in
 from .result import Place, Point, Way
 
-_TRIES = 3
-"""Calls, and rounds of calls, of each way before the race; only the fastest counts."""
-_FAR = 4.0
-"""A way slower than the fastest by this factor in these calls is not in the race."""
+_TRIALS = 3
+"""Number of calls, and of rounds, of each way before the race; the fastest counts."""
+_MOST_RATIO = 4.0
+"""A way that takes this many times as long as the fastest way before the race is excluded."""
 _ROUNDS = 3
+"""Number of rounds in a block."""
 _LONG_SECONDS = 0.01
-"""Shortest round that is the only one of its block."""
+"""If a round takes longer than this, a block has one round."""
 _PRECISE = 0.25
-"""The second phase ends where the interval's half-width is this fraction of the log ratio, or the effect."""
+"""A ratio is precise if its half-width is at most this fraction of the log ratio, or the effect."""
 
 
 @dataclass(frozen=True)
 class _Entrant:
     """A way that is ready to be timed."""
 
-    path: Path
+    way: Implementation
     takes: str
+    """The kind of structure that the way takes: see `structure_kind`."""
     call: Call
     context: Callable[[], AbstractContextManager[None]]
     """The context of each call."""
@@ -60,26 +63,26 @@ def measure(
     effect: float,
     seconds: float,
 ) -> Point:
-    """Check and time all ways in about `seconds`, but in at least a few blocks."""
+    """Check all ways, time them for about `seconds`, but at least a few blocks, and return the point."""
     clock = clock_of([place.device])
     end_seconds = clock.now() + seconds
     point = Point(place, graph.num_nodes, graph.num_edges)
     with cpu_threads(place.threads):
-        entrants = _ready(family, place, graph, reference, point.left_out)
-        return _Timing(entrants, clock, effect, end_seconds).point(point) if entrants else point
+        entrants = _correct_ways(family, place, graph, reference, point.left_out)
+        return _Timing(entrants, clock, effect, end_seconds).run(point) if entrants else point
 
 
-def _ready(
+def _correct_ways(
     family: Family, place: Place, graph: Graph, reference: KeptReference, left_out: dict[str, str]
 ) -> list[_Entrant]:
-    """Return the ways with a correct output; note why others are left out."""
+    """Return the ways with a correct output; add the reasons why others are missing to `left_out`."""
     entrants: list[_Entrant] = []
     inputs: tuple[Any, ...] | None = None
-    for path in family.paths():
+    for way in family.implementations():
         spec = Spec(
-            path.operation.name,
+            way.operation.name,
             place.direction,
-            path.platform,
+            way.platform,
             place.dtype,
             place.index_dtype,
             graph.name,
@@ -87,49 +90,46 @@ def _ready(
             place.device,
         )
         case = Case(spec, graph)
-        if reason := _why_not(path, spec, graph):
-            left_out[path.id] = reason
+        if reason := _obstacle(way, spec, graph):
+            left_out[way.id] = reason
             continue
-        hides = (
-            path.is_call
-            and path.platform == "pyg"
-            and path.operation.with_pyg_lib
-            and is_installed("pyg_lib")
+        hides_pyg_lib = (
+            way.is_call and way.platform == "pyg" and way.operation.with_pyg_lib and is_installed("pyg_lib")
         )
-        context = platforms.without_pyg_lib if hides else nullcontext
-        if inputs is None:  # made once, so that all ways are timed on the same copies
+        context = platforms.without_pyg_lib if hides_pyg_lib else nullcontext
+        if inputs is None:  # made once, because all ways are timed on the same inputs
             inputs = family.inputs(case)
         try:
             with context():
-                entrants.append(_checked(family, path, case, inputs, reference, context))
+                entrants.append(_check(family, way, case, inputs, reference, context))
         except MismatchError as error:
-            left_out[path.id] = f"its result is wrong: {one_line(str(error))}"
+            left_out[way.id] = f"its output is wrong: {one_line(str(error))}"
         except Exception as error:  # noqa: BLE001 - a library may refuse a type with any error
-            left_out[path.id] = f"{type(error).__name__}: {one_line(str(error))}"
+            left_out[way.id] = f"{type(error).__name__}: {one_line(str(error))}"
     return entrants
 
 
-def _why_not(path: Path, spec: Spec, graph: Graph) -> str | None:
+def _obstacle(way: Implementation, spec: Spec, graph: Graph) -> str | None:
     """Return why a way cannot run. Returns None if nothing prevents it."""
-    if not path.is_call:
+    if not way.is_call:
         return None
-    reason = not_installed(path.operation, path.platform, spec.device)
-    reason = reason or platforms.why_not_on(path.platform, spec.device)
-    return reason or path.operation.why_not_on(graph, spec)
+    reason = not_installed(way.operation, way.platform, spec.device)
+    reason = reason or platforms.why_not_on(way.platform, spec.device)
+    return reason or way.operation.why_not_on(graph, spec)
 
 
-def _checked(
+def _check(
     family: Family,
-    path: Path,
+    way: Implementation,
     case: Case,
     inputs: tuple[Any, ...],
     reference: KeptReference,
     context: Callable[[], AbstractContextManager[None]],
 ) -> _Entrant:
-    """Make the structure of an implementation, run it, and compare the output with the family's reference."""
-    module = platforms.load(path.platform)
-    kernel = path.call.kernel(path.platform)
-    first = next(family.paths()).operation
+    """Compare a way's output with the reference of its family, and return the way ready to be timed."""
+    module = platforms.load(way.platform)
+    kernel = way.call.kernel(way.platform)
+    first = next(family.implementations()).operation
     assert first.reference is not None
     structure = kernel.build(case)
     run, arguments = kernel.run, (structure, *inputs)
@@ -137,40 +137,42 @@ def _checked(
         run, arguments = with_backward(module, run, arguments)
     view = reference.view(case.graph, case.spec.hidden, first)
     verify(case, module, run, arguments, first.reference, result=kernel.result, view=view, kept=reference)
-    return _Entrant(path, structure_kind(structure, case.graph), Call(run, arguments, {}), context)
+    return _Entrant(way, structure_kind(structure, case.graph), Call(run, arguments, {}), context)
 
 
 class _Timing:
-    """Times entrants in turns."""
+    """Times entrants alternately, in two phases; an entrant's number is its index."""
 
     def __init__(self, entrants: list[_Entrant], clock: Clock, effect: float, end_seconds: float) -> None:
         self._entrants, self._clock = entrants, clock
         self._effect, self._end_seconds = effect, end_seconds
         self._random = random.Random(0)  # noqa: S311 - the order of timing, not secrets
-        self._tried: list[float] = []
-        """Seconds of a call of each way, before the race."""
+        self._trial_seconds: list[float] = []
+        """Seconds of a call of each entrant, before the race."""
         self._layouts: tuple[Sequence[int], Layouts, bool] | None = None
-        kinds = dict.fromkeys(way.takes for way in entrants if way.path.is_call)
+        """Numbers of the entrants timed last, the copies of their inputs, and whether copies are possible."""
+        kinds = dict.fromkeys(entrant.takes for entrant in entrants if entrant.way.is_call)
+        numbered = list(enumerate(entrants))
         self._groups = {"": tuple(range(len(entrants)))} | {
-            kind: tuple(number for number, way in enumerate(entrants) if way.takes == kind) for kind in kinds
+            kind: tuple(number for number, entrant in numbered if entrant.takes == kind) for kind in kinds
         }
-        """The numbers of the ways, by the structure taken; all ways by an empty name."""
+        """Numbers of the entrants by the kind of structure that they take; those of all by an empty text."""
         self._race = Race(len(entrants), effect, tuple(self._groups.values()))
 
-    def point(self, point: Point) -> Point:
-        """Find the fastest ways in one phase, and return the point with the ratios of a second phase."""
+    def run(self, point: Point) -> Point:
+        """Find the fastest ways in a first phase, and return the point with the ratios of a second phase."""
         self._calibrate()
         begin = self._clock.now()
         half = begin + (self._end_seconds - begin) / 2
         race = self._race
-        while (wanted := race.wanted) and race.blocks < LOOKS[-1]:
-            if race.blocks >= LOOKS[0] and self._clock.now() > half:
+        while (numbers := race.next_ways) and race.block_count < ANALYSES[-1]:
+            if race.block_count >= ANALYSES[0] and self._clock.now() > half:
                 break
-            race.add(self._block(wanted))
-        fastest = {kind: race.fastest(number) for number, kind in enumerate(self._groups)}
-        fresh = self._fresh(set(fastest.values()))
-        names = [entrant.path.id for entrant in self._entrants]
-        ways = tuple(self._way(number, fastest, fresh) for number in range(len(names)))
+            race.add(self._block(numbers))
+        fastest = {kind: race.fastest(group) for group, kind in enumerate(self._groups)}
+        blocks = self._second_phase(set(fastest.values()))
+        names = [entrant.way.id for entrant in self._entrants]
+        ways = tuple(self._way(number, fastest, blocks) for number in range(len(names)))
         return replace(
             point,
             ways=ways,
@@ -180,87 +182,88 @@ class _Timing:
         )
 
     def _calibrate(self) -> None:
-        """Find how often each way is called in a round, and leave out ways that are far too slow."""
+        """Find how many calls a round of each entrant has, and exclude entrants that are much too slow."""
         clock = self._clock
         round_seconds = wanted_seconds(clock, 0.0)
         for number, entrant in enumerate(self._entrants):
             with entrant.context():
-                seconds = min(clock.block(entrant.call, 1, 1).seconds[0] for _ in range(_TRIES))
+                seconds = min(clock.block(entrant.call, 1, 1).seconds[0] for _ in range(_TRIALS))
                 guess = math.ceil(round_seconds / seconds) if seconds > 0 else 10
                 iterations = 1
                 if guess > 1:
-                    timed = partial(self._round, entrant.call)
-                    iterations = calibrated_iterations(timed, guess, round_seconds, clock)
-                    trials = clock.block(entrant.call, _TRIES, iterations).seconds
-                    seconds = min(seconds, *(each / iterations for each in trials))
+                    time_round = partial(self._round, entrant.call)
+                    iterations = calibrated_iterations(time_round, guess, round_seconds, clock)
+                    rounds_seconds = clock.block(entrant.call, _TRIALS, iterations).seconds
+                    seconds = min(seconds, min(rounds_seconds) / iterations)
             rounds = 1 if seconds * iterations > _LONG_SECONDS else _ROUNDS
             self._entrants[number] = replace(entrant, iterations=iterations, rounds=rounds)
-            self._tried.append(seconds)
-        self._race.drop_far(self._tried, _FAR)
+            self._trial_seconds.append(seconds)
+        self._race.exclude_slow(self._trial_seconds, _MOST_RATIO)
 
     def _round(self, call: Call, iterations: int) -> float:
         return self._clock.block(call, 1, iterations).seconds[0]
 
-    def _block(self, ways: Sequence[int]) -> dict[int, float]:
-        """Time ways in random order on new copies of their inputs; return the log seconds of a call."""
-        if self._layouts is None or self._layouts[0] != ways:
-            arguments = tuple(self._entrants[way].call.args for way in ways)
-            for leaf in leaves([each for several in arguments for each in several]):
+    def _block(self, numbers: Sequence[int]) -> dict[int, float]:
+        """Time entrants in random order on new copies of their inputs; return the log seconds of a call."""
+        if self._layouts is None or self._layouts[0] != numbers:
+            arguments = tuple(self._entrants[number].call.args for number in numbers)
+            for leaf in leaves(list(chain.from_iterable(arguments))):
                 leaf.grad = None  # a gradient would be copied
             layouts = Layouts(Call(_nothing, arguments, {}))
-            self._layouts = ways, layouts, layouts.why_in_place() is None
-        _, layouts, copies = self._layouts
-        if copies:
+            self._layouts = numbers, layouts, layouts.why_in_place() is None
+        _, layouts, can_copy = self._layouts
+        if can_copy:
             layouts.renew()
             self._clock.renewed()
         logs = {}
-        for way in self._random.sample(ways, len(ways)):
-            entry = self._entrants[way]
-            call = entry.call._replace(args=layouts.current.args[ways.index(way)])
-            with entry.context(), collector_paused():
+        for number in self._random.sample(numbers, len(numbers)):
+            entrant = self._entrants[number]
+            call = entrant.call._replace(args=layouts.current.args[numbers.index(number)])
+            with entrant.context(), collector_paused():
                 self._clock.block(call, 1, 1)  # the first call on new buffers is slower
-                seconds = statistics.median(self._clock.block(call, entry.rounds, entry.iterations).seconds)
-            logs[way] = math.log(max(seconds, self._clock.resolution_seconds) / entry.iterations)
+                rounds_seconds = self._clock.block(call, entrant.rounds, entrant.iterations).seconds
+            seconds = max(statistics.median(rounds_seconds), self._clock.resolution_seconds)
+            logs[number] = math.log(seconds / entrant.iterations)
         return logs
 
-    def _fresh(self, fastest: set[int]) -> list[dict[int, float]]:
+    def _second_phase(self, fastest: set[int]) -> list[dict[int, float]]:
         """Time calls and fastest ways again, until their ratios are precise or the time is over."""
-        calls = {number for number, entrant in enumerate(self._entrants) if entrant.path.is_call}
-        ways, blocks = calls | fastest, list[dict[int, float]]()
-        best = self._race.fastest(0)
-        while len(blocks) < FRESH_LOOKS[-1]:
-            blocks.append(self._block(sorted(ways)))
-            if len(blocks) in FRESH_LOOKS:
-                precise = {way for way in ways if self._is_precise(ratio_in(blocks, way, best))}
-                if ways == precise or self._clock.now() > self._end_seconds:
+        calls = {number for number, entrant in enumerate(self._entrants) if entrant.way.is_call}
+        numbers, blocks = calls | fastest, list[dict[int, float]]()
+        base = self._race.fastest(0)
+        while len(blocks) < FRESH_ANALYSES[-1]:
+            blocks.append(self._block(sorted(numbers)))
+            if len(blocks) in FRESH_ANALYSES:
+                precise = {number for number in numbers if self._is_precise(ratio_in(blocks, number, base))}
+                if numbers == precise or self._clock.now() > self._end_seconds:
                     break
-                ways -= precise - fastest
+                numbers -= precise - fastest
         return blocks
 
     def _is_precise(self, ratio: Ratio) -> bool:
         return ratio.half_width(0.95) <= max(math.log1p(self._effect), _PRECISE * abs(ratio.log))
 
-    def _way(self, number: int, fastest: Mapping[str, int], fresh: list[dict[int, float]]) -> Way:
-        """Return the times and ratios of a way."""
+    def _way(self, number: int, fastest: Mapping[str, int], blocks: list[dict[int, float]]) -> Way:
+        """Return the times and ratios of an entrant; `blocks` are those of the second phase."""
         entrant, race = self._entrants[number], self._race
-        logs = [blocks[number] for blocks in fresh if number in blocks] or race.of(number)
+        logs = [block[number] for block in blocks if number in block] or race.log_seconds(number)
         way = Way(
-            entrant.path.id,
+            entrant.way.id,
             entrant.takes,
-            entrant.path.is_call,
-            math.exp(statistics.median(logs)) if logs else self._tried[number],
-            in_race=race.ratio(number, fastest[""]).saved,
+            entrant.way.is_call,
+            math.exp(statistics.median(logs)) if logs else self._trial_seconds[number],
+            in_race=race.ratio(number, fastest[""]).if_finite,
         )
-        if not entrant.path.is_call:
+        if not entrant.way.is_call:
             return way
         rival = fastest[entrant.takes]
         return replace(
             way,
-            regret=ratio_in(fresh, number, fastest[""], BETWEEN_PROCESSES).saved,
-            regret_same_structure=ratio_in(fresh, number, rival, BETWEEN_PROCESSES).saved,
-            fastest_same_structure=self._entrants[rival].path.id,
+            regret=ratio_in(blocks, number, fastest[""], BETWEEN_PROCESSES).if_finite,
+            regret_same_structure=ratio_in(blocks, number, rival, BETWEEN_PROCESSES).if_finite,
+            fastest_same_structure=self._entrants[rival].way.id,
         )
 
 
 def _nothing(*_arguments: Any) -> None:
-    """Stand in for all ways, so that their inputs are copied together."""
+    """Do nothing: the function of a call with the inputs of all entrants, so that one copy has all."""

@@ -1,10 +1,10 @@
-"""Finds the fastest of several ways from times that were taken in turns, and the distances of the others.
+"""Finds the fastest of several ways to compute an operation, and how much slower the others are.
 
-A block times each remaining way, in random order, on the same new copies of the inputs. So disturbances of a
-whole block cancel in its ratios. All values are natural logarithms.
+A race consists of blocks. A block times each remaining way, in random order, on the same new copies of the
+inputs, so a disturbance of the whole block cancels in its ratios. Ways are named by numbers.
 
-The fastest way of several noisy ones looks faster than it is (the winner's curse). So ways are chosen by the
-blocks of one phase, and ratios are taken from blocks of a second phase.
+The fastest of several noisy ways looks faster than it is (the winner's curse). So the blocks of a first phase
+choose the fastest way, and the blocks of a second phase give the ratios.
 """
 
 import math
@@ -19,14 +19,14 @@ from scipy import special
 from ...engine.ground.codec import NotNegative, Positive
 
 LEVEL = 0.99
-"""Confidence that the fastest way of each group stays in, over all ways and analyses of a race."""
-LOOKS = (5, 8, 12, 18, 27, 40)
+"""Probability that the fastest way of each group stays in the race, over all ways and analyses."""
+ANALYSES = (5, 8, 12, 18, 27, 40)
 """Numbers of blocks after which the race is analysed."""
-FRESH_LOOKS = (6, 9, 13, 20, 30)
+FRESH_ANALYSES = (6, 9, 13, 20, 30)
 """Numbers of blocks of the second phase after which ratios are analysed."""
 BETWEEN_PROCESSES = 0.04
-"""Standard deviation of a log ratio between processes, which one process cannot see. With it, 1.1 % of 3,447
-regrets of two runs differ by more than 2.58 standard errors, as they should (docs/apps/regret.md)."""
+"""Standard deviation of a log ratio between processes, which one process cannot measure. With it, 1.1 % of
+3,447 regrets of two runs differ by more than 2.58 standard errors; 1 % is expected (docs/apps/regret.md)."""
 
 
 @dataclass(frozen=True)
@@ -45,18 +45,18 @@ class Ratio:
         return math.log(self.ratio)
 
     @property
-    def saved(self) -> Self | None:
-        """The ratio. None if there are too few blocks."""
+    def if_finite(self) -> Self | None:
+        """The ratio. None if its standard error is infinite."""
         return self if math.isfinite(self.error) else None
 
     @property
     def degrees_of_freedom(self) -> float:
-        """Degrees of freedom by Welch and Satterthwaite; the part BETWEEN_PROCESSES of the error is exact."""
+        """Degrees of freedom by Welch and Satterthwaite, as if BETWEEN_PROCESSES were known exactly."""
         within = max(self.error**2 - BETWEEN_PROCESSES**2, 0.0)
         return (self.blocks - 1) * (self.error**2 / within) ** 2 if within else math.inf
 
     def half_width(self, level: float, family: int = 1) -> float:
-        """Return the half-width of the confidence interval that covers `family` ratios at once."""
+        """Return the half-width of the log ratio's confidence interval, simultaneous for `family` ratios."""
         if self.blocks < 2:  # noqa: PLR2004 - no degree of freedom
             return math.inf
         return -self.error * float(special.stdtrit(self.blocks - 1, (1 - level) / 2 / family))
@@ -64,68 +64,70 @@ class Ratio:
 
 @dataclass
 class Race:
-    """The times of all ways, and which ways may still be the fastest."""
+    """The times of all ways in the first phase, and which ways may still be the fastest."""
 
     ways: int
+    """The number of ways."""
     effect: float
     """Ways that differ by less than this fraction are equally fast."""
     groups: Sequence[Collection[int]]
     """Sets of ways; the race finds the fastest of each."""
-    _logs: list[dict[int, float]] = field(default_factory=list)
-    _out: set[tuple[int, int]] = field(default_factory=set)
-    """Pairs of group and way that are out of the race."""
-    _settled: set[int] = field(default_factory=set)
-    """Groups with an answer."""
+    _blocks: list[dict[int, float]] = field(default_factory=list)
+    """For each block, log seconds by way."""
+    _excluded: set[tuple[int, int]] = field(default_factory=set)
+    """Pairs of group and way that are certainly not the fastest of the group."""
+    _decided: set[int] = field(default_factory=set)
+    """Groups whose fastest way is known."""
 
     @property
-    def blocks(self) -> int:
+    def block_count(self) -> int:
         """The number of blocks so far."""
-        return len(self._logs)
+        return len(self._blocks)
 
-    def left(self, group: int) -> list[int]:
+    def remaining(self, group: int) -> list[int]:
         """Return the ways of a group that may be its fastest."""
-        return [way for way in self.groups[group] if (group, way) not in self._out]
+        return [way for way in self.groups[group] if (group, way) not in self._excluded]
 
     @property
-    def wanted(self) -> list[int]:
-        """The ways that the next block times: the remaining ways of each group without an answer."""
+    def next_ways(self) -> list[int]:
+        """The ways that the next block times: the remaining ways of each undecided group."""
         groups = [
             group
             for group in range(len(self.groups))
-            if group not in self._settled and len(self.left(group)) > 1
+            if group not in self._decided and len(self.remaining(group)) > 1
         ]
-        return sorted({way for group in groups for way in self.left(group)})
+        return sorted({way for group in groups for way in self.remaining(group)})
 
-    def drop_far(self, seconds: Sequence[float], factor: float) -> None:
-        """Leave out ways that took more than `factor` times as long as the fastest of their group."""
+    def exclude_slow(self, seconds: Sequence[float], factor: float) -> None:
+        """Exclude the ways that took over `factor` times as long as the fastest of their group."""
         for group, ways in enumerate(self.groups):
             least = min(seconds[way] for way in ways)
-            self._out |= {(group, way) for way in ways if seconds[way] > factor * least}
+            self._excluded |= {(group, way) for way in ways if seconds[way] > factor * least}
 
     def add(self, logs: dict[int, float]) -> None:
-        """Add a block, the log time of each way timed. After some blocks, leave out slower ways."""
-        self._logs.append(logs)
-        if self.blocks not in LOOKS:
+        """Add a block: log seconds by way. After the numbers of blocks in ANALYSES, exclude slower ways."""
+        self._blocks.append(logs)
+        if self.block_count not in ANALYSES:
             return
         for group in range(len(self.groups)):
             fastest = self.fastest(group)
-            for way in self.left(group):
+            for way in self.remaining(group):
                 ratio = self.ratio(way, fastest)
                 if way != fastest and ratio.log > self._width(ratio):
-                    self._out.add((group, way))
+                    self._excluded.add((group, way))
             if self.is_decided(group):
-                self._settled.add(group)
+                self._decided.add(group)
 
     def fastest(self, group: int) -> int:
-        """Return the way of a group with the smallest median over the last common blocks."""
-        ways = self.left(group)
-        common = [logs for logs in self._logs if all(way in logs for way in ways)] or [{}]
+        """Return the way of a group with the smallest median in the blocks that timed all remaining ways."""
+        ways = self.remaining(group)
+        common = [logs for logs in self._blocks if all(way in logs for way in ways)] or [{}]
         return min(ways, key=lambda way: float(np.median([logs.get(way, math.inf) for logs in common])))
 
     def equally_fast(self, group: int) -> list[int]:
-        """Return the ways of a group that are within the effect of the fastest way, which is not listed."""
+        """Return the ways of a group, without the fastest, that differ from it by less than the effect."""
         fastest = self.fastest(group)
-        ratios = {way: self.ratio(way, fastest) for way in self.left(group) if way != fastest}
+        ratios = {way: self.ratio(way, fastest) for way in self.remaining(group) if way != fastest}
         return [
             way
             for way, ratio in ratios.items()
@@ -133,31 +135,31 @@ class Race:
         ]
 
     def is_decided(self, group: int) -> bool:
-        """Return whether all other ways of a group are slower, or equally fast."""
-        return len(self.equally_fast(group)) == len(self.left(group)) - 1
+        """Return whether each way of a group is slower than the fastest, or equally fast."""
+        return len(self.equally_fast(group)) == len(self.remaining(group)) - 1
 
     def ratio(self, way: int, base: int) -> Ratio:
-        """Return the log ratio of two ways in the blocks that timed both."""
-        return ratio_in(self._logs, way, base)
+        """Return the ratio of two ways in the blocks that timed both."""
+        return ratio_in(self._blocks, way, base)
 
-    def of(self, way: int) -> list[float]:
-        """Return the log seconds of a way."""
-        return [logs[way] for logs in self._logs if way in logs]
+    def log_seconds(self, way: int) -> list[float]:
+        """Return the log seconds of a way in each block that timed it."""
+        return [logs[way] for logs in self._blocks if way in logs]
 
     def _width(self, ratio: Ratio) -> float:
-        return ratio.half_width(LEVEL, self.ways * len(LOOKS) * len(self.groups))
+        return ratio.half_width(LEVEL, self.ways * len(ANALYSES) * len(self.groups))
 
 
 def ratio_in(blocks: Sequence[Mapping[int, float]], way: int, base: int, between: float = 0.0) -> Ratio:
-    """Return the log ratio of two ways in the blocks that timed both; `between` as in `ratio_of`."""
+    """Return the ratio of two ways in the blocks that timed both; `between` as in `ratio_of`."""
     logs = [block[way] - block[base] for block in blocks if way in block and base in block]
     return ratio_of(logs, 0.0 if way == base else between)
 
 
 def ratio_of(logs: Sequence[float], between: float = 0.0) -> Ratio:
-    """Return the mean log ratio of blocks.
+    """Return the geometric mean of ratios, given the log ratio in each block.
 
-    `between` is the standard deviation between processes, which is added to the error of the blocks.
+    `between` is the standard deviation between processes, whose square is added to that of the error.
     """
     count = len(logs)
     if count < 2:  # noqa: PLR2004 - no variance

@@ -1,4 +1,8 @@
-"""The times of all ways at the points of a grid; regrets, and where one way overtakes another."""
+"""The saved result: times of all ways at each point of the grid; from them, regrets and crossovers.
+
+A way is an implementation of an operation. A regret is the time of a library's call divided by that of the
+fastest way. A crossover is where one way overtakes another between two neighbouring points.
+"""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -27,26 +31,26 @@ class Way:
 
     name: str
     takes: str
-    """The structure that the way takes: edge list, CSR, index, ..."""
+    """The kind of structure that the way takes: edge list, CSR, index, ..."""
     is_call: bool
     """Whether users of a library call it."""
     seconds: Positive
-    """Of a call: the median of the blocks; for ways too slow for the race, the fastest of a few calls."""
+    """Of a call: the median of the blocks; for a way too slow for the race, the least of a few calls."""
     in_race: Ratio | None = None
     """Ratio to the fastest way, in the blocks that chose the fastest."""
     regret: Ratio | None = None
-    """Ratio of a call to the fastest way, in other blocks."""
+    """Ratio of a call to the fastest way, in later blocks."""
     regret_same_structure: Ratio | None = None
-    """Ratio of a call to the fastest way that takes the same structure, in other blocks."""
+    """Ratio of a call to the fastest way that takes the same kind of structure, in later blocks."""
     fastest_same_structure: str | None = None
 
 
 @dataclass(frozen=True)
 class Place:
-    """The place of a point in the grid."""
+    """The coordinates of a point in the grid."""
 
     operation: str
-    """The first of its family."""
+    """The first operation of the family."""
     direction: Annotated[str, Meta(pattern="^forward(_backward)?$")]
     dataset: str
     hidden: PositiveCount
@@ -67,15 +71,14 @@ class Point:
     ways: tuple[Way, ...] = ()
     fastest: str | None = None
     is_decided: bool = False
-    """Whether all other ways are slower than the fastest, or equally fast."""
+    """Whether each other way is slower than the fastest, or equally fast."""
     equally_fast: tuple[str, ...] = ()
     left_out: dict[str, str] = field(default_factory=dict)
     """Why ways were not timed, by name."""
 
-    @property
-    def degree(self) -> float:
-        """The mean number of neighbours."""
-        return self.entries / self.nodes if self.nodes else 0.0
+    def coordinate(self, axis: str) -> float:
+        """Return the mean number of neighbours on the axis `degree`, the width on the axis `hidden`."""
+        return self.entries / max(self.nodes, 1) if axis == "degree" else float(self.place.hidden)
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ class Regret:
     point: Point
     way: Way
     fastest: str
-    """Fastest of all ways, or of the ways that take the same structure as the call."""
+    """The fastest of all ways, or of the ways that take the same kind of structure as the call."""
     judgement: Judgement
 
 
@@ -97,14 +100,13 @@ class Crossover:
     axis: str
     """`degree` or `hidden`."""
     below: str
-    """The fastest way at small values."""
+    """The fastest way at smaller values."""
     above: str
-    between: tuple[float, float]
-    """The values of both points."""
+    """The fastest way at larger values."""
     at: Positive
     """Where both ways are equally fast, if the log ratio is linear in the logarithm of the value."""
     low: Positive
-    """The 99 % interval, within `between`."""
+    """The 99 % interval, between both points."""
     high: Positive
 
 
@@ -148,40 +150,34 @@ class Regrets:
         return sorted(rows, key=lambda row: -(row.judgement.low or 0.0))
 
     def crossovers(self) -> list[Crossover]:
-        """Return where the fastest way changes between neighbouring points, along degree and along width."""
-        crossovers = []
-        for axis in ("degree", "hidden"):
-            for line in self._lines(axis):
-                for point, neighbour in pairwise(line):
-                    crossover = _crossover(point, neighbour, axis)
-                    if crossover:
-                        crossovers.append(crossover)
-        return crossovers
+        """Return the crossovers between neighbouring points, along degree and along width."""
+        return [
+            crossover
+            for axis in ("degree", "hidden")
+            for line in self._lines(axis)
+            for point, neighbour in pairwise(line)
+            if (crossover := _crossover(point, neighbour, axis))
+        ]
 
     def _lines(self, axis: str) -> Iterator[list[Point]]:
-        """Yield lists of points with edges that differ in one field only, sorted by the field."""
+        """Yield lists of points that differ only along the axis, sorted along it."""
         lines: dict[Any, list[Point]] = {}
         for point in self.points:
             if point.fastest is not None and point.entries:
-                lines.setdefault(_others(point, axis), []).append(point)
+                lines.setdefault(_off_axis(point, axis), []).append(point)
         for line in lines.values():
-            yield sorted(line, key=lambda point: value_of(point, axis))
+            yield sorted(line, key=lambda point: point.coordinate(axis))
 
 
-def value_of(point: Point, axis: str) -> float:
-    """Return a point's degree or width."""
-    return point.degree if axis == "degree" else float(point.place.hidden)
-
-
-def _others(point: Point, axis: str) -> Any:
-    """Return the fields of a point's place except the axis."""
+def _off_axis(point: Point, axis: str) -> Any:
+    """Return a key that is equal for points that differ only along the axis."""
     if axis == "hidden":
         return replace(point.place, hidden=1)
     return replace(point.place, dataset=point.place.dataset.partition("@")[0]), point.nodes
 
 
 def _crossover(point: Point, neighbour: Point, axis: str) -> Crossover | None:
-    """Return where the fastest way changes between two points. Returns None if the way stays the fastest."""
+    """Return the crossover between two points. Returns None if they may have the same fastest way."""
     if not (point.is_decided and neighbour.is_decided):
         return None
     below, above = point.fastest, neighbour.fastest
@@ -191,43 +187,44 @@ def _crossover(point: Point, neighbour: Point, axis: str) -> Crossover | None:
     second = _in_race(neighbour, below)
     if first is None or second is None:
         return None
-    start, end = value_of(point, axis), value_of(neighbour, axis)
+    start, end = point.coordinate(axis), neighbour.coordinate(axis)
 
-    def at(side: int, other_side: int) -> float:
-        """Return where the log ratio is 0, from one bound of each point; side 0 is the ratio itself."""
-        loses, gains = (
+    def at(*signs: int) -> float:
+        """Return where both ways are equally fast, from a bound of each log ratio; sign 0 is no bound."""
+        logs = [
             max(ratio.log + sign * _width(ratio), 1e-9)
-            for ratio, sign in ((first, side), (second, other_side))
-        )
-        return start * (end / start) ** (loses / (loses + gains))
+            for ratio, sign in zip((first, second), signs, strict=True)
+        ]
+        return start * (end / start) ** (logs[0] / sum(logs))
 
-    corners = [at(*sides) for sides in product((-1, 1), repeat=2)]
+    bounds = [at(*signs) for signs in product((-1, 1), repeat=2)]
     assert below is not None
     assert above is not None
-    return Crossover(point, axis, below, above, (start, end), at(0, 0), min(corners), max(corners))
+    return Crossover(point, axis, below, above, at(0, 0), min(bounds), max(bounds))
 
 
 def _width(ratio: Ratio) -> float:
-    """Return the half-width of the 99 % interval of a log ratio that holds for other processes too."""
-    whole = replace(ratio, error=math.hypot(ratio.error, BETWEEN_PROCESSES))
-    return -whole.error * float(special.stdtrit(whole.degrees_of_freedom, _TAIL))
+    """Return the half-width of a log ratio's 99 % interval, including the variation between processes."""
+    total = replace(ratio, error=math.hypot(ratio.error, BETWEEN_PROCESSES))
+    return -total.error * float(special.stdtrit(total.degrees_of_freedom, _TAIL))
 
 
 def is_slower(point: Point, name: str | None) -> bool:
-    """Return whether a way is slower than the fastest at a point (99 %), also in other processes."""
+    """Return whether a way is slower than the fastest at a point, by the 99 % interval of `_width`."""
     ratio = _in_race(point, name)
     return ratio is not None and ratio.log > _width(ratio)
 
 
 def _in_race(point: Point, name: str | None) -> Ratio | None:
+    """Return a way's ratio to the fastest, in the blocks that chose the fastest. Returns None if unknown."""
     return next((way.in_race for way in point.ways if way.name == name), None)
 
 
-def moved(old: Sequence[Crossover], new: Sequence[Crossover]) -> list[tuple[Crossover, Crossover]]:
+def moved_crossovers(old: Sequence[Crossover], new: Sequence[Crossover]) -> list[tuple[Crossover, Crossover]]:
     """Return pairs of old and new crossovers of the same ways whose intervals do not overlap."""
 
     def key(crossover: Crossover) -> Any:
-        return crossover.axis, crossover.below, crossover.above, _others(crossover.point, crossover.axis)
+        return crossover.axis, crossover.below, crossover.above, _off_axis(crossover.point, crossover.axis)
 
     before: dict[Any, list[Crossover]] = {}
     for crossover in old:

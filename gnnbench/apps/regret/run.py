@@ -1,4 +1,4 @@
-"""Measures every point of a grid within a budget."""
+"""Measures each point of a grid, within a time budget for all."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from ...suite.graphs.load import load
 from ...suite.kept_reference import KeptReference
 from ...suite.operations import OPERATIONS
 from . import point
-from .paths import Family
+from .families import Family
 from .result import Place, Point
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Grid:
-    """The points to measure: every combination."""
+    """The points to measure: every combination of these values."""
 
     families: Sequence[Family]
     directions: Sequence[str]
@@ -34,7 +34,7 @@ class Grid:
     device: str
 
     def places(self) -> list[tuple[Family, DatasetName, Place]]:
-        """Return the places with their families; places with the same reference are consecutive."""
+        """Return the place of each point, with its family and graph; equal references follow each other."""
         places = []
         for family, dataset, dtype, index_dtype in product(
             self.families, self.datasets, self.dtypes, self.index_dtypes
@@ -55,17 +55,17 @@ def measure(
     data_root: Path | None,
     cache: Path,
     clock_of: Callable[[Sequence[str]], Clock],
-    step: Callable[[str], None],
+    say: Callable[[str], None],
 ) -> Iterator[Point]:
-    """Yield each point once measured; each gets an equal share of the remaining time."""
+    """Measure and yield each point; each gets an equal share of the remaining time. `say` shows progress."""
     places = grid.places()
     end_seconds = RealTime.seconds() + seconds
     reference = KeptReference()
     loaded: dict[str, Graph] = {}
     for number, (family, dataset, place) in enumerate(places):
         remaining_seconds = max(end_seconds - RealTime.seconds(), 0.0)
-        each_seconds = remaining_seconds / (len(places) - number)
-        step(f"point {number + 1} of {len(places)}: {place.operation} {place.direction} on {dataset.id}")
+        point_seconds = remaining_seconds / (len(places) - number)
+        say(f"point {number + 1} of {len(places)}: {place.operation} {place.direction} on {dataset.id}")
         if dataset.id not in loaded:
             loaded[dataset.id] = load(dataset, data_root, cache)
-        yield point.measure(family, place, loaded[dataset.id], reference, clock_of, effect, each_seconds)
+        yield point.measure(family, place, loaded[dataset.id], reference, clock_of, effect, point_seconds)

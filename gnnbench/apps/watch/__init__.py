@@ -1,1 +1,1 @@
-"""Watches a package or repository: compares each version with the one before it, and keeps the answers."""
+"""Watches a package or repository: compares each version with the one before it, and saves the results."""

@@ -1,4 +1,4 @@
-"""`gnnbench watch WHAT --state FOLDER [-- PYTEST ARGS]`: looks at each new version of a package."""
+"""`gnnbench watch WHAT --state FOLDER [-- PYTEST ARGS]`: compares each new version with the one before."""
 
 import argparse
 import sys
@@ -39,23 +39,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "what",
         nargs="?",
         metavar="WHAT",
-        help="a package with releases or nightly builds, or git:REF or git:DIR@REF; without it, only texts "
-        "and the page are written",
+        help="a package with releases or nightly builds, or git:REF or git:DIR@REF. Without it, nothing is "
+        "compared: only texts and the page are written",
     )
+    parser.add_argument("--state", type=Path, required=True, metavar="FOLDER", help="folder for all results")
     parser.add_argument(
-        "--state", type=Path, required=True, metavar="FOLDER", help="folder that keeps all results"
+        "--since",
+        metavar="VERSION",
+        help="in a new state: base of the first comparison. Default: the last version but one.",
     )
-    parser.add_argument(
-        "--since", metavar="VERSION", help="begin after this version or commit. Default: the last but one."
-    )
-    parser.add_argument("--until", metavar="VERSION", help="end with this one. Default: the newest.")
+    parser.add_argument("--until", metavar="VERSION", help="last version to compare. Default: the newest.")
     common.declare(parser, _OPTIONS, (common.EFFECT, common.RESULTS, common.BUILD))
     parser.add_argument("--page", type=Path, metavar="FILE", help="also write an HTML page to FILE")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Look at new versions, print the changes, write texts and the page, and return the exit code."""
-    from . import shown
+    """Compare new versions, print the changes, write texts and the page, and return the exit code."""
+    from . import texts
     from .state import State
 
     if options.what:
@@ -67,9 +67,9 @@ def run(options: argparse.Namespace) -> int:
     state = State(options.state)
     if options.what is None and state.watched is None:
         raise UsageError(f"{options.state} has no state: give what to watch, as in gnnbench watch PACKAGE")
-    new, interrupted = _looked(options, state) if options.what else ([], False)
+    new, interrupted = _compare(options, state) if options.what else ([], False)
     for step in new:
-        streams.show(shown.of_step(step))
+        streams.show(texts.step_document(step))
     _write(options.page, state)
     if interrupted:
         streams.say("interrupted; the same command continues")
@@ -84,12 +84,12 @@ def run(options: argparse.Namespace) -> int:
 def _write(page: Path | None, state: "State") -> None:
     """Write the text of each change into the state's folder, and the page."""
     from ...engine.show.markdown_text import Markdown
-    from . import shown
+    from . import texts
 
     for change in state.changes():
         file = state.folder / "changes" / f"{change.slug}.md"
-        save(file, Markdown().write(shown.text(change, state.watched or "")))
-        streams.say(f"{file}: {shown.title(change, state.watched or '')}")
+        save(file, Markdown().write(texts.report(change, state.watched or "")))
+        streams.say(f"{file}: {texts.title(change, state.watched or '')}")
     if page:
         from .page import html
 
@@ -97,8 +97,8 @@ def _write(page: Path | None, state: "State") -> None:
         streams.say(f"{page}: {units.size(page.stat().st_size)}")
 
 
-def _looked(options: argparse.Namespace, state: "State") -> "tuple[list[Step], bool]":
-    """Look at new versions; return the steps of this run, and whether the user interrupted."""
+def _compare(options: argparse.Namespace, state: "State") -> "tuple[list[Step], bool]":
+    """Compare new versions; return the steps of this run, and whether the user interrupted it."""
     from ...engine.ground import environment
     from .run import Watch, WatchPlan
     from .versions import Watched

@@ -13,50 +13,51 @@ from ...engine.show.charts import Rows, Spec, for_page, rows_of, verdict_fields,
 from ...engine.show.document import filled
 from ...engine.show.names import labels_in, short
 from ...engine.show.style import Style
-from . import shown
+from . import texts
 from .state import TIMES, State, Step, kinds
 
 _DRAWN = 60
-"""Most benchmarks in the timeline; those that changed come first."""
+"""Largest number of benchmarks in the timeline; those that changed come first."""
 
 
 def html(state: State) -> str:
-    """Return the page."""
+    """Return the page of a watch."""
     changes = state.changes()
-    names = _drawn(state)
+    names = _timeline_names(state)
     labels = short(labels_in(name for step in state.steps for name in _rows(step)))
-    words = f"{len(changes)} changes in {len(state.neighbours)} steps"
+    alternative_text = f"{len(changes)} changes in {len(state.neighbours)} steps"
     pairs = [pair for change in changes for pair in change.pairs.values()]
     return page.render(
         "watch.html",
         state=state,
         changes=changes,
-        columns=filled(shown.COLUMNS, pairs),
+        columns=filled(texts.COLUMNS, pairs),
         labels=labels,
-        figure=for_page(partial(draw, state.neighbours, names, labels), words) if names else "",
+        figure=for_page(partial(draw, state.neighbours, names, labels), alternative_text) if names else "",
         not_drawn=len(labels) - len(names),
-        steps=_together(state.steps),
-        undecided=[(step, ids) for step in reversed(state.steps) if (ids := shown.undecided(step))],
-        environments=shown.environments(state),
+        steps=_groups(state.steps),
+        undecided=[(step, ids) for step in reversed(state.steps) if (ids := texts.undecided(step))],
+        environments=texts.environments(state),
         package=__package__,
-        watch=shown,
+        texts=texts,
     )
 
 
-def _together(steps: Sequence[Step]) -> list[tuple[Step, Step, int]]:
-    """Return first, last and number of steps, newest first; steps without changed files are grouped."""
+def _groups(steps: Sequence[Step]) -> list[tuple[Step, Step, int]]:
+    """Group consecutive steps without changed files; return first, last and number of steps, newest first."""
     numbered = enumerate(steps)
     groups = groupby(numbered, lambda item: "same files" if item[1].same_files else item[0])
-    rows = [[step for _, step in group] for _, group in groups]
-    return [(row[0], row[-1], len(row)) for row in reversed(rows)]
+    lists = [[step for _, step in group] for _, group in groups]
+    return [(group[0], group[-1], len(group)) for group in reversed(lists)]
 
 
 def _rows(step: Step) -> dict[str, Any]:
+    """Return the rows of a step's comparison, by benchmark."""
     return {row.fullname: row for row in (step.first.rows if step.first else ())}
 
 
-def _drawn(state: State) -> list[str]:
-    """Return the benchmarks that ran different code in some step, confirmed changes first."""
+def _timeline_names(state: State) -> list[str]:
+    """Return the benchmarks that ran different code in a step; those with confirmed changes come first."""
     scores: dict[str, int] = {}
     for step in state.neighbours:
         for name, row in _rows(step).items():
@@ -70,12 +71,12 @@ def draw(steps: Sequence[Step], names: Sequence[str], labels: dict[str, str], st
     rows = Rows([labels[name] for name in names], ["" for _ in names], style)
     marks = [
         {
-            "row": place,
+            "row": row_number,
             "step": number,
             **verdict_fields(replace(row.judgement, verdict=_verdict(step, name))),
         }
         for number, step in enumerate(steps, 1)
-        for place, name in enumerate(names)
+        for row_number, name in enumerate(names)
         if (row := _rows(step).get(name)) and not row.judgement.same_code
     ]
     numbers = range(1, len(steps) + 1, max(len(steps) // max(style.ticks // 2, 1), 1))
@@ -90,7 +91,7 @@ def draw(steps: Sequence[Step], names: Sequence[str], labels: dict[str, str], st
 
 
 def _verdict(step: Step, name: str) -> str:
-    """Return the verdict on a benchmark; undecided if a second run did not confirm the change."""
+    """Return the verdict on a benchmark's time; `undecided` if the second run did not confirm a change."""
     word: str = _rows(step)[name].judgement.verdict
     pair = step.confirmed().get(name)
     confirmed = pair is not None and word in kinds(pair[1])

@@ -1,4 +1,4 @@
-"""Runs a watch: compares new versions, oldest first, confirms changes and searches for their commits."""
+"""Runs a watch: compares new versions, oldest first, confirms changes, and searches for their commits."""
 
 import hashlib
 import re
@@ -20,86 +20,87 @@ from .state import TIMES, State, Step, changed
 from .versions import Version, Watched
 
 _INSTALLED = re.compile(r"^[^/]*\.dist-info/|(^|/)__pycache__/")
-"""Files that an installation writes."""
+"""Files that an installer writes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WatchPlan(Plan):
-    """How to watch: `total_seconds` is the limit of each comparison."""
+    """The plan of a watch; `total_seconds` limits each comparison, `search_seconds` each bisection."""
 
     search_seconds: float
     since: str | None = None
-    """The first version to look at in a new state. None for the last but one."""
+    """The base of the first step in a new state. None for the last version but one."""
     until: str | None = None
-    """The last version to look at. None for the newest."""
+    """The last version to compare. None for the newest."""
     anchor: str | None = None
-    """A further version to compare the newest with, see `versions.anchor`."""
+    """A further version to compare the newest with: see `versions.anchor`."""
 
 
 class Watch:
-    """A watch."""
+    """Compares the new versions of a package or repository, and saves each step."""
 
-    def __init__(self, watched: Watched, state: State, plan: WatchPlan, watcher: Listener) -> None:
-        self._watched, self._state, self._plan, self._watcher = watched, state, plan, watcher
+    def __init__(self, watched: Watched, state: State, plan: WatchPlan, listener: Listener) -> None:
+        self._watched, self._state, self._plan, self._listener = watched, state, plan, listener
         self.new: list[Step] = []
+        """The steps that this run compared."""
 
     def run(self) -> None:
-        """Look at all versions since the last one; each step is saved, even if the user interrupts."""
+        """Finish the steps of earlier runs, then compare the versions after them, and the anchor."""
         state, plan = self._state, self._plan
         before = state.neighbours
         last_ran = max((step.number for step in state.steps if step.ran), default=0)
         for step in state.steps:
-            # In the newest steps, the network or the machine may have failed.
+            # The newest steps may have failed because of the network or the machine: try again.
             self._finish(replace(step, failed={}) if step.number >= last_ran else step)
         last = before[-1].head if before else None
         new_versions = self._watched.versions(plan.since, plan.until, last)
         state.begin(self._watched.text)
         for number, head in enumerate(new_versions[1:], len(before) + 1):
-            self._watcher.say(f"{head.name}: {number - len(before)} of {len(new_versions) - 1}")
-            self._finish(Step(number, self._usable(new_versions[number - len(before) - 1]), head))
+            self._listener.say(f"{head.name}: {number - len(before)} of {len(new_versions) - 1}")
+            self._finish(Step(number, self._base(new_versions[number - len(before) - 1]), head))
         self._compare_with_anchor()
 
-    def _usable(self, before: Version) -> Version:
-        """Return the base of the next version: the version before it, or the last that ran."""
+    def _base(self, before: Version) -> Version:
+        """Return the base of the next step: the version before it or, if that failed, the last that ran."""
         heads = [step.head for step in self._state.neighbours if "first" not in step.failed]
         failed = {step.head.name for step in self._state.neighbours if "first" in step.failed}
         return heads[-1] if heads and before.name in failed else before
 
     def _compare_with_anchor(self) -> None:
-        """Compare the newest version with the anchor, if other code ran since the last such comparison."""
+        """Compare the newest version with the anchor, unless no code changed since the last time."""
         steps = self._state.neighbours
         since = max((step.number for step in self._state.steps if step.is_anchor), default=0)
         if all(step.all_same_code for step in steps[since:]) or "first" in steps[-1].failed:
             return
-        looked_at = [steps[0].base, *(step.head for step in steps if "first" not in step.failed)]
-        base = versions.anchor(self._plan.anchor, looked_at, self._watched)
+        compared = [steps[0].base, *(step.head for step in steps if "first" not in step.failed)]
+        base = versions.anchor(self._plan.anchor, compared, self._watched)
         if base:
-            self._watcher.say(f"{steps[-1].head.name} and its anchor, {base.name}")
+            self._listener.say(f"{steps[-1].head.name} and its anchor, {base.name}")
             self._finish(Step(len(steps), base, steps[-1].head, is_anchor=True))
 
     def _finish(self, step: Step) -> None:
-        """Do the remaining parts of a step, and save the step after each."""
+        """Do the missing parts of a step (comparison, confirmation, search), and save the step after each."""
         if not step.ran and "first" not in step.failed:
-            step = self._done(step, "first", lambda: self._compared(step, "first"))
+            step = self._with_part(step, "first", lambda: self._compare(step, "first"))
         explained = self._state.explained(step) if step.is_anchor else set()
         names = [name for name in changed(step.first) if name not in explained]
         if names and step.again is None and "again" not in step.failed:
-            step = self._done(step, "again", lambda: self._compared(step, "again", names))
+            step = self._with_part(step, "again", lambda: self._compare(step, "again", names))
         changed_times = [
             name
             for name, rows in step.confirmed().items()
             if all(row.judgement.verdict in TIMES for row in rows)
         ]
         if changed_times and step.search is None and "search" not in step.failed:
-            self._done(step, "search", lambda: self._searched(step, changed_times))
+            self._with_part(step, "search", lambda: self._search(step, changed_times))
 
-    def _done(self, step: Step, part: str, do: Callable[[], dict[str, Any] | None]) -> Step:
-        """Do a part of a step, which returns fields, or note why it failed; save the step."""
+    def _with_part(self, step: Step, part: str, run: Callable[[], dict[str, Any] | None]) -> Step:
+        """Return and save a step with the fields that `run` returns, or with the reason why it failed."""
         try:
-            fields = do()
+            fields = run()
         except UsageError as error:
             if not any(other.ran for other in self._state.steps):
-                raise  # a wrong argument is more likely
+                raise  # if no step ever ran, an argument is probably wrong
             step = replace(step, failed={**step.failed, part: str(error)})
         else:
             if fields is None:
@@ -111,18 +112,18 @@ class Watch:
         self.new = [*(other for other in self.new if other.file != step.file), step]
         return step
 
-    def _compared(self, step: Step, part: str, only: Sequence[str] | None = None) -> dict[str, Any]:
-        """Return the result of comparing all or some benchmarks, or the fact that no file differs."""
+    def _compare(self, step: Step, part: str, only: Sequence[str] | None = None) -> dict[str, Any]:
+        """Compare the versions of a step; return the result as field `part`, or that no file differs."""
         plan = replace(self._plan, seed=_seed(step, *(only or ())))
         if only:
             seconds = self._seconds_each(only, plan.total_seconds)
             plan = replace(plan, only=only, per_benchmark_seconds=seconds)
         base, head = (variant.parse(version.variant) for version in (step.base, step.head))
         sides_of = partial(prepare.both, dependencies=plan.dependencies, build=plan.build)
-        with sides_of(base, head, plan.folder, self._watcher) as sides:
+        with sides_of(base, head, plan.folder, self._listener) as sides:
             if self._watched.is_package and not plan.dependencies and _same_files(step, *sides):
                 return {"same_files": True}
-            result = settle.apply_excuses(coordinator.run(*sides, plan, self._watcher))
+            result = settle.apply_excuses(coordinator.run(*sides, plan, self._listener))
         if result.interrupted:
             raise KeyboardInterrupt
         return {part: result}
@@ -131,8 +132,8 @@ class Watch:
         """Return the time limit per benchmark if only some benchmarks are compared."""
         return max(self._plan.per_benchmark_seconds, seconds / len(names))
 
-    def _searched(self, step: Step, names: Sequence[str]) -> dict[str, Any] | None:
-        """Return the bisection between two versions. Returns None if there is no repository to search."""
+    def _search(self, step: Step, names: Sequence[str]) -> dict[str, Any] | None:
+        """Bisect between the versions of a step. Returns None if there is no repository to search."""
         ends = self._watched.ends(step.base, step.head)
         if ends is None:
             return None
@@ -145,7 +146,7 @@ class Watch:
             per_benchmark_seconds=self._seconds_each(names, ends_seconds),
             total_seconds=self._plan.search_seconds,
         )
-        bisected = bisection.run(*ends, plan, self._watcher)
+        bisected = bisection.run(*ends, plan, self._listener)
         if bisected.unfinished == bisection.INTERRUPTED:
             raise KeyboardInterrupt
         return {"search": bisected}
@@ -168,13 +169,13 @@ def _same_files(step: Step, base: Prepared, head: Prepared) -> bool:
     def content(side: int, file: str) -> bytes:
         return (trees[side] / file).read_bytes().replace(names[side].encode(), b"VERSION")
 
-    small_first = sorted(sizes[0], key=sizes[0].__getitem__)
+    small_first = sorted(sizes[0], key=sizes[0].__getitem__)  # a difference is found sooner
     return sizes[0].keys() == sizes[1].keys() and all(
         content(0, file) == content(1, file) for file in small_first
     )
 
 
 def _seed(step: Step, *names: str) -> int:
-    """Return a seed that stays the same if a part of a step is repeated after an interruption."""
-    what = step.base.variant, step.head.variant, *names
-    return int.from_bytes(hashlib.sha256(repr(what).encode()).digest()[:4])
+    """Return a seed that is the same when a part of a step is repeated after an interruption."""
+    identity = step.base.variant, step.head.variant, *names
+    return int.from_bytes(hashlib.sha256(repr(identity).encode()).digest()[:4])

@@ -1,4 +1,4 @@
-"""The state of a watch: a folder of JSON, one file per step, each written as a whole or not at all."""
+"""The state of a watch: a folder with a JSON file for each step, written as a whole or not at all."""
 
 import hashlib
 import math
@@ -21,7 +21,7 @@ FORMAT_VERSION = 1
 _REMEDY = "delete the file, and the same command writes a new one"
 TIMES = ("slower", "faster")
 KINDS = (*TIMES, "more memory", "less memory", "different output")
-"""How a benchmark may change."""
+"""The ways in which a benchmark may change."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class Step:
     base: Version
     head: Version
     is_anchor: bool = False
-    """Whether the versions are not neighbours: small changes add up between them."""
+    """Whether the base is an anchor: an earlier version, since which small changes add up."""
     same_files: bool = False
-    """Whether both builds have the same files except for the version string; then nothing is compared."""
+    """Whether both builds have the same files except for the version string, so that nothing is compared."""
     first: Result | None = None
     """The comparison."""
     again: Result | None = None
@@ -45,7 +45,7 @@ class Step:
     failed: Mapping[str, str] = field(default_factory=dict)
     """Why `first`, `again` or `search` is missing, by name."""
     looked_at: str = ""
-    """When the step was compared, in UTC: `2026-01-31T12:00:00Z`."""
+    """When the step was first compared, in UTC: `2026-01-31T12:00:00Z`."""
 
     @property
     def all_same_code(self) -> bool:
@@ -55,7 +55,7 @@ class Step:
 
     @property
     def ran(self) -> bool:
-        """Whether the comparison was possible, or not needed."""
+        """Whether there is a comparison, or none was needed."""
         return self.first is not None or self.same_files
 
     @property
@@ -66,17 +66,17 @@ class Step:
 
     @property
     def seconds(self) -> float:
-        """How long the comparisons and the search took."""
+        """Duration of the comparisons and the search."""
         return sum((part.seconds or 0.0 for part in (self.first, self.again, self.search) if part), 0.0)
 
     def causes(self, name: str) -> tuple[Cause, ...]:
-        """Return the cause of a benchmark's change by the search: one, or several candidates."""
+        """Return the cause of a benchmark's change that the search found, or several candidates."""
         findings = self.search.findings if self.search else ()
         causes = [change.causes for change in findings if name in change.changes]
         return causes[-1] if causes else ()
 
     def confirmed(self) -> dict[str, tuple[Compared, Compared]]:
-        """Return both rows of each benchmark with the same change in both comparisons."""
+        """Return the rows of both comparisons for each benchmark with the same kind of change in both."""
         second = changed(self.again)
         return {
             name: (row, second[name])
@@ -86,7 +86,7 @@ class Step:
 
 
 def kinds(row: Compared) -> set[str]:
-    """Return the KINDS of change of a benchmark."""
+    """Return the ways in KINDS in which a benchmark changed."""
     changes: set[str] = {word for word in TIMES if row.judgement.verdict == word}
     if row.memory and row.memory.changed and not row.memory.excused:
         changes.add(row.memory.verdict)
@@ -102,13 +102,13 @@ def changed(result: Result | None) -> dict[str, Compared]:
 
 @dataclass(frozen=True)
 class Change:
-    """The confirmed changes of a step that have one cause."""
+    """The benchmarks of a step with confirmed changes and the same cause."""
 
     step: Step
     pairs: Mapping[str, tuple[Compared, Compared]]
     """The rows of both comparisons by id, the largest change first."""
     causes: tuple[Cause, ...]
-    """The cause, or several candidates. Empty if not searched or not found."""
+    """The cause, or several candidates. Empty if none was found."""
 
     @property
     def kinds(self) -> list[str]:
@@ -118,7 +118,7 @@ class Change:
 
     @property
     def day(self) -> str:
-        """The day of the cause, or else of the version. Empty if unknown."""
+        """The day of the cause if that is known, otherwise of the version. Empty if unknown."""
         return (self.causes[0].day if len(self.causes) == 1 else "") or self.step.head.day
 
     @property
@@ -129,14 +129,14 @@ class Change:
 
     @property
     def slug(self) -> str:
-        """A name for files and links, which stays the same."""
+        """A name for files and links that stays the same in later runs."""
         digest = hashlib.sha256(min(self.pairs).encode("utf-8", "surrogatepass")).hexdigest()
         return f"{self.step.file.removesuffix('.json')}-{digest[:8]}"
 
 
 @dataclass(frozen=True)
 class Head:
-    """The file `watch.json`."""
+    """The content of `watch.json`."""
 
     version: int
     watched: str
@@ -144,14 +144,14 @@ class Head:
 
 
 class State:
-    """The folder."""
+    """The folder of a watch, and its steps."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.steps: list[Step] = []
-        """Steps between neighbours and steps from an anchor, in order."""
+        """All steps by number; a step from an anchor comes after its neighbour."""
         self.watched: str | None = None
-        """The argument as the user typed it. None before the first run."""
+        """What is watched, as the user typed it. None before the first run."""
         head = folder / "watch.json"
         if head.exists():
             content = json_io.read(head, _REMEDY)
@@ -166,14 +166,14 @@ class State:
         self.steps.sort(key=attrgetter("number", "is_anchor"))
 
     def begin(self, watched: str) -> None:
-        """Note what is watched."""
+        """Save what is watched, unless the folder has another watch."""
         if self.watched not in (None, watched):
-            raise UsageError(f"{self.folder} holds a watch of {self.watched}: give another --state FOLDER")
+            raise UsageError(f"{self.folder} has a watch of {self.watched}: give another --state FOLDER")
         self.watched = watched
         self._write("watch.json", Head(FORMAT_VERSION, watched))
 
     def put(self, step: Step) -> None:
-        """Save a step in place of the one with its number and kind."""
+        """Save a step; it replaces the step with the same number and `is_anchor`."""
         self._write(f"steps/{step.file}", step)
         others = [old for old in self.steps if (old.number, old.is_anchor) != (step.number, step.is_anchor)]
         self.steps = sorted([*others, step], key=attrgetter("number", "is_anchor"))
@@ -186,38 +186,37 @@ class State:
 
     @property
     def neighbours(self) -> list[Step]:
-        """The steps from a version to the next."""
+        """The steps from a version to the next one, without those from an anchor."""
         return [step for step in self.steps if not step.is_anchor]
 
     def changes(self) -> list[Change]:
-        """Return all changes, newest first, with the benchmarks of one cause together."""
+        """Return all changes, newest first; benchmarks of a step with the same cause are one change."""
         changes = []
         for step in reversed(self.steps):
             explained = self.explained(step) if step.is_anchor else set()
             groups: dict[tuple[Cause, ...], dict[str, tuple[Compared, Compared]]] = {}
-            for name, pair in sorted(step.confirmed().items(), key=lambda item: _size(item[1][0])):
+            for name, pair in sorted(step.confirmed().items(), key=lambda item: _by_size(item[1][0])):
                 if name not in explained:
                     groups.setdefault(step.causes(name), {})[name] = pair
             changes += [Change(step, pairs, causes) for causes, pairs in groups.items()]
         return changes
 
     def explained(self, step: Step) -> set[str]:
-        """Return the benchmarks whose change since an anchor is fully explained by the steps between."""
+        """Return the benchmarks whose change since an anchor is explained by changes in the steps between."""
         names = [neighbour.base.name for neighbour in self.neighbours]
         if step.base.name not in names:
             return set()
-        path = self.neighbours[names.index(step.base.name) : step.number]
-        unchanged = set()
+        steps = self.neighbours[names.index(step.base.name) : step.number]
+        explained = set()
         for name, row in changed(step.first).items():
-            rows = [neighbour.confirmed()[name][0] for neighbour in path if name in neighbour.confirmed()]
+            rows = [neighbour.confirmed()[name][0] for neighbour in steps if name in neighbour.confirmed()]
             ratio = math.prod(neighbour.judgement.ratio or 1.0 for neighbour in rows)
             low, high = row.judgement.low or 0.0, row.judgement.high or math.inf
-            same = kinds(row) <= set().union(*map(kinds, rows))
-            if same and low <= ratio <= high:
-                unchanged.add(name)
-        return unchanged
+            if kinds(row) <= set().union(*map(kinds, rows)) and low <= ratio <= high:
+                explained.add(name)
+        return explained
 
 
-def _size(row: Compared) -> float:
-    """Return the sort key: the largest change comes first."""
+def _by_size(row: Compared) -> float:
+    """Return a sort key by which the largest change comes first."""
     return -abs(math.log(row.judgement.ratio or 1.0))

@@ -1,4 +1,4 @@
-"""The versions of what is watched, in order: releases or nightly builds of a package, or commits."""
+"""The versions of a watched package or repository, in order: releases, nightly builds, or commits."""
 
 import re
 import shlex
@@ -25,12 +25,12 @@ _TAGS = ("v{}", "{}", "{name}-{}", "{name}-v{}", "release-{}")
 
 @dataclass(frozen=True)
 class Version:
-    """A version of what is watched."""
+    """A version of the watched package or repository."""
 
     name: str
     """A release, a nightly build, or the beginning of a commit's hash."""
     variant: str
-    """The variant that builds it."""
+    """The variant of `gnnbench ab` for this version."""
     day: str = ""
     """`2026-10-27`. Empty if unknown."""
     title: str = ""
@@ -39,15 +39,18 @@ class Version:
 
 @dataclass(frozen=True)
 class Watched:
-    """What is watched."""
+    """The watched package or repository."""
 
     text: str
+    """As the user typed it: `torch_geometric`, or `git:../pyg@master`."""
     root: Path
+    """The folder from which relative paths begin."""
     clone: str | None = None
+    """The package's repository, `DIR[@REF]`."""
     _commit: Commit | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        """Read the text."""
+        """Check the text, and read the commit in it."""
         if ":" not in self.text and not self.text.startswith((".", "/", "~")):
             variant.pinned(f"{self.text}==0")
             return
@@ -62,21 +65,21 @@ class Watched:
         return self._commit is None
 
     def versions(self, since: str | None, until: str | None, last: Version | None) -> list[Version]:
-        """Return the last version looked at (or else the first to look at), and all versions after it."""
+        """Return the last compared version, `since` if there is none, and all versions after it."""
         return self._releases(since, until, last) if self.is_package else self._commits(since, until, last)
 
     def _releases(self, since: str | None, until: str | None, last: Version | None) -> list[Version]:
         index = line.available(self.text, self.root, early=True)
-        builds = {item.public for item in index if item.local}  # those that pip would take instead
+        builds = {item.public for item in index if item.local}  # pip would prefer them
         releases = sorted({Release(item.public) for item in index})
         releases = [item for item in releases if not item.is_prerelease] or releases  # a nightly index
-        ends = [
+        start, end = (
             None if text is None else _release(self.text, text, releases)
             for text in (last.name if last else since, until)
-        ]
-        first = ends[0] or releases[-2:][0]
-        # The last version that was looked at may be gone from the index.
-        later = [item for item in releases if first < item <= (ends[1] or releases[-1])]
+        )
+        first = start or releases[-2:][0]
+        # The last compared version may have been removed from the index.
+        later = [item for item in releases if first < item <= (end or releases[-1])]
         return [self.release(str(item), "===" if str(item) in builds else "==") for item in (first, *later)]
 
     def release(self, version: str, equals: str = "==") -> Version:
@@ -100,7 +103,7 @@ class Watched:
         ]
 
     def ends(self, base: Version, head: Version) -> tuple[str, str] | None:
-        """Return the ends of a bisection, by day for nightly builds. Returns None without a repository."""
+        """Return the endpoints of a bisection between two versions. Returns None without a repository."""
         if not self.is_package:
             return base.variant, head.variant
         if self.clone is None:
@@ -125,7 +128,7 @@ class Watched:
 
 
 def _tag(name: str, version: str, typed: str, folder: Path) -> str:
-    """Return the tag of a release in a repository, whose folder the user typed."""
+    """Return the tag of a release in a repository; `typed` is its folder as the user typed it."""
     names = git.tags(folder)
     candidates = [form.format(version, name=name) for form in _TAGS]
     tags = [tag for tag in candidates if tag in names]
@@ -135,23 +138,23 @@ def _tag(name: str, version: str, typed: str, folder: Path) -> str:
 
 
 def _release(name: str, text: str, releases: Sequence[Release]) -> Release:
-    """Read a version."""
+    """Return the version in a text; `releases` are shown if it is none."""
     try:
         return Release(text)
     except InvalidVersion:
         raise unknown_name(f"version of {name}", text, list(map(str, releases[-20:]))) from None
 
 
-def anchor(text: str | None, looked_at: Sequence[Version], watched: Watched) -> Version | None:
-    """Return the version to compare the newest with as well: a number of steps before it, or by name."""
+def anchor(text: str | None, compared: Sequence[Version], watched: Watched) -> Version | None:
+    """Return the anchor: N versions before the newest, or by name. Returns None if N is 0 or 1."""
     is_number = text is None or text.isdigit()
     if not is_number:
         assert text
         if ":" in text:
             return Version(shlex.split(text)[0].partition(":")[2], text)
-        match = next((version for version in looked_at if text in (version.name, version.variant)), None)
+        match = next((version for version in compared if text in (version.name, version.variant)), None)
         return match or (watched.release(text) if watched.is_package else None)
-    default = 30 if looked_at[-1].day else 5
+    default = 30 if compared[-1].day else 5
     steps = default if text is None else int(text)
-    base = looked_at[max(len(looked_at) - 1 - steps, 0)]
-    return base if steps > 1 and base not in looked_at[-2:] else None
+    base = compared[max(len(compared) - 1 - steps, 0)]
+    return base if steps > 1 and base not in compared[-2:] else None

@@ -138,7 +138,7 @@ def test_maps_of_a_saved_result(tmp_path, call):
         ("--dataset coar", "did you mean cora?"),
         ("--effect 0", "effect '0' must lie"),
         ("--json nowhere/r.json", "nowhere/r.json cannot be written"),
-        ("--from old.json --json new.json", "old.json is saved: leave --json out"),
+        ("--from old.json --json new.json", "--from measures nothing: leave --json out"),
         ("--against old.json --json old.json", "old.json is also an input file"),
         ("--against nowhere.json", "nowhere.json"),
         ("--from bad.json", "bad.json: damaged at $.effect"),

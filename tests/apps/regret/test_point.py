@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from gnnbench.apps.regret import point
-from gnnbench.apps.regret.paths import FAMILIES, family_of
-from gnnbench.apps.regret.race import FRESH_LOOKS, LOOKS
+from gnnbench.apps.regret.families import FAMILIES, family_of
+from gnnbench.apps.regret.race import ANALYSES, FRESH_ANALYSES
 from gnnbench.apps.regret.result import Place
 from gnnbench.engine.measure.clock import Clock
 from gnnbench.engine.measure.simulated_clock import FakeMachine, Noise, Truth
@@ -46,9 +46,9 @@ class KnownClock(Clock):
     def __init__(self, family, seconds, noise=QUIET, seed=0):
         truths = {name: Truth(one) for name, one in seconds.items()}
         self._machine = FakeMachine(seed, truths, noise)
-        known = [path for path in family.paths() if path.id in seconds]
-        self._names = {id(path.call.run): path.id for path in known if path.call.run}
-        self._others = next((path.id for path in known if path.call.make), "all")
+        known = [way for way in family.implementations() if way.id in seconds]
+        self._names = {id(way.call.run): way.id for way in known if way.call.run}
+        self._others = next((way.id for way in known if way.call.make), "all")
         self._clocks = {name: self._machine.clock(name) for name in truths}
         self.inputs = []
         """Places of the last input in memory, of all calls on the same copies."""
@@ -86,7 +86,7 @@ def measured(family, where, graph, clock=None, seconds=0.0, effect=0.03):
 def with_ways(*more, without=()):
     """The family of scatter_max with other ways beside its calls."""
     calls = tuple(Call(name, run, build=unsorted_index) for name, run in more)
-    return family_of("scatter_max")._replace(more=calls, without=without)
+    return family_of("scatter_max")._replace(further=calls, excluded=without)
 
 
 CASES = [
@@ -97,20 +97,20 @@ CASES = [
 ]
 
 
-def why_not(path, where, graph):
+def why_not(way, where, graph):
     """Return what is known to be missing, or why the call cannot be made with these types."""
-    if not path.is_call:
+    if not way.is_call:
         return None
-    types = where.direction, path.platform, where.dtype, where.index_dtype
-    spec = Spec(path.operation.name, *types, where.dataset, where.hidden, where.device)
-    return not_installed(path.operation, path.platform, "cpu") or path.operation.why_not_on(graph, spec)
+    types = where.direction, way.platform, where.dtype, where.index_dtype
+    spec = Spec(way.operation.name, *types, where.dataset, where.hidden, where.device)
+    return not_installed(way.operation, way.platform, "cpu") or way.operation.why_not_on(graph, spec)
 
 
 @pytest.mark.parametrize(("operation", "direction"), CASES)
 def test_every_way_of_an_operation_is_right(operation, direction, graph):
     where, family = place(operation, direction), family_of(operation)
     found = measured(family, where, graph)
-    known = {path.id: why_not(path, where, graph) for path in family.paths()}
+    known = {way.id: why_not(way, where, graph) for way in family.implementations()}
     assert found.left_out == {name: reason for name, reason in known.items() if reason}
     assert [way.name for way in found.ways] == [name for name, reason in known.items() if not reason]
     assert [way.is_call for way in found.ways] == sorted((way.is_call for way in found.ways), reverse=True)
@@ -131,7 +131,7 @@ def test_with_other_types_each_call_is_right_or_known_to_be_impossible(
     """A way beside the calls may be what PyTorch cannot do, or does wrongly."""
     where, family = place(operation, direction, dtype, index_dtype), family_of(operation)
     found = measured(family, where, graph)
-    calls = {path.id: why_not(path, where, graph) for path in family.paths() if path.is_call}
+    calls = {way.id: why_not(way, where, graph) for way in family.implementations() if way.is_call}
     assert {name: reason for name, reason in found.left_out.items() if name in calls} == {
         name: reason for name, reason in calls.items() if reason
     }
@@ -164,7 +164,7 @@ def test_a_way_that_is_wrong_or_raises_is_left_out_with_its_reason(direction, gr
     assert found.left_out["refuse"].startswith("TypeError: not")
     assert found.left_out["refuse"].isprintable()
     assert ("detached" in found.left_out) == (direction == FORWARD_BACKWARD)
-    assert "its result is wrong" in found.left_out["zero"]
+    assert "its output is wrong" in found.left_out["zero"]
     assert {way.name for way in found.ways} >= set(CALLS)
 
 
@@ -194,7 +194,7 @@ def test_the_fastest_way_and_the_regrets_are_right(graph):
     ways = {way.name: way for way in found.ways}
     for name in CALLS:
         regret, true = ways[name].regret, SECONDS[name] / 1e-3
-        assert regret.blocks in FRESH_LOOKS
+        assert regret.blocks in FRESH_ANALYSES
         assert regret.error >= 0.01
         assert abs(math.log(regret.ratio / true)) < 3 * regret.error
     for name in CALLS[:2]:
@@ -209,7 +209,7 @@ def test_the_fastest_way_and_the_regrets_are_right(graph):
     )
     for name, way in ways.items():
         assert way.seconds == pytest.approx(SECONDS[name], rel=0.3), "the machine drifts by 20 %"
-        assert way.in_race is None or way.in_race.blocks <= LOOKS[-1]
+        assert way.in_race is None or way.in_race.blocks <= ANALYSES[-1]
         if not way.is_call:
             assert (way.regret, way.fastest_same_structure) == (None, None)
     assert ways["sort, torch.sparse.mm(..., 'amax')"].in_race is None, "it is far too slow"
@@ -221,16 +221,16 @@ def test_all_ways_are_timed_on_the_same_copies_and_each_block_has_new_ones(graph
     family = family_of("scatter_max")
     clock = KnownClock(family, SECONDS)
     measured(family, place("scatter_max"), graph, clock)
-    assert len(clock.inputs) == LOOKS[0] + FRESH_LOOKS[0]
+    assert len(clock.inputs) == ANALYSES[0] + FRESH_ANALYSES[0]
     assert all(len(places) == 1 for places in clock.inputs)
-    assert len(set.union(*clock.inputs)) >= LOOKS[0], "a freed place may come again"
+    assert len(set.union(*clock.inputs)) >= ANALYSES[0], "a freed place may come again"
 
 
 @pytest.mark.parametrize("number", range(3))
 def test_a_disturbed_round_before_the_race_does_not_leave_the_fastest_way_out(number, graph):
     """A call is so short that a round has many; one round of the way takes ten times as long."""
     family, rounds = family_of("scatter_max"), []
-    fastest = next(path.call.run for path in family.paths() if path.id == "sort, segment_reduce")
+    fastest = next(way.call.run for way in family.implementations() if way.id == "sort, segment_reduce")
 
     class Disturbed(KnownClock):
         def block(self, call, count, iterations):
@@ -255,7 +255,7 @@ def test_gradients_of_earlier_calls_are_not_copied(graph):
     copied, family = [], family_of("scatter_max")
     clock = Clock(family, {"all": 1e-3})
     measured(family, place("scatter_max", FORWARD_BACKWARD), graph, clock)
-    assert copied == [None] * (LOOKS[0] + FRESH_LOOKS[0])
+    assert copied == [None] * (ANALYSES[0] + FRESH_ANALYSES[0])
 
 
 def test_the_second_phase_lasts_until_each_regret_is_known(graph):
@@ -264,13 +264,13 @@ def test_the_second_phase_lasts_until_each_regret_is_known(graph):
     seconds = {"scatter_max on torch": 1e-3, "scatter_max on dgl": 1.2e-3}
     noisy = Noise(sigma=0.5, spike_probability=0, drift=0)
     where = place("scatter_max")
-    for noise, blocks in ((noisy, FRESH_LOOKS[-1]), (QUIET, FRESH_LOOKS[0])):
+    for noise, blocks in ((noisy, FRESH_ANALYSES[-1]), (QUIET, FRESH_ANALYSES[0])):
         clock = KnownClock(family, seconds, noise)
         found = measured(family, where, graph, clock, seconds=1e9, effect=0.01)
         assert max(way.regret.blocks for way in found.ways) == blocks
     clock = KnownClock(family, seconds, noisy)
     found = measured(family, where, graph, clock, effect=0.01)
-    assert max(way.regret.blocks for way in found.ways) == FRESH_LOOKS[0], "the time is over"
+    assert max(way.regret.blocks for way in found.ways) == FRESH_ANALYSES[0], "the time is over"
 
 
 def test_ways_run_with_the_threads_of_the_place(graph):
@@ -302,6 +302,6 @@ def test_calls_of_pyg_run_without_pyg_lib_where_that_is_a_platform_of_its_own(gr
     seen, family = {}, family_of("coalesce")
     monkeypatch.setattr(point, "is_installed", lambda _: True)
     monkeypatch.setattr(point.platforms, "without_pyg_lib", hidden)
-    pyg = next(path for path in family.paths() if path.id == "coalesce on pyg")
+    pyg = next(way for way in family.implementations() if way.id == "coalesce on pyg")
     measured(family, place("coalesce"), graph, Clock(family, {"all": 1e-3}))
     assert {number: {number == id(pyg.call.run)} for number in seen} == seen

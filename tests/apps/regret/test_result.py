@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 
 from gnnbench.apps.regret.race import Ratio
-from gnnbench.apps.regret.result import Point, Regrets, moved
+from gnnbench.apps.regret.result import Point, Regrets, moved_crossovers
 from gnnbench.engine.ground import codec
 from gnnbench.engine.ground.codec import as_text
 from gnnbench.engine.ground.errors import UsageError
@@ -55,8 +55,8 @@ def test_another_or_a_damaged_file_is_refused(place, value, tmp_path):
 
 
 def test_a_ratio_without_an_error_is_not_saved():
-    assert Ratio(0.5, math.inf, 1).saved is None
-    assert Ratio(2.0, 0.1, 5).saved == Ratio(2.0, 0.1, 5)
+    assert Ratio(0.5, math.inf, 1).if_finite is None
+    assert Ratio(2.0, 0.1, 5).if_finite == Ratio(2.0, 0.1, 5)
 
 
 def test_regrets_are_sorted_by_what_is_known_and_hold_for_all_at_once():
@@ -101,8 +101,8 @@ def test_regrets_of_the_same_structure_are_those_of_other_ways():
 def test_a_crossover_is_where_the_log_ratio_is_zero():
     """The call's log ratio is -log 4 at degree 2, -log 2 at 4 and log 2 at 8."""
     found = regrets(*line(1 / 4, 1 / 2, 2)).crossovers()
-    assert [(one.axis, one.below, one.above, one.between) for one in found] == [
-        ("degree", CALL, SORTED, (4.0, 8.0))
+    assert [(one.axis, one.below, one.above, one.point.coordinate(one.axis)) for one in found] == [
+        ("degree", CALL, SORTED, 4.0)
     ]
     assert found[0].at == pytest.approx(4 * math.sqrt(2))
     assert 4 < found[0].low < found[0].at < found[0].high < 8
@@ -118,8 +118,8 @@ def test_a_crossover_along_the_width():
         for hidden, regret in ((64, 1 / 2), (8, 2), (16, 2))
     ]
     found = regrets(*points).crossovers()
-    assert [(one.axis, one.below, one.above, one.between) for one in found] == [
-        ("hidden", SORTED, CALL, (16.0, 64.0))
+    assert [(one.axis, one.below, one.above, one.point.coordinate(one.axis)) for one in found] == [
+        ("hidden", SORTED, CALL, 16.0)
     ]
     assert found[0].at == pytest.approx(32)
 
@@ -157,14 +157,14 @@ def test_a_crossover_moved_if_the_intervals_have_nothing_in_common():
     old, same, new = (
         regrets(*line(*ratios)).crossovers() for ratios in ((1 / 8, 2), (1 / 8.1, 2), (1 / 2, 8))
     )
-    assert moved(old, same) == []
-    assert moved(old, new) == [(old[0], new[0])]
-    assert moved([], new) == []
+    assert moved_crossovers(old, same) == []
+    assert moved_crossovers(old, new) == [(old[0], new[0])]
+    assert moved_crossovers([], new) == []
     others = regrets(*line(1 / 2, 8, kind="rmat:12")).crossovers()
-    assert moved(old, others) == []
+    assert moved_crossovers(old, others) == []
 
 
 def test_ways_that_cross_twice_are_compared_with_the_crossover_nearby():
     both = regrets(*line(1 / 2, 2, 1 / 2, 2)).crossovers()
-    assert [(one.below, one.between) for one in both] == [(CALL, (2, 4)), (SORTED, (4, 8)), (CALL, (8, 16))]
-    assert moved(both, both) == []
+    assert [one.below for one in both] == [CALL, SORTED, CALL]
+    assert moved_crossovers(both, both) == []

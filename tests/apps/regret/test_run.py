@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from gnnbench.apps.regret import run
-from gnnbench.apps.regret.paths import family_of
+from gnnbench.apps.regret.families import family_of
 from gnnbench.apps.regret.result import Point
 from gnnbench.apps.regret.run import Grid
 from gnnbench.engine.measure.simulated_clock import FakeMachine, Truth

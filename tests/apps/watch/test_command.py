@@ -13,7 +13,7 @@ import pytest
 
 from gnnbench.apps.watch import page as watch_page
 from gnnbench.apps.watch import run as watching
-from gnnbench.apps.watch import shown, versions
+from gnnbench.apps.watch import texts, versions
 from gnnbench.apps.watch.run import Watch, WatchPlan
 from gnnbench.apps.watch.state import State, Step
 from gnnbench.apps.watch.versions import Version, Watched
@@ -97,7 +97,7 @@ def test_the_third_of_five_commits_is_the_one_change(five):
     (change,) = state.changes()
     assert [one.name for one in change.causes] == [hash_of(five, 2)]
     ((name, pair),) = change.pairs.items()
-    assert (name, shown.agreement(pair[0]), change.kinds) == (ONE, "equal", ["slower"])
+    assert (name, texts.agreement(pair[0]), change.kinds) == (ONE, "equal", ["slower"])
     assert all(1.1 < one.judgement.low < one.judgement.ratio < 1.3 for one in pair)
     assert [one.is_anchor for one in state.steps] == [False] * 4 + [True], "it explains the anchor"
     (text,) = (five / "state" / "changes").iterdir()
@@ -225,14 +225,14 @@ def test_each_change_is_said_once_with_its_cause(made_up):
         ("4", False, ["more memory"], ["test_a.py::b"]),
         ("2", False, ["slower"], ["test_a.py::a"]),
     ]
-    assert [shown.title(one, "thing") for one in changes] == [
+    assert [texts.title(one, "thing") for one in changes] == [
         "b: faster, 0.90x, between 1 and thing 4",
         "b: more memory, since thing 4",
         "a: slower, 1.20x, since thing 2",
     ]
-    assert shown.cause(changes[2]).endswith("(2026-01-31): change 2")
+    assert texts.cause(changes[2]).endswith("(2026-01-31): change 2")
     assert changes[2].day == "2026-01-31"
-    text = Markdown().write(shown.text(changes[2], "thing"))
+    text = Markdown().write(texts.report(changes[2], "thing"))
     assert "| a | 1.20x | 1.14‑1.26 | 1.20x | 1.14‑1.26 |" in text.replace("`", "")
     assert "gnnbench ab pip:thing==1 pip:thing==2 -- test_a.py::a" in text
     step = replace(state.steps[0], again=None)
@@ -332,7 +332,7 @@ def test_builds_that_differ_in_their_version_alone_are_not_compared(tmp_path):
     state.put(Step(1, first[0], others[0][0], same_files=True))
     (step,) = State(tmp_path / "state").steps
     assert step.all_same_code
-    assert shown.counts(step) == "the same files"
+    assert texts.counts(step) == "the same files"
     three, four = others[1][0], Version("1.0.dev4", "")
     state.put(Step(2, others[0][0], three, same_files=True))
     state.put(Step(3, three, four, same_files=True))

@@ -1,4 +1,4 @@
-"""Regrets as a document: the worst of each call, where the fastest way changes, and what an update moved."""
+"""Makes the document of a result: tables of the worst regrets of each call, of crossovers, and of changes."""
 
 import statistics
 from collections import Counter
@@ -10,45 +10,45 @@ from ...engine.show.lines import Note
 from ...suite.graphs.catalog import FAMILIES, DatasetName
 from ...suite.operations import OPERATIONS
 from ...suite.spec import SHORT_DIRECTION
-from .paths import family_of
-from .result import Crossover, Point, Regret, Regrets, is_slower, moved
+from .families import family_of
+from .result import Crossover, Point, Regret, Regrets, is_slower, moved_crossovers
 
 _MOST_ROWS = 10
 _AXES = {"degree": "mean degree", "hidden": "width"}
 
 
 def document(regrets: Regrets, older: Regrets | None = None) -> Document:
-    """Return the tables of a result."""
+    """Return the tables and notes of a result, with its differences from an older result."""
     effect = units.fraction(regrets.effect)
     timed = [point for point in regrets.points if point.fastest]
     decided = sum(point.is_decided for point in timed)
-    all_ways, same_kind = (
+    all_ways, same_structure = (
         _worst(regrets.regrets(same_structure=same), f"time of the call / time of the fastest way{title}")
         for same, title in (
-            (False, ", if the graph is converted once and kept"),
-            (True, " that takes what the call takes, as for a graph that changes in each call"),
+            (False, ", for a graph that stays the same"),
+            (True, " with the same input structure, for a graph that changes in each call"),
         )
     )
-    crossings = _crossings(regrets.crossovers())
-    blocks = [all_ways, same_kind, crossings, *(_moved(regrets, older) if older else ())]
+    crossovers = _crossovers(regrets.crossovers())
+    blocks = [all_ways, same_structure, crossovers, *(_differences(regrets, older) if older else ())]
     hint = "" if decided == len(timed) else "; a larger --budget may decide the other points"
     summary = f"{units.count(len(timed), 'point')}; at {decided} the fastest way is known"
     notes = [f"{summary}: all other ways are slower, or differ by less than {effect}{hint}"]
     if all_ways.rows:
         notes += [
-            "median: of the call at all points; worst: the point whose interval has the largest lower end",
+            "median: over all points of the call; worst: at the point with the largest lower bound",
             "interval: 99%, simultaneous for all calls and points; d: mean degree; w: width",
         ]
-    if crossings.rows:
+    if crossovers.rows:
         notes.append(
-            "at, interval (99%): of the first line; points of a line differ only in degree or only in width"
+            "line: points that differ only in degree or only in width; at, interval (99%): of the first line"
         )
-    notes += [*_calls(regrets, (all_ways, same_kind)), *_left_out(regrets.points)]
+    notes += [*_calls(regrets, (all_ways, same_structure)), *_left_out(regrets.points)]
     return [*(block for block in blocks if not isinstance(block, Table) or block.rows), *map(Note, notes)]
 
 
 def _calls(regrets: Regrets, tables: Iterable[Table]) -> list[str]:
-    """Return a line with the code of each call in the tables."""
+    """Return a line for each call in the tables: its name and its code."""
     cells = {cell for table in tables for row in table.rows for cell in row if isinstance(cell, str)}
     ways = dict.fromkeys(way.name for point in regrets.points for way in point.ways if way.is_call)
     lines = []
@@ -67,7 +67,7 @@ def _range(crossover: Crossover) -> str:
     return f"{crossover.low:.3g}-{crossover.high:.3g}"
 
 
-_WORST = (
+_REGRETS = (
     Column("call", of=lambda rows: rows[0].way.name),
     Column("dir", of=lambda rows: _direction(rows[0].point)),
     Column(
@@ -80,47 +80,48 @@ _WORST = (
     Column("at", of=lambda rows: _where(rows[0].point)),
     Column("fastest there", of=lambda rows: rows[0].fastest),
 )
-"""Columns; a row is the regrets of one call, the worst first."""
+"""Columns of the tables of regrets; a row has the regrets of one call, the worst first."""
 _WAYS = (
     Column("fastest below", of=lambda rows: rows[-1].below),
     Column("fastest above", of=lambda rows: rows[-1].above),
     Column("dir", of=lambda rows: _direction(rows[-1].point)),
     Column("along", of=lambda rows: _AXES[rows[-1].axis]),
 )
-_CROSSINGS = (
+_CROSSOVERS = (
     *_WAYS,
     Column("lines", "count", len),
     Column("at", "number", lambda rows: f"{rows[0].at:.3g}"),
     Column("interval", "number", lambda rows: _range(rows[0])),
     Column("first line", of=lambda rows: _where(rows[0].point)),
 )
-"""Columns; a row is the crossovers of the same two ways."""
+"""Columns of the table of crossovers; a row has the crossovers of the same two ways."""
 _MOVED = (
     *_WAYS,
     Column("before", "number", lambda pair: _range(pair[0])),
     Column("now", "number", lambda pair: _range(pair[1])),
     Column("at", of=lambda pair: _where(pair[1].point)),
 )
-"""Columns; a row is a crossover in the older result and in the new one."""
+"""Columns of the table of crossovers that moved; a row has the old and the new crossover."""
 _CHANGED = (
     Column("dir", of=lambda pair: _direction(pair[1])),
     Column("at", of=lambda pair: _where(pair[1])),
     Column("fastest before", of=lambda pair: pair[0].fastest),
     Column("fastest now", of=lambda pair: pair[1].fastest),
 )
-"""Columns; a row is a point in the older result and in the new one."""
+"""Columns of the table of points with another fastest way; a row has the old and the new point."""
 
 
 def _worst(rows: Sequence[Regret], title: str) -> Table:
-    """Return the largest regrets: a row for each call and direction that is not the fastest everywhere."""
+    """Return the table of the largest regrets: a row for each call and direction that has a slower point."""
     calls: dict[tuple[str, str], list[Regret]] = {}
     for row in rows:  # the worst first
         calls.setdefault((row.way.name, row.point.place.direction), []).append(row)
     groups = [regrets for regrets in calls.values() if regrets[0].judgement.low is not None]
-    return Table.of(title, _WORST, groups[:_MOST_ROWS])
+    return Table.of(title, _REGRETS, groups[:_MOST_ROWS])
 
 
 def _where(point: Point) -> str:
+    """Return a point's graph, width, and types and threads other than the default: `rmat:10 d32 w128`."""
     place = point.place
     family = family_of(place.operation)
     width = f"w{place.hidden}" if family is None or family.has_features else ""
@@ -138,19 +139,19 @@ def random_graph(dataset: str) -> DatasetName | None:
     return DatasetName.parse(dataset) if family and family.unit == "nodes" else None
 
 
-def _crossings(crossovers: Sequence[Crossover]) -> Table:
+def _crossovers(crossovers: Sequence[Crossover]) -> Table:
     """Return the table of crossovers, with a row for each pair of ways."""
     pairs: dict[tuple[str, str, str, str], list[Crossover]] = {}
     for row in crossovers:
         pairs.setdefault((row.axis, row.point.place.direction, row.below, row.above), []).append(row)
     common = sorted(pairs.values(), key=lambda group: -len(group))[:_MOST_ROWS]
     title = "crossovers: where two ways are equally fast, along mean degree or width"
-    return Table.of(title, _CROSSINGS, common)
+    return Table.of(title, _CROSSOVERS, common)
 
 
-def _moved(new: Regrets, older: Regrets) -> Iterable[Table | Note]:
-    """Yield the differences from an older result."""
-    pairs = moved(older.crossovers(), new.crossovers())
+def _differences(new: Regrets, older: Regrets) -> Iterable[Table | Note]:
+    """Yield the tables of differences from an older result, and a note that counts points."""
+    pairs = moved_crossovers(older.crossovers(), new.crossovers())
     yield Table.of("crossovers that moved: the intervals have no value in common", _MOVED, pairs)
     old = {point.place: point for point in older.points if point.is_decided}
     points = [(old[point.place], point) for point in new.points if point.is_decided and point.place in old]
@@ -161,7 +162,7 @@ def _moved(new: Regrets, older: Regrets) -> Iterable[Table | Note]:
 
 
 def _left_out(points: Iterable[Point]) -> list[str]:
-    """Return a line for each reason to leave ways out, with the ways and the number of points."""
+    """Return a line for each reason why ways were left out, with the ways and the number of points."""
     counts = Counter(item for point in points for item in point.left_out.items())
     ways: dict[tuple[str, int], list[str]] = {}
     for (name, reason), count in counts.items():

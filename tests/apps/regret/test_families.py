@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from gnnbench.apps.regret.paths import FAMILIES, Half, family_of, structure_kind
+from gnnbench.apps.regret.families import FAMILIES, Csr, family_of, structure_kind
 from gnnbench.suite.operations import OPERATIONS
 from gnnbench.suite.operations.scatter import Destination, offsets, unsorted_index
 from gnnbench.suite.platforms import Edges
@@ -15,18 +15,18 @@ ROWS = torch.tensor([0, 1, 2, 3, 3])
 
 def test_names_of_ways_are_distinct_and_calls_come_first():
     for family in FAMILIES:
-        paths = list(family.paths())
-        assert max(Counter(path.id for path in paths).values()) == 1
-        assert len(paths) > 1
-        assert [path.is_call for path in paths] == sorted((path.is_call for path in paths), reverse=True)
-        assert {path.operation.name for path in paths if not path.is_call} <= {family.operations[0]}
-        assert not set(family.without) & {path.id for path in paths}
+        ways = list(family.implementations())
+        assert max(Counter(way.id for way in ways).values()) == 1
+        assert len(ways) > 1
+        assert [way.is_call for way in ways] == sorted((way.is_call for way in ways), reverse=True)
+        assert {way.operation.name for way in ways if not way.is_call} <= {family.operations[0]}
+        assert not set(family.excluded) & {way.id for way in ways}
 
 
 def test_what_a_family_leaves_out_is_a_call_of_it():
     for family in FAMILIES:
         calls = {f"{name} on {platform}" for name in family.operations for platform in OPERATIONS[name].calls}
-        assert set(family.without) <= calls
+        assert set(family.excluded) <= calls
 
 
 def test_operations_of_a_family_have_the_same_directions_and_each_has_one_family():
@@ -55,7 +55,7 @@ def test_inputs_have_the_width_of_features_where_the_family_says_so(make_case):
         ((EDGES, torch.ones(3)), "edge list"),
         (Destination(EDGES[0], 4), "index"),
         (EDGES[0], "index"),
-        (Half(EDGES[0], ROWS), "CSR"),
+        (Csr(EDGES[0], ROWS), "CSR"),
         (ROWS, "row pointer"),
         (torch.eye(3).to_sparse_csr(), "CSR"),
         (torch.eye(3).to_sparse_coo(), "COO"),

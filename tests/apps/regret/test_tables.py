@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from gnnbench.apps.regret.shown import document
+from gnnbench.apps.regret.tables import document
 from gnnbench.engine.show.console import Terminal
 from gnnbench.engine.show.document import Table
 from gnnbench.engine.show.lines import Note
@@ -77,10 +77,10 @@ def test_what_moved_since_an_older_result_is_a_table():
 def test_ways_that_are_left_out_have_a_line_with_the_number_of_points():
     one, two = line(0.5, 2)
     left = {"a on b": "b is not installed"}
-    found = regrets(replace(one, left_out=left), replace(two, left_out={**left, "c": "its result is wrong"}))
+    found = regrets(replace(one, left_out=left), replace(two, left_out={**left, "c": "its output is wrong"}))
     assert notes(found)[-2:] == [
         "without a on b: b is not installed (2 points)",
-        "without c: its result is wrong (1 point)",
+        "without c: its output is wrong (1 point)",
     ]
 
 

@@ -1,7 +1,7 @@
-"""Families of ways, which are implementations of one operation: calls of libraries, and more ways.
+"""Families of operations, with all ways to compute them: calls of libraries, and others in plain PyTorch.
 
-A call is what a user of a library writes, so it stands for the library's own choice. The other ways are what
-the library could do instead.
+A user of a library writes its call, so the call stands for the library's choice. The other ways are what the
+library could do instead.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,24 +12,17 @@ from ...suite.annotations import Case, Edges, Graph, Tensor
 from ...suite.libraries import functional, inputs, on_torch, torch, utils
 from ...suite.operation import Call, Operation
 from ...suite.operations import OPERATIONS
-from ...suite.operations.edge_list import (
-    edges_of,
-    keys,
-    listed,
-    shuffled,
-    unchanged,
-    with_duplicates,
-)
+from ...suite.operations.edge_list import edges_of, keys, listed, shuffled, unchanged, with_duplicates
 from ...suite.operations.scatter import Destination, offsets, unsorted_index
 
 
-class Path(NamedTuple):
+class Implementation(NamedTuple):
     """A way: an implementation of an operation."""
 
     operation: Operation
     """The operation; for a way that is not a call, the first of its family."""
     platform: str
-    """The platform; for a way that is not a call, one whose module reads the output."""
+    """The platform; for a way that is not a call, one whose module can read the output."""
     call: Call
     is_call: bool
     """Whether the way is the operation's call on the platform, so the library's own choice."""
@@ -47,42 +40,42 @@ class Family(NamedTuple):
 
     operations: tuple[str, ...]
     inputs: Callable[[Case], tuple[Tensor, ...]]
-    """Makes the arguments after the structure."""
-    more: tuple[Call, ...]
+    """Returns the arguments of a way after the structure."""
+    further: tuple[Call, ...]
     """Ways that are not calls, on tensors of PyTorch."""
-    without: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
     """Ids of calls that return something else, or take inputs of one width only."""
     has_features: bool = True
     """Whether an input has the width of features."""
 
-    def paths(self) -> Iterator[Path]:
+    def implementations(self) -> Iterator[Implementation]:
         """Yield all ways, also those whose library is not installed."""
         operations = [OPERATIONS[name] for name in self.operations]
         for operation in operations:
             for platform, call in operation.calls.items():
-                path = Path(operation, platform, call, is_call=True)
-                if path.id not in self.without:
-                    yield path
-        for call in self.more:
-            yield Path(operations[0], "pyg", call, is_call=False)
+                way = Implementation(operation, platform, call, is_call=True)
+                if way.id not in self.excluded:
+                    yield way
+        for call in self.further:
+            yield Implementation(operations[0], "pyg", call, is_call=False)
 
 
-class Half(NamedTuple):
-    """The sources of the entries, sorted by target, with the targets' row pointer."""
+class Csr(NamedTuple):
+    """A CSR matrix of ones: rows are targets, columns sources."""
 
     sources: Tensor
-    """int [E]."""
+    """int [E], sorted by target."""
     offsets: Tensor
-    """int [N + 1]."""
+    """int [N + 1], the row pointer."""
 
 
 def structure_kind(structure: Any, graph: Graph) -> str:
-    """Return the form of a structure; calls that take the same form need no conversion between them."""
+    """Return the kind of a structure: CSR, edge list, ... Ways that take the same kind need no conversion."""
     kind = type(structure).__name__
     if kind in ("Edges", "tuple"):
         return structure_kind(structure[0], graph)
     if not isinstance(structure, torch.Tensor) or kind == "EdgeIndex":
-        return {"Destination": "index", "Half": "CSR"}.get(kind, kind)
+        return {"Destination": "index", "Csr": "CSR"}.get(kind, kind)
     if structure.layout != torch.strided:
         return str(structure.layout).rpartition("_")[2].upper()
     if structure.dim() > 1:
@@ -114,9 +107,9 @@ def _coo(case: Case) -> Tensor:
     return on_torch.structure(case).to_sparse_coo()
 
 
-def _half(case: Case) -> Half:
+def _csr(case: Case) -> Csr:
     pointer, source, _ = case.csr()
-    return Half(source, pointer)
+    return Csr(source, pointer)
 
 
 def _scatter_reduce(to: Destination, messages: Tensor, reduce: str) -> Tensor:
@@ -143,39 +136,39 @@ def _segments(messages: Tensor, pointer: Tensor, reduce: str) -> Tensor:
 
 
 def _product(pointer: Tensor, columns: Tensor, x: Tensor, reduce: str) -> Tensor:
-    """Return the product of the CSR matrix of ones with these columns, and x."""
+    """Return the product of a CSR matrix of ones and x."""
     size = (len(pointer) - 1, len(x))
     matrix = torch.sparse_csr_tensor(pointer, columns, x.new_ones(len(columns)), size, check_invariants=False)
     return torch.sparse.mm(matrix, x, reduce)
 
 
-def _sorted(to: Destination) -> tuple[Tensor, Tensor]:
-    """Return the row pointer and the order of an index."""
+def _sort(to: Destination) -> tuple[Tensor, Tensor]:
+    """Return the row pointer of a sorted index, and the order that sorts it."""
     index, order = to.indices.sort(stable=True)
     return torch._convert_indices_from_coo_to_csr(index, to.num_nodes), order  # noqa: SLF001
 
 
 def _sorted_segments(to: Destination, messages: Tensor, reduce: str) -> Tensor:
-    pointer, order = _sorted(to)
+    pointer, order = _sort(to)
     return _segments(messages.index_select(0, order), pointer, reduce)
 
 
 def _sorted_product(to: Destination, messages: Tensor, reduce: str) -> Tensor:
-    return _product(*_sorted(to), messages, reduce)
+    return _product(*_sort(to), messages, reduce)
 
 
-def _segment_product(pointer: Tensor, messages: Tensor, reduce: str) -> Tensor:
+def _segments_by_product(pointer: Tensor, messages: Tensor, reduce: str) -> Tensor:
     order = torch.arange(len(messages), dtype=pointer.dtype, device=pointer.device)
     return _product(pointer, order, messages, reduce)
 
 
-def _bags(pointer: Tensor, messages: Tensor, mode: str) -> Tensor:
+def _segments_by_bag(pointer: Tensor, messages: Tensor, mode: str) -> Tensor:
     order = torch.arange(len(messages), dtype=pointer.dtype, device=pointer.device)
     return functional.embedding_bag(order, messages, pointer, mode=mode, include_last_offset=True)
 
 
-def _indexed(pointer: Tensor, messages: Tensor, reduce: str) -> Tensor:
-    """Reduce segments by the node of each message."""
+def _segments_by_index(pointer: Tensor, messages: Tensor, reduce: str) -> Tensor:
+    """Reduce segments by an index with the segment of each message."""
     lengths = pointer.diff()
     node = torch.arange(len(lengths), dtype=pointer.dtype, device=pointer.device)
     to = Destination(node.repeat_interleave(lengths, output_size=len(messages)), len(lengths))
@@ -194,12 +187,12 @@ def _gathered_index_reduce(edge_index: Tensor, x: Tensor, reduce: str) -> Tensor
     return _index_reduce(Destination(target, x.size(0)), x.index_select(0, source), reduce)
 
 
-def _gathered_segments(half: Half, x: Tensor, reduce: str) -> Tensor:
-    return _segments(x.index_select(0, half.sources), half.offsets, reduce)
+def _gathered_segments(csr: Csr, x: Tensor, reduce: str) -> Tensor:
+    return _segments(x.index_select(0, csr.sources), csr.offsets, reduce)
 
 
-def _made_csr_product(edge_index: Tensor, x: Tensor, reduce: str) -> Tensor:
-    """Return the product with a CSR matrix made of the edges, which are sorted by target."""
+def _csr_product(edge_index: Tensor, x: Tensor, reduce: str) -> Tensor:
+    """Return the product of a CSR matrix, made from edges sorted by target, and x."""
     source, target = edge_index
     pointer = torch._convert_indices_from_coo_to_csr(  # noqa: SLF001 - it has no public name
         target, x.size(0), out_int32=target.dtype == torch.int32
@@ -208,7 +201,7 @@ def _made_csr_product(edge_index: Tensor, x: Tensor, reduce: str) -> Tensor:
 
 
 def _softmax(graph: Edges, score: Tensor, maxima: Callable[..., Tensor]) -> Tensor:
-    """Return the softmax with maxima of nodes by `maxima`, and sums by index_add_."""
+    """Return the softmax over the edges of each target; `maxima` reduces, index_add_ sums."""
     to = Destination(graph.edge_index[1], graph.num_nodes)
     shifted = score - maxima(to, score.detach(), "amax").index_select(0, to.indices)
     exponential = shifted.exp()
@@ -223,7 +216,7 @@ def _softmax_of_segments(pointer: Tensor, score: Tensor) -> Tensor:
     return exponential / repeated(torch.segment_reduce(exponential, "sum", offsets=pointer))
 
 
-def _counted(to: Destination) -> Tensor:
+def _count(to: Destination) -> Tensor:
     ones = torch.ones(len(to.indices), device=to.indices.device)
     return ones.new_zeros(to.num_nodes).index_add_(0, to.indices, ones)
 
@@ -259,14 +252,14 @@ _AMAX = {"max": "amax"}
 """torch's names of reductions that differ from PyG's."""
 
 
-def _neighbours(reduce: str, *more: Call) -> tuple[Call, ...]:
+def _neighbour_ways(reduce: str, *more: Call) -> tuple[Call, ...]:
     """Return ways to reduce over neighbours."""
     amax = _AMAX.get(reduce, reduce)
     csr_call = f"CSR made in each call, torch.sparse.mm(..., '{amax}')"
     return (
         Call("index_select, utils.scatter", partial(_gathered, reduce=reduce), build="edges"),
-        Call("index_select, segment_reduce", partial(_gathered_segments, reduce=reduce), build=_half),
-        Call(csr_call, partial(_made_csr_product, reduce=amax), build="edges"),
+        Call("index_select, segment_reduce", partial(_gathered_segments, reduce=reduce), build=_csr),
+        Call(csr_call, partial(_csr_product, reduce=amax), build="edges"),
         *more,
     )
 
@@ -277,7 +270,7 @@ _on_numbered = partial(Call, build="numbered_edges")
 _on_shuffled = partial(Call, build=partial(listed, shuffled), result=unchanged)
 
 
-def _scattered(reduce: str, *more: Call) -> tuple[Call, ...]:
+def _scatter_ways(reduce: str, *more: Call) -> tuple[Call, ...]:
     """Return ways to reduce messages by an index that is not sorted."""
     amax = _AMAX.get(reduce, reduce)
     return (
@@ -287,15 +280,15 @@ def _scattered(reduce: str, *more: Call) -> tuple[Call, ...]:
     )
 
 
-def _segmented(reduce: str) -> tuple[Call, ...]:
+def _segment_ways(reduce: str) -> tuple[Call, ...]:
     """Return ways to reduce messages that are sorted."""
     amax = _AMAX.get(reduce, reduce)
     call = partial(Call, build=offsets)
     indexed = "index_add_" if reduce == "sum" else f"index_reduce_(..., '{amax}')"
     return (
-        call(f"torch.sparse.mm(..., '{amax}')", partial(_segment_product, reduce=amax)),
-        call(f"repeat_interleave, {indexed}", partial(_indexed, reduce=amax)),
-        call(f"embedding_bag(mode='{reduce}')", partial(_bags, mode=reduce)),
+        call(f"torch.sparse.mm(..., '{amax}')", partial(_segments_by_product, reduce=amax)),
+        call(f"repeat_interleave, {indexed}", partial(_segments_by_index, reduce=amax)),
+        call(f"embedding_bag(mode='{reduce}')", partial(_segments_by_bag, mode=reduce)),
     )
 
 
@@ -303,17 +296,17 @@ FAMILIES = (
     Family(
         ("spmm_sum", "gather_scatter_sum", "spmm_sum_edge_index", "update_all_copy_u_sum"),
         _features,
-        _neighbours(
+        _neighbour_ways(
             "sum",
             Call("CSR @ x", lambda matrix, x: matrix @ x),
             Call("COO @ x", lambda matrix, x: matrix @ x, build=_coo),
         ),
     ),
-    Family(("spmm_mean", "update_all_copy_u_mean"), _features, _neighbours("mean")),
+    Family(("spmm_mean", "update_all_copy_u_mean"), _features, _neighbour_ways("mean")),
     Family(
         ("spmm_max", "update_all_copy_u_max"),
         _features,
-        _neighbours(
+        _neighbour_ways(
             "max",
             Call(
                 "index_select, index_reduce_(..., 'amax')",
@@ -325,12 +318,14 @@ FAMILIES = (
     Family(
         ("scatter_sum",),
         _messages,
-        _scattered("sum", _on_index("scatter_reduce_(..., 'sum')", partial(_scatter_reduce, reduce="sum"))),
+        _scatter_ways(
+            "sum", _on_index("scatter_reduce_(..., 'sum')", partial(_scatter_reduce, reduce="sum"))
+        ),
     ),
     Family(
         ("scatter_mean",),
         _messages,
-        _scattered(
+        _scatter_ways(
             "mean",
             _on_index("index_add_, bincount", _index_add_mean),
             _on_index("index_reduce_(..., 'mean')", partial(_index_reduce, reduce="mean")),
@@ -339,11 +334,11 @@ FAMILIES = (
     Family(
         ("scatter_max",),
         _messages,
-        _scattered("max", _on_index("index_reduce_(..., 'amax')", partial(_index_reduce, reduce="amax"))),
+        _scatter_ways("max", _on_index("index_reduce_(..., 'amax')", partial(_index_reduce, reduce="amax"))),
     ),
-    Family(("segment_sum",), _messages, _segmented("sum")),
-    Family(("segment_mean",), _messages, _segmented("mean")),
-    Family(("segment_max",), _messages, _segmented("max")),
+    Family(("segment_sum",), _messages, _segment_ways("sum")),
+    Family(("segment_mean",), _messages, _segment_ways("mean")),
+    Family(("segment_max",), _messages, _segment_ways("max")),
     Family(
         ("edge_softmax", "edge_softmax_ptr"),
         _scores,
@@ -356,9 +351,9 @@ FAMILIES = (
             ),
             Call("segment_reduce, repeat_interleave", _softmax_of_segments, build=offsets),
         ),
-        without=("edge_softmax on torch",),
+        excluded=("edge_softmax on torch",),
     ),
-    Family(("degree",), _nothing, (_on_index("index_add_ of ones", _counted),), has_features=False),
+    Family(("degree",), _nothing, (_on_index("index_add_ of ones", _count),), has_features=False),
     Family(
         ("coalesce",),
         _weights,
@@ -375,7 +370,7 @@ FAMILIES = (
             _on_shuffled("sort of keys", _csr_by_keys),
             _on_shuffled("sort by target, then by source", _csr_by_two_sorts),
         ),
-        without=("to_csr on dgl",),  # DGL does not sort the columns of a row
+        excluded=("to_csr on dgl",),  # DGL does not sort the columns of a row
         has_features=False,
     ),
 )

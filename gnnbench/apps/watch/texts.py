@@ -1,4 +1,4 @@
-"""Results of a watch: a step for a terminal, and a text for each change."""
+"""Words on the results of a watch: a step for the terminal, and a report for each change."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ COLUMNS = (
     Column("memory", "memory", lambda pair: _MEMORY.of(pair[0])),
     Column("outputs", "text", lambda pair: agreement(pair[0])),
 )
-"""Columns; a row is both comparisons of a benchmark."""
+"""Columns of a table of changes; a row has both comparisons of a benchmark."""
 
 
 def agreement(row: Compared) -> str:
@@ -31,7 +31,7 @@ def agreement(row: Compared) -> str:
 
 
 def counts(step: Step) -> str:
-    """Return the number of benchmarks with each verdict: `1 slower, 48 same code`; or why there are none."""
+    """Return how many benchmarks have each verdict, `1 slower, 48 same code`, or why there are none."""
     rows = step.first.rows if step.first else ()
     by_verdict = Counter("same code" if row.judgement.same_code else verdict(row) for row in rows)
     summary = ", ".join(f"{number} {word}" for word, number in sorted(by_verdict.items()))
@@ -43,15 +43,15 @@ def versions(step: Step) -> str:
     return f"{step.base.name} → {step.head.name}"
 
 
-def of_step(step: Step) -> Document:
-    """Return a step for a terminal."""
+def step_document(step: Step) -> Document:
+    """Return the document of a step for the terminal."""
     pairs = step.confirmed()
-    why = [f"{part}: {reason}" for part, reason in step.failed.items() if part != "first"]
+    failures = [f"{part}: {reason}" for part, reason in step.failed.items() if part != "first"]
     causes = {cause: None for name in pairs for cause in step.causes(name)}
     return [
         Note(f"{versions(step)}{' (anchor)' if step.is_anchor else ''}: {counts(step)}"),
         *tables(labels_in(pairs), COLUMNS, pairs),
-        *map(Note, (*map(bisect.named, causes), *why)),
+        *map(Note, (*map(bisect.named, causes), *failures)),
     ]
 
 
@@ -74,19 +74,19 @@ def cause(change: Change) -> str:
     return "".join(map(bisect.named, change.causes))
 
 
-def text(change: Change, watched: str) -> Document:
+def report(change: Change, watched: str) -> Document:
     """Return the report on a change for a maintainer."""
     step = change.step
     first, second = next(iter(change.pairs.values()))
-    judged = [
+    ratios = [
         f"{units.ratio(row.judgement.ratio, changed=True)} "
         f"({units.interval(row.judgement.low, row.judgement.high)})"
         for row in (first, second)
         if row.judgement.ratio and row.judgement.verdict in TIMES
     ]
     count = units.count(len(change.pairs), "benchmark")
-    measured = f": {judged[0]}, and {judged[1]} in a second run alone" if len(judged) > 1 else ""
-    names = {word for row, _ in change.pairs.values() for word in (agreement(row),) if word}
+    measured = f": {ratios[0]}, and {ratios[1]} in a second run of these alone" if len(ratios) > 1 else ""
+    agreements = {word for row, _ in change.pairs.values() for word in (agreement(row),) if word}
     notes = [
         note
         for row, _ in change.pairs.values()
@@ -96,8 +96,8 @@ def text(change: Change, watched: str) -> Document:
     return [
         Heading(title(change, watched)),
         Note(f"{versions(step)}: {count} changed ({', '.join(change.kinds)}){measured}."),
-        Note(f"The cause is {cause(change)}." if change.causes else _unknown(step)),
-        Note(f"The outputs of both sides: {', '.join(sorted(names)) or 'not compared'}."),
+        Note(f"The cause is {cause(change)}." if change.causes else _unknown_cause(step)),
+        Note(f"The outputs of both versions: {', '.join(sorted(agreements)) or 'not compared'}."),
         *tables(labels_in(change.pairs), COLUMNS, change.pairs),
         *map(Note, dict.fromkeys(notes)),
         *([Note(f"machine: {host.cpu}, {host.cores} cores, Python {host.python}")] if host else []),
@@ -105,9 +105,9 @@ def text(change: Change, watched: str) -> Document:
     ]
 
 
-def _unknown(step: Step) -> str:
-    why = step.failed.get("search")
-    return f"The commit was not found: {why}." if why else "The commit was not searched."
+def _unknown_cause(step: Step) -> str:
+    reason = step.failed.get("search")
+    return f"The commit was not found: {reason}." if reason else "The commit was not searched for."
 
 
 def undecided(step: Step) -> list[str]:
@@ -117,8 +117,8 @@ def undecided(step: Step) -> list[str]:
 
 
 def environments(state: State) -> list[Mapping[str, Any]]:
-    """Return the machines that measured, without fields that differ from run to run."""
+    """Return the distinct machines of all steps, without fields that differ from run to run."""
     fields = ("cpu", "architecture", "cores", "threads", "memory_bytes", "system", "python", "libraries")
     machines = filter(None, (step.first and step.first.environment for step in state.steps))
     rows = [{name: getattr(machine, name) for name in fields} for machine in machines]
-    return [row for place, row in enumerate(rows) if row not in rows[:place]]
+    return [row for number, row in enumerate(rows) if row not in rows[:number]]
