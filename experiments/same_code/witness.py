@@ -31,8 +31,7 @@ from gnnbench.engine.judge.visit import Inspections
 from gnnbench.engine.measure import cost
 from gnnbench.engine.measure.cost import Cost
 from gnnbench.engine.process.pairs import Pairs
-from gnnbench.engine.process.plan import Plan
-from gnnbench.engine.process.processes import Terms
+from gnnbench.engine.process.plan import PairSettings, Plan
 from gnnbench.engine.process.turns import Turns
 from gnnbench.engine.process.variants import prepare, variant
 
@@ -81,7 +80,7 @@ def run(folder: Path, name: str, pairs: int, busy: int, arguments: Sequence[str]
     sides = map(variant.parse, ("git:HEAD", "."))
     with prepare.both(*sides, Path.cwd(), Lines()) as (base, head), Pairs(setting, Lines()) as made:
         for number in range(pairs):
-            with made.started(Terms(base, head, untimed=True)) as workers, file.open("a") as kept:
+            with made.started(PairSettings(base, head, untimed=True)) as workers, file.open("a") as kept:
                 for test in workers.suite.benchmarks:
                     answers.clear()
                     found = workers.inspect(Trial(test))

@@ -9,8 +9,7 @@ from ..judge.comparison import Compared, Comparison
 from ..judge.verdict import Judgement, Thresholds
 from ..judge.visit import Inspections, Status
 from ..process.pairs import Pairs
-from ..process.plan import Plan
-from ..process.processes import Terms
+from ..process.plan import PairSettings, Plan
 from ..process.variants import outcome
 from ..process.variants.collected import Suite
 from ..process.variants.variant import Prepared
@@ -66,7 +65,7 @@ def run(
         return [name for name in suite.chosen() if only is None or name in only]
 
     with Pairs(plan, listener) as pairs:
-        inspecting = Inspecting(pairs, Terms(base, head), listener, choose)
+        inspecting = Inspecting(pairs, PairSettings(base, head), listener, choose)
         inspecting.run()
     inspected = [trial for trial in inspecting.trials.values() if trial.is_inspected]
     benchmarks, skipped = {}, []

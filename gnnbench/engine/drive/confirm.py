@@ -16,8 +16,8 @@ from ..measure.fingerprint.difference import Difference
 from ..measure.fingerprint.libraries import functions_differing
 from ..measure.fingerprint.machine_code import CONSTANTS
 from ..process.pairs import NotStartedError, Pairs
-from ..process.parents import Shared
-from ..process.processes import Processes, Terms
+from ..process.plan import PairSettings
+from ..process.processes import Processes, Shared
 from ..process.variants.builds import trapped
 from ..process.variants.child import SIDES, DiedError
 from ..process.variants.collected import Suite
@@ -31,11 +31,11 @@ _COMMANDS = ("inspect", "calibrate")
 """Those that call the benchmark, in the order in which both sides get them."""
 
 
-def failures(terms: Terms, shared: Shared, listener: Listener, trials: Iterable[Trial]) -> None:
+def failures(settings: PairSettings, shared: Shared, listener: Listener, trials: Iterable[Trial]) -> None:
     """Run benchmarks again that one side has failed, and note which the head fails, or cannot be compared.
 
     Nothing is noted where the time of the run has ended, where the base fails again, or where a process that
-    has died does not die again. No process of `terms` may run.
+    has died does not die again. No process of these sides may run.
     """
     failing = {
         trial.name: (trial, why)
@@ -48,9 +48,9 @@ def failures(terms: Terms, shared: Shared, listener: Listener, trials: Iterable[
     again: dict[str, str] = {}
     for side in SIDES:
         names = [name for name, (_, why) in failing.items() if why.sides == (side,)]
-        again |= _failures(side, names, terms, shared)
+        again |= _failures(side, names, settings, shared)
     of_head = [name for name, reason in again.items() if reason and failing[name][1].head_fails]
-    in_base = _failures(SIDES[0], of_head, terms, shared)
+    in_base = _failures(SIDES[0], of_head, settings, shared)
     for name, reason in again.items():
         trial, why = failing[name]
         if not reason and why.kind != "died":
@@ -63,12 +63,12 @@ def failures(terms: Terms, shared: Shared, listener: Listener, trials: Iterable[
             trial.not_timed = NotTimed("head fails", text, SIDES[1:])
 
 
-def _failures(side: str, names: Iterable[str], terms: Terms, shared: Shared) -> dict[str, str]:
+def _failures(side: str, names: Iterable[str], settings: PairSettings, shared: Shared) -> dict[str, str]:
     """Return why benchmarks fail on a side, by name; empty if they pass. What cannot be tried is left out."""
     reasons: dict[str, str] = {}
     waiting = list(names)
     while waiting and shared.left_seconds() > 0:
-        processes, quit_seconds, suite = Processes(replace(terms, untimed=True), shared), 0.0, None
+        processes, quit_seconds, suite = Processes(replace(settings, untimed=True), shared), 0.0, None
         try:
             suite = Suite(*processes.start([side]).values())
             while waiting:
@@ -99,7 +99,7 @@ def _failure(processes: Processes, side: str, name: str, suite: Suite) -> str:
 
 
 def changes(
-    terms: Terms, pairs: Pairs, trials: Mapping[str, Trial], verdicts: Mapping[str, Judgement]
+    settings: PairSettings, pairs: Pairs, trials: Mapping[str, Trial], verdicts: Mapping[str, Judgement]
 ) -> str:
     """Let pairs of two processes contradict what changed in one; return a line if no time is left."""
     names = [name for name, verdict in verdicts.items() if verdict.verdict in ("slower", "faster")]
@@ -115,7 +115,7 @@ def changes(
         if shared.left_seconds() <= 0:
             break
         try:
-            _, times = pairs.measure(terms, trials, pair_plan)
+            _, times = pairs.measure(settings, trials, pair_plan)
         except NotStartedError:
             break
         for name, visit in times.visits.items():
@@ -126,7 +126,7 @@ def changes(
 
 
 def unexecuted(
-    trials: Iterable[Trial], terms: Terms, pairs: Pairs, end: float
+    trials: Iterable[Trial], settings: PairSettings, pairs: Pairs, end: float
 ) -> Iterator[tuple[Trial, Inspections]]:
     """Yield benchmarks that execute none of the functions that differ in compiled code, with new inspections.
 
@@ -140,12 +140,16 @@ def unexecuted(
     if not functions:
         return
     with ExitStack() as stack:
-        base, head = (stack.enter_context(trapped(side, functions)) for side in (terms.base, terms.head))
+        base, head = (
+            stack.enter_context(trapped(side, functions)) for side in (settings.base, settings.head)
+        )
         trees = tuple(map(str, (*base.trees, *head.trees)))
-        terms = Terms(base, head, about="changed functions: ", spared=SIDES, untimed=True, trapped=functions)
+        settings = PairSettings(
+            base, head, about="changed functions: ", spared=SIDES, untimed=True, trapped=functions
+        )
         remaining = list(differing)
         while remaining and RealTime.seconds() < end:
-            with pairs.started(terms) as pair:
+            with pairs.started(settings) as pair:
                 if pair.broken:
                     return
                 while remaining and not pair.broken and RealTime.seconds() < end:

@@ -19,8 +19,7 @@ from ..judge.trial import Trial
 from ..judge.verdict import SAME_KERNELS, SAME_WORK, GpuAndHost, Judgement
 from ..judge.visit import Inspections, NotTimed, PairTimes, Visit, sample
 from ..process.pairs import NotStartedError, Pairs
-from ..process.plan import Plan
-from ..process.processes import Terms
+from ..process.plan import PairSettings, Plan
 from ..process.returned import HEAD_RAISES
 from ..process.turns import SAME_CODE
 from ..process.variants import outcome, variant
@@ -69,7 +68,7 @@ def run(base: Prepared, head: Prepared, plan: Plan, watcher: Listener) -> Result
     interrupted = False
     with Pairs(plan, watcher) as pairs:
         pairs.shared.end_seconds = start + plan.total_seconds
-        state = _Run(Terms(base, head), plan, watcher, pairs)
+        state = _Run(PairSettings(base, head), plan, watcher, pairs)
         try:
             state.inspect()
             while state.pair():
@@ -98,9 +97,9 @@ def run(base: Prepared, head: Prepared, plan: Plan, watcher: Listener) -> Result
 class _Run:
     """A comparison: its benchmarks, what is timed next, and what is known so far."""
 
-    def __init__(self, terms: Terms, plan: Plan, watcher: Listener, pairs: Pairs) -> None:
-        self._terms, self._plan, self._watcher, self._pairs = terms, plan, watcher, pairs
-        self.inspecting = Inspecting(pairs, terms, watcher, self._chosen)
+    def __init__(self, settings: PairSettings, plan: Plan, watcher: Listener, pairs: Pairs) -> None:
+        self._settings, self._plan, self._watcher, self._pairs = settings, plan, watcher, pairs
+        self.inspecting = Inspecting(pairs, settings, watcher, self._chosen)
         self.schedule = Schedule((), plan.thresholds)
         self.host = Schedule((), plan.thresholds)
         """Judges wall time where the GPU's own is judged and the host does other work."""
@@ -169,7 +168,7 @@ class _Run:
             plan.total_seconds,
             np.random.default_rng(plan.seed),
             plan.total_option,
-            allowed(thresholds.accepted, self._terms.base, self._terms.head),
+            allowed(thresholds.accepted, self._settings.base, self._settings.head),
             [name for name, more in added.items() if more >= max(most / 2, thresholds.effect)],
         )
 
@@ -220,7 +219,7 @@ class _Run:
         if pair_plan is None:
             return False
         try:
-            _, times = self._pairs.measure(self._terms, self.trials, pair_plan)
+            _, times = self._pairs.measure(self._settings, self.trials, pair_plan)
         except NotStartedError as error:
             if self._pairs.shared.left_seconds() > 0:
                 self._notes.append(f"ended early: {error}")
@@ -257,7 +256,7 @@ class _Run:
         """Run benchmarks that were never timed, and that one side has failed, again in that side alone."""
         failed = [replace(self.trials[name], not_timed=why) for name, why in failures.items()]
         failed = [trial for trial in failed if not trial.head_logs]
-        confirm.failures(self._terms, self._pairs.shared, self._watcher, failed)
+        confirm.failures(self._settings, self._pairs.shared, self._watcher, failed)
         for trial in failed:
             if trial.not_timed and trial.not_timed is not failures[trial.name]:
                 self._take(self.trials[trial.name], trial.not_timed)
@@ -267,7 +266,7 @@ class _Run:
         if why := self._pairs.shared.why_apart:
             self._notes.append(f"each side was timed in a process of its own: {why}")
         verdicts = {name: decision.judgement for name, decision in self.schedule.decisions().items()}
-        if note := confirm.changes(self._terms, self._pairs, self.trials, verdicts):
+        if note := confirm.changes(self._settings, self._pairs, self.trials, verdicts):
             self._notes.append(note)
 
     def _reserve(self) -> None:
@@ -289,7 +288,7 @@ class _Run:
         if 2 * visits[name].seconds > self.schedule.left_seconds:
             return
         seconds, longest = pair_plan.seconds[name], pair_plan.longest_seconds
-        if visit := self._pairs.control(self._terms, self.trials[name], seconds, longest):
+        if visit := self._pairs.control(self._settings, self.trials[name], seconds, longest):
             self._controls.append(visit)
 
     @property
@@ -339,7 +338,7 @@ class _Run:
 
     def repeat(self) -> Repeat:
         """Return what commands need that time the benchmarks again."""
-        base, head = self._terms.base, self._terms.head
+        base, head = self._settings.base, self._settings.head
         ends = ends_of(variant.parse(base.text), variant.parse(head.text), clean=not head.dirty)
         suite = self.inspecting.suite
         words = tuple(word for word in self._plan.arguments if word not in suite.places)

@@ -15,8 +15,7 @@ from ..judge.visit import Inspections, NotTimed
 from ..measure.fingerprint.difference import Difference
 from ..measure.instructions import counter_name
 from ..process.pairs import Pair, Pairs
-from ..process.plan import Plan
-from ..process.processes import Terms
+from ..process.plan import PairSettings, Plan
 from ..process.unchanged.known import Unchanged
 from ..process.variants.child import SIDES
 from ..process.variants.collected import Suite
@@ -36,12 +35,16 @@ class Inspecting:
     """
 
     def __init__(
-        self, pairs: Pairs, terms: Terms, listener: Listener, choose: Callable[[Suite], Sequence[str]]
+        self,
+        pairs: Pairs,
+        settings: PairSettings,
+        listener: Listener,
+        choose: Callable[[Suite], Sequence[str]],
     ) -> None:
-        self._pairs, self._terms, self._listener, self._choose = pairs, terms, listener, choose
+        self._pairs, self._settings, self._listener, self._choose = pairs, settings, listener, choose
         plan = pairs.shared.plan
         words = [*plan.arguments, *map(repr, sorted(plan.defaults.items()))]
-        self._unchanged = Unchanged(terms.base, terms.head, words, plan.folder, plan.cache)
+        self._unchanged = Unchanged(settings.base, settings.head, words, plan.folder, plan.cache)
         self.suite = Suite()
         self._noted: dict[str, list[Any]] = {}
         """By side, what the processes of a pair used: see `manifest.Noted`."""
@@ -67,8 +70,8 @@ class Inspecting:
         self._take_known()
         broken = not self.trials or bool(self.remaining)
         while broken:
-            terms = replace(self._terms, untimed=True)
-            with self._pairs.started(terms) as pair:
+            settings = replace(self._settings, untimed=True)
+            with self._pairs.started(settings) as pair:
                 self._take(pair.suite)
                 self._noted = {
                     side: [("", "", answer["used"])]
@@ -84,9 +87,9 @@ class Inspecting:
             if self.trials:
                 pair.check_trees()
         if not self._pairs.shared.plan.time_all:
-            for trial, found in confirm.unexecuted(self.trials.values(), self._terms, self._pairs, end):
+            for trial, found in confirm.unexecuted(self.trials.values(), self._settings, self._pairs, end):
                 trial.inspections = found
-        confirm.failures(self._terms, self._pairs.shared, self._listener, self.trials.values())
+        confirm.failures(self._settings, self._pairs.shared, self._listener, self.trials.values())
 
     def _take(self, suite: Suite) -> None:
         """Choose the benchmarks of a suite; what is known of them stays."""
@@ -153,8 +156,8 @@ def counted(result: Result, base: Prepared, head: Prepared, plan: Plan, listener
     notes: list[str] = []
     counter, plan = counter_name(), replace(plan, timeout_seconds=ANSWER_SECONDS)
     with Pairs(plan, listener) as pairs:
-        terms = Terms(base, head, counter=counter, about=f"under {counter}: ", spared=SIDES)
-        with pairs.started(terms) as pair:
+        settings = PairSettings(base, head, counter=counter, about=f"under {counter}: ", spared=SIDES)
+        with pairs.started(settings) as pair:
             for number, name in enumerate(names, 1):
                 if pair.broken:
                     break

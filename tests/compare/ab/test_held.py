@@ -8,7 +8,7 @@ from gnnbench.engine.ground.cpu import cores
 from gnnbench.engine.measure.clock import Block, Call, Clock, ClockError
 from gnnbench.engine.measure.layouts import Layouts
 from gnnbench.engine.measure.seam import Pedantic, why_unseen
-from gnnbench.engine.process.held import AllTimed, Held, Repeated
+from gnnbench.engine.process.held import AllTimedCalls, HeldCall, PedanticCall
 
 
 class CallClock(Clock):
@@ -60,12 +60,12 @@ def serve(held, *commands):
 
 
 def plain(call, clock, *, stays=False, disable_gc=False):
-    return Held(Fixture(disable_gc=disable_gc), Layouts(call), clock, stays=stays)
+    return HeldCall(Fixture(disable_gc=disable_gc), Layouts(call), clock, stays=stays)
 
 
 def whole(call, clock, reason, *, disable_gc=False):
     layouts, fixture = Layouts(call), Fixture(disable_gc=disable_gc)
-    return AllTimed(fixture, layouts, clock, Pedantic.of(call), whole=why_unseen(reason))
+    return AllTimedCalls(fixture, layouts, clock, Pedantic.of(call), whole=why_unseen(reason))
 
 
 CALIBRATE = {"command": "calibrate"}
@@ -141,7 +141,7 @@ def test_whole_calls_are_neither_repeated_nor_preceded_nor_traced():
     assert alone.result() == len(calls) == 5, "no command made a call"
 
 
-def repeated(asked, clock, kind=Repeated):
+def repeated(asked, clock, kind=PedanticCall):
     return kind(Fixture(), Layouts(Call(asked.target, asked.args, asked.kwargs)), clock, asked)
 
 
@@ -181,13 +181,13 @@ def test_a_single_round_is_its_authors_calls_and_no_others():
     calls, clock = [], CallClock()
     set_up, call = (lambda: calls.append("set-up")), (lambda: calls.append("call") or len(calls))
     asked = Pedantic(call, (), {}, setup=set_up, warmup_rounds=1)
-    timed = repeated(asked, clock, AllTimed)
+    timed = repeated(asked, clock, AllTimedCalls)
     fixture, (ready, answer) = serve(timed, block(1, 1))
     assert (ready["once"], answer["rounds"], len(fixture.rounds)) == (True, 1, 1)
     assert calls == ["set-up", "call"] * 2, "warm-up, and the round"
     assert timed.result() == 4
     calls.clear()
-    unasked = repeated(asked, clock, AllTimed)
+    unasked = repeated(asked, clock, AllTimedCalls)
     fixture, _ = serve(unasked)
     assert (unasked.result(), len(fixture.rounds)) == (4, 1)
     assert calls == ["set-up", "call"] * 2

@@ -23,8 +23,7 @@ from ...judge.search import ERROR, Search, least_change, next_position
 from ...judge.trial import Trial
 from ...judge.visit import Inspections, Visit, sample
 from ...process.pairs import Pairs
-from ...process.plan import Plan
-from ...process.processes import Terms
+from ...process.plan import PairSettings, Plan
 from ...process.variants import prepare, variant
 from ...process.variants.collected import SETTINGS
 from ...process.variants.torch_release import not_usable
@@ -231,10 +230,10 @@ class _Bisection:
         if not pair_plan.seconds:
             return Measured(position, None, same)
         about = f"{self._line.candidates[position].name}: "
-        terms = Terms(self._ready(0), head, about=about, spared=("head",))
+        settings = PairSettings(self._ready(0), head, about=about, spared=("head",))
         for name in pair_plan.seconds:
             self._trials[name].inspections = None  # these were of another candidate
-        pair, times = pairs.measure(terms, self._trials, pair_plan)
+        pair, times = pairs.measure(settings, self._trials, pair_plan)
         for name, why in times.failures.items():
             if "base" in why.sides:
                 raise UsageError(f"{name} fails in the good end now ({why.text}); the same command continues")
