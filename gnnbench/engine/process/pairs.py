@@ -24,7 +24,7 @@ from ..measure.instructions import Instructions
 from .plan import PairSettings, Plan
 from .processes import Parents, Processes, Shared
 from .turns import Turns, join_reasons
-from .unchanged.crossings import data_read, notes_on, why_incomparable
+from .unchanged.callers_files import data_read, notes_on, why_incomparable
 from .variants.child import SIDES, DiedError
 from .variants.collected import Suite
 from .variants.places import differing
@@ -93,19 +93,19 @@ class Pair(Processes):
         """Return which code a call of a benchmark runs on both sides, or why it cannot be inspected."""
         result = self._hold(trial, Turns.inspect, only_inspected=True)
         collected = {side: answer["used"] for side, answer in self.collected.items() if "used" in answer}
-        crossed = {side: used["crossed"] for side, used in (collected | self.used).items() if used}
-        if reason := why_incomparable(crossed, self._differing, self.shared.plan.build):
+        files = {side: used["callers_files"] for side, used in (collected | self.used).items() if used}
+        if reason := why_incomparable(files, self._differing, self.shared.plan.build):
             trial.inspections = None
             return NotTimed("incomparable", reason, SIDES)
         if isinstance(result, NotTimed):
             return result
         if (changed := result.work.changed) is not None:
-            all_crossed = (used["crossed"] for used in (*collected.values(), *self.used.values()) if used)
-            values = (*data_read(all_crossed, self._differing), *changed.values)
+            all_used = (used for used in (*collected.values(), *self.used.values()) if used)
+            data = data_read((used["callers_files"] for used in all_used), self._differing)
             libraries = tuple(_functions(changed.libraries, result.sides))
-            changed = replace(changed, values=values, libraries=libraries)
+            changed = replace(changed, values=(*data, *changed.values), libraries=libraries)
         launch_notes = [result.other_launch] if result.other_launch else []
-        notes = (*notes_on(crossed, self._differing, trial.name), *launch_notes)
+        notes = (*notes_on(files, self._differing, trial.name), *launch_notes)
         result = replace(result, work=replace(result.work, changed=changed), notes=notes)
         trial.inspections = result
         return result

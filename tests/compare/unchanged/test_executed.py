@@ -9,6 +9,7 @@ from gnnbench.engine.process.unchanged import executed
 
 BEGIN = """
 import sys
+import threading
 from importlib import util
 spec = util.spec_from_file_location("executed", sys.argv[1])
 module = util.module_from_spec(spec)
@@ -33,6 +34,10 @@ CASES = {
         "{'one'} {'two'} set()",
     ),
     "a function that has not ended": ("around(lambda: print(names()))", "{'around'}"),
+    "a function of a thread": (
+        "thread = threading.Thread(target=one); thread.start(); thread.join(); print(names())",
+        "{'one'}",
+    ),
     "a generator that goes on": ("g = yields(); next(g); names(); next(g); print(names())", "{'yields'}"),
     "where a profiler is paused, as pytest-benchmark does": (
         (
@@ -41,7 +46,7 @@ CASES = {
             "    with noted.resumed(): one()\n"
             "    sys.setprofile(before)\n"
             "def outer(): around(pause); two()\n"
-            "outer(); print(sorted(names()), noted.unseen)"
+            "outer(); print(sorted(names()), noted.has_gaps)"
         ),
         "['around', 'one', 'outer', 'pause', 'two'] False",
     ),
@@ -51,7 +56,7 @@ CASES = {
             "    before = sys.getprofile(); sys.setprofile(lambda *_: None)\n"
             "    int(); sys.setprofile(before)\n"
             "def outer(): around(count); two()\n"
-            "outer(); print(sorted(names()), noted.unseen)"
+            "outer(); print(sorted(names()), noted.has_gaps)"
         ),
         "['around', 'count', 'outer', 'two'] False",
     ),
