@@ -1,11 +1,15 @@
 """Which Python functions this process runs, by their code.
 
-From Python 3.12 on, `sys.monitoring` (PEP 669) reports each function once, in all threads. Before, a profile
-function is called at each call, which makes an import of torch and PyG half as long again.
+From Python 3.12 on, `sys.monitoring` (PEP 669) reports each function once. Before, `cProfile` collects the
+functions of the main thread, and a profile function in Python those of other threads. With the latter alone,
+the inspection of benchmarks would take a quarter longer.
 """
 
+import atexit
+import cProfile
 import sys
 import threading
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from types import CodeType, FrameType
@@ -44,21 +48,29 @@ if sys.version_info >= (3, 12):
 
 else:
 
-    class Executed:
+    class Executed(cProfile.Profile):
         """The code of the functions that run from now on; there is one instance in a process."""
 
         disturbing = ("sys.setprofile",)
         """Audit events after which functions are missed."""
 
         def __init__(self) -> None:
+            super().__init__(subcalls=False, builtins=False)
             self._codes: dict[int, CodeType] = {}
-            """By id, because code objects of different files may be equal."""
+            """Code of functions that ran and are not profiled; by id, as equal code may be of two files."""
             threading.setprofile(self._note)
-            sys.setprofile(self._note)
+            self.enable()
+            atexit.register(self.disable)
 
-        def _note(self, frame: FrameType, event: str, _argument: Any) -> None:
-            if event == "call":
-                self._codes[id(frame.f_code)] = frame.f_code
+        def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
+            """Profile again after a program has restored this profile function with `sys.setprofile`."""
+            self._note(frame, event, argument)
+            if sys.getprofile() is self:  # not if another profile function calls this one
+                self.disable()  # counts functions that have not ended, whose ends would be confused
+                self.enable()
+
+        def _note(self, frame: FrameType, _event: str, _argument: Any) -> None:
+            self._codes[id(frame.f_code)] = frame.f_code
 
         @property
         def has_gaps(self) -> bool:
@@ -67,14 +79,20 @@ else:
 
         def take(self) -> list[CodeType]:
             """Return the code of the functions that ran since the last call."""
-            codes, self._codes = self._codes, {}
-            return [*codes.values()]
+            self.disable()  # counts functions that have not ended
+            profiled = (entry.code for entry in self.getstats())
+            codes = [*self._codes.values(), *(code for code in profiled if isinstance(code, CodeType))]
+            codes += [frame.f_code for frame, _ in traceback.walk_stack(sys._getframe())]  # noqa: SLF001
+            self._codes = {}
+            self.clear()
+            self.enable()
+            return codes
 
         @contextmanager
         def resumed(self) -> Iterator[None]:
             """Note functions within the context, although pytest-benchmark pauses profilers."""
             before = sys.getprofile()
-            sys.setprofile(self._note)
+            sys.setprofile(self)
             try:
                 yield
             finally:
