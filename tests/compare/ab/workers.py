@@ -82,11 +82,11 @@ class Asked(Child):
         return self.answer(timeout_seconds)
 
 
-def process(folder, *arguments, trees=(), terms=None, **variables):
+def process(folder, *arguments, trees=(), places=(), terms=None, **variables):
     return Asked(
         arguments or ("test_suite.py",),
         environment=variables,
-        trees=Trees(list(map(str, trees)), project=str(folder)),
+        trees=Trees(list(map(str, trees)), places, str(folder)),
         folder=folder,
         log=folder / "worker.log",
         terms=terms or {},
