@@ -3,7 +3,6 @@
 import itertools
 import os
 import sys
-import sysconfig
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from functools import partial
@@ -16,7 +15,6 @@ from _pytest.assertion.rewrite import AssertionRewritingHook
 from .variants.import_roots import SIDE, Trees, below
 
 _OWN = __name__.partition(".")[0]
-_INSTALLED = tuple({sysconfig.get_path(name) for name in ("purelib", "platlib")})
 
 
 class NotTogetherError(Exception):
@@ -98,7 +96,7 @@ def own_packages(trees: Trees, other: Trees, root: str) -> Collection[str]:
         users = {name for name in remaining if any(_refers(part, packages) for part in modules[name])}
     for part in itertools.chain.from_iterable(modules[name] for name in packages):
         if _file(part).endswith(tuple(EXTENSION_SUFFIXES)):
-            raise NotTogetherError(f"{part.__name__} is compiled, and it differs or uses what does")
+            raise NotTogetherError(f"{part.__name__} is compiled, and differs or uses a package that differs")
     return packages
 
 
@@ -109,7 +107,7 @@ def _file(module: ModuleType) -> str:
 def _is_below(module: ModuleType, root: str) -> bool:
     """Whether a module lies in the folder `root`, but not among installed packages there."""
     file = _file(module)
-    return below(file, root) is not None and not file.startswith(_INSTALLED)
+    return below(file, root) is not None and "site-packages" not in file
 
 
 def _is_elsewhere(name: str, parts: Collection[ModuleType], trees: Trees) -> bool:

@@ -153,10 +153,7 @@ class Pair(Processes):
 
 
 def _functions(libraries: Iterable[str], sides: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the functions that differ in native libraries, as `NAME in LIBRARY`.
-
-    A library without a known function that differs is yielded itself.
-    """
+    """Yield the functions that differ in native libraries, `NAME in LIBRARY`; if unknown, the library."""
     for name in libraries:
         hashes = [side["fingerprint"]["libraries"].get(name, "") for side in sides]
         short = _TAG.sub("", name)
@@ -183,11 +180,7 @@ class Pairs(ExitStack):
 
     @contextmanager
     def started(self, settings: PairSettings) -> Iterator[Pair]:
-        """Run a pair within the context. If a side dies at the start, try once more.
-
-        Raises:
-            NotStartedError: a side has died again.
-        """
+        """Run a pair within the context. If a side dies at the start, and again, raise NotStartedError."""
         at_most_seconds = 2 * self.shared.plan.timeout_seconds  # to collect the suite, one after the other
         for remaining in reversed(range(_STARTS)):
             pair, self._next = self._next or Pair(settings, self.shared), None
@@ -258,10 +251,7 @@ class Pairs(ExitStack):
         self.shared.end_parents()
 
     def _further(self, price: float) -> float | None:
-        """Return how long the next pair will take to start, after one with a price.
-
-        Returns None if it is not forked, so that its start takes as long as that of the last pair.
-        """
+        """Return how long the next pair will take to start. Returns None if it will not be forked."""
         parents = self.shared.parents
         if parents is None:
             return None

@@ -74,10 +74,6 @@ class PairSettings:
 
     def differing_variables(self) -> list[str]:
         """Return the environment variables that have different values on the two sides."""
-        base, head = self.base.environment, self.head.environment
-        return sorted(
-            name
-            for name in {**base, **head}
-            if not name.startswith(_OWN_VARIABLES)
-            and base.get(name, os.environ.get(name)) != head.get(name, os.environ.get(name))
-        )
+        base, head = ({**os.environ, **side.environment} for side in (self.base, self.head))
+        names = (name for name in base.keys() | head.keys() if base.get(name) != head.get(name))
+        return sorted(name for name in names if not name.startswith(_OWN_VARIABLES))

@@ -35,15 +35,15 @@ _CLEARLY = 2.0
 HEAD_RAISES = "the head raises "
 """Prefix of a reason."""
 _INPUTS = "the inputs differ: "
-_NOTHING = "it returns nothing, and changes nothing that it gets"
-_OTHERS = "the sides have other inputs: only the {}"
-_UNSTEADY = "the base does not repeat itself: random numbers, a state that it keeps, or a changing order"
-_VALUES = "other values: it has no seed, or the time, a file or an earlier benchmark changes it"
+_NOTHING = "the call returns nothing and changes no argument"
+_OTHERS = "the sides get different inputs: only the {}"
+_UNSTEADY = "the base does not repeat itself: it draws random numbers, keeps a state, or changes an order"
+_VALUES = "other values: it is drawn without a seed, or depends on the time, a file or an earlier benchmark"
 _REPEATS_NOT = "the head does not repeat itself, and the base does"
-_REPEATED = "for inputs that it has seen the head executes less, and the base does not"
-_TOO_LONG = "compared for fewer new values: with others a call takes more than 20 times as long"
+_REPEATED = "the head does less for inputs that it has seen before, and the base does not"
+_TOO_LONG = "compared for fewer new values: with more of them, a call takes over 20 times as long"
 _TIE = "{} changes when the inputs move by units in the last place"
-_KEEPS = "the head keeps {} more with each call"
+_KEEPS = "each call of the head keeps {} more memory than a call of the base"
 _ATTRIBUTE = re.compile(r"^output.*\.\w+$| after the calls$")
 _PRIVATE = "._"
 """Contained in the place of a private attribute, which may differ without harm."""
@@ -170,7 +170,7 @@ class _OutputComparison:
         for what, number in (("shared", GIVEN), ("reused", NEW), ("reused", AGAIN)):
             other = "an input" if what == "shared" else "an earlier output"
             for place in self._of_head_only(number, what):
-                self._notes.append(f"output{place} shares memory with {other}, and that of the base does not")
+                self._notes.append(f"output{place} shares memory with {other} in the head alone")
 
     def _of_head_only(self, number: int, what: str) -> list[str]:
         """Return the places that the head's call alone lists under the key `what`."""
@@ -180,7 +180,7 @@ class _OutputComparison:
     def _compare_overwritten(self) -> None:
         for number, which in ((NEW, "the next"), (AGAIN, "a later")):
             for place in self._of_head_only(number, "overwritten"):
-                raise _DifferError(f"{which} call of the head changes output{place}, which it returned")
+                raise _DifferError(f"in the head, {which} call overwrites output{place}")
 
     def _repeats(self, side: int) -> bool:
         """Whether two calls of a side with the same inputs return the same, apart from rounding."""

@@ -49,9 +49,9 @@ class Turns:
     def hold(
         self, do: Callable[["Turns"], _Result | NotTimed], *, only_inspected: bool
     ) -> _Result | NotTimed:
-        """Run the test on both sides, and return what `do` returns while it is held.
+        """Return what `do` returns while both sides hold the test, which then runs to its end.
 
-        `only_inspected`: the test may then end in its call of `benchmark`, without what follows the call.
+        `only_inspected`: it may also end in its call of `benchmark`.
         """
         result: _Result | NotTimed = no_benchmark("")
         order = self._processes.order()
@@ -206,10 +206,7 @@ class Turns:
 
 
 def no_benchmark(fixture: str) -> NotTimed:
-    """Return the reason why a test is not timed that never calls pytest-benchmark's fixture.
-
-    `fixture`: a line on another fixture `benchmark` that the test has; may be empty.
-    """
+    """Return why a test without a call of pytest-benchmark's fixture is not timed: it may have another."""
     return NotTimed("no benchmark", f"no benchmark: {fixture or _NO_CALL}")
 
 

@@ -106,13 +106,14 @@ def why_incomparable(used: Mapping[str, Mapping[str, Any]], differing: Collectio
     """
     for side, files in used.items():
         if paths := [path for path in files["foreign"] if path in differing]:
-            return f"{side}: it uses {_named(paths)} of the caller's tree, which differs between the sides"
+            location = "of the working tree, which differs between the sides"
+            return f"{side}: the benchmark uses {_named(paths)} {location}"
         if paths := [*files["withheld"], *files["built"]]:
             remedy = "give --build CMD (pytest: --gnn-build), or path:DIR of a build"
             advice = f"{build} does not make it" if build else remedy
-            return f"{side}: {_named(paths)} is not known to be built from this side's files: {advice}"
+            return f"{side}: {_named(paths)} may be built from other files than this side's: {advice}"
         if command := files["other_python"]:
-            return f"{side}: not compared: the benchmark starts Python with other code: {command}"
+            return f"{side}: the benchmark starts a Python that does not import this side's code: {command}"
     return ""
 
 
