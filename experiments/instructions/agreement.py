@@ -71,7 +71,7 @@ def counted(arguments: Sequence[str], folder: Path = ROOT) -> Iterator[tuple[str
     with (
         Progress() as progress,
         Pairs(setting, progress) as pairs,
-        pairs.started(PairSettings(side, side, counter=counter_name())) as both,
+        pairs.start(PairSettings(side, side, counter=counter_name())) as both,
     ):
         for name in both.suite.names:
             found = both.count(Trial(name))

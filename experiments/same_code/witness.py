@@ -80,7 +80,7 @@ def run(folder: Path, name: str, pairs: int, busy: int, arguments: Sequence[str]
     sides = map(variant.parse, ("git:HEAD", "."))
     with prepare.both(*sides, Path.cwd(), Lines()) as (base, head), Pairs(setting, Lines()) as made:
         for number in range(pairs):
-            with made.started(PairSettings(base, head, untimed=True)) as workers, file.open("a") as kept:
+            with made.start(PairSettings(base, head, untimed=True)) as workers, file.open("a") as kept:
                 for test in workers.suite.benchmarks:
                     answers.clear()
                     found = workers.inspect(Trial(test))

@@ -149,7 +149,7 @@ def unexecuted(
         )
         remaining = list(differing)
         while remaining and RealTime.seconds() < end:
-            with pairs.started(settings) as pair:
+            with pairs.start(settings) as pair:
                 if pair.broken:
                     return
                 while remaining and not pair.broken and RealTime.seconds() < end:

@@ -71,7 +71,7 @@ class Inspecting:
         broken = not self.trials or bool(self.remaining)
         while broken:
             settings = replace(self._settings, untimed=True)
-            with self._pairs.started(settings) as pair:
+            with self._pairs.start(settings) as pair:
                 self._take(pair.suite)
                 self._noted = {
                     side: [("", "", answer["used"])]
@@ -157,7 +157,7 @@ def counted(result: Result, base: Prepared, head: Prepared, plan: Plan, listener
     counter, plan = counter_name(), replace(plan, timeout_seconds=ANSWER_SECONDS)
     with Pairs(plan, listener) as pairs:
         settings = PairSettings(base, head, counter=counter, about=f"under {counter}: ", spared=SIDES)
-        with pairs.started(settings) as pair:
+        with pairs.start(settings) as pair:
             for number, name in enumerate(names, 1):
                 if pair.broken:
                     break

@@ -13,10 +13,10 @@ _OWN_PACKAGE = __name__.partition(".")[0]
 
 
 class Forks:
-    """The processes that a call forks; one that returns from the call ends in `leave` or its next fork."""
+    """The processes that a call forks; one that returns from it ends in `end_if_forked` or its next fork."""
 
     def __init__(self) -> None:
-        self.follows = False
+        self.watches = False
         """Whether forks are noted: while a test runs."""
         self._pid = os.getpid()
         self._pipe: tuple[int, int] | None = None
@@ -25,11 +25,11 @@ class Forks:
         """In a forked process, the frame of the call that forked it."""
         os.register_at_fork(before=self._before, after_in_child=self._after_in_child)
 
-    def stay(self) -> None:
+    def reset(self) -> None:
         """Treat this process as the first one, although it is a fork."""
         self._pid = os.getpid()
 
-    def leave(self) -> None:
+    def end_if_forked(self) -> None:
         """End this process if a call has forked it."""
         if os.getpid() != self._pid:
             if self._pipe:
@@ -49,18 +49,18 @@ class Forks:
             return bool(poll.poll(_WAIT_MS)) and bool(pipe.read(1))  # empty if all have ended
 
     def _before(self) -> None:
-        if not self.follows:
+        if not self.watches:
             return
         if os.getpid() != self._pid and _call() is not self._call:
-            self.leave()
+            self.end_if_forked()
         elif self._pipe is None:
             self._pipe = os.pipe()
 
     def _after_in_child(self) -> None:
-        if self.follows:
+        if self.watches:
             self._call = _call()
             if self._call is None:
-                self.leave()
+                self.end_if_forked()
 
 
 def _call() -> FrameType | None:

@@ -44,10 +44,10 @@ class HeldCall:
     no_calls = ""
     """Why no untimed calls can be made, so that all are timed; empty if they can."""
 
-    def __init__(self, fixture: Any, layouts: Layouts, clock: Clock, *, stays: bool) -> None:
+    def __init__(self, fixture: Any, layouts: Layouts, clock: Clock, *, in_place: bool) -> None:
         self._fixture, self._layouts, self._clock = fixture, layouts, clock
         self._disable_gc = bool(fixture._disable_gc)  # noqa: SLF001
-        self._renewing = not (stays or layouts.why_in_place())
+        self._copies_inputs = not (in_place or layouts.why_in_place())
         self._placement = Placement()
         self._round_seconds = 0.0
         self._compared: ComparedCalls | None = None
@@ -57,7 +57,7 @@ class HeldCall:
 
     def renew(self) -> Call:
         """Return the call with its inputs copied to other addresses, if they may and can be copied."""
-        if self._renewing:
+        if self._copies_inputs:
             self._layouts.renew()
             self._clock.renewed()
         return self._layouts.current
@@ -81,18 +81,19 @@ class HeldCall:
         ask: Callable[[dict[str, Any]], Mapping[str, Any]],
         *,
         scope: Mapping[str, Any] | None = None,
-        fixed: bool = False,
+        fixed_inputs: bool = False,
         tested: Collection[str] = (),
         noting: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> bool:
         """Obey the coordinator's commands until the test may go on; raise what the benchmark raises.
 
-        `ask` sends an answer and returns the next command. `scope`: the test module's globals, which calls
-        may read. `fixed`: whether the inputs must keep their values when outputs are compared. `tested`: the
-        packages under test. `noting`: a context in which used code is noted. Returns whether the test ends
-        here, because nothing needs the result of its call.
+        `ask` sends an answer and returns the next command. `scope` has the test module's globals, which calls
+        may read. `fixed_inputs`: whether the inputs keep their values when outputs are compared. `tested` has
+        the packages under test. `noting` returns a context in which used code is noted. Returns whether the
+        test ends here, because nothing needs the result of its call.
         """
-        self._scope, self._fixed, self._tested, self._noting = scope or {}, fixed, tested, noting
+        self._scope, self._fixed_inputs = scope or {}, fixed_inputs
+        self._tested, self._noting = tested, noting
         command = ask({"answer": "ready", "once": self.once, "inspects": not self.no_calls})
         while command["command"] != "next":
             command = ask(self.obey(command))
@@ -176,7 +177,7 @@ class HeldCall:
         from ..ground.outputs import TooMuchError
         from ..measure.returned.calls import NONE_NEW, ComparedCalls
 
-        level = NONE_NEW if self._fixed else command["level"]
+        level = NONE_NEW if self._fixed_inputs else command["level"]
         if self._inputs:
             self._inputs.restore()
         self.renew()
@@ -215,7 +216,7 @@ class HeldCall:
                 self.block(1, iterations)
             before = CpuUse.now()
             block = self.block(rounds, iterations)
-            seconds = self._keep(block.seconds, iterations)
+            seconds = self._add_rounds(block.seconds, iterations)
             after = CpuUse.now()
         used_ns = after.process_ns - before.process_ns
         is_cpu_time = self.has_cpu_time and self._clock.name == "perf_counter"
@@ -230,7 +231,7 @@ class HeldCall:
             "waits": not after.is_whole_since(before),
         }
 
-    def _keep(self, seconds: list[float], iterations: int) -> list[float]:
+    def _add_rounds(self, seconds: list[float], iterations: int) -> list[float]:
         """Add rounds to the benchmark's statistics; return those with a positive, finite time."""
         good = [second for second in seconds if 0 < second < math.inf]
         if not good:
@@ -251,11 +252,12 @@ class PedanticCall(HeldCall):
     unseen = FIXED
 
     def __init__(
-        self, fixture: Any, layouts: Layouts, clock: Clock, pedantic: Pedantic, *, stays: bool = False
+        self, fixture: Any, layouts: Layouts, clock: Clock, pedantic: Pedantic, *, in_place: bool = False
     ) -> None:
         self._pedantic, self.iterations = pedantic, pedantic.iterations
         # Set-up makes new inputs itself, and tear-down expects the original ones.
-        super().__init__(fixture, layouts, clock, stays=bool(pedantic.setup or pedantic.teardown or stays))
+        in_place = in_place or bool(pedantic.setup or pedantic.teardown)
+        super().__init__(fixture, layouts, clock, in_place=in_place)
         if pedantic.warmup_rounds and not isinstance(self, AllTimedCalls):
             with paused():
                 self.block(pedantic.warmup_rounds, pedantic.iterations)
@@ -264,7 +266,7 @@ class PedanticCall(HeldCall):
         """Time rounds, each with its set-up and tear-down."""
         blocks = []
         for _ in range(rounds):
-            call = self._layouts.current if self._renewing else self._pedantic.inputs()
+            call = self._layouts.current if self._copies_inputs else self._pedantic.inputs()
             with collector_paused() if self._disable_gc else nullcontext():
                 blocks.append(self._clock.block(call, 1, iterations))
             self._pedantic.tear_down(call)
@@ -283,17 +285,17 @@ class AllTimedCalls(PedanticCall):
     """Calls that may have side effects, so that all are timed; the test gets the last one's result.
 
     Either it is the one call of `benchmark.pedantic` with a single round, or the calls of
-    `benchmark(function, ...)` in a test with the marker `whole_call`, whose reason is in `whole`.
+    `benchmark(function, ...)` in a test with the marker `whole_call`, whose reason is in `reason`.
     """
 
     warms = False
 
     def __init__(
-        self, fixture: Any, layouts: Layouts, clock: Clock, pedantic: Pedantic, *, whole: str = ""
+        self, fixture: Any, layouts: Layouts, clock: Clock, pedantic: Pedantic, *, reason: str = ""
     ) -> None:
-        super().__init__(fixture, layouts, clock, pedantic, stays=True)
-        self.once, self.has_cpu_time = not whole, bool(whole)
-        self.unseen, self.no_calls = whole or FIXED, whole or "benchmark.pedantic asks for one round"
+        super().__init__(fixture, layouts, clock, pedantic, in_place=True)
+        self.once, self.has_cpu_time = not reason, bool(reason)
+        self.unseen, self.no_calls = reason or FIXED, reason or "benchmark.pedantic asks for one round"
         self._results: list[Any] = []
 
     def block(self, rounds: int, _iterations: int) -> Block:

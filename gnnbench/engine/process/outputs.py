@@ -27,7 +27,7 @@ _SHOWN = 3
 """Number of excluded places that are named."""
 
 
-class Unsteady(NamedTuple):
+class UnsteadyPlaces(NamedTuple):
     """The places at which two processes of the base have different values."""
 
     places: Collection[str] = ()
@@ -67,7 +67,7 @@ class Outputs:
 
     def agreement(self) -> Agreement:
         """Return how far the outputs of both sides agree."""
-        base, head = self._returned()
+        base, head = self._make_calls()
         with TemporaryDirectory(dir=self._processes.shared.logs) as folder:
             fetch = partial(self._fetch, Path(folder), SIDES)
             result = agreement(base, head, fetch)
@@ -79,7 +79,7 @@ class Outputs:
                 again = self._ask_second_base(command="return", level=base["level"])
                 failure = _failure(again)
                 fetch_of_bases = partial(self._fetch, Path(folder), (SIDES[0], SECOND_BASE))
-                unsteady = Unsteady() if failure else unsteady_places(base, again, fetch_of_bases)
+                unsteady = UnsteadyPlaces() if failure else unsteady_places(base, again, fetch_of_bases)
                 self._processes.ask_second_base(command="next", leave=True)
             except DiedError as error:
                 if error.side in SIDES:
@@ -89,7 +89,7 @@ class Outputs:
                 return not_compared(f"{SECOND_BASE}: {failure}")
             return agreement(base, head, fetch, unsteady.without, unsteady.note())
 
-    def _returned(self) -> list[Mapping[str, Any]]:
+    def _make_calls(self) -> list[Mapping[str, Any]]:
         """Let both sides make the calls with equally many new values, and return what they returned."""
         ask = partial(self._ask, command="return")
         answers = [*ask(SIDES, level=ALL_NEW)]
@@ -131,7 +131,7 @@ def _failure(answer: Mapping[str, Any]) -> str:
     return next((f"a further call raises {failure}" for failure in failures), "")
 
 
-def unsteady_places(base: Mapping[str, Any], again: Mapping[str, Any], fetch: Fetch) -> Unsteady:
+def unsteady_places(base: Mapping[str, Any], again: Mapping[str, Any], fetch: Fetch) -> UnsteadyPlaces:
     """Return where two processes of the base differ by more than rounding.
 
     `base` and `again` are the answers of these processes to `return`. Inputs that are numbers count as equal,
@@ -154,7 +154,7 @@ def unsteady_places(base: Mapping[str, Any], again: Mapping[str, Any], fetch: Fe
         only_first, only_second = sorted(first.keys() - second.keys()), sorted(second.keys() - first.keys())
         prefixes += [_prefix(place, only_second) for place in only_first]
         prefixes += [_prefix(place, only_first) for place in only_second]
-    return Unsteady(places, tuple(dict.fromkeys(prefixes)), steady)
+    return UnsteadyPlaces(places, tuple(dict.fromkeys(prefixes)), steady)
 
 
 def _prefix(place: str, others: Sequence[str]) -> str:

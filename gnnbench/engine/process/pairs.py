@@ -179,7 +179,7 @@ class Pairs(ExitStack):
         self.callback(lambda: self._next.stop(0.0) if self._next else None)
 
     @contextmanager
-    def started(self, settings: PairSettings) -> Iterator[Pair]:
+    def start(self, settings: PairSettings) -> Iterator[Pair]:
         """Run a pair within the context. If a side dies at the start, and again, raise NotStartedError."""
         at_most_seconds = 2 * self.shared.plan.timeout_seconds  # to collect the suite, one after the other
         for remaining in reversed(range(_STARTS)):
@@ -209,7 +209,7 @@ class Pairs(ExitStack):
         visits: dict[str, Visit] = {}
         failures: dict[str, NotTimed] = {}
         settled_seconds = 0.0
-        with self.started(settings) as pair:
+        with self.start(settings) as pair:
             begin, count = self.shared.now(), len(pair_plan.seconds)
             for number, (name, seconds) in enumerate({} if pair.broken else pair_plan.seconds.items(), 1):
                 late = self.shared.now() - begin > pair_plan.at_most_seconds
@@ -243,14 +243,14 @@ class Pairs(ExitStack):
         price = RealTime.seconds() - pair.begin_seconds - timed - settled_seconds
         if (visits or failures) and not settings.spared:
             pair.check_trees()
-        return pair, PairTimes(price, visits, failures, settled_seconds, self._further(price))
+        return pair, PairTimes(price, visits, failures, settled_seconds, self._next_start_seconds(price))
 
     def separate(self, reason: str) -> None:
         """Run each side of the next pairs in a process of its own, where it does not affect the other."""
         self.shared.why_apart = reason
         self.shared.end_parents()
 
-    def _further(self, price: float) -> float | None:
+    def _next_start_seconds(self, price: float) -> float | None:
         """Return how long the next pair will take to start. Returns None if it will not be forked."""
         parents = self.shared.parents
         if parents is None:

@@ -20,7 +20,7 @@ def planted_share() -> float:
     return float(os.environ.get(VARIABLE) or 0)
 
 
-def planted(side: Prepared, share: float) -> Prepared:
+def plant(side: Prepared, share: float) -> Prepared:
     """Return a copy of a side whose processes are slower, by a fraction of each round's time."""
     return replace(side, environment={**side.environment, VARIABLE: str(share)})
 

@@ -60,11 +60,11 @@ class SessionWorker(Worker):
 
     def obey(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Obey a command while a test of another session waits for its own; return the answer."""
-        follows, self._forks.follows = self._forks.follows, self._current is not None
+        watches, self._forks.watches = self._forks.watches, self._current is not None
         try:
             return self._current.obey(command) if self._current else self._run(command)
         finally:
-            self._forks.follows = follows
+            self._forks.watches = watches
 
     def reply(self, obey: Callable[[], dict[str, Any]]) -> None:
         """Send what `obey` returns; after an exception, the coordinator compares in two processes instead."""
@@ -74,7 +74,7 @@ class SessionWorker(Worker):
             answer = {"answer": "apart", "reason": f"{type(error).__name__}: {error}"}
         self._send(answer)
 
-    def follow(self, other: Worker) -> None:
+    def copy_time(self, other: Worker) -> None:
         """Take over the simulated time of another session."""
         if self._machine and other._machine:  # noqa: SLF001
             self._machine.now_seconds = other._machine.now_seconds  # noqa: SLF001
@@ -186,7 +186,7 @@ class Sessions:
             yield
             return
         first, second = self.workers[before], self.workers[number]
-        second.follow(first)
+        second.copy_time(first)
         first.imports.take_out()
         second.imports.put_back()
         self.active = number
@@ -195,7 +195,7 @@ class Sessions:
         finally:
             second.imports.take_out()
             first.imports.put_back()
-            first.follow(second)
+            first.copy_time(second)
             self.active = before
 
 

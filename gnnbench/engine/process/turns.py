@@ -40,11 +40,11 @@ class Turns:
     def __init__(self, processes: Processes, trial: Trial, core_rng: random.Random) -> None:
         self._processes, self._shared, self._trial = processes, processes.shared, trial
         self._core_rng = core_rng
-        self._ended: dict[str, NotTimed | None] = {}
+        self._ended_tests: dict[str, NotTimed | None] = {}
         """The sides whose test has ended, each with the reason why it was not timed, or None."""
-        self._once = self._leaves = False
+        self._is_once = self._skips_rest = False
         self.used: dict[str, dict[str, Any]] = {}
-        """The code and files that each side has used, see `Used.take`; empty if they are not noted."""
+        """The code and files that each side used, see `UsageRecorder.take`; empty if they are not noted."""
 
     def hold(
         self, do: Callable[["Turns"], _Result | NotTimed], *, only_inspected: bool
@@ -58,17 +58,17 @@ class Turns:
         random_seed, is_known = self._shared.rng.randrange(2**32), self._trial.inspections is not None
         seed, is_compared = random_seed if is_known else SEED, self._shared.plan.results and not is_known
         run = {"name": self._trial.name, "seed": seed, "checked": is_known, "compared": is_compared}
-        answers = self._at_once(order, ends=True, command="run", **run)
-        self._once = any(answer.get("once") for answer in answers)
-        if not self._ended:
+        answers = self._ask_sides(order, may_end=True, command="run", **run)
+        self._is_once = any(answer.get("once") for answer in answers)
+        if not self._ended_tests:
             with suppress(_EndedError):
                 result = do(self)
-        self._leaves = only_inspected and not all(answer.get("inspects", True) for answer in answers)
+        self._skips_rest = only_inspected and not all(answer.get("inspects", True) for answer in answers)
         # In one process, the test that began last ends first.
         for group in [[side] for side in reversed(order)] if self._processes.sessions else [order]:
-            while going := [side for side in group if side not in self._ended]:
-                self._at_once(going, ends=True, command="next", leave=self._leaves)
-        if failures := {side: failure for side, failure in self._ended.items() if failure}:
+            while going := [side for side in group if side not in self._ended_tests]:
+                self._ask_sides(going, may_end=True, command="next", leave=self._skips_rest)
+        if failures := {side: failure for side, failure in self._ended_tests.items() if failure}:
             return join_reasons(failures)
         return result
 
@@ -90,7 +90,7 @@ class Turns:
         """
         if self.inspect().same_code and not self._shared.plan.time_all:
             return SAME_CODE
-        if self._once:
+        if self._is_once:
             sizes, common_cores, seconds, end = dict.fromkeys(SIDES, Size(1, 1)), list[int](), 0.0, 0.0
         else:
             sizes, common_cores = self._calibrate()
@@ -114,14 +114,14 @@ class Turns:
         """Return what a call runs on both sides; it is inspected once in a run."""
         if self._trial.inspections is None:
             settings, plan = self._processes.settings, self._shared.plan
-            base, head = self._at_once(SIDES, command="inspect")
+            base, head = self._ask_sides(SIDES, command="inspect")
             inspections = Inspections.of(base, head, settings.differing_variables(), settings.trapped)
             if inspections.same_code and not plan.time_all:
                 inspections = self._with_costs(inspections)
             elif inspections.same_launches and not plan.time_all:
                 inspections = inspections.with_gpu_costs(self._costs(1))
             if plan.results and not inspections.same_code:
-                outputs = Outputs(self._processes, self._trial.name, self._at_once)
+                outputs = Outputs(self._processes, self._trial.name, self._ask_sides)
                 inspections = replace(inspections, results=outputs.agreement())
             self._trial.inspections = inspections
         return self._trial.inspections
@@ -147,7 +147,7 @@ class Turns:
     def _costs(self, number: int) -> list[dict[str, Any]]:
         """Measure the cost of a call on each side: first (0) at once, then one after the other on a core."""
         if not number:
-            return self._at_once(SIDES, command="cost")
+            return self._ask_sides(SIDES, command="cost")
         usable = cores()
         core = usable[number % len(usable)] if usable else None
         answers = {side: self._ask(side, command="cost", core=core) for side in self._processes.order()}
@@ -170,10 +170,12 @@ class Turns:
         return sizes, [core for core in base if core in head]
 
     def _ask(self, side: str, **command: Any) -> dict[str, Any]:
-        return self._at_once([side], **command)[0]
+        return self._ask_sides([side], **command)[0]
 
-    def _at_once(self, sides: Sequence[str], *, ends: bool = False, **command: Any) -> list[dict[str, Any]]:
-        """Send a command to sides and return their answers; raise _EndedError if a test ends, unless `ends`.
+    def _ask_sides(
+        self, sides: Sequence[str], *, may_end: bool = False, **command: Any
+    ) -> list[dict[str, Any]]:
+        """Send a command to sides and return their answers; a test that ends too early raises _EndedError.
 
         Two processes work at the same time, sessions in one process one after the other.
         """
@@ -181,12 +183,12 @@ class Turns:
         for group in [[side] for side in sides] if self._processes.sessions else [sides]:
             for side in group:
                 self._processes.send(side, **command)
-            answers += [self._answer(side, ends=ends) for side in group]
-        if self._ended and not ends:
+            answers += [self._answer(side, may_end=may_end) for side in group]
+        if self._ended_tests and not may_end:
             raise _EndedError
         return answers
 
-    def _answer(self, side: str, *, ends: bool) -> dict[str, Any]:
+    def _answer(self, side: str, *, may_end: bool) -> dict[str, Any]:
         """Return the answer of a side; if its test has ended, note why it was not timed."""
         answer = self._processes.answer(side)
         if answer["answer"] == "apart":
@@ -194,14 +196,14 @@ class Turns:
         if answer["answer"] != "done":
             return answer
         self.used[side] = answer.get("used", {})
-        if (failure := answer["failure"]) and not (self._leaves and failure["skipped"]):
+        if (failure := answer["failure"]) and not (self._skips_rest and failure["skipped"]):
             kind: Kind = "skipped" if failure["skipped"] else "failed"
             text = failure["text"]
-            self._ended[side] = NotTimed("incomparable" if text in (RETURN, SEVERAL) else kind, text)
+            self._ended_tests[side] = NotTimed("incomparable" if text in (RETURN, SEVERAL) else kind, text)
         elif not answer["held"]:
-            self._ended[side] = no_benchmark(answer["fixture"])
+            self._ended_tests[side] = no_benchmark(answer["fixture"])
         else:
-            self._ended[side] = None if ends else NotTimed("failed", "ended before it was timed")
+            self._ended_tests[side] = None if may_end else NotTimed("failed", "ended before it was timed")
         return answer
 
 

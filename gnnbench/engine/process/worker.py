@@ -39,7 +39,7 @@ from ..measure.seam import Pedantic
 from . import slowdown
 from .forks import RETURN, Forks
 from .held import AllTimedCalls, HeldCall, PedanticCall
-from .unchanged.used import Used
+from .unchanged.used import UsageRecorder
 from .variants import collected, forking, outcome
 from .variants.child_plugins import Overrides
 from .variants.import_roots import Trees
@@ -81,7 +81,7 @@ class Worker(Overrides, Instrument):
         super().__init__({**_OPTIONS, "randomly_seed": self._pair}, settings.get("defaults"))
         self._is_parent, self._apart = settings.get("forks", False), settings.get("apart", False)
         self._link, self._trees = link, trees
-        self._used = Used(trees) if settings.get("recorded") else None
+        self._used = UsageRecorder(trees) if settings.get("recorded") else None
         self._codes: Sequence[Sequence[CodeType]] = ()
         self._slowdown = slowdown.planted_share()
         self._machine = _fake_machine(self._pair, self._side, self._slowdown, self._side)
@@ -126,7 +126,7 @@ class Worker(Overrides, Instrument):
         name = f"{fixturedef.baseid}::{fixturedef.argname}[{getattr(request, 'param_index', 0)}]"
         conditions.seed(zlib.crc32(name.encode()) ^ self._seed)
         try:
-            with self._used.shared() if self._used else nullcontext():
+            with self._used.shared_setup() if self._used else nullcontext():
                 return (yield)
         finally:
             conditions.seed(self._seed)
@@ -187,7 +187,7 @@ class Worker(Overrides, Instrument):
     def begin(self, pair: int, place: int, link: Link) -> None:
         """Seed a fork as if it were a fresh process of a pair; `place` is 0 for the base, 1 for the head."""
         config, self._link = self._session.config, link
-        self._forks.stay()
+        self._forks.reset()
         self._pair = self._seed = pair
         conditions.seed(pair)
         if hasattr(config.option, "randomly_seed"):
@@ -204,7 +204,7 @@ class Worker(Overrides, Instrument):
             status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
             failure = {"text": f"its process ended with exit status {status}", "skipped": False}
             return {"answer": "done", "failure": failure, "held": False, "fixture": ""} if status else {}
-        self._forks.stay()
+        self._forks.reset()
         try:
             self._send(self._run_test(command))
             status = 0
@@ -223,12 +223,12 @@ class Worker(Overrides, Instrument):
         self._seed = command["seed"]
         conditions.seed(self._seed)
         self._reports, self._has_called, self._item, self._codes = {}, False, item, ()
-        self._refusal, self._forks.follows = "", True
+        self._refusal, self._forks.watches = "", True
         # With the parent as the next item, only the function-scoped fixtures are torn down: with None all
         # fixtures would be, with the test itself none.
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=item.parent)
-        self._item, self._forks.follows = None, False
-        self._forks.leave()
+        self._item, self._forks.watches = None, False
+        self._forks.end_if_forked()
         session = getattr(item.config, "_benchmarksession", None)
         if session is not None:
             session.benchmarks.clear()  # the list would grow with each run of a test
@@ -245,7 +245,7 @@ class Worker(Overrides, Instrument):
 
     def _ask(self, answer: Mapping[str, Any]) -> dict[str, Any]:
         """Send an answer, and return the next command; both carry the time of a simulated machine."""
-        self._forks.leave()
+        self._forks.end_if_forked()
         kind = answer.get("answer", "done")
         if kind != "done" and self._forks.have_returned():
             self._refuse(RETURN)
@@ -287,8 +287,8 @@ class Worker(Overrides, Instrument):
         """Obey commands within `benchmark(function, ...)`, and return its result."""
         arguments = self._held_arguments(fixture, call)
         if reason := collected.marked(self._item, collected.WHOLE_CALL):
-            return self._hold(AllTimedCalls(*arguments, Pedantic.of(call), whole=seam.why_unseen(reason)))
-        return self._hold(HeldCall(*arguments, stays=self._is_marked(collected.IN_PLACE)))
+            return self._hold(AllTimedCalls(*arguments, Pedantic.of(call), reason=seam.why_unseen(reason)))
+        return self._hold(HeldCall(*arguments, in_place=self._is_marked(collected.IN_PLACE)))
 
     def measure_pedantic(self, fixture: Any, pedantic: Pedantic) -> Any:
         """Obey commands within `benchmark.pedantic(...)`, and return its result."""
@@ -296,7 +296,7 @@ class Worker(Overrides, Instrument):
         arguments = self._held_arguments(fixture, call)
         if pedantic.rounds == 1:
             return self._hold(AllTimedCalls(*arguments, pedantic))
-        return self._hold(PedanticCall(*arguments, pedantic, stays=self._is_marked(collected.IN_PLACE)))
+        return self._hold(PedanticCall(*arguments, pedantic, in_place=self._is_marked(collected.IN_PLACE)))
 
     def _held_arguments(self, fixture: Any, call: Call) -> tuple[Any, Layouts, Clock]:
         """Return the first arguments of a HeldCall: the fixture, the inputs and the clock."""
@@ -320,19 +320,19 @@ class Worker(Overrides, Instrument):
         self._has_called = True
         scope = vars(getattr(self._item, "module", None) or object)
         fixed = self._is_marked(collected.FIXED_INPUTS)
-        noting = self._used.resumed if self._used else nullcontext
+        noting = self._used.noting if self._used else nullcontext
         if self._keeps_inputs:
             with seam.paused():
                 held.keep_inputs()
         tested, self._current = self._trees.loaded, held
         try:
-            if held.serve(self._ask, scope=scope, fixed=fixed, tested=tested, noting=noting):
+            if held.serve(self._ask, scope=scope, fixed_inputs=fixed, tested=tested, noting=noting):
                 pytest.skip("it is only inspected")
             self._codes = held.codes
             return held.result()
         finally:
             self._current = None
-            self._forks.leave()
+            self._forks.end_if_forked()
 
 
 def main(settings: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:

@@ -45,7 +45,7 @@ def test_a_benchmark_is_counted_and_why_another_is_not(sides, tmp_path):
     sides(names, answers, {"count twice": COUNTED})
     with (
         Pairs(plan(tmp_path, arguments=["test_a.py"]), Watcher()) as pairs,
-        pairs.started(PairSettings(prepared("."), prepared("."), counter="callgrind 3")) as workers,
+        pairs.start(PairSettings(prepared("."), prepared("."), counter="callgrind 3")) as workers,
     ):
         groups = [one.pid for one in workers.children.values()]
         told = {name: workers.count(Trial(name)) for name in (*dict.fromkeys(names), "unknown")}

@@ -59,13 +59,13 @@ def serve(held, *commands):
     return held._fixture, answers
 
 
-def plain(call, clock, *, stays=False, disable_gc=False):
-    return HeldCall(Fixture(disable_gc=disable_gc), Layouts(call), clock, stays=stays)
+def plain(call, clock, *, in_place=False, disable_gc=False):
+    return HeldCall(Fixture(disable_gc=disable_gc), Layouts(call), clock, in_place=in_place)
 
 
 def whole(call, clock, reason, *, disable_gc=False):
     layouts, fixture = Layouts(call), Fixture(disable_gc=disable_gc)
-    return AllTimedCalls(fixture, layouts, clock, Pedantic.of(call), whole=why_unseen(reason))
+    return AllTimedCalls(fixture, layouts, clock, Pedantic.of(call), reason=why_unseen(reason))
 
 
 CALIBRATE = {"command": "calibrate"}

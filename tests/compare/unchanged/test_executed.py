@@ -43,7 +43,7 @@ CASES = {
         (
             "def pause():\n"
             "    before = sys.getprofile(); sys.setprofile(None)\n"
-            "    with noted.resumed(): one()\n"
+            "    with noted.noting(): one()\n"
             "    sys.setprofile(before)\n"
             "def outer(): around(pause); two()\n"
             "outer(); print(sorted(names()), noted.has_gaps)"
@@ -74,7 +74,7 @@ CASES = {
 
 @pytest.mark.parametrize(("source", "seen"), CASES.values(), ids=CASES)
 def test_which_functions_ran(source, seen):
-    script = f"{BEGIN}\nnoted = module.Executed(); names()\n{source}"
+    script = f"{BEGIN}\nnoted = module.FunctionRecorder(); names()\n{source}"
     words = ["one", "two", "around", "yields", "outer", "pause", "count"]
     done = subprocess.run(
         [sys.executable, "-c", script, executed.__file__, *words], capture_output=True, text=True, check=False

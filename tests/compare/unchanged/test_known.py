@@ -451,9 +451,9 @@ UNNOTED = {
     **(TRACED if sys.version_info < (3, 12) else {}),
 }
 NOTING = """
-from gnnbench.engine.process.unchanged.used import Used
+from gnnbench.engine.process.unchanged.used import UsageRecorder
 from gnnbench.engine.process.variants.import_roots import Trees
-used = Used(Trees([]))
+used = UsageRecorder(Trees([]))
 import a
 print(used.take()["unseen"])
 """

@@ -18,14 +18,14 @@ from typing import Any
 if sys.version_info >= (3, 12):
     _TOOL = 4  # an id that PEP 669 reserves for no kind of tool
 
-    class Executed:
+    class FunctionRecorder:
         """The code of the functions that run from now on; there is one instance in a process."""
 
         disturbing = ()
         """Audit events after which functions are missed."""
         has_gaps = False
         """Whether functions may be missed."""
-        resumed = staticmethod(nullcontext)
+        noting = staticmethod(nullcontext)
         """Returns a context in which functions are noted, although pytest-benchmark pauses profilers."""
 
         def __init__(self) -> None:
@@ -48,7 +48,7 @@ if sys.version_info >= (3, 12):
 
 else:
 
-    class Executed(cProfile.Profile):
+    class FunctionRecorder(cProfile.Profile):
         """The code of the functions that run from now on; there is one instance in a process."""
 
         disturbing = ("sys.setprofile",)
@@ -89,7 +89,7 @@ else:
             return codes
 
         @contextmanager
-        def resumed(self) -> Iterator[None]:
+        def noting(self) -> Iterator[None]:
             """Note functions within the context, although pytest-benchmark pauses profilers."""
             before = sys.getprofile()
             sys.setprofile(self)

@@ -64,7 +64,7 @@ class Unchanged:
                 suite = tuple(manifest.collected["places"])
                 for tree, other in permutations(self._tree(side, suite) for side in range(len(SIDES))):
                     if collected in ({}, manifest.collected) and manifest.fits(tree):
-                        translated = manifest.of_other(other, manifest.difference(tree, other))
+                        translated = manifest.of_other_side(other, manifest.difference(tree, other))
                         collected, skipped = manifest.collected, {**translated.known, **skipped}
                         os.utime(file)
                         if translated.known and translated != manifest:
@@ -90,7 +90,7 @@ class Unchanged:
 
 def _read(store: Path) -> Iterator[tuple[Path, Manifest]]:
     """Yield the readable manifests in a folder and their files, the last used ones first."""
-    for file in _newest_first(store):
+    for file in _by_last_use(store):
         with suppress(OSError, ValueError):
             yield file, codec.decode(json.loads(file.read_bytes()), Manifest)
 
@@ -100,11 +100,11 @@ def _save(store: Path, manifest: Manifest) -> None:
     with suppress(OSError):
         text = codec.as_text(manifest)
         write_whole(store / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json", text)
-        for file in _newest_first(store)[_MOST:]:
+        for file in _by_last_use(store)[_MOST:]:
             file.unlink(missing_ok=True)
 
 
-def _newest_first(store: Path) -> list[Path]:
+def _by_last_use(store: Path) -> list[Path]:
     return sorted(store.glob("*.json"), key=lambda file: file.stat().st_mtime, reverse=True)
 
 

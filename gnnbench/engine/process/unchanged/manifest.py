@@ -30,8 +30,8 @@ _TOP = ""
 
 
 Noted = tuple[str, str, Mapping[str, Any]]
-"""A benchmark's id, why it is skipped, and what it used, see `Used.take`. The id is empty if there is no
-benchmark, or if it must be inspected by a process each time."""
+"""A benchmark's id, why it is skipped, and what it used (`UsageRecorder.take`). The id is empty if there is
+no benchmark, or if it must be inspected by a process each time."""
 
 
 @dataclass(frozen=True)
@@ -116,9 +116,9 @@ class Manifest:
             *(f"names {folder}" for folder in tests),
             *(f"file {folder / name}" for folder in parent_folders for name in SETTINGS),
         }
-        return cls(collected, [*folders], steps, dict.fromkeys(sorted(hashed), "")).hashed(tree)
+        return cls(collected, [*folders], steps, dict.fromkeys(sorted(hashed), "")).with_hashes_of(tree)
 
-    def hashed(self, tree: CodeTree) -> Self:
+    def with_hashes_of(self, tree: CodeTree) -> Self:
         """Return a copy with the hashes of another side."""
         return replace(self, hashes={text: self.hash(tree, text) for text in self.hashes})
 
@@ -150,14 +150,14 @@ class Manifest:
             differing |= {_code(file, name) for name in names if before.get(name) != after.get(name)}
         return differing
 
-    def of_other(self, other: CodeTree, differing: set[str]) -> Self:
+    def of_other_side(self, other: CodeTree, differing: set[str]) -> Self:
         """Return the manifest of another side, without the names of benchmarks that run other code there."""
         steps, is_known = [], True
         for step in self.steps:
             is_known = is_known and differing.isdisjoint(step.later)
             is_same = is_known and differing.isdisjoint(step.own)
             steps.append(step if is_same else replace(step, name="", own=()))
-        return replace(self, steps=steps).hashed(other)
+        return replace(self, steps=steps).with_hashes_of(other)
 
     @property
     def known(self) -> dict[str, str]:

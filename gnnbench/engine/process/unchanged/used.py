@@ -21,7 +21,7 @@ from typing import Any
 from ...measure.fingerprint import libraries
 from ..variants.import_roots import Trees
 from .callers_files import CallersFiles
-from .executed import Executed
+from .executed import FunctionRecorder
 
 _IMPORTS = ("<frozen importlib", importlib.metadata.__file__)
 _PACKAGE = __file__.removesuffix(os.path.join("engine", "process", "unchanged", "used.py"))
@@ -53,7 +53,7 @@ def environment_folders() -> tuple[str, ...]:
     return tuple(sorted(f"{folder}{os.sep}" for folder in folders | set(map(os.path.realpath, folders))))
 
 
-class Used:
+class UsageRecorder:
     """Notes what this process runs and reads from now on; there is one instance in a process."""
 
     def __init__(self, trees: Trees) -> None:
@@ -63,7 +63,7 @@ class Used:
         """Packages that `take` does not return again."""
         self._has_gaps = False
         """Whether something that ran was not noted."""
-        self._begin()
+        self._reset()
         self._setting_up = 0
         """How many fixtures that several benchmarks share are being set up."""
         self._handlers: Mapping[str, Callable[[str, tuple[Any, ...]], None]] = {
@@ -71,7 +71,7 @@ class Used:
             **dict.fromkeys(("sqlite3.connect", "ctypes.dlopen"), self._note_load),
             **dict.fromkeys(_LISTS, self._note_listing),
             **dict.fromkeys(_STARTS, self._note_process),
-            **dict.fromkeys(("sys.settrace", *Executed.disturbing), self._note_tracing),
+            **dict.fromkeys(("sys.settrace", *FunctionRecorder.disturbing), self._note_tracing),
         }
         sys.addaudithook(self._note_event)
         sys.meta_path.insert(0, self)  # to note which packages are looked for
@@ -82,11 +82,11 @@ class Used:
             return lines(filename, module_globals)
 
         vars(linecache)["getlines"] = getlines
-        self._executed = Executed()
+        self._functions = FunctionRecorder()
 
-    def _begin(self) -> None:
+    def _reset(self) -> None:
         self._codes: list[CodeType] = []
-        """Code of functions that ran, in addition to what `_executed` has."""
+        """Code of functions that ran, in addition to what `_functions` has."""
         self._shared: list[CodeType] = []
         """Code of functions that ran while something was set up that several benchmarks share."""
         self._packages: set[str] = set()
@@ -140,20 +140,20 @@ class Used:
             self._has_gaps = True
 
     @contextmanager
-    def shared(self) -> Iterator[None]:
+    def shared_setup(self) -> Iterator[None]:
         """Note that the context sets up something that several benchmarks share."""
         codes = self._shared if self._setting_up else self._codes
-        codes += self._executed.take()
+        codes += self._functions.take()
         self._setting_up += 1
         try:
             yield
         finally:
             self._setting_up -= 1
-            self._shared += self._executed.take()
+            self._shared += self._functions.take()
 
-    def resumed(self) -> AbstractContextManager[None]:
+    def noting(self) -> AbstractContextManager[None]:
         """Return a context in which functions are noted, although pytest-benchmark pauses profilers."""
-        return self._executed.resumed()
+        return self._functions.noting()
 
     def take(self, calls: Sequence[Sequence[CodeType]] = ()) -> dict[str, Any]:
         """Return what was noted since the last call of `take`, as JSON.
@@ -170,16 +170,16 @@ class Used:
         once: defaultdict[str, set[str]] = defaultdict(set)
         every: defaultdict[str, set[str]] = defaultdict(set)
         in_calls = set.intersection(*(set(map(id, codes)) for codes in calls)) if calls else set[int]()
-        ran = [*self._codes, *self._executed.take(), *itertools.chain(*calls)]
+        ran = [*self._codes, *self._functions.take(), *itertools.chain(*calls)]
         for codes, repeated in ((self._shared, ()), (ran, in_calls)):
             for code in codes:
-                if self._counts(code.co_filename) and not code.co_filename.startswith(_PACKAGE):
+                if self._is_counted(code.co_filename) and not code.co_filename.startswith(_PACKAGE):
                     functions = every if id(code) in repeated else once
                     functions[os.path.abspath(code.co_filename)].add(code.co_qualname)
                 compiles = code.co_name.startswith("_compile") and code.co_filename.endswith(_COMPILER)
                 spawns = _SPAWNS in code.co_filename and code.co_name != "<module>"
                 self._has_gaps |= compiles or spawns
-        self._has_gaps |= self._executed.has_gaps or "numba" in sys.modules  # it compiles bytecode
+        self._has_gaps |= self._functions.has_gaps or "numba" in sys.modules  # it compiles bytecode
         self._files["read"] |= self._files["imported"] - {*once, *every}  # for example, if an import failed
         self._files["native"] = set(map(str, libraries.loaded.__wrapped__(0)))  # which need no import
         self._files["path"] = self._import_folders()
@@ -193,8 +193,8 @@ class Used:
             "unseen": self._has_gaps,
         }
         for kind in ("read", "written", "listed", "native", "path"):
-            usage[kind] = sorted(filter(self._counts, self._files[kind].copy()))
-        self._begin()
+            usage[kind] = sorted(filter(self._is_counted, self._files[kind].copy()))
+        self._reset()
         return usage
 
     def _import_folders(self) -> set[str]:
@@ -205,7 +205,7 @@ class Used:
                 folders.add(os.path.dirname(os.path.dirname(file) if hasattr(module, "__path__") else file))
         return folders
 
-    def _counts(self, file: str) -> bool:
+    def _is_counted(self, file: str) -> bool:
         """Whether a file or folder is neither Python's, nor installed, nor the system's."""
         if not file.startswith(os.sep) or f"{file}{os.sep}".startswith(self._outside):
             return False
