@@ -155,7 +155,9 @@ class _OutputComparison:
                 self._compare(NEW)
                 if all(calls[COPIED]["parts"] for calls in self._calls):
                     self._compare(COPIED)
-            self._compare_overwritten()
+            for number, which in ((NEW, "the next"), (AGAIN, "a later")):
+                for place in self._of_head_only(number, "overwritten"):
+                    raise _DifferError(f"in the head, {which} call overwrites output{place}")
         for side, other in ((_BASE, _HEAD), (_HEAD, _BASE)):
             only = sorted(self._writable[side] - self._writable[other])
             self._lacking += [f"{SIDES[side]} has {place}" for place in only]
@@ -176,11 +178,6 @@ class _OutputComparison:
         """Return the places that the head's call alone lists under the key `what`."""
         base, head = (calls[number][what] for calls in self._calls)
         return [place for place in head if place not in base]
-
-    def _compare_overwritten(self) -> None:
-        for number, which in ((NEW, "the next"), (AGAIN, "a later")):
-            for place in self._of_head_only(number, "overwritten"):
-                raise _DifferError(f"in the head, {which} call overwrites output{place}")
 
     def _repeats(self, side: int) -> bool:
         """Whether two calls of a side with the same inputs return the same, apart from rounding."""

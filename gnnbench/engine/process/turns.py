@@ -217,12 +217,13 @@ def join_reasons(reasons: Mapping[str, NotTimed]) -> NotTimed:
     kinds = {reason.kind for reason in reasons.values()}
     if kinds == {"no benchmark"}:
         return next(iter(reasons.values()))
-    texts = {side: reasons[side].text for side in SIDES if side in reasons}
+    sides = tuple(side for side in SIDES if side in reasons)
+    texts = {side: reasons[side].text for side in sides}
     if len(set(texts.values())) == 1:
-        texts = {" and ".join(texts): next(iter(texts.values()))}
-    text = "; ".join(f"{sides}: {text}" for sides, text in texts.items())
-    kind: Kind = "skipped" if kinds == {"skipped"} and len(reasons) == len(SIDES) else "failed"
+        texts = {" and ".join(sides): reasons[sides[0]].text}
+    kind: Kind = "skipped" if kinds == {"skipped"} and sides == SIDES else "failed"
     if "incomparable" in kinds:
         kind = "incomparable"
-    fails = [len(reasons) == 1 and side in reasons and reasons[side].kind == "failed" for side in SIDES]
-    return NotTimed(kind, text, tuple(side for side in SIDES if side in reasons), *reversed(fails))
+    failing = sides[0] if len(sides) == 1 and kinds == {"failed"} else ""
+    text = "; ".join(f"{names}: {text}" for names, text in texts.items())
+    return NotTimed(kind, text, sides, head_fails=failing == "head", base_fails=failing == "base")

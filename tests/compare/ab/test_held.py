@@ -86,13 +86,15 @@ def test_a_round_is_long_enough(call_seconds, iterations):
     assert answer["round_seconds"] == pytest.approx(call_seconds * answer["iterations"])
 
 
-def test_blocks():
+@pytest.mark.parametrize("disable_gc", [True, False])
+def test_blocks(disable_gc):
     clock = CallClock()
-    fixture, (ready, *answers) = serve(plain(NOTHING, clock), block(), block())
+    fixture, (ready, *answers) = serve(plain(NOTHING, clock, disable_gc=disable_gc), block(), block())
     assert ready == {"answer": "ready", "once": False, "inspects": True}
     assert [(answer["ns"], answer["rounds"]) for answer in answers] == [(pytest.approx(1e5), 3)] * 2
     # One that is not timed before each.
-    assert [one[1:3] for one in clock.blocks] == [(1, 2), (3, 2)] * 2
+    assert [one[1:] for one in clock.blocks] == [(1, 2, not disable_gc), (3, 2, not disable_gc)] * 2
+    assert gc.isenabled()
     assert fixture.iterations == 2
     assert fixture.rounds == pytest.approx([2e-4] * 6)
     fixture, _ = serve(plain(NOTHING, clock))
@@ -116,14 +118,6 @@ def test_a_clock_that_sees_nothing(seconds):
     clock = CallClock(seconds)
     with pytest.raises(ClockError, match="the resolution of test"):
         serve(plain(NOTHING, clock), block())
-
-
-def test_the_collector_is_off_where_that_is_asked_for():
-    for disable_gc in (True, False):
-        clock = CallClock()
-        serve(plain(NOTHING, clock, disable_gc=disable_gc), block())
-        assert {one[3] for one in clock.blocks} == {not disable_gc}
-        assert gc.isenabled()
 
 
 def test_whole_calls_are_neither_repeated_nor_preceded_nor_traced():
