@@ -35,15 +35,10 @@ _CLEARLY = 2.0
 HEAD_RAISES = "the head raises "
 """Prefix of a reason."""
 _INPUTS = "the inputs differ: "
-_NOTHING = "the call returns nothing and changes no argument"
-_OTHERS = "the sides get different inputs: only the {}"
 _UNSTEADY = "the base does not repeat itself: it draws random numbers, keeps a state, or changes an order"
 _VALUES = "other values: it is drawn without a seed, or depends on the time, a file or an earlier benchmark"
-_REPEATS_NOT = "the head does not repeat itself, and the base does"
 _REPEATED = "the head does less for inputs that it has seen before, and the base does not"
 _TOO_LONG = "compared for fewer new values: with more of them, a call takes over 20 times as long"
-_TIE = "{} changes when the inputs move by units in the last place"
-_KEEPS = "each call of the head keeps {} more memory than a call of the base"
 _ATTRIBUTE = re.compile(r"^output.*\.\w+$| after the calls$")
 _PRIVATE = "._"
 """Contained in the place of a private attribute, which may differ without harm."""
@@ -134,10 +129,10 @@ class _OutputComparison:
             return Agreement("differ", str(error))
         repeated = self._same_are_writable and self._sides[_HEAD]["kept"] and not self._sides[_BASE]["kept"]
         if self._lacking:
-            return not_compared(_OTHERS.format(self._lacking[0]))
+            return not_compared(f"the sides get different inputs: only the {self._lacking[0]}")
         reservation = "; ".join(dict.fromkeys(self._notes))
         if not self._compared:
-            return not_compared(reservation or _NOTHING)
+            return not_compared(reservation or "the call returns nothing and changes no argument")
         too_long = any(side["is_too_long"] for side in self._sides)
         reason, worst = _REPEATED if repeated else _TOO_LONG * too_long, self._worst or None
         return Agreement(
@@ -162,10 +157,12 @@ class _OutputComparison:
             only = sorted(self._writable[side] - self._writable[other])
             self._lacking += [f"{SIDES[side]} has {place}" for place in only]
         if not self._repeats(_HEAD):
-            raise _DifferError(_REPEATS_NOT)
-        kept = head["kept_bytes"] - base["kept_bytes"]
-        if kept > LEAST_KEPT_BYTES:
-            raise _DifferError(_KEEPS.format(units.size(kept)))
+            raise _DifferError("the head does not repeat itself, and the base does")
+        more = head["kept_bytes"] - base["kept_bytes"]
+        if more > LEAST_KEPT_BYTES:
+            raise _DifferError(
+                f"a call of the head keeps {units.size(more)} more memory than one of the base"
+            )
 
     def _compare_shared(self) -> None:
         """Note which outputs lie in the memory of an input or an earlier output in the head alone."""
@@ -269,7 +266,7 @@ class _OutputComparison:
             difference = _difference(place, compare(base, steady_head, kind))
         if not is_tie:
             raise _DifferError(self._explanation(number, place) or difference)
-        self._notes.append(_TIE.format(place))
+        self._notes.append(f"{place} changes when the inputs move by units in the last place")
 
     def _compare_real(self, number: int, place: str, kind: str, base: Values, head: Values) -> float:
         """Return the largest error of floating-point numbers that are close; raise if they are not."""

@@ -21,7 +21,6 @@ from .variants.child import SIDES, DiedError
 from .variants.outcome import SEVERAL
 
 SAME_CODE = NotTimed("same code", "runs the same code")
-_NO_CALL = "it never calls `benchmark`"
 _FAR = 20
 """If one side is faster by more than this factor, a round has another number of calls on each side."""
 _MOST_COSTS = 6
@@ -209,7 +208,7 @@ class Turns:
 
 def no_benchmark(fixture: str) -> NotTimed:
     """Return why a test without a call of pytest-benchmark's fixture is not timed: it may have another."""
-    return NotTimed("no benchmark", f"no benchmark: {fixture or _NO_CALL}")
+    return NotTimed("no benchmark", f"no benchmark: {fixture or 'it never calls `benchmark`'}")
 
 
 def join_reasons(reasons: Mapping[str, NotTimed]) -> NotTimed:

@@ -9,7 +9,6 @@ import atexit
 import cProfile
 import sys
 import threading
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from types import CodeType, FrameType
@@ -82,7 +81,6 @@ else:
             self.disable()  # counts functions that have not ended
             profiled = (entry.code for entry in self.getstats())
             codes = [*self._codes.values(), *(code for code in profiled if isinstance(code, CodeType))]
-            codes += [frame.f_code for frame, _ in traceback.walk_stack(sys._getframe())]  # noqa: SLF001
             self._codes = {}
             self.clear()
             self.enable()

@@ -67,8 +67,7 @@ class UsageRecorder:
         self._setting_up = 0
         """How many fixtures that several benchmarks share are being set up."""
         self._handlers: Mapping[str, Callable[[str, tuple[Any, ...]], None]] = {
-            "open": self._note_open,
-            **dict.fromkeys(("sqlite3.connect", "ctypes.dlopen"), self._note_load),
+            **dict.fromkeys(("open", "sqlite3.connect", "ctypes.dlopen"), self._note_open),
             **dict.fromkeys(_LISTS, self._note_listing),
             **dict.fromkeys(_STARTS, self._note_process),
             **dict.fromkeys(("sys.settrace", *FunctionRecorder.disturbing), self._note_tracing),
@@ -101,8 +100,8 @@ class UsageRecorder:
         if event in self._handlers:
             self._handlers[event](event, arguments)
 
-    def _note_open(self, _event: str, arguments: tuple[Any, ...]) -> None:
-        path, _mode, flags = arguments
+    def _note_open(self, event: str, arguments: tuple[Any, ...]) -> None:
+        path, flags = arguments[0], arguments[2] if event == "open" else os.O_RDONLY
         if not isinstance(path, _PATHS):
             return
         self._callers_files.note(os.fsdecode(path))
@@ -111,13 +110,6 @@ class UsageRecorder:
             self._files["written"].add(name)
         if access != os.O_WRONLY and _CACHED not in name:
             self._files["imported" if name.endswith(".py") and _is_loaded() else "read"].add(name)
-
-    def _note_load(self, _event: str, arguments: tuple[Any, ...]) -> None:
-        """Note a file that a library written in C opens, if the library raises an audit event."""
-        if isinstance(arguments[0], _PATHS):
-            name = os.path.abspath(os.fsdecode(arguments[0]))
-            self._callers_files.note(name)
-            self._files["read"].add(name)
 
     def _note_listing(self, _event: str, arguments: tuple[Any, ...]) -> None:
         path = "." if arguments[0] is None else arguments[0]
