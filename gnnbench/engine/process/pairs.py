@@ -100,8 +100,7 @@ class Pair(Processes):
         if isinstance(result, NotTimed):
             return result
         if (changed := result.work.changed) is not None:
-            all_used = (used for used in (*collected.values(), *self.used.values()) if used)
-            data = data_read((used["callers_files"] for used in all_used), self._differing)
+            data = data_read((*collected.values(), *self.used.values()), self._differing)
             libraries = tuple(_functions(changed.libraries, result.sides))
             changed = replace(changed, values=(*data, *changed.values), libraries=libraries)
         launch_notes = [result.other_launch] if result.other_launch else []

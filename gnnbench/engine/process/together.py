@@ -136,9 +136,8 @@ class Sessions:
         worker = self.current
         if self.active == 0:
             try:
-                self._packages = own_packages(
-                    worker.trees, Trees.read(self._settings["sessions"][1][1]), root
-                )
+                other_trees = Trees.read(self._settings["sessions"][1][1])
+                self._packages = own_packages(worker.trees, other_trees, root)
             except NotTogetherError as error:
                 return {"answer": "collected", "why_apart": str(error)}
         worker.imports = Imports(self._packages, worker.trees)

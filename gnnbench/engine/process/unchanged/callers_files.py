@@ -99,11 +99,7 @@ class CallersFiles:
 
 
 def why_incomparable(used: Mapping[str, Mapping[str, Any]], differing: Collection[str], build: str) -> str:
-    """Return why the sides cannot be compared, or an empty text if they can.
-
-    `used` has what `CallersFiles.take` returned, by side; `differing`: files that differ between the sides;
-    `build`: the command that builds each side.
-    """
+    """Return why the sides cannot be compared, or an empty text. `used`: what each side's `take` returned."""
     for side, files in used.items():
         if paths := [path for path in files["foreign"] if path in differing]:
             location = "of the working tree, which differs between the sides"
@@ -123,9 +119,9 @@ def _abbreviated(paths: Sequence[str]) -> str:
     return f"{path} and {len(paths) - 1} more" if len(paths) > 1 else path
 
 
-def data_read(used: Iterable[Mapping[str, Any]], differing: Collection[str]) -> tuple[str, ...]:
+def data_read(usages: Iterable[Mapping[str, Any]], differing: Collection[str]) -> tuple[str, ...]:
     """Return the files that were read and differ between the sides, but are not Python code."""
-    paths = {path for files in used for path in files["data"]}
+    paths = {path for usage in usages if usage for path in usage["callers_files"]["data"]}
     return tuple(f"file {os.path.relpath(path)}" for path in sorted(paths.intersection(differing)))
 
 
