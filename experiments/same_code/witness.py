@@ -30,9 +30,10 @@ from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.visit import Inspections
 from gnnbench.engine.measure import cost
 from gnnbench.engine.measure.cost import Cost
+from gnnbench.engine.process.outputs import Outputs
 from gnnbench.engine.process.pairs import Pairs
 from gnnbench.engine.process.plan import PairSettings, Plan
-from gnnbench.engine.process.turns import Turns
+from gnnbench.engine.process.turns import HeldBenchmark
 from gnnbench.engine.process.variants import prepare, variant
 
 _ASKS = 3
@@ -58,13 +59,14 @@ def run(folder: Path, name: str, pairs: int, busy: int, arguments: Sequence[str]
     """Inspect the suite in pairs of processes, beside so many busy loops, and keep the answers."""
     answers: list[Any] = []
 
-    def asked(turns: Turns, found: Inspections) -> Inspections:
+    def asked(benchmark: HeldBenchmark, found: Inspections) -> Inspections:
         if outputs:
-            return replace(found, results=turns._agreement())  # noqa: SLF001
-        answers.append([[one["cost"] for one in turns.costs(number)] for number in range(_ASKS)])
+            compared = Outputs(benchmark._processes, benchmark._trial.name, benchmark._ask_sides)  # noqa: SLF001
+            return replace(found, results=compared.agreement())
+        answers.append([[one["cost"] for one in benchmark._costs(number)] for number in range(_ASKS)])  # noqa: SLF001
         return found
 
-    Turns._with_costs = asked  # type: ignore[method-assign]  # noqa: SLF001
+    HeldBenchmark._with_costs = asked  # type: ignore[method-assign]  # noqa: SLF001
     loops = [multiprocessing.Process(target=burn, daemon=True) for _ in range(busy)]
     for loop in loops:
         loop.start()

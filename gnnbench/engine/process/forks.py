@@ -17,7 +17,7 @@ class Forks:
 
     def __init__(self) -> None:
         self.watches = False
-        """Whether forks are noted: while a test runs."""
+        """Whether forks are noted, as is done while a test runs."""
         self._pid = os.getpid()
         self._pipe: tuple[int, int] | None = None
         """A pipe to whose second end each forked process writes if it returns; None if none was forked."""

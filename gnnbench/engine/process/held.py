@@ -140,7 +140,7 @@ class HeldCall:
         return seconds
 
     def _inspect(self, _command: Mapping[str, Any]) -> dict[str, Any]:
-        """Inspect the code of a call, which is made a few times on new copies of its inputs."""
+        """Find out which code a call runs, in a few calls on new copies of its inputs."""
         inspection = Inspection(unseen=self.unseen)
         with self._noting():
             if not self.unseen:
@@ -197,7 +197,6 @@ class HeldCall:
         return {"answer": "saved", "files": self._compared.save(command["wanted"], Path(command["folder"]))}
 
     def _count(self, _command: Mapping[str, Any]) -> dict[str, Any]:
-        """Count the instructions of a call."""
         if self.no_calls:
             return {"answer": "not counted", "reason": self.no_calls}
         counter = instructions.here()
@@ -206,7 +205,7 @@ class HeldCall:
             return {"answer": "counted", **instructions.take(self.calls(), counter)}
 
     def _block(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Time rounds after an untimed one, which a single long round on the same buffers does not need."""
+        """Time rounds after an untimed one. A single round on the same buffers as before needs none."""
         rounds, iterations = command["rounds"], self.iterations or command["iterations"]
         renews = command.get("renew", True)
         with self._placement.on(command.get("core")):

@@ -1,6 +1,7 @@
 """Compares the outputs of both sides of a pair, without values that differ in two processes of the same code.
 
-Such values are addresses, temporary folders or process ids: a second process of the base reveals them.
+Such values are addresses, temporary folders or process ids: a second process of the base reveals them. A
+*place*, such as `argument 1` or `output['x'][0]`, names a value in the inputs or the output.
 """
 
 from bisect import bisect
@@ -90,7 +91,7 @@ class Outputs:
             return agreement(base, head, fetch, unsteady.without, unsteady.note())
 
     def _make_calls(self) -> list[Mapping[str, Any]]:
-        """Let both sides make the calls with equally many new values, and return what they returned."""
+        """Let both sides make their calls with new values of the same inputs; return their answers."""
         ask = partial(self._ask, command="return")
         answers = [*ask(SIDES, level=ALL_NEW)]
         if any(call["failure"] for call in answers[1].get("calls", ())):

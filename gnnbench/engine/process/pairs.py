@@ -23,7 +23,7 @@ from ..measure.fingerprint.libraries import functions_differing
 from ..measure.instructions import Instructions
 from .plan import PairSettings, Plan
 from .processes import Parents, Processes, Shared
-from .turns import Turns, join_reasons
+from .turns import HeldBenchmark, join_reasons
 from .unchanged.callers_files import data_read, notes_on, why_incomparable
 from .variants.child import SIDES, DiedError
 from .variants.collected import Suite
@@ -84,14 +84,14 @@ class Pair(Processes):
         benchmark that a process can time only once gets one turn.
         """
         start = self.shared.now()
-        result = self._hold(trial, lambda turns: turns.time(seconds, start + at_most_seconds))
+        result = self._hold(trial, lambda benchmark: benchmark.time(seconds, start + at_most_seconds))
         if isinstance(result, NotTimed):
             return result
         return trial.counting(replace(result, seconds=self.shared.now() - start))
 
     def inspect(self, trial: Trial) -> Inspections | NotTimed:
         """Return which code a call of a benchmark runs on both sides, or why it cannot be inspected."""
-        result = self._hold(trial, Turns.inspect, only_inspected=True)
+        result = self._hold(trial, HeldBenchmark.inspect, only_inspected=True)
         collected = {side: answer["used"] for side, answer in self.collected.items() if "used" in answer}
         files = {side: used["callers_files"] for side, used in (collected | self.used).items() if used}
         if reason := why_incomparable(files, self._differing, self.shared.plan.build):
@@ -111,21 +111,21 @@ class Pair(Processes):
 
     def count(self, trial: Trial) -> list[Instructions] | NotTimed:
         """Return the number of instructions of a call on each side, or why they cannot be counted."""
-        return self._hold(trial, Turns.count)
+        return self._hold(trial, HeldBenchmark.count)
 
     def _hold(
-        self, trial: Trial, do: Callable[[Turns], _Result | NotTimed], *, only_inspected: bool = False
+        self, trial: Trial, do: Callable[[HeldBenchmark], _Result | NotTimed], *, only_inspected: bool = False
     ) -> _Result | NotTimed:
-        """Run a benchmark on both sides, and return what `do` returns while it waits for commands."""
+        """Run a benchmark on both sides; return what `do` returns while the benchmark waits for commands."""
         self.used = {}
         if missing := self.suite.missing(trial.name):
             reasons = {side: NotTimed("failed", f"has no such test{why}") for side, why in missing.items()}
             head_fails = "base" not in missing and bool(missing["head"])
             return replace(join_reasons(reasons), head_fails=head_fails, base_fails=False)
-        turns = Turns(self, trial, self._core_rng)
-        self.used = turns.used
+        benchmark = HeldBenchmark(self, trial, self._core_rng)
+        self.used = benchmark.used
         try:
-            return turns.hold(do, only_inspected=only_inspected)
+            return benchmark.hold(do, only_inspected=only_inspected)
         except DiedError as error:
             self._break(error)
             return NotTimed("died", str(error), (error.side,), head_fails=error.side == "head")
@@ -200,7 +200,7 @@ class Pairs(ExitStack):
     def measure(
         self, settings: PairSettings, trials: Mapping[str, Trial], pair_plan: PairPlan
     ) -> tuple[Pair, PairTimes]:
-        """Time benchmarks in a new pair, as far as the time of its plan allows.
+        """Time benchmarks in a new pair, one after the other, until the time of its plan ends.
 
         Returns the pair, whose processes have ended, and its times. The price of the pair is the time outside
         of its visits, including the start and the end of its processes.
@@ -211,8 +211,8 @@ class Pairs(ExitStack):
         with self.start(settings) as pair:
             begin, count = self.shared.now(), len(pair_plan.seconds)
             for number, (name, seconds) in enumerate({} if pair.broken else pair_plan.seconds.items(), 1):
-                late = self.shared.now() - begin > pair_plan.at_most_seconds
-                if (late and number > 1) or self.shared.left_seconds() <= 0:
+                is_late = number > 1 and self.shared.now() - begin > pair_plan.at_most_seconds
+                if is_late or self.shared.left_seconds() <= 0:
                     break
                 self._listener.step(
                     f"{settings.about}timing benchmark {number} of {count} in pair {pair.number},"
@@ -228,7 +228,7 @@ class Pairs(ExitStack):
                 if pair.sessions and result.kind in _FAILURES:
                     self.separate(f"{name}: {result.text}")
                     break
-                if self.shared.parents and "CUDA" in result.text:
+                if self.shared.parents and "CUDA" in result.text:  # which a fork may be unable to use
                     self.shared.why_no_forks = f"{name}: {result.text}"
                     self.shared.end_parents()
                     break

@@ -209,7 +209,7 @@ class Processes:
         parents.pairs += 1
 
     def _new_child(self, side: str, variant: Prepared, sessions: Sequence[str] = ()) -> Child:
-        """Start a process that runs a variant, or one with a session of pytest for each of some sides."""
+        """Start a process that runs a variant, or with `sessions` one session of pytest for each of them."""
         plan, logs, under = self.shared.plan, self.shared.logs, list[str]()
         environment = {_HASH_SEED: self._hash_seed}
         if self.settings.counter:

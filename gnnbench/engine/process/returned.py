@@ -249,7 +249,7 @@ class _OutputComparison:
         """Compare unequal values: they may differ as much as the base's do when its inputs move a little."""
         base, head = (self._fetch(side, number, place) for side in (_BASE, _HEAD))
         if kind != TEXT and digits(kind):
-            self._worst = max(self._worst, self._compare_real(number, place, kind, base, head))
+            self._worst = max(self._worst, self._compare_floats(number, place, kind, base, head))
             self._compared += 1
             return
         others = [other for _, _, other in self._moved(number, place)]
@@ -268,8 +268,8 @@ class _OutputComparison:
             raise _DifferError(self._explanation(number, place) or difference)
         self._notes.append(f"{place} changes when the inputs move by units in the last place")
 
-    def _compare_real(self, number: int, place: str, kind: str, base: Values, head: Values) -> float:
-        """Return the largest error of floating-point numbers that are close; raise if they are not."""
+    def _compare_floats(self, number: int, place: str, kind: str, base: Values, head: Values) -> float:
+        """Return the largest error of floating-point numbers that are close, or raise _DifferError."""
         others: list[tuple[Values, int]] = []
         is_gradient = place.startswith("gradient of ")
         closeness = partial(compare, base, head, kind, inputs=self._elements, is_gradient=is_gradient)

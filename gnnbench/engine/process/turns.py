@@ -33,7 +33,7 @@ class _EndedError(Exception):
     """A test has ended although it is still needed."""
 
 
-class Turns:
+class HeldBenchmark:
     """One benchmark, held on both sides."""
 
     def __init__(self, processes: Processes, trial: Trial, core_rng: random.Random) -> None:
@@ -46,7 +46,7 @@ class Turns:
         """The code and files that each side used, see `UsageRecorder.take`; empty if they are not noted."""
 
     def hold(
-        self, do: Callable[["Turns"], _Result | NotTimed], *, only_inspected: bool
+        self, do: Callable[["HeldBenchmark"], _Result | NotTimed], *, only_inspected: bool
     ) -> _Result | NotTimed:
         """Return what `do` returns while both sides hold the test, which then runs to its end.
 

@@ -195,7 +195,7 @@ class Worker(Overrides, Instrument):
         self._machine = _fake_machine(pair, self._side, self._slowdown, place)
 
     def _run(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Run the test that a command names; return the answer, or nothing if a fork has sent it."""
+        """Run a test, perhaps in a fork of its own; return the answer, or nothing if the fork has sent it."""
         if not self._apart:
             return self._run_test(command)
         sys.stdout.flush()

@@ -47,7 +47,7 @@ class CallersFiles:
         if not file or os.path.basename(file) in {*SETTINGS[1:], *FILES}:
             return
         is_code = file.endswith(".py")
-        if is_code and self._trees.moved(file) is None:  # of the suite
+        if is_code and self._trees.moved(file) is None:  # a file of the suite
             self._files["shared"].add(file)
         elif is_foreign or not is_code:
             self._files["foreign" if is_foreign else "data"].add(file)
@@ -77,7 +77,7 @@ class CallersFiles:
         `data` has only files that were noted since the last call.
         """
         files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
-        with open(_MAPPED, encoding="utf-8", errors="surrogateescape") as lines:  # libraries
+        with open(_MAPPED, encoding="utf-8", errors="surrogateescape") as lines:  # with libraries
             files |= {os.sep + line.rstrip("\n").partition(os.sep)[2] for line in lines if os.sep in line}
         for path in {file for file in files if isinstance(file, str)} - self._noted_paths:
             self._noted_paths.add(path)

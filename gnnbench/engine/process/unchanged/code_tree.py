@@ -36,9 +36,8 @@ class CodeTree:
     ) -> None:
         self._project = os.path.realpath(project(folder))
         last_roots = () if side.has_code else import_roots(Path(self._project))
-        checkouts = {source: source for source in sources} | {
-            place.source: place.tree for place in side.places
-        }
+        checkouts = {source: source for source in sources}
+        checkouts |= {place.source: place.tree for place in side.places}
         self._sources = {os.path.realpath(tree): source for source, tree in checkouts.items()}
         self._side_trees = list(map(real_path, side.trees))
         self._roots = [str(real_path(root)) for root in (*side.trees, *last_roots, *map(Path, self._sources))]

@@ -78,7 +78,7 @@ else:
 
         def take(self) -> list[CodeType]:
             """Return the code of the functions that ran since the last call."""
-            self.disable()  # counts functions that have not ended
+            self.disable()  # which also counts functions that have not ended
             profiled = (entry.code for entry in self.getstats())
             codes = [*self._codes.values(), *(code for code in profiled if isinstance(code, CodeType))]
             self._codes = {}

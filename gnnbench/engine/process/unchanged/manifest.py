@@ -78,10 +78,12 @@ class Manifest:
         written_paths = {path for *_, used in noted for path in used["written"]}
 
         def dependencies(kind: str, *paths: Iterable[str]) -> list[str]:
+            """Return dependencies of a kind, without files outside of the code that were written."""
             names = [(path, name_of(path)) for path in chain(*paths)]
             return [f"{kind} {name or path}" for path, name in names if name or path not in written_paths]
 
         def code(used: Mapping[str, Sequence[str]]) -> list[str]:
+            """Return functions, given their names by file, and for each file what an import of it runs."""
             return [_code(name_of(path) or path, name) for path in used for name in (_TOP, *used[path])]
 
         steps, files, folders = list[Step](), set[str](), dict[str, None]()
@@ -90,7 +92,7 @@ class Manifest:
             read_paths = *used["read"], *used["native"]
             paths = *used["once"], *used["every"], *read_paths, *used["listed"]
             uses_other_files = any(name_of(path) is None and tree.is_inside(path) for path in paths)
-            has_gaps = has_gaps or used["unseen"] or uses_other_files
+            has_gaps = has_gaps or used["unseen"] or uses_other_files  # of later benchmarks, too
             files.update(dependencies("file", used["once"], used["every"], read_paths))
             module_folders = dict.fromkeys(filter(None, map(name_of, used["path"])))
             module_folders.pop(".", None)
@@ -109,6 +111,7 @@ class Manifest:
         tests = {os.path.dirname(name) for name in names if os.path.isabs(name) and name.endswith(".py")}
         parent_folders = {folder for test in map(Path, tests) for folder in (test, *test.parents)}
         parent_folders = {folder for folder in parent_folders if folder.is_relative_to(project)}
+        # A new file beside the tests, or new settings of pytest, may change what runs.
         hashed = {
             *files,
             *(text for step in steps for text in step.later if not text.startswith(_CODE)),

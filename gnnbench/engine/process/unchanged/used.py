@@ -119,6 +119,7 @@ class UsageRecorder:
                 self._files["listed"].add(name)
 
     def _note_process(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Note that a process is started, in which nothing is noted, unless it only describes the machine."""
         program = arguments[0] if event == _PROCESS else ""
         if event == _PROCESS:
             self._callers_files.note_process(*arguments)
