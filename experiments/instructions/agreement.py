@@ -24,8 +24,7 @@ from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.visit import NotTimed
 from gnnbench.engine.measure.instructions import Instructions, counter_name
 from gnnbench.engine.process.pairs import Pairs
-from gnnbench.engine.process.plan import Plan
-from gnnbench.engine.process.processes import Terms
+from gnnbench.engine.process.plan import PairSettings, Plan
 from gnnbench.engine.process.variants.variant import Prepared
 from gnnbench.engine.show.progress import Progress
 
@@ -72,7 +71,7 @@ def counted(arguments: Sequence[str], folder: Path = ROOT) -> Iterator[tuple[str
     with (
         Progress() as progress,
         Pairs(setting, progress) as pairs,
-        pairs.started(Terms(side, side, counter=counter_name())) as both,
+        pairs.start(PairSettings(side, side, counter=counter_name())) as both,
     ):
         for name in both.suite.names:
             found = both.count(Trial(name))

@@ -32,9 +32,8 @@ from gnnbench.engine.measure import cost
 from gnnbench.engine.measure.cost import Cost
 from gnnbench.engine.process.outputs import Outputs
 from gnnbench.engine.process.pairs import Pairs
-from gnnbench.engine.process.plan import Plan
-from gnnbench.engine.process.processes import Terms
-from gnnbench.engine.process.turns import Turns
+from gnnbench.engine.process.plan import PairSettings, Plan
+from gnnbench.engine.process.turns import HeldBenchmark
 from gnnbench.engine.process.variants import prepare, variant
 
 _ASKS = 3
@@ -60,14 +59,14 @@ def run(folder: Path, name: str, pairs: int, busy: int, arguments: Sequence[str]
     """Inspect the suite in pairs of processes next to busy loops, and save what calls cost."""
     costs: list[Any] = []
 
-    def measured(turns: Turns, inspections: Inspections) -> Inspections:
+    def measured(benchmark: HeldBenchmark, inspections: Inspections) -> Inspections:
         if outputs:
-            both = Outputs(turns._processes, turns._trial.name, turns._at_once)  # noqa: SLF001
+            both = Outputs(benchmark._processes, benchmark._trial.name, benchmark._ask_sides)  # noqa: SLF001
             return replace(inspections, results=both.agreement())
-        costs.append([[side["cost"] for side in turns._costs(number)] for number in range(_ASKS)])  # noqa: SLF001
+        costs.append([[side["cost"] for side in benchmark._costs(number)] for number in range(_ASKS)])  # noqa: SLF001
         return inspections
 
-    Turns._with_costs = measured  # type: ignore[method-assign]  # noqa: SLF001
+    HeldBenchmark._with_costs = measured  # type: ignore[method-assign]  # noqa: SLF001
     loops = [multiprocessing.Process(target=burn, daemon=True) for _ in range(busy)]
     for loop in loops:
         loop.start()
@@ -83,7 +82,7 @@ def run(folder: Path, name: str, pairs: int, busy: int, arguments: Sequence[str]
     sides = map(variant.parse, ("git:HEAD", "."))
     with prepare.both(*sides, Path.cwd(), Lines()) as (base, head), Pairs(setting, Lines()) as made:
         for number in range(pairs):
-            with made.started(Terms(base, head, untimed=True)) as workers, file.open("a") as kept:
+            with made.start(PairSettings(base, head, untimed=True)) as workers, file.open("a") as kept:
                 for test in workers.suite.benchmarks:
                     costs.clear()
                     found = workers.inspect(Trial(test))

@@ -91,5 +91,5 @@ def test_the_extension_of_another_commit_is_not_timed(folder, how):
     assert "is not built, and its fastk/k.c differs" in result.stderr
     assert "add --build 'pip install .' (pytest: --gnn-build)" in result.stderr
     assert result.stdout.count("not compared: base: ") == 2, result.stdout
-    message = "is not known to be built from this side's files: give --build CMD (pytest: --gnn-build)"
+    message = "may be built from other files than this side's: give --build CMD (pytest: --gnn-build)"
     assert message in result.stdout

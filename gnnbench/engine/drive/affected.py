@@ -9,8 +9,7 @@ from ..judge.comparison import Compared, Comparison
 from ..judge.verdict import Judgement, Thresholds
 from ..judge.visit import Inspections, Status
 from ..process.pairs import Pairs
-from ..process.plan import Plan
-from ..process.processes import Terms
+from ..process.plan import PairSettings, Plan
 from ..process.variants import outcome
 from ..process.variants.variant import Prepared
 from .inspector import Inspector
@@ -52,7 +51,7 @@ def run(base: Prepared, head: Prepared, plan: Plan, listener: Listener) -> Affec
     """Inspect one call of each benchmark that the plan selects, on both sides."""
     start = RealTime.seconds()
     with Pairs(plan, listener) as pairs:
-        inspector = Inspector(pairs, Terms(base, head), listener)
+        inspector = Inspector(pairs, PairSettings(base, head), listener)
         inspector.run()
     inspected = [trial for trial in inspector.trials.values() if trial.is_inspected]
     benchmarks, skipped = {}, []

@@ -16,8 +16,8 @@ from ..measure.fingerprint.difference import Difference
 from ..measure.fingerprint.libraries import functions_differing
 from ..measure.fingerprint.machine_code import CONSTANTS
 from ..process.pairs import NotStartedError, Pairs
-from ..process.parents import Shared
-from ..process.processes import Processes, Terms
+from ..process.plan import PairSettings
+from ..process.processes import Processes, Shared
 from ..process.variants.builds import trapped
 from ..process.variants.child import SIDES, DiedError
 from ..process.variants.collected import Suite
@@ -32,13 +32,13 @@ _COMMANDS = ("inspect", "calibrate")
 
 
 def failures(
-    terms: Terms, shared: Shared, listener: Listener, not_timed: Mapping[str, NotTimed]
+    settings: PairSettings, shared: Shared, listener: Listener, not_timed: Mapping[str, NotTimed]
 ) -> dict[str, NotTimed]:
     """Run benchmarks that one side failed on that side alone, and return why they can never be timed.
 
     Either the head fails them and the base does not, or both sides fail them, or each side passes them alone.
     Others are left out, such as those that only the base fails, or whose process died only once. No process
-    of `terms` may run.
+    of `settings` may run.
     """
     failing = {name: row for name, row in not_timed.items() if row.head_fails or row.base_fails}
     if not failing:
@@ -47,9 +47,9 @@ def failures(
     reasons: dict[str, str] = {}
     for side in SIDES:
         names = [name for name, failure in failing.items() if failure.sides == (side,)]
-        reasons |= _run_alone(side, names, terms, shared)
+        reasons |= _run_alone(side, names, settings, shared)
     of_head = [name for name, reason in reasons.items() if reason and failing[name].head_fails]
-    in_base = _run_alone(SIDES[0], of_head, terms, shared)
+    in_base = _run_alone(SIDES[0], of_head, settings, shared)
     confirmed = {}
     for name, reason in reasons.items():
         failure = failing[name]
@@ -64,7 +64,7 @@ def failures(
     return confirmed
 
 
-def _run_alone(side: str, names: Iterable[str], terms: Terms, shared: Shared) -> dict[str, str]:
+def _run_alone(side: str, names: Iterable[str], settings: PairSettings, shared: Shared) -> dict[str, str]:
     """Run benchmarks on a side, and return by name why they fail. The reason is empty if a benchmark passes.
 
     Benchmarks that could not be tried are left out.
@@ -72,7 +72,7 @@ def _run_alone(side: str, names: Iterable[str], terms: Terms, shared: Shared) ->
     reasons: dict[str, str] = {}
     waiting = list(names)
     while waiting and shared.left_seconds() > 0:
-        processes, quit_seconds, suite = Processes(replace(terms, untimed=True), shared), 0.0, None
+        processes, quit_seconds, suite = Processes(replace(settings, untimed=True), shared), 0.0, None
         try:
             suite = Suite(*processes.start([side]).values())
             while waiting:
@@ -103,7 +103,7 @@ def _run_test(processes: Processes, side: str, name: str, suite: Suite) -> str:
 
 
 def changes(
-    terms: Terms, pairs: Pairs, trials: Mapping[str, Trial], verdicts: Mapping[str, Judgement]
+    settings: PairSettings, pairs: Pairs, trials: Mapping[str, Trial], verdicts: Mapping[str, Judgement]
 ) -> str:
     """Check what changed with each side in a process of its own. Returns a note if no time was left."""
     names = [name for name, verdict in verdicts.items() if verdict.verdict in ("slower", "faster")]
@@ -119,7 +119,7 @@ def changes(
         if shared.left_seconds() <= 0:
             break
         try:
-            _, times = pairs.measure(terms, trials, pair_plan)
+            _, times = pairs.measure(settings, trials, pair_plan)
         except NotStartedError:
             break
         for name, visit in times.visits.items():
@@ -130,7 +130,7 @@ def changes(
 
 
 def unexecuted(
-    trials: Iterable[Trial], terms: Terms, pairs: Pairs, end: float
+    trials: Iterable[Trial], settings: PairSettings, pairs: Pairs, end: float
 ) -> Iterator[tuple[Trial, Inspections]]:
     """Yield benchmarks that execute none of the compiled functions that differ, with new inspections.
 
@@ -144,12 +144,16 @@ def unexecuted(
     if not functions:
         return
     with ExitStack() as stack:
-        base, head = (stack.enter_context(trapped(side, functions)) for side in (terms.base, terms.head))
+        base, head = (
+            stack.enter_context(trapped(side, functions)) for side in (settings.base, settings.head)
+        )
         trees = tuple(map(str, (*base.trees, *head.trees)))
-        terms = Terms(base, head, about="changed functions: ", spared=SIDES, untimed=True, trapped=functions)
+        settings = PairSettings(
+            base, head, about="changed functions: ", spared=SIDES, untimed=True, trapped=functions
+        )
         remaining = list(differing)
         while remaining and RealTime.seconds() < end:
-            with pairs.started(terms) as pair:
+            with pairs.start(settings) as pair:
                 if pair.broken:
                     return
                 while remaining and not pair.broken and RealTime.seconds() < end:

@@ -23,8 +23,7 @@ from ..judge.trial import Trial
 from ..judge.verdict import SAME_KERNELS, SAME_WORK, GpuAndHost, Judgement
 from ..judge.visit import NotTimed, PairTimes, Visit
 from ..process.pairs import NotStartedError, Pairs
-from ..process.plan import Plan
-from ..process.processes import Terms
+from ..process.plan import PairSettings, Plan
 from ..process.returned import HEAD_RAISES
 from ..process.turns import SAME_CODE
 from ..process.variants import outcome
@@ -68,7 +67,7 @@ def run(base: Prepared, head: Prepared, plan: Plan, watcher: Listener) -> Result
     interrupted = False
     with Pairs(plan, watcher) as pairs:
         pairs.shared.end_seconds = start + plan.total_seconds
-        state = _Run(Terms(base, head), plan, watcher, pairs)
+        state = _Run(PairSettings(base, head), plan, watcher, pairs)
         try:
             state.inspect()
             while state.run_pair():
@@ -97,9 +96,9 @@ def run(base: Prepared, head: Prepared, plan: Plan, watcher: Listener) -> Result
 class _Run:
     """The state of a comparison: its benchmarks, what is timed next, and what is known so far."""
 
-    def __init__(self, terms: Terms, plan: Plan, watcher: Listener, pairs: Pairs) -> None:
-        self._terms, self._plan, self._watcher, self._pairs = terms, plan, watcher, pairs
-        self.inspector = Inspector(pairs, terms, watcher)
+    def __init__(self, settings: PairSettings, plan: Plan, watcher: Listener, pairs: Pairs) -> None:
+        self._settings, self._plan, self._watcher, self._pairs = settings, plan, watcher, pairs
+        self.inspector = Inspector(pairs, settings, watcher)
         self.schedule = Schedule((), plan.thresholds)
         self._host_schedule = Schedule((), plan.thresholds)
         """Judges wall time if the GPU's own time is judged and the host's work differs."""
@@ -166,7 +165,7 @@ class _Run:
             plan.total_seconds,
             random=np.random.default_rng(plan.seed),
             total_option=plan.total_option,
-            allowed=allowed(thresholds.accepted, self._terms.base, self._terms.head),
+            allowed=allowed(thresholds.accepted, self._settings.base, self._settings.head),
             likely=[name for name, more in added.items() if more >= max(most / 2, thresholds.effect)],
         )
 
@@ -211,7 +210,7 @@ class _Run:
         if pair_plan is None:
             return False
         try:
-            _, times = self._pairs.measure(self._terms, self._trials, pair_plan)
+            _, times = self._pairs.measure(self._settings, self._trials, pair_plan)
         except NotStartedError as error:
             if self._pairs.shared.left_seconds() > 0:
                 self._notes.append(f"ended early: {error}")
@@ -223,7 +222,7 @@ class _Run:
         # What failed on one side and was never timed runs again on that side alone.
         failing = {name: row for name, row in times.failures.items() if not self._trials[name].head_logs}
         for name, failure in confirm.failures(
-            self._terms, self._pairs.shared, self._watcher, failing
+            self._settings, self._pairs.shared, self._watcher, failing
         ).items():
             self._record(self._trials[name], failure)
         failures = {name: row for name, row in times.failures.items() if not self._trials[name].not_timed}
@@ -255,7 +254,7 @@ class _Run:
         if reason := self._pairs.shared.why_apart:
             self._notes.append(f"each side was timed in a process of its own: {reason}")
         verdicts = {name: decision.judgement for name, decision in self.schedule.decisions().items()}
-        if note := confirm.changes(self._terms, self._pairs, self._trials, verdicts):
+        if note := confirm.changes(self._settings, self._pairs, self._trials, verdicts):
             self._notes.append(note)
 
     def _reserve_time(self) -> None:
@@ -277,7 +276,7 @@ class _Run:
         if 2 * visits[name].seconds > self.schedule.left_seconds:
             return
         seconds, longest = pair_plan.seconds[name], pair_plan.longest_seconds
-        if visit := self._pairs.control(self._terms, self._trials[name], seconds, longest):
+        if visit := self._pairs.control(self._settings, self._trials[name], seconds, longest):
             self._controls.append(visit)
 
     @property

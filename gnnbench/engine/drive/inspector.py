@@ -14,8 +14,7 @@ from ..judge.visit import Inspections, NotTimed
 from ..measure.fingerprint.difference import Difference
 from ..measure.instructions import counter_name
 from ..process.pairs import Pair, Pairs
-from ..process.plan import Plan
-from ..process.processes import Terms
+from ..process.plan import PairSettings, Plan
 from ..process.unchanged.known import Unchanged
 from ..process.variants.child import SIDES
 from ..process.variants.collected import Suite
@@ -34,11 +33,11 @@ class Inspector:
     An inspection counts what one call does on both sides, and takes its fingerprint.
     """
 
-    def __init__(self, pairs: Pairs, terms: Terms, listener: Listener) -> None:
-        self._pairs, self._terms, self._listener = pairs, terms, listener
+    def __init__(self, pairs: Pairs, settings: PairSettings, listener: Listener) -> None:
+        self._pairs, self._settings, self._listener = pairs, settings, listener
         plan = pairs.shared.plan
         words = [*plan.arguments, *map(repr, sorted(plan.defaults.items()))]
-        self._unchanged = Unchanged(terms.base, terms.head, words, plan.folder, plan.cache)
+        self._unchanged = Unchanged(settings.base, settings.head, words, plan.folder, plan.cache)
         self.suite = Suite()
         self._used: dict[str, list[Any]] = {}
         """What the processes of a pair used, by side: see `manifest.Noted`."""
@@ -64,8 +63,8 @@ class Inspector:
         self._read_known()
         needs_pair = not self.trials or bool(self._remaining)
         while needs_pair:
-            terms = replace(self._terms, untimed=True)
-            with self._pairs.started(terms) as pair:
+            settings = replace(self._settings, untimed=True)
+            with self._pairs.start(settings) as pair:
                 self._set_suite(pair.suite)
                 self._used = {
                     side: [("", "", answer["used"])]
@@ -81,10 +80,10 @@ class Inspector:
             if self.trials:
                 pair.check_trees()
         if not self._pairs.shared.plan.time_all:
-            for trial, again in confirm.unexecuted(self.trials.values(), self._terms, self._pairs, end):
+            for trial, again in confirm.unexecuted(self.trials.values(), self._settings, self._pairs, end):
                 trial.inspections = again
         not_timed = {name: trial.not_timed for name, trial in self.trials.items() if trial.not_timed}
-        failures = confirm.failures(self._terms, self._pairs.shared, self._listener, not_timed)
+        failures = confirm.failures(self._settings, self._pairs.shared, self._listener, not_timed)
         for name, failure in failures.items():
             self.trials[name].not_timed = failure
 
@@ -166,8 +165,8 @@ def add_instructions(
     notes: list[str] = []
     counter, plan = counter_name(), replace(plan, timeout_seconds=ANSWER_SECONDS)
     with Pairs(plan, listener) as pairs:
-        terms = Terms(base, head, counter=counter, about=f"under {counter}: ", spared=SIDES)
-        with pairs.started(terms) as pair:
+        settings = PairSettings(base, head, counter=counter, about=f"under {counter}: ", spared=SIDES)
+        with pairs.start(settings) as pair:
             for number, name in enumerate(names, 1):
                 if pair.broken:
                     break

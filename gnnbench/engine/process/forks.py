@@ -1,4 +1,4 @@
-"""Ends processes that a benchmark's call forks and that return from it: they would go on as this one does."""
+"""Ends forked processes that return from a benchmark's call: they would run the rest of the suite again."""
 
 import os
 import select
@@ -8,28 +8,29 @@ from types import FrameType
 
 RETURN = "its call forks, and both processes return"
 _WAIT_MS = 2000
-"""For how long processes that outlive a command are waited for: they may be about to return."""
-_OWN = __name__.partition(".")[0]
+"""How long to wait for a forked process that may still return."""
+_OWN_PACKAGE = __name__.partition(".")[0]
 
 
 class Forks:
-    """Processes that this one forks; one that returns from the call ends at its next fork, or in `leave`."""
+    """The processes that a call forks; one that returns from it ends in `end_if_forked` or its next fork."""
 
     def __init__(self) -> None:
-        self.follows = False
+        self.watches = False
+        """Whether forks are noted, as is done while a test runs."""
         self._pid = os.getpid()
         self._pipe: tuple[int, int] | None = None
-        """Each process that was forked since it was last read has its second end."""
+        """A pipe to whose second end each forked process writes if it returns; None if none was forked."""
         self._call: FrameType | None = None
-        """In such a process: the frame of the call that forked it."""
+        """In a forked process, the frame of the call that forked it."""
         os.register_at_fork(before=self._before, after_in_child=self._after_in_child)
 
-    def stay(self) -> None:
-        """Take this process for the first one, although it is a fork."""
+    def reset(self) -> None:
+        """Treat this process as the first one, although it is a fork."""
         self._pid = os.getpid()
 
-    def leave(self) -> None:
-        """End this process if it is a fork that has returned."""
+    def end_if_forked(self) -> None:
+        """End this process if a call has forked it."""
         if os.getpid() != self._pid:
             if self._pipe:
                 with suppress(OSError):
@@ -37,7 +38,7 @@ class Forks:
             os._exit(0)
 
     def have_returned(self) -> bool:
-        """Tell whether a process that was forked since the last time has returned."""
+        """Tell whether a process has returned that was forked since this was last asked."""
         if self._pipe is None:
             return False
         (read, write), self._pipe = self._pipe, None
@@ -45,26 +46,26 @@ class Forks:
         with os.fdopen(read, "rb", buffering=0) as pipe:
             poll = select.poll()
             poll.register(pipe, select.POLLIN)
-            return bool(poll.poll(_WAIT_MS)) and bool(pipe.read(1))  # nothing: all have ended
+            return bool(poll.poll(_WAIT_MS)) and bool(pipe.read(1))  # empty if all have ended
 
     def _before(self) -> None:
-        if not self.follows:
+        if not self.watches:
             return
         if os.getpid() != self._pid and _call() is not self._call:
-            self.leave()
+            self.end_if_forked()
         elif self._pipe is None:
             self._pipe = os.pipe()
 
     def _after_in_child(self) -> None:
-        if self.follows:
+        if self.watches:
             self._call = _call()
             if self._call is None:
-                self.leave()
+                self.end_if_forked()
 
 
 def _call() -> FrameType | None:
-    """Return the frame of the function that this package called. Returns None if it is no Python code."""
+    """Return the frame of the function that this package has called. Returns None if it is not in Python."""
     called, frame = None, sys._getframe(2)  # noqa: SLF001 - there is no public way to the frames
-    while frame and frame.f_globals.get("__name__", "").partition(".")[0] != _OWN:
+    while frame and frame.f_globals.get("__name__", "").partition(".")[0] != _OWN_PACKAGE:
         called, frame = frame, frame.f_back  # type: ignore[assignment]
     return called

@@ -1,4 +1,4 @@
-"""A benchmark that is held inside its call of `benchmark`, and times blocks of rounds on command."""
+"""A call of `benchmark` that is held: the test waits in it, and obeys commands such as timing a block."""
 
 import math
 import statistics
@@ -28,36 +28,36 @@ _SLOW_SECONDS = 0.02
 _TRIES = 4
 
 
-class Held:
-    """`benchmark(function, ...)`; subclasses are other ways to be timed."""
+class HeldCall:
+    """The call `benchmark(function, ...)`; subclasses are the other ways to call `benchmark`."""
 
     once = False
     """Whether it can be timed only once in a process."""
     warms = True
-    """Whether the first round of a block is slower, so that an untimed one precedes it."""
+    """Whether an untimed round precedes each block, because the first round is slower."""
     has_cpu_time = True
     """Whether a block executes nothing but its calls."""
     iterations: int | None = None
-    """Iterations of a round, if the benchmark sets them."""
+    """The number of iterations of a round, if the benchmark sets it."""
     unseen: str | None = None
-    """Why no call is inspected. None if it is."""
+    """Why the code of a call cannot be inspected; None if it can."""
     no_calls = ""
-    """Why all calls are timed, so that none can be inspected. Empty if there may be others."""
+    """Why no untimed calls can be made, so that all are timed; empty if they can."""
 
-    def __init__(self, fixture: Any, layouts: Layouts, clock: Clock, *, stays: bool) -> None:
+    def __init__(self, fixture: Any, layouts: Layouts, clock: Clock, *, in_place: bool) -> None:
         self._fixture, self._layouts, self._clock = fixture, layouts, clock
         self._disable_gc = bool(fixture._disable_gc)  # noqa: SLF001
-        self._renewing = not (stays or layouts.why_in_place())
+        self._copies_inputs = not (in_place or layouts.why_in_place())
         self._placement = Placement()
-        self._cost_seconds = 0.0
+        self._round_seconds = 0.0
         self._compared: ComparedCalls | None = None
         self._inputs: Given | None = None
         self.codes: Sequence[Sequence[CodeType]] = ()
-        """By recorded call, the code of the functions that ran. Empty if it is not known."""
+        """The code of the functions that ran, for each recorded call; empty if it is not known."""
 
     def renew(self) -> Call:
-        """Return the call, its inputs copied to another place unless they must or can only stay in place."""
-        if self._renewing:
+        """Return the call with its inputs copied to other addresses, if they may and can be copied."""
+        if self._copies_inputs:
             self._layouts.renew()
             self._clock.renewed()
         return self._layouts.current
@@ -65,15 +65,15 @@ class Held:
     def block(self, rounds: int, iterations: int) -> Block:
         """Time some rounds on the same inputs."""
         with collector_paused() if self._disable_gc else nullcontext():
-            # Keep no other reference: a copy that the layouts drop must be freed at once.
+            # No other reference: a copy of the inputs that the layouts drop must be freed at once.
             return self._clock.block(self._layouts.current, rounds, iterations)
 
     def calls(self) -> Pedantic:
-        """Return the calls whose instructions can be counted, and whose results can be compared."""
+        """Return untimed calls, whose instructions are counted and whose outputs are compared."""
         return Pedantic.of(self._layouts.current)
 
     def result(self) -> Any:
-        """Return what the test gets."""
+        """Return what the test gets from its call of `benchmark`."""
         return self._layouts.original()
 
     def serve(
@@ -81,16 +81,19 @@ class Held:
         ask: Callable[[dict[str, Any]], Mapping[str, Any]],
         *,
         scope: Mapping[str, Any] | None = None,
-        fixed: bool = False,
+        fixed_inputs: bool = False,
         tested: Collection[str] = (),
         noting: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> bool:
-        """Answer the coordinator's commands until the benchmark may go on; raise what it raises.
+        """Obey the coordinator's commands until the test may go on; raise what the benchmark raises.
 
-        `fixed`: whether the inputs must keep their values when outputs are compared. Returns whether the test
-        is to end here, because the call need not run.
+        `ask` sends an answer and returns the next command. `scope` has the test module's globals, which calls
+        may read. `fixed_inputs`: whether the inputs keep their values when outputs are compared. `tested` has
+        the packages under test. `noting` returns a context in which used code is noted. Returns whether the
+        test ends here, because nothing needs the result of its call.
         """
-        self._scope, self._fixed, self._tested, self._noting = scope or {}, fixed, tested, noting
+        self._scope, self._fixed_inputs = scope or {}, fixed_inputs
+        self._tested, self._noting = tested, noting
         command = ask({"answer": "ready", "once": self.once, "inspects": not self.no_calls})
         while command["command"] != "next":
             command = ask(self.obey(command))
@@ -102,13 +105,13 @@ class Held:
         return False
 
     def obey(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the answer to a command that `serve` takes; each has a method of its name."""
+        """Obey a command by the method of its name, and return the answer."""
         with paused():
             answer: dict[str, Any] = getattr(self, f"_{command['command']}")(command)
         return answer
 
     def _calibrate(self, _command: Mapping[str, Any]) -> dict[str, Any]:
-        """Warm up, find the iterations of a round unless the benchmark sets them, and what a round costs."""
+        """Warm up, choose the iterations of a round unless the benchmark sets them, and time a round."""
         self.renew()
         if iterations := self.iterations:
             self._fastest(iterations)
@@ -118,26 +121,26 @@ class Held:
         return {
             "answer": "calibrated",
             "iterations": iterations,
-            "round_seconds": self._cost_seconds,
+            "round_seconds": self._round_seconds,
             "cores": self._placement.cores,
         }
 
     def _fastest(self, iterations: int) -> float:
-        """Return the seconds of the fastest of a few rounds, and keep its cost with set-up and tear-down."""
+        """Return the seconds of the fastest of a few rounds; keep its duration including set-up."""
         rounds = []
         for _ in range(_TRIES):
             with self._placement.watching():
                 start = self._clock.now()
                 (seconds,) = self.block(1, iterations).seconds
-                cost = self._clock.now() - start
-            rounds.append((seconds, max(cost, seconds, self._clock.resolution_seconds)))
-            if cost > _SLOW_SECONDS:
+                duration = self._clock.now() - start
+            rounds.append((seconds, max(duration, seconds, self._clock.resolution_seconds)))
+            if duration > _SLOW_SECONDS:
                 break
-        seconds, self._cost_seconds = min(rounds)
+        seconds, self._round_seconds = min(rounds)
         return seconds
 
     def _inspect(self, _command: Mapping[str, Any]) -> dict[str, Any]:
-        """Find out what a call does, which is made a few times on new copies."""
+        """Find out which code a call runs, in a few calls on new copies of its inputs."""
         inspection = Inspection(unseen=self.unseen)
         with self._noting():
             if not self.unseen:
@@ -148,12 +151,12 @@ class Held:
         return {"answer": "inspected", **inspection.as_json()}
 
     def _cost(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Find out what a call costs, after it was inspected; on a core, if one is given."""
+        """Measure the cost of a call after its inspection, on the core that the command may name."""
         clock = self._clock if self._clock.times_device else None
         try:
             with self._placement.on(command.get("core")):
                 costs, codes = cost.measured(self.renew, self._noting, clock)
-        except Exception as error:  # noqa: BLE001 - a call may have an end, as that of a generator
+        except Exception as error:  # noqa: BLE001 - a call may not be repeatable, as that of a generator
             unseen = f"it cannot be repeated ({type(error).__name__})"
             return {"answer": "cost", "cost": None, "unseen": unseen}
         if self.codes and codes:
@@ -161,19 +164,20 @@ class Held:
         return {"answer": "cost", "cost": codec.encode(costs)}
 
     def keep_inputs(self) -> None:
-        """Keep what the inputs hold: the calls before those whose outputs are compared may change them."""
+        """Keep the values of the inputs, because calls before the comparison of outputs may change them."""
         from ..measure.returned.calls import kept_inputs
 
         if not self.no_calls:
             self._inputs = kept_inputs(self.calls())
 
     def _return(self, command: Mapping[str, Any]) -> dict[str, Any]:
+        """Make calls, and hash what they return and change."""
         if self.no_calls:
             return {"answer": "nothing returned", "reason": self.no_calls}
         from ..ground.outputs import TooMuchError
         from ..measure.returned.calls import NONE_NEW, ComparedCalls
 
-        level = NONE_NEW if self._fixed else command["level"]
+        level = NONE_NEW if self._fixed_inputs else command["level"]
         if self._inputs:
             self._inputs.restore()
         self.renew()
@@ -184,11 +188,11 @@ class Held:
         except Exception as error:  # noqa: BLE001 - inputs and outputs may be anything
             name = "" if isinstance(error, TooMuchError) else f"{type(error).__name__}: "
             return {"answer": "nothing returned", "reason": f"{name}{error}"}
-        distance = getattr(self._fixture, "reference_error", None)
-        return {"answer": "returned", "reference_error": distance, **calls.as_json()}
+        reference_error = getattr(self._fixture, "reference_error", None)
+        return {"answer": "returned", "reference_error": reference_error, **calls.as_json()}
 
     def _save(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Write what calls returned into files, which the coordinator reads and removes."""
+        """Write values that calls returned into files, which the coordinator reads and removes."""
         assert self._compared
         return {"answer": "saved", "files": self._compared.save(command["wanted"], Path(command["folder"]))}
 
@@ -201,7 +205,7 @@ class Held:
             return {"answer": "counted", **instructions.take(self.calls(), counter)}
 
     def _block(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Time rounds, after an untimed one; a long one on the same buffers as before is timed at once."""
+        """Time rounds after an untimed one. A single round on the same buffers as before needs none."""
         rounds, iterations = command["rounds"], self.iterations or command["iterations"]
         renews = command.get("renew", True)
         with self._placement.on(command.get("core")):
@@ -211,7 +215,7 @@ class Held:
                 self.block(1, iterations)
             before = CpuUse.now()
             block = self.block(rounds, iterations)
-            seconds = self._keep(block.seconds, iterations)
+            seconds = self._add_rounds(block.seconds, iterations)
             after = CpuUse.now()
         used_ns = after.process_ns - before.process_ns
         is_cpu_time = self.has_cpu_time and self._clock.name == "perf_counter"
@@ -226,7 +230,7 @@ class Held:
             "waits": not after.is_whole_since(before),
         }
 
-    def _keep(self, seconds: list[float], iterations: int) -> list[float]:
+    def _add_rounds(self, seconds: list[float], iterations: int) -> list[float]:
         """Add rounds to the benchmark's statistics; return those with a positive, finite time."""
         good = [second for second in seconds if 0 < second < math.inf]
         if not good:
@@ -240,68 +244,69 @@ class Held:
         return good
 
 
-class Repeated(Held):
-    """`benchmark.pedantic` with several rounds; more rounds than given may be timed."""
+class PedanticCall(HeldCall):
+    """The call `benchmark.pedantic(...)` with several rounds, of which any number may be timed."""
 
     has_cpu_time = False
     unseen = FIXED
 
     def __init__(
-        self, fixture: Any, layouts: Layouts, clock: Clock, asked: Pedantic, *, stays: bool = False
+        self, fixture: Any, layouts: Layouts, clock: Clock, pedantic: Pedantic, *, in_place: bool = False
     ) -> None:
-        self._asked, self.iterations = asked, asked.iterations
+        self._pedantic, self.iterations = pedantic, pedantic.iterations
         # Set-up makes new inputs itself, and tear-down expects the original ones.
-        super().__init__(fixture, layouts, clock, stays=bool(asked.setup or asked.teardown or stays))
-        if asked.warmup_rounds and not isinstance(self, AllTimed):
+        in_place = in_place or bool(pedantic.setup or pedantic.teardown)
+        super().__init__(fixture, layouts, clock, in_place=in_place)
+        if pedantic.warmup_rounds and not isinstance(self, AllTimedCalls):
             with paused():
-                self.block(asked.warmup_rounds, asked.iterations)
+                self.block(pedantic.warmup_rounds, pedantic.iterations)
 
     def block(self, rounds: int, iterations: int) -> Block:
         """Time rounds, each with its set-up and tear-down."""
         blocks = []
         for _ in range(rounds):
-            call = self._layouts.current if self._renewing else self._asked.inputs()
+            call = self._layouts.current if self._copies_inputs else self._pedantic.inputs()
             with collector_paused() if self._disable_gc else nullcontext():
                 blocks.append(self._clock.block(call, 1, iterations))
-            self._asked.tear_down(call)
+            self._pedantic.tear_down(call)
         return Block.of(blocks)
 
     def calls(self) -> Pedantic:
-        """Return calls, each with its set-up and tear-down."""
-        return self._asked
+        """Return untimed calls, each with its set-up and tear-down."""
+        return self._pedantic
 
     def result(self) -> Any:
         """Make one more call, and return its result."""
-        return self._asked.once()
+        return self._pedantic.once()
 
 
-class AllTimed(Repeated):
-    """Calls that may have side effects: all are timed, and the test gets the result of the last one.
+class AllTimedCalls(PedanticCall):
+    """Calls that may have side effects, so that all are timed; the test gets the last one's result.
 
-    They are that of `benchmark.pedantic` with a single round, which is made once, or those of
-    `benchmark(function, ...)` in a test with the marker `whole_call`: then `whole` says why.
+    Either it is the one call of `benchmark.pedantic` with a single round, or the calls of
+    `benchmark(function, ...)` in a test with the marker `whole_call`, whose reason is in `reason`.
     """
 
     warms = False
 
     def __init__(
-        self, fixture: Any, layouts: Layouts, clock: Clock, asked: Pedantic, *, whole: str = ""
+        self, fixture: Any, layouts: Layouts, clock: Clock, pedantic: Pedantic, *, reason: str = ""
     ) -> None:
-        super().__init__(fixture, layouts, clock, asked, stays=True)
-        self.once, self.has_cpu_time = not whole, bool(whole)
-        self.unseen, self.no_calls = whole or FIXED, whole or "benchmark.pedantic asks for one round"
+        super().__init__(fixture, layouts, clock, pedantic, in_place=True)
+        self.once, self.has_cpu_time = not reason, bool(reason)
+        self.unseen, self.no_calls = reason or FIXED, reason or "benchmark.pedantic asks for one round"
         self._results: list[Any] = []
 
     def block(self, rounds: int, _iterations: int) -> Block:
         """Time rounds, each after its warm-up."""
         blocks: list[Block] = []
         for _ in range(rounds):
-            result = self._asked.measure(self._clock, blocks.append, disable_gc=self._disable_gc)
+            result = self._pedantic.measure(self._clock, blocks.append, disable_gc=self._disable_gc)
             self._results[:] = [result]
         return Block.of(blocks)
 
     def result(self) -> Any:
-        """Return the result of the last call; run a round if no command did."""
+        """Return the result of the last call; make one if no command has."""
         if not self._results:
             self.block(1, 1)
         return self._results[-1]

@@ -1,9 +1,8 @@
-"""What each session of a process has for itself in the interpreter."""
+"""The modules that each session of a process with both sides has for itself, see `together.py`."""
 
 import itertools
 import os
 import sys
-import sysconfig
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from functools import partial
@@ -16,7 +15,6 @@ from _pytest.assertion.rewrite import AssertionRewritingHook
 from .variants.import_roots import SIDE, Trees, below
 
 _OWN = __name__.partition(".")[0]
-_INSTALLED = tuple({sysconfig.get_path(name) for name in ("purelib", "platlib")})
 
 
 class NotTogetherError(Exception):
@@ -24,60 +22,63 @@ class NotTogetherError(Exception):
 
 
 class Imports:
-    """What a session has for itself in the interpreter: modules, and where more of them are looked for."""
+    """The modules and the import path of one session, which are put into the interpreter while it is active.
+
+    `packages`: those of which the session has its own copy. What it later imports from its trees is added.
+    """
 
     def __init__(self, packages: Collection[str], trees: Trees) -> None:
-        """Take the packages of which it has a copy; those that it imports from its trees later are added."""
         self._packages, self._trees = {*packages}, trees
-        self._seen = {*sys.modules}
+        self._known_names = {*sys.modules}
         self._modules: dict[str, ModuleType] = {}
         self._count = 0
 
     def take_out(self) -> None:
-        """Remove it from the interpreter, and keep it."""
+        """Remove the session's modules and import path from the interpreter, and keep them here."""
         if len(sys.modules) != self._count:
             packages = {name: name.partition(".")[0] for name in sys.modules}
-            for name in filter(lambda name: name not in self._seen, packages):
+            for name in filter(lambda name: name not in self._known_names, packages):
                 module, is_loaded = sys.modules[name], packages[name] in self._trees.loaded
                 if is_loaded or (module and _refers(module, self._packages)):
                     self._packages.add(packages[name])
-            self._seen |= packages.keys()
+            self._known_names |= packages.keys()
             self._modules = {name: sys.modules[name] for name in packages if packages[name] in self._packages}
         for name in self._modules:
             del sys.modules[name]
-        self._registered = [(registry, self._own(registry)) for registry in _registries()]
+        self._registered = [(registry, self._own_classes(registry)) for registry in _registries()]
         for registry, classes in self._registered:
             for name in classes:
                 del registry[name]
         self._path, self._finders = sys.path[:], sys.meta_path[:]
-        self._search, self._file = AssertionRewritingHook._find_spec, os.environ[SIDE]  # noqa: SLF001
+        self._find_spec, self._side_file = AssertionRewritingHook._find_spec, os.environ[SIDE]  # noqa: SLF001
 
     def put_back(self) -> None:
-        """Put it into the interpreter, from which that of another session was taken out."""
+        """Put the session's modules and import path back, after those of another were taken out."""
         sys.modules.update(self._modules)
         self._count = len(sys.modules)
         for registry, classes in self._registered:
             registry.update(classes)
         sys.path[:], sys.meta_path[:] = self._path, self._finders
-        AssertionRewritingHook._find_spec, os.environ[SIDE] = staticmethod(self._search), self._file  # noqa: SLF001
+        AssertionRewritingHook._find_spec, os.environ[SIDE] = staticmethod(self._find_spec), self._side_file  # noqa: SLF001
 
-    def _own(self, registry: Mapping[str, partial[Any]]) -> dict[str, partial[Any]]:
-        return {name: made for name, made in registry.items() if _package(made.args[0]) in self._packages}
+    def _own_classes(self, registry: Mapping[str, partial[Any]]) -> dict[str, partial[Any]]:
+        return {name: make for name, make in registry.items() if _package(make.args[0]) in self._packages}
 
 
 def _registries() -> list[dict[str, partial[Any]]]:
-    """Return where torch keeps classes by names of which each may be taken once."""
+    """Return torch's registries of classes, in which each name may be registered only once."""
     datapipe = sys.modules.get("torch.utils.data.datapipes.datapipe")
     return [datapipe.IterDataPipe.functions, datapipe.MapDataPipe.functions] if datapipe else []
 
 
 def own_packages(trees: Trees, other: Trees, root: str) -> Collection[str]:
-    """Return the top-level packages of which both sessions need a copy: what differs, and what uses that.
+    """Return the top-level packages of which each session needs a copy.
 
-    The modules of the first session, which has `trees`, are there; the second one has `other`.
+    They are those that differ between the sides or belong to the project in the folder `root`, and those that
+    use them. The first session, with `trees`, has imported its modules; the second one will have `other`.
 
     Raises:
-        NotTogetherError: one of them is compiled, so that it can be loaded only once.
+        NotTogetherError: one of the packages is compiled, so that a process can load it only once.
     """
     modules: dict[str, list[ModuleType]] = defaultdict(list)
     for name, module in sys.modules.items():
@@ -85,19 +86,17 @@ def own_packages(trees: Trees, other: Trees, root: str) -> Collection[str]:
         if package not in (_OWN, "__main__", "__mp_main__", *sys.stdlib_module_names) and module:
             modules[package].append(module)
     packages = trees.loaded.keys() & modules.keys()
-    packages |= {name for name, parts in modules.items() if any(_is_below(part, root) for part in parts)}
-    packages |= {name for name, parts in modules.items() if _is_elsewhere(name, parts, other)}
-    more = packages
-    while more:
-        packages = packages | more
-        more = {
-            name
-            for name, parts in modules.items()
-            if name not in packages and any(_refers(part, packages) for part in parts)
-        }
+    for name, parts in modules.items():
+        if any(_is_below(part, root) for part in parts) or _is_elsewhere(name, parts, other):
+            packages.add(name)
+    users = packages
+    while users:
+        packages |= users
+        remaining = modules.keys() - packages
+        users = {name for name in remaining if any(_refers(part, packages) for part in modules[name])}
     for part in itertools.chain.from_iterable(modules[name] for name in packages):
         if _file(part).endswith(tuple(EXTENSION_SUFFIXES)):
-            raise NotTogetherError(f"{part.__name__} is compiled, and it differs or uses what does")
+            raise NotTogetherError(f"{part.__name__} is compiled, and differs or uses a package that differs")
     return packages
 
 
@@ -106,13 +105,13 @@ def _file(module: ModuleType) -> str:
 
 
 def _is_below(module: ModuleType, root: str) -> bool:
-    """Whether a module lies in a folder, and in none of installed packages."""
+    """Whether a module lies in the folder `root`, but not among installed packages there."""
     file = _file(module)
-    return below(file, root) is not None and not file.startswith(_INSTALLED)
+    return below(file, root) is not None and "site-packages" not in file
 
 
 def _is_elsewhere(name: str, parts: Collection[ModuleType], trees: Trees) -> bool:
-    """Whether trees have a package, or any of its modules, at another place."""
+    """Whether the trees have a package, or one of its modules, in another file."""
     files = [file for part in parts if (file := _file(part))]
     spec = trees.find_spec(name)
     return (spec is not None and spec.origin not in files) or any(
@@ -121,9 +120,9 @@ def _is_elsewhere(name: str, parts: Collection[ModuleType], trees: Trees) -> boo
 
 
 def _refers(module: ModuleType, packages: Collection[str]) -> bool:
-    """Whether a module has a module, class or function of these packages, also in one of its classes."""
+    """Whether a module or one of its classes has an attribute that is defined in one of the packages."""
     for value in list(vars(module).values()):
-        # `isinstance` asks some objects for their class, which may import, or warn.
+        # Not `isinstance`, which reads `__class__`: in some objects this imports, or warns.
         if issubclass(type(value), ModuleType | type | FunctionType) and _package(value) in packages:
             return True
         if issubclass(type(value), type) and any(

@@ -1,4 +1,7 @@
-"""Pairs of processes, one of each side, in which benchmarks are visited one after the other."""
+"""Pairs of processes, one of each side, which run benchmarks one after the other.
+
+A *visit* is the run of one benchmark in one pair: the test is set up on both sides and timed in turns.
+"""
 
 import math
 import random
@@ -6,7 +9,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from ..ground.cpu import RealTime, cores
@@ -19,47 +21,46 @@ from ..judge.visit import Inspections, NotTimed, PairTimes, Visit
 from ..measure.fingerprint.disassembly import demangled
 from ..measure.fingerprint.libraries import functions_differing
 from ..measure.instructions import Instructions
-from .parents import Parents, Shared
-from .plan import Plan
-from .processes import Processes, Terms
-from .turns import Turns, joined
-from .unchanged.crossings import data_read, notes_on, why_incomparable
+from .plan import PairSettings, Plan
+from .processes import Parents, Processes, Shared
+from .turns import HeldBenchmark, join_reasons
+from .unchanged.callers_files import data_read, notes_on, why_incomparable
 from .variants.child import SIDES, DiedError
 from .variants.collected import Suite
 from .variants.redirects import differing
 
 _QUIT_SECONDS = 20.0
-"""How long both may tear down."""
+"""Time in which both processes may tear down their fixtures."""
 _FEWEST_CORES = 4
-"""To start the next pair while one measures."""
+"""With fewer cores, the next pair starts only when the last one has ended."""
 _STARTS = 2
 """A pair is given up after this many failed starts."""
 _FAILURES = ("died", "failed")
-"""Kinds of failures that processes of their own, or another pair, may not have."""
+"""Kinds of failures that may not occur in another pair."""
 _TAG = re.compile(r"\.(cpython|pypy|abi)[^.]*(?=\.)")
-"""Part of the name of an extension module that says for which Python it is."""
-_Found = TypeVar("_Found")
+"""The tag in an extension module's name that says for which Python it is built."""
+_Result = TypeVar("_Result")
 
 
 class Pair(Processes):
-    """A pair of fresh processes, in which benchmarks are visited; on exit, they have ended in any case."""
+    """A pair of fresh processes that run benchmarks. On exit of its context, they have ended."""
 
-    def __init__(self, terms: Terms, shared: Shared, parents: Parents | None = None) -> None:
-        super().__init__(terms, shared, parents)
-        self._differing = differing(terms.base.redirects, terms.head.redirects)
+    def __init__(self, settings: PairSettings, shared: Shared, parents: Parents | None = None) -> None:
+        super().__init__(settings, shared, parents)
+        self._differing = differing(settings.base.redirects, settings.head.redirects)
         # Separate from `rng`: the number of draws depends on the machine.
         self._core_rng = random.Random(shared.rng.randrange(2**32))  # noqa: S311 - turns, not secrets
         self.collected: dict[str, dict[str, Any]] = {}
-        """By side, its answer."""
+        """Each side's answer `collected`, which has its tests."""
         self.suite = Suite()
         self.broken: str | None = None
-        """Why nothing more can be visited: a side has died. Names the side."""
+        """The line that says which side has died, and how; None while both run."""
         self.broken_side = ""
         self.used: dict[str, dict[str, Any]] = {}
-        """By side, what it used for the last benchmark, if it notes it."""
+        """The code and files that each side used for the last benchmark; empty if they are not noted."""
 
     def __enter__(self) -> Self:
-        """Start both and let them collect the suite; if a side dies, the pair is broken."""
+        """Start both processes, which collect the suite; if one dies, the pair is `broken`."""
         self.begin_seconds = RealTime.seconds()
         try:
             self.collected = self.start()
@@ -72,78 +73,76 @@ class Pair(Processes):
             self.suite = Suite(*(self.collected[side] for side in SIDES))
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        """Let both tear down, unless something went wrong, and end them."""
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """End both processes; without an error, they first tear down their fixtures."""
         self.stop(_QUIT_SECONDS if kind is None and self.broken is None else 0.0)
 
     def visit(self, trial: Trial, seconds: float, at_most_seconds: float = math.inf) -> Visit | NotTimed:
-        """Time a benchmark in turns, or return why it cannot be timed; then `broken` says whether others can.
+        """Time a benchmark in turns, or return why it cannot be timed.
 
-        There are at least five turns, or fewer if five do not end in `at_most_seconds`, which include set-up
-        and calibration. If a process can time it only once, it gets one turn.
+        It gets at least five turns, unless set-up, calibration and five turns take over `at_most_seconds`. A
+        benchmark that a process can time only once gets one turn.
         """
         start = self.shared.now()
-        result = self._hold(trial, lambda turns: turns.time(seconds, start + at_most_seconds))
+        result = self._hold(trial, lambda benchmark: benchmark.time(seconds, start + at_most_seconds))
         if isinstance(result, NotTimed):
             return result
         return trial.select_times(replace(result, seconds=self.shared.now() - start))
 
     def inspect(self, trial: Trial) -> Inspections | NotTimed:
-        """Inspect a call of a benchmark on both sides, or return why it cannot be inspected."""
-        result = self._hold(trial, Turns.inspect, only_inspected=True)
+        """Return which code a call of a benchmark runs on both sides, or why it cannot be inspected."""
+        result = self._hold(trial, HeldBenchmark.inspect, only_inspected=True)
         collected = {side: answer["used"] for side, answer in self.collected.items() if "used" in answer}
-        crossed = {side: used["crossed"] for side, used in (collected | self.used).items() if used}
-        if why := why_incomparable(crossed, self._differing, self.shared.plan.build):
+        files = {side: used["callers_files"] for side, used in (collected | self.used).items() if used}
+        if reason := why_incomparable(files, self._differing, self.shared.plan.build):
             trial.inspections = None
-            return NotTimed("incomparable", why, SIDES)
+            return NotTimed("incomparable", reason, SIDES)
         if isinstance(result, NotTimed):
             return result
         if (changed := result.work.changed) is not None:
-            read = (used["crossed"] for used in (*collected.values(), *self.used.values()) if used)
-            values = (*data_read(read, self._differing), *changed.values)
+            data = data_read((*collected.values(), *self.used.values()), self._differing)
             libraries = tuple(_functions(changed.libraries, result.sides))
-            changed = replace(changed, values=values, libraries=libraries)
-        of_gpu = [result.other_launch] if result.other_launch else []
-        notes = (*notes_on(crossed, self._differing, trial.name), *of_gpu)
+            changed = replace(changed, values=(*data, *changed.values), libraries=libraries)
+        launch_notes = [result.other_launch] if result.other_launch else []
+        notes = (*notes_on(files, self._differing, trial.name), *launch_notes)
         result = replace(result, work=replace(result.work, changed=changed), notes=notes)
         trial.inspections = result
         return result
 
     def count(self, trial: Trial) -> list[Instructions] | NotTimed:
-        """Count the instructions of a call on both sides, or return why they cannot be counted."""
-        return self._hold(trial, Turns.count)
+        """Return the number of instructions of a call on each side, or why they cannot be counted."""
+        return self._hold(trial, HeldBenchmark.count)
 
     def _hold(
-        self, trial: Trial, do: Callable[[Turns], _Found | NotTimed], *, only_inspected: bool = False
-    ) -> _Found | NotTimed:
+        self, trial: Trial, do: Callable[[HeldBenchmark], _Result | NotTimed], *, only_inspected: bool = False
+    ) -> _Result | NotTimed:
+        """Run a benchmark on both sides; return what `do` returns while the benchmark waits for commands."""
         self.used = {}
         if missing := self.suite.missing(trial.name):
-            without = {side: NotTimed("failed", f"has no such test{why}") for side, why in missing.items()}
+            reasons = {side: NotTimed("failed", f"has no such test{why}") for side, why in missing.items()}
             head_fails = "base" not in missing and bool(missing["head"])
-            return replace(joined(without), head_fails=head_fails, base_fails=False)
-        turns = Turns(self, trial, self._core_rng)
-        self.used = turns.used
+            return replace(join_reasons(reasons), head_fails=head_fails, base_fails=False)
+        benchmark = HeldBenchmark(self, trial, self._core_rng)
+        self.used = benchmark.used
         try:
-            return turns.hold(do, only_inspected=only_inspected)
+            return benchmark.hold(do, only_inspected=only_inspected)
         except DiedError as error:
             self._break(error)
             return NotTimed("died", str(error), (error.side,), head_fails=error.side == "head")
 
     def check_trees(self) -> None:
-        """Check that the code of the variants ran."""
-        if why := self.why_unused():
-            raise UsageError(why)
+        """Raise UsageError if the benchmarks import nothing from a variant."""
+        if reason := self.why_unused():
+            raise UsageError(reason)
 
     def why_unused(self) -> str:
-        """Return that the benchmarks imported nothing from a variant; empty if they did."""
-        for side, given in self._given.items():
+        """Return the message that the benchmarks import nothing from a variant, or an empty text."""
+        for side, variant in self._variants.items():
             loaded = self.loaded[side]
-            # A folder of tests that is called torch hides it, while what torch needs is imported.
-            is_used = "torch" in loaded if "torch" in given.versions else bool(loaded)
-            if given.trees and not is_used and not self.broken:
-                return f"{side}: the benchmarks import no package of {given.text}: nothing to compare"
+            # A folder of tests named torch would hide the package, while torch's dependencies are imported.
+            is_used = "torch" in loaded if "torch" in variant.versions else bool(loaded)
+            if variant.trees and not is_used and not self.broken:
+                return f"{side}: the benchmarks import no package of {variant.text}: nothing to compare"
         return ""
 
     def _break(self, error: DiedError) -> None:
@@ -153,7 +152,7 @@ class Pair(Processes):
 
 
 def _functions(libraries: Iterable[str], sides: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the functions that differ in libraries, `NAME in LIBRARY`; or else the libraries."""
+    """Yield the functions that differ in native libraries, `NAME in LIBRARY`; if unknown, the library."""
     for name in libraries:
         hashes = [side["fingerprint"]["libraries"].get(name, "") for side in sides]
         short = _TAG.sub("", name)
@@ -165,7 +164,7 @@ class NotStartedError(UsageError):
 
 
 class Pairs(ExitStack):
-    """The pairs of processes of a run. On exit, what they have printed is removed."""
+    """The pairs of processes of a run. On exit, the files with their output are removed."""
 
     def __init__(self, plan: Plan, listener: Listener) -> None:
         super().__init__()
@@ -174,95 +173,98 @@ class Pairs(ExitStack):
         self.shared, self._listener = Shared(plan, logs, rng), listener
         self.callback(self.shared.end_parents)
         self.starts_ahead = False
-        """Whether processes of the next pair start while one measures: where the GPU's own time counts."""
+        """Whether the next pair starts while one measures, which does not disturb times of a GPU."""
         self._next: Pair | None = None
         self.callback(lambda: self._next.stop(0.0) if self._next else None)
 
     @contextmanager
-    def started(self, terms: Terms) -> Iterator[Pair]:
-        """Start both sides, once more if one fails in time, or raise NotStartedError; finally end them."""
+    def start(self, settings: PairSettings) -> Iterator[Pair]:
+        """Run a pair within the context. If a side dies at the start, and again, raise NotStartedError."""
         at_most_seconds = 2 * self.shared.plan.timeout_seconds  # to collect the suite, one after the other
         for remaining in reversed(range(_STARTS)):
-            pair, self._next = self._next or Pair(terms, self.shared), None
+            pair, self._next = self._next or Pair(settings, self.shared), None
             what = f"the processes of pair {pair.number}" if pair.number else "both sides"
-            self._listener.step(f"{terms.about}starting {what}, and collecting", at_most_seconds)
+            self._listener.step(f"{settings.about}starting {what}, and collecting", at_most_seconds)
             with pair:
-                if not pair.broken or pair.broken_side in terms.spared:
+                if not pair.broken or pair.broken_side in settings.spared:
                     if self.starts_ahead and self.shared.why_no_forks and len(cores()) >= _FEWEST_CORES:
-                        self._next = Pair(terms, self.shared)  # all pairs that time are of the same terms
+                        self._next = Pair(settings, self.shared)  # all timed pairs have the same settings
                         self._next.launch()
                     yield pair
-                    self._listener.step(f"{terms.about}ending {what}")
+                    self._listener.step(f"{settings.about}ending {what}")
                     break
                 if not remaining or self.shared.left_seconds() <= 0:
                     raise NotStartedError(pair.broken)
                 self._listener.say(f"{pair.broken}; restarting both sides")
 
     def measure(
-        self, terms: Terms, trials: Mapping[str, Trial], pair_plan: PairPlan
+        self, settings: PairSettings, trials: Mapping[str, Trial], pair_plan: PairPlan
     ) -> tuple[Pair, PairTimes]:
-        """Time benchmarks in a new pair, as far as the time of its plan allows.
+        """Time benchmarks in a new pair, one after the other, until the time of its plan ends.
 
-        Returns the processes, which have ended, and what they measured. The price of the pair is all time
-        outside of its visits, the end of its processes included.
+        Returns the pair, whose processes have ended, and its times. The price of the pair is the time outside
+        of its visits, including the start and the end of its processes.
         """
         visits: dict[str, Visit] = {}
         failures: dict[str, NotTimed] = {}
         settled_seconds = 0.0
-        with self.started(terms) as pair:
-            begin, of = self.shared.now(), len(pair_plan.seconds)
+        with self.start(settings) as pair:
+            begin, count = self.shared.now(), len(pair_plan.seconds)
             for number, (name, seconds) in enumerate({} if pair.broken else pair_plan.seconds.items(), 1):
-                late = self.shared.now() - begin > pair_plan.at_most_seconds
-                if (late and number > 1) or self.shared.left_seconds() <= 0:
+                is_late = number > 1 and self.shared.now() - begin > pair_plan.at_most_seconds
+                if is_late or self.shared.left_seconds() <= 0:
                     break
                 self._listener.step(
-                    f"{terms.about}timing benchmark {number} of {of} in pair {pair.number},"
+                    f"{settings.about}timing benchmark {number} of {count} in pair {pair.number},"
                     f" for {seconds:.1f} s after its set-up: {name}"
                 )
-                visited = RealTime.seconds()
+                visit_begin = RealTime.seconds()
                 result = pair.visit(trials[name], seconds, pair_plan.longest_seconds)
                 if pair.broken and self.shared.left_seconds() <= 0:
-                    break  # its set-up took longer than the rest of the time: that is no failure
+                    break  # it had no time to end its set-up, which is no failure
                 if isinstance(result, Visit):
                     visits[name] = result
                     continue
                 if pair.sessions and result.kind in _FAILURES:
                     self.separate(f"{name}: {result.text}")
                     break
-                if self.shared.parents and "CUDA" in result.text:
+                if self.shared.parents and "CUDA" in result.text:  # which a fork may be unable to use
                     self.shared.why_no_forks = f"{name}: {result.text}"
                     self.shared.end_parents()
                     break
                 failures[name] = result
                 if result.kind not in _FAILURES:
-                    settled_seconds += RealTime.seconds() - visited
+                    settled_seconds += RealTime.seconds() - visit_begin
                 if pair.broken:
                     self._listener.say(f"{name}: {pair.broken}; restarting both sides")
                     break
         timed = 0.0 if self.shared.simulated else sum(visit.seconds for visit in visits.values())
         price = RealTime.seconds() - pair.begin_seconds - timed - settled_seconds
-        if (visits or failures) and not terms.spared:
+        if (visits or failures) and not settings.spared:
             pair.check_trees()
-        return pair, PairTimes(price, visits, failures, settled_seconds, self._further(price))
+        return pair, PairTimes(price, visits, failures, settled_seconds, self._next_start_seconds(price))
 
-    def separate(self, why: str) -> None:
-        """Let each side of further pairs be in a process of its own, as one may fail for the other."""
-        self.shared.why_apart = why
+    def separate(self, reason: str) -> None:
+        """Run each side of the next pairs in a process of its own, where it does not affect the other."""
+        self.shared.why_apart = reason
         self.shared.end_parents()
 
-    def _further(self, price: float) -> float | None:
-        """Return the start of a further pair, after one with a price. Returns None if it is not forked."""
+    def _next_start_seconds(self, price: float) -> float | None:
+        """Return how long the next pair will take to start. Returns None if it will not be forked."""
         parents = self.shared.parents
         if parents is None:
             return None
         start = price - parents.seconds if parents.pairs == 1 else price
         return start + parents.seconds / parents.most_pairs
 
-    def control(self, terms: Terms, trial: Trial, seconds: float, longest_seconds: float) -> Visit | None:
-        """Time the base of a benchmark against itself, in forks. Returns None if that is not possible."""
+    def control(
+        self, settings: PairSettings, trial: Trial, seconds: float, longest_seconds: float
+    ) -> Visit | None:
+        """Time the base against itself, in forked processes. Returns None if these cannot be forked."""
         if not self.shared.parents:
             return None
-        self._listener.step(f"{terms.about}timing the base against itself, for {seconds:.1f} s: {trial.name}")
-        with Pair(replace(terms, head=terms.base), self.shared, self.shared.parents.of_base()) as pair:
+        step = f"timing the base against itself, for {seconds:.1f} s: {trial.name}"
+        self._listener.step(f"{settings.about}{step}")
+        with Pair(replace(settings, head=settings.base), self.shared, self.shared.parents.of_base()) as pair:
             result = None if pair.broken else pair.visit(trial, seconds, longest_seconds)
         return result if isinstance(result, Visit) else None

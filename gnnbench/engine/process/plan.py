@@ -1,7 +1,8 @@
-"""What a run compares, and how: a driver fills it, and everything below reads it."""
+"""What a run compares, and how: `drive/` fills it in, and the modules of `process/` read it."""
 
 import math
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,10 @@ from typing import Any
 from ..ground.options import EFFECT
 from ..ground.shard import Shard
 from ..judge.verdict import Thresholds
+from .variants.variant import Prepared
+
+_OWN_VARIABLES = "GNNBENCH_"
+"""Prefix of gnnbench's own variables: a fingerprint has their effects in another part."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,35 +21,59 @@ class Plan:
     """How pairs of processes run benchmarks, for how long, and how these are judged."""
 
     arguments: Sequence[str]
-    """Pytest's."""
+    """Arguments of pytest."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    """Of gnnbench's options of pytest that the arguments do not have, as they would be typed, by key."""
+    """Values, as they would be typed, of gnnbench's pytest options that `arguments` does not set."""
     folder: Path
-    """Pytest's working directory: the caller's tree, whose benchmarks both sides run."""
+    """The working directory of pytest: the caller's tree, whose benchmarks both sides run."""
     timeout_seconds: float
-    """A process that does not answer for so long is given up."""
+    """A process that does not answer for this long is ended."""
     seed: int = 0
     """Seeds the order of sides and of benchmarks."""
     time_all: bool = False
     """Whether benchmarks are timed although both sides run the same code."""
     results: bool = False
-    """Whether results are compared where the code differs."""
+    """Whether outputs are compared where the code differs."""
     cache: Path | None = None
-    """The cache folder, in which is kept what benchmarks use. None: it is not kept."""
+    """The folder that stores which files benchmarks use; None stores nothing."""
     dependencies: bool = False
-    """Whether each side has its own dependencies."""
+    """Whether each side has its own dependencies installed."""
     build: str = ""
-    """The command that builds each side. Empty: nothing does."""
+    """The command that builds each side; empty if nothing is built."""
     thresholds: Thresholds = field(default_factory=lambda: Thresholds(EFFECT))
     per_benchmark_seconds: float = math.inf
-    """Average time of a benchmark; the limit is that of all together."""
+    """Average time of a benchmark: a run may take this long for each of its benchmarks."""
     total_seconds: float = math.inf
-    """Limit of the time of all together."""
+    """Limit of the time of the whole run."""
     total_option: str = "--total-budget"
     """The option that sets `total_seconds`, for messages."""
     shard: Shard | None = None
-    """The part of the benchmarks to time, to which the thresholds apply. None: all."""
+    """The part of the benchmarks that is timed and judged; None is all."""
     only: Sequence[str] | None = None
-    """Ids of the benchmarks to time, the most important first. None: all."""
+    """Ids of the benchmarks to time, the most important first; None is all."""
     options: tuple[str, ...] = ()
-    """Options of `gnnbench ab` that a command which compares again must have too."""
+    """Options that a suggested `gnnbench ab` command must repeat to compare in the same way."""
+
+
+@dataclass(frozen=True)
+class PairSettings:
+    """What one pair of processes runs, and for what."""
+
+    base: Prepared
+    head: Prepared
+    counter: str = ""
+    """The counter of instructions that runs both processes, see `instructions.counter_name`; may be empty."""
+    about: str = ""
+    """Prefix of each step of the progress: what is measured."""
+    spared: Collection[str] = ()
+    """The sides whose processes may fail to start."""
+    untimed: bool = False
+    """Whether nothing is timed; the processes then note the code and files that they use."""
+    trapped: Collection[str] = ()
+    """Libraries in which some functions end the process; each test then runs in a process of its own."""
+
+    def differing_variables(self) -> list[str]:
+        """Return the environment variables that have different values on the two sides."""
+        base, head = ({**os.environ, **side.environment} for side in (self.base, self.head))
+        names = (name for name in base.keys() | head.keys() if base.get(name) != head.get(name))
+        return sorted(name for name in names if not name.startswith(_OWN_VARIABLES))

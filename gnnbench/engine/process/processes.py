@@ -1,96 +1,159 @@
-"""One fresh pytest process per side, and the commands and answers between them and the driver."""
+"""One pytest process of each side, and the commands and answers between them and the driver."""
 
+import math
 import os
+import random
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from ..ground.cpu import RealTime
 from ..ground.files import project, real_path
 from ..measure import instructions
-from .parents import Parents, Shared
+from .plan import PairSettings, Plan
 from .variants import redirects
 from .variants.child import SIDES, Child, DiedError, Process
 from .variants.import_roots import Trees
 from .variants.variant import Prepared
 
-BASE_AGAIN = "a second process of the base"
-"""In place of a side: what differs between it and the base is no difference of the head."""
+SECOND_BASE = "a second process of the base"
+"""Used like a side: if it differs from the base's first process, the head did not cause that difference."""
 SEED = 0
-"""Of the random numbers of a call that is inspected or counted: so those of several pairs are alike."""
+"""Seeds the random numbers of a call that is inspected or counted, so that they are the same in all pairs."""
 _HASH_SEED = "PYTHONHASHSEED"
-_OWN_VARIABLES = "GNNBENCH_"
-"""Their beginning; what they set is another part of a fingerprint."""
+PAIRS_OF_PARENTS = 4
+"""Number of pairs that are forked from the same parents, one for each side. Other parents have other
+addresses of libraries and another hash seed."""
+PAIRS_OF_BOTH = 12
+"""The same for one parent with both sides, which have these addresses and this hash seed in common."""
+_WORTH_STARTS = 4
+"""New parents are started only if the rest of the run takes longer than this many of their starts."""
 
 
-@dataclass(frozen=True)
-class Terms:
-    """What a pair of processes is started for."""
+@dataclass
+class Parents:
+    """A process of each side that has collected the suite; pairs of processes are forked from them."""
 
-    base: Prepared
-    head: Prepared
-    counter: str = ""
-    """What counts instructions in both, see `instructions.counter_name`; empty if nothing does."""
-    about: str = ""
-    """What is measured, before each step of the progress."""
-    spared: Collection[str] = ()
-    """The sides that need not start."""
-    untimed: bool = False
-    """Whether nothing is timed; then they note what they use."""
-    trapped: Collection[str] = ()
-    """Libraries in which some functions end the process; each test then runs in a process of its own."""
+    children: Mapping[str, Child]
+    """The process of each side, or for both sides the one process that has both."""
+    collected: dict[str, dict[str, Any]]
+    """Each side's answer `collected`: its tests."""
+    sides: tuple[Prepared, Prepared]
+    seconds: float
+    """How long their start took."""
+    pairs: int = 0
+    """How many pairs were forked."""
+    sessions: Mapping[str, int] = field(default_factory=dict)
+    """The number of each side's session if one process has both; the last session is the base's again."""
 
-    def differing_variables(self) -> list[str]:
-        """Return the environment variables to which the sides give other values."""
-        base, head = self.base.environment, self.head.environment
-        return sorted(
-            name
-            for name in {**base, **head}
-            if not name.startswith(_OWN_VARIABLES)
-            and base.get(name, os.environ.get(name)) != head.get(name, os.environ.get(name))
-        )
+    def of_base(self) -> "Parents":
+        """Return parents from which both sides are forked as the base."""
+        base, head = SIDES
+        children = dict.fromkeys(SIDES, self.children[base])
+        collected = dict.fromkeys(SIDES, self.collected[base])
+        sessions = {base: self.sessions[base], head: len(SIDES)} if self.sessions else {}
+        return Parents(children, collected, (self.sides[0],) * 2, self.seconds, sessions=sessions)
+
+    @property
+    def most_pairs(self) -> int:
+        """How many pairs may be forked before new parents are started."""
+        return PAIRS_OF_BOTH if self.sessions else PAIRS_OF_PARENTS
+
+    def stop(self) -> None:
+        """End the processes."""
+        with ExitStack() as stack:
+            for child in self.children.values():
+                stack.callback(child.stop)
+
+
+@dataclass
+class Shared:
+    """What all pairs of processes of a run have in common."""
+
+    plan: Plan
+    logs: Path
+    """Folder for the output of the processes: `base-NUMBER.log`, `head-NUMBER.log`."""
+    rng: random.Random
+    """Draws random seeds, and the order of the sides."""
+    number: int = 0
+    """How many pairs were started."""
+    fake_seconds: float = 0.0
+    """Time of the simulated machine, if GNNBENCH_FAKE_CLOCK sets one."""
+    simulated: bool = False
+    parents: Parents | None = None
+    """The processes from which the next pair is forked; None before the first pair, or without forks."""
+    why_no_forks: str = ""
+    """Why no pair is forked from parents; empty if pairs are, or before this is known."""
+    why_apart: str = ""
+    """Why each side has a process of its own; empty if one process has both, or before this is known."""
+    end_seconds: float = math.inf
+    """When the time of the run ends, by RealTime; an answer that comes later is not waited for."""
+
+    def now(self) -> float:
+        """Return the time in seconds, of the simulated machine if there is one."""
+        return self.fake_seconds if self.simulated else RealTime.seconds()
+
+    def parents_of(self, sides: tuple[Prepared, Prepared]) -> Parents | None:
+        """Return the parents of the next pair of these sides. Ends parents of other sides or many pairs."""
+        parents = self.parents
+        if parents:
+            is_worth_a_start = self.left_seconds() > _WORTH_STARTS * parents.seconds
+            if parents.sides != sides or (parents.pairs >= parents.most_pairs and is_worth_a_start):
+                self.end_parents()
+        return self.parents
+
+    def end_parents(self) -> None:
+        """End the processes from which pairs are forked, if they run."""
+        parents, self.parents = self.parents, None
+        if parents:
+            parents.stop()
+
+    def left_seconds(self) -> float:
+        """Return the rest of the run's time; a simulated machine ends its run by itself."""
+        return math.inf if self.simulated else self.end_seconds - RealTime.seconds()
 
 
 class Processes:
-    """The processes of both sides."""
+    """The pytest processes of both sides, each forked from a parent or started afresh."""
 
-    def __init__(self, terms: Terms, shared: Shared, parents: Parents | None = None) -> None:
-        """Prepare them; they are forked from the given parents, or else from those of the sides."""
+    def __init__(self, settings: PairSettings, shared: Shared, parents: Parents | None = None) -> None:
+        """Start nothing yet. If `parents` are given, the processes are forked from these."""
         self._parents = parents
         self.sessions: Mapping[str, int] = {}
-        """By side, the number of its session, if one process has both."""
-        self.terms, self.shared = terms, shared
-        self._given = dict(zip(SIDES, (terms.base, terms.head), strict=True))
+        """The number of each side's session if one process has both; else empty."""
+        self.settings, self.shared = settings, shared
+        self._variants = dict(zip(SIDES, (settings.base, settings.head), strict=True))
         # Both sides iterate over sets in the same order, unless the user sets a hash seed.
         self._hash_seed = os.environ.get(_HASH_SEED, str(shared.rng.randrange(2**32)))
-        shared.number += not terms.untimed
-        self.number = 0 if terms.untimed else shared.number
-        self._forks = not (terms.untimed or terms.counter or terms.spared or shared.why_no_forks)
-        self._fresh: dict[str, Child] = {}
-        """By side, its own new process; none if it is forked, or not started."""
+        shared.number += not settings.untimed
+        self.number = 0 if settings.untimed else shared.number
+        self._forks = not (settings.untimed or settings.counter or settings.spared or shared.why_no_forks)
+        self._launched: dict[str, Child] = {}
+        """The new process of each side that `launch` has started."""
         self.children: dict[str, Process] = {}
         self.loaded: dict[str, tuple[str, ...]] = dict.fromkeys(SIDES, ())
-        """By side, the top-level packages and modules that it has imported from its trees so far."""
+        """The top-level packages and modules that each side has imported from its trees."""
 
     def order(self) -> list[str]:
-        """Draw the order of the sides."""
+        """Return the sides in a random order."""
         return self.shared.rng.sample(SIDES, len(SIDES))
 
     def launch(self, sides: Collection[str] = SIDES) -> None:
-        """Start fresh processes, and do not wait until they have collected the suite."""
+        """Start new processes without waiting until they have collected the suite."""
         order = [side for side in self.order() if side in sides]
-        self._fresh = {side: self._launched(side, self._given[side]) for side in order}
+        self._launched = {side: self._new_child(side, self._variants[side]) for side in order}
 
     def start(self, sides: Collection[str] = SIDES) -> dict[str, dict[str, Any]]:
-        """Start them; return by side what it says of the tests that it has collected."""
-        shared, given = self.shared, (self.terms.base, self.terms.head)
+        """Start the processes; return each side's answer `collected`, which has its tests."""
+        shared, variants = self.shared, (self.settings.base, self.settings.head)
         parents = self._parents
         if self._forks and not parents:
-            parents = shared.parents_of(given) or self._parents_together(given)
+            parents = shared.parents_of(variants) or self._parent_of_both(variants)
         if not parents:
             begin = RealTime.seconds()
-            if not self._fresh:
+            if not self._launched:
                 self.launch(sides)
             seconds = shared.plan.timeout_seconds
             collected = {side: self.answer(side, seconds) for side in SIDES if side in sides}
@@ -98,19 +161,20 @@ class Processes:
                 shared.why_no_forks = _why_no_forks(collected.values())
             if not self._forks or shared.why_no_forks:
                 return collected
-            parents = shared.parents = Parents(self._fresh, collected, given, RealTime.seconds() - begin)
+            parents = Parents(self._launched, collected, variants, RealTime.seconds() - begin)
+            shared.parents = parents
         self._fork(parents)
         return parents.collected
 
-    def _parents_together(self, sides: tuple[Prepared, Prepared]) -> Parents | None:
-        """Start a process with both sides. Returns None, and notes why, if it cannot be forked."""
-        (base, head), shared, begin = sides, self.shared, RealTime.seconds()
+    def _parent_of_both(self, variants: tuple[Prepared, Prepared]) -> Parents | None:
+        """Start one process with both sides. Returns None, and notes the reason, if this is impossible."""
+        (base, head), shared, begin = variants, self.shared, RealTime.seconds()
         if base.environment != head.environment or base.versions != head.versions:
             shared.why_apart = shared.why_apart or "the sides differ in variables or installed packages"
         if shared.why_apart:
             return None
         order = self.order()
-        child = self._launched(SIDES[0], self._given[order[0]], [*order, SIDES[0]])
+        child = self._new_child(SIDES[0], self._variants[order[0]], [*order, SIDES[0]])
         try:
             answer = self.answer(SIDES[0], shared.plan.timeout_seconds)
         except DiedError as error:
@@ -125,11 +189,11 @@ class Processes:
         sessions = {side: order.index(side) for side in SIDES}
         collected = {side: answers[number] for side, number in sessions.items()}
         children, seconds = dict.fromkeys(SIDES, child), RealTime.seconds() - begin
-        shared.parents = Parents(children, collected, sides, seconds, sessions=sessions)
+        shared.parents = Parents(children, collected, variants, seconds, sessions=sessions)
         return shared.parents
 
     def _fork(self, parents: Parents) -> None:
-        """Fork both from their parents, or one process that has both."""
+        """Fork the process of each side from its parent, or one process with both sides."""
         self.children, self.sessions = {}, parents.sessions
         self.loaded = {side: tuple(answer["loaded"]) for side, answer in parents.collected.items()}
         seconds = self.shared.plan.timeout_seconds
@@ -144,51 +208,51 @@ class Processes:
             self.children = dict.fromkeys(SIDES, *self.children.values())
         parents.pairs += 1
 
-    def _launched(self, side: str, given: Prepared, sessions: Sequence[str] = ()) -> Child:
-        """Start a side in a process, or one with a session of each of the given sides."""
+    def _new_child(self, side: str, variant: Prepared, sessions: Sequence[str] = ()) -> Child:
+        """Start a process that runs a variant, or with `sessions` one session of pytest for each of them."""
         plan, logs, under = self.shared.plan, self.shared.logs, list[str]()
         environment = {_HASH_SEED: self._hash_seed}
-        if self.terms.counter:
+        if self.settings.counter:
             files = logs / f"{side}-{self.number}"
             files.mkdir()
             environment |= instructions.variables(files)
             under = instructions.command(files)
         child = self.children[side] = Child(
             plan.arguments,
-            environment={**environment, **given.environment},
-            trees=self._trees(given),
-            sessions=[(SIDES.index(name), self._trees(self._given[name])) for name in sessions],
+            environment={**environment, **variant.environment},
+            trees=self._trees(variant),
+            sessions=[(SIDES.index(name), self._trees(self._variants[name])) for name in sessions],
             folder=plan.folder,
             log=logs / f"{side}-{self.number}.log",
             pair=self.number,
             side=side,
             under=under,
             settings={
-                "recorded": self.terms.untimed,
+                "recorded": self.settings.untimed,
                 "forks": self._forks,
                 "defaults": plan.defaults,
-                "apart": bool(self.terms.counter or self.terms.trapped),
+                "apart": bool(self.settings.counter or self.settings.trapped),
             },
         )
         return child
 
-    def ask_again(self, **command: Any) -> dict[str, Any]:
-        """Let a second process of the base obey; one is started if none runs, as after a DiedError."""
+    def ask_second_base(self, **command: Any) -> dict[str, Any]:
+        """Return the answer of a second process of the base, which is started if it does not run."""
         try:
-            if BASE_AGAIN not in self.children:
-                self._launched(BASE_AGAIN, self.terms.base)
-                self.answer(BASE_AGAIN)
-            self.send(BASE_AGAIN, **command)
-            return self.answer(BASE_AGAIN)
+            if SECOND_BASE not in self.children:
+                self._new_child(SECOND_BASE, self.settings.base)
+                self.answer(SECOND_BASE)
+            self.send(SECOND_BASE, **command)
+            return self.answer(SECOND_BASE)
         except DiedError:
-            self.children.pop(BASE_AGAIN).stop()
+            self.children.pop(SECOND_BASE).stop()
             raise
 
-    def _trees(self, given: Prepared) -> Trees:
+    def _trees(self, variant: Prepared) -> Trees:
         top = str(real_path(project(self.shared.plan.folder)))
-        others = (redirect for other in self._given.values() for redirect in other.redirects)
-        used = given.redirects or [*map(redirects.of_working_tree, others)]
-        return Trees(list(map(str, given.trees)), used, top)
+        all_redirects = (redirect for each in self._variants.values() for redirect in each.redirects)
+        used = variant.redirects or [*map(redirects.of_working_tree, all_redirects)]
+        return Trees(list(map(str, variant.trees)), used, top)
 
     def send(self, side: str, **command: Any) -> None:
         """Send a command."""
@@ -207,7 +271,7 @@ class Processes:
         return answer
 
     def stop(self, wait_seconds: float) -> None:
-        """End both, after letting them tear down for so long."""
+        """End the processes, after waiting this long for them to tear down their fixtures."""
         with ExitStack() as stack:
             children = dict.fromkeys(self.children.values())
             for child in children:
@@ -218,5 +282,5 @@ class Processes:
 
 
 def _why_no_forks(answers: Iterable[Mapping[str, Any]]) -> str:
-    """Return why a process of these cannot be forked. Empty if all can."""
-    return next((why for answer in answers if (why := answer.get("why_no_forks"))), "")
+    """Return the first reason against forking a process that gave these answers, or an empty text."""
+    return next((reason for answer in answers if (reason := answer.get("why_no_forks"))), "")

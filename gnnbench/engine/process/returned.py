@@ -1,8 +1,12 @@
-"""Compares what both sides of a pair return for the same inputs."""
+"""Compares what the two sides of a pair return for the same inputs.
+
+A *place*, such as `argument 1` or `output['x'][0]`, names a value in the inputs or the output. The sides
+answer with the type, shape and hash of each value; a value itself is fetched only where these differ.
+"""
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,102 +18,107 @@ from ..judge.comparison import Agreement, not_compared
 from ..measure.returned.calls import AGAIN, COPIED, GIVEN, MOVED, NEW
 from ..measure.returned.effects import LEAST_KEPT_BYTES
 from ..measure.returned.portable import TEXT
-from .unsteady import Fetch, Unsteady, Values
 from .variants.child import SIDES
 
+Values = Any
+"""A NumPy array, a text, or None."""
+Fetch = Callable[[int, int, str], Values]
+"""Returns a value, given the numbers of the process and of the call, and the place. Returns None if the call
+has no value there."""
 _BASE, _HEAD = range(2)
 _SMALL = 2.0**-6
-"""A larger error, relative to the largest value, is none of precision."""
+"""A larger error, relative to the largest value, does not come from lower precision."""
 _MANY = 0.25
-"""Fraction of the numbers that less precision changes at least."""
+"""Lower precision changes at least this fraction of the numbers."""
 _CLEARLY = 2.0
-"""The less precise side is farther from the reference than so many times the other."""
+"""A side is called less precise if its error from the reference is over this many times the other's."""
 HEAD_RAISES = "the head raises "
-"""Beginning of a reason."""
+"""Prefix of a reason."""
 _INPUTS = "the inputs differ: "
-_NOTHING = "it returns nothing, and changes nothing that it gets"
-_OTHERS = "the sides have other inputs: only the {}"
-_UNSTEADY = "the base does not repeat itself: random numbers, a state that it keeps, or a changing order"
-_VALUES = "other values: it has no seed, or the time, a file or an earlier benchmark changes it"
-_REPEATS_NOT = "the head does not repeat itself, and the base does"
-_REPEATED = "for inputs that it has seen the head executes less, and the base does not"
-_TOO_LONG = "compared for fewer new values: with others a call takes more than 20 times as long"
-_TIE = "{} changes when the inputs move by units in the last place"
-_KEEPS = "the head keeps {} more with each call"
+_UNSTEADY = "the base does not repeat itself: it draws random numbers, keeps a state, or changes an order"
+_VALUES = "other values: it is drawn without a seed, or depends on the time, a file or an earlier benchmark"
+_REPEATED = "the head does less for inputs that it has seen before, and the base does not"
+_TOO_LONG = "compared for fewer new values: with more of them, a call takes over 20 times as long"
 _ATTRIBUTE = re.compile(r"^output.*\.\w+$| after the calls$")
 _PRIVATE = "._"
-"""In the place of an attribute whose name begins with an underscore: it may differ without harm."""
+"""Contained in the place of a private attribute, which may differ without harm."""
 
 
 class _DifferError(Exception):
-    """The results differ; the message says how."""
+    """The outputs differ; the message says how."""
 
 
-_STEADY = Unsteady()
-
-
-def depends_on_process(found: Agreement) -> bool:
-    """Tell whether results may look different because they were computed in two processes."""
-    return found.is_other or found.reason == _UNSTEADY or found.reason.startswith(_INPUTS)
+def depends_on_process(result: Agreement) -> bool:
+    """Tell whether outputs may differ only because the sides are two processes, as addresses do."""
+    return result.is_other or result.reason == _UNSTEADY or result.reason.startswith(_INPUTS)
 
 
 def agreement(
-    base: Mapping[str, Any], head: Mapping[str, Any], fetch: Fetch, unsteady: Unsteady = _STEADY
+    base: Mapping[str, Any],
+    head: Mapping[str, Any],
+    fetch: Fetch,
+    without: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict,
+    note: str = "",
 ) -> Agreement:
-    """Compare results."""
+    """Return how far outputs agree, given the sides' answers to the command `return`.
+
+    `without` removes excluded places from an answer; `note` says which.
+    """
     for side, answer in zip(SIDES, (base, head), strict=True):
         if answer["answer"] != "returned":
             return not_compared(answer["reason"])
         if side == "base" and (failure := answer["calls"][GIVEN]["failure"]):
             return not_compared(f"base: a further call raises {failure}")
-    if unsteady.failure:
-        return not_compared(unsteady.failure)
     head, names = as_in_base(base, head)
-    base, head = map(unsteady.left_out, (base, head))
-    if reason := _other_inputs(base["inputs"], head["inputs"]):
+    base, head = without(base), without(head)
+    if reason := _input_difference(base["inputs"], head["inputs"]):
         return not_compared(reason)
 
     def fetch_renamed(side: int, number: int, place: str) -> Values:
         return fetch(side, number, names.get(place, place) if side == _HEAD else place)
 
-    return _Comparing((base, head), fetch_renamed, unsteady.note).agreement()
+    return _OutputComparison((base, head), fetch_renamed, note).agreement()
 
 
 def head_refuses(base: Mapping[str, Any], head: Mapping[str, Any]) -> bool:
-    """Tell whether the head raises something for new values that the base takes."""
+    """Tell whether the head raises for new values that the base accepts."""
     return bool(head.get("refused")) and not head["is_too_long"] and head["level"] < base.get("level", 0)
 
 
-def _other_inputs(base: Mapping[str, Any], head: Mapping[str, Any]) -> str:
-    """Return how the inputs of both sides differ. Returns "" if they do not, as far as both have them."""
+def _input_difference(base: Mapping[str, Any], head: Mapping[str, Any]) -> str:
+    """Return how an input that both sides have differs between them, or an empty text."""
     for place in base.keys() & head.keys():
         (kind, shape, content), (head_kind, head_shape, head_content) = base[place], head[place]
         if (kind, shape) != (head_kind, head_shape):
-            there, here = _typed(kind, shape), _typed(head_kind, head_shape)
-            return f"{_INPUTS}{place} is {here} in the head and {there} in the base"
+            base_type, head_type = _type_and_shape(kind, shape), _type_and_shape(head_kind, head_shape)
+            return f"{_INPUTS}{place} is {head_type} in the head and {base_type} in the base"
         if content != head_content:
             return f"{_INPUTS}{place} has {_VALUES}"
     return ""
 
 
-def _typed(kind: str, shape: Sequence[int]) -> str:
+def _type_and_shape(kind: str, shape: Sequence[int]) -> str:
     return f"{kind} {list(shape)}" if shape else kind
 
 
-class _Comparing:
+class _OutputComparison:
+    """Compares the calls of both sides in turn, and collects what could not be compared."""
+
     def __init__(self, sides: tuple[Mapping[str, Any], Mapping[str, Any]], fetch: Fetch, note: str) -> None:
         self._sides, self._fetch = sides, fetch
         self._inputs, self._calls = ([side[name] for side in sides] for name in ("inputs", "calls"))
         self._elements = sides[_BASE]["elements"]
         self._writable = [set(side["writable"]) for side in sides]
-        self._get_the_same = self._writable[_BASE] == self._writable[_HEAD]
-        """Whether the same inputs of both sides get new values."""
-        self._reservations = [note] if note else []
-        """What could not be compared."""
+        self._same_are_writable = self._writable[_BASE] == self._writable[_HEAD]
+        """Whether both sides write new values over the same inputs."""
+        self._notes = [note] if note else []
+        """What could not be compared, or differs without harm."""
         self._lacking: list[str] = []
-        """Inputs that only one side has, and whose parts the base has."""
+        """Inputs that only one side has."""
         self._compared = 0
+        """How many values were compared."""
         self._worst = 0.0
+        """The largest error of close values, in units in the last place."""
 
     def agreement(self) -> Agreement:
         if not self._repeats(_BASE):
@@ -118,12 +127,12 @@ class _Comparing:
             self._compare_all()
         except _DifferError as error:
             return Agreement("differ", str(error))
-        repeated = self._get_the_same and self._sides[_HEAD]["kept"] and not self._sides[_BASE]["kept"]
+        repeated = self._same_are_writable and self._sides[_HEAD]["kept"] and not self._sides[_BASE]["kept"]
         if self._lacking:
-            return not_compared(_OTHERS.format(self._lacking[0]))
-        reservation = "; ".join(dict.fromkeys(self._reservations))
+            return not_compared(f"the sides get different inputs: only the {self._lacking[0]}")
+        reservation = "; ".join(dict.fromkeys(self._notes))
         if not self._compared:
-            return not_compared(reservation or _NOTHING)
+            return not_compared(reservation or "the call returns nothing and changes no argument")
         too_long = any(side["is_too_long"] for side in self._sides)
         reason, worst = _REPEATED if repeated else _TOO_LONG * too_long, self._worst or None
         return Agreement(
@@ -136,40 +145,39 @@ class _Comparing:
         self._compare_shared()
         if head_refuses(base, head):
             raise _DifferError(f"{HEAD_RAISES}{head['refused']} for new values, the base does not")
-        if self._get_the_same:
+        if self._same_are_writable:
             if self._writable[_BASE]:
                 self._compare(NEW)
                 if all(calls[COPIED]["parts"] for calls in self._calls):
                     self._compare(COPIED)
-            self._compare_overwritten()
+            for number, which in ((NEW, "the next"), (AGAIN, "a later")):
+                for place in self._of_head_only(number, "overwritten"):
+                    raise _DifferError(f"in the head, {which} call overwrites output{place}")
         for side, other in ((_BASE, _HEAD), (_HEAD, _BASE)):
             only = sorted(self._writable[side] - self._writable[other])
             self._lacking += [f"{SIDES[side]} has {place}" for place in only]
         if not self._repeats(_HEAD):
-            raise _DifferError(_REPEATS_NOT)
-        kept = head["kept_bytes"] - base["kept_bytes"]
-        if kept > LEAST_KEPT_BYTES:
-            raise _DifferError(_KEEPS.format(units.size(kept)))
+            raise _DifferError("the head does not repeat itself, and the base does")
+        more = head["kept_bytes"] - base["kept_bytes"]
+        if more > LEAST_KEPT_BYTES:
+            raise _DifferError(
+                f"a call of the head keeps {units.size(more)} more memory than one of the base"
+            )
 
     def _compare_shared(self) -> None:
+        """Note which outputs lie in the memory of an input or an earlier output in the head alone."""
         for what, number in (("shared", GIVEN), ("reused", NEW), ("reused", AGAIN)):
             other = "an input" if what == "shared" else "an earlier output"
             for place in self._of_head_only(number, what):
-                self._reservations.append(
-                    f"output{place} shares memory with {other}, and that of the base does not"
-                )
+                self._notes.append(f"output{place} shares memory with {other} in the head alone")
 
     def _of_head_only(self, number: int, what: str) -> list[str]:
+        """Return the places that the head's call alone lists under the key `what`."""
         base, head = (calls[number][what] for calls in self._calls)
         return [place for place in head if place not in base]
 
-    def _compare_overwritten(self) -> None:
-        for number, which in ((NEW, "the next"), (AGAIN, "a later")):
-            for place in self._of_head_only(number, "overwritten"):
-                raise _DifferError(f"{which} call of the head changes output{place}, which it returned")
-
     def _repeats(self, side: int) -> bool:
-        """Whether a side returns the same for the same inputs, but for rounding."""
+        """Whether two calls of a side with the same inputs return the same, apart from rounding."""
         new, again = (self._calls[side][number]["parts"] for number in (NEW, AGAIN))
         for place in new.keys() & again.keys():
             if new[place] == again[place] or _PRIVATE in place:
@@ -183,80 +191,85 @@ class _Comparing:
         return True
 
     def _compare(self, number: int) -> None:
+        """Compare all values of one call; raise _DifferError at the first that differs."""
         base, head = (calls[number] for calls in self._calls)
         if head["failure"]:
             raise _DifferError(f"{HEAD_RAISES}{head['failure']}, the base does not")
-        left = {**base["left"], **head["left"]}
-        self._reservations += [f"output{place} is a {kind}" for place, kind in left.items()]
+        unread = {**base["left"], **head["left"]}
+        self._notes += [f"output{place} is a {kind}" for place, kind in unread.items()]
         for place in dict.fromkeys((*base["parts"], *head["parts"])):
-            there, here = base["parts"].get(place), head["parts"].get(place)
+            base_part, head_part = base["parts"].get(place), head["parts"].get(place)
             if place.endswith(" by the output") and not base["differentiable"]:
                 continue
-            if there == here:
+            if base_part == head_part:
                 self._compared += 1
-            elif there is None or here is None:
-                lacking = _BASE if there is None else _HEAD
+            elif base_part is None or head_part is None:
+                lacking = _BASE if base_part is None else _HEAD
                 if not self._may_lack(lacking, number, place):
-                    raise _DifferError(self._only(number, place, 1 - lacking))
+                    raise _DifferError(self._one_sided(number, place, 1 - lacking))
             elif harmless := _harmless(place):
-                self._reservations.append(harmless)
-            elif there[:2] != here[:2]:
-                raise _DifferError(f"{place} is {_typed(*here[:2])} instead of {_typed(*there[:2])}")
+                self._notes.append(harmless)
+            elif base_part[:2] != head_part[:2]:
+                base_type, head_type = (_type_and_shape(*part[:2]) for part in (base_part, head_part))
+                raise _DifferError(f"{place} is {head_type} instead of {base_type}")
             else:
-                self._compare_part(number, place, there[0])
+                self._compare_values(number, place, base_part[0])
 
-    def _may_lack(self, side: int, number: int, part: str) -> bool:
-        """Tell whether a side lacks a part for a reason: it has no such input, or ran backward itself.
+    def _may_lack(self, side: int, number: int, place: str) -> bool:
+        """Tell whether a side may lack a value that the other has.
 
-        Of an output, what the base has cannot be read where it has a type that cannot be compared.
+        It may if it lacks the input, if it freed the graph of its gradients, or, in the base, if the output
+        has a type that cannot be read.
         """
         call = self._calls[side][number]
-        if harmless := _harmless(part, is_new=side == _BASE or part.endswith(" after the calls")):
-            self._reservations.append(harmless)
+        if harmless := _harmless(place, is_new=side == _BASE or place.endswith(" after the calls")):
+            self._notes.append(harmless)
             return True
-        if part.startswith("output"):
-            return side == _BASE and any(part.startswith(f"output{path}") for path in call["left"])
-        place = input_of(part)
-        if place in self._inputs[1 - side] and place not in self._inputs[side]:
-            self._lacking += [f"base has {place}"] if side == _HEAD else []
+        if place.startswith("output"):
+            return side == _BASE and any(place.startswith(f"output{path}") for path in call["left"])
+        input_place = input_of(place)
+        if input_place in self._inputs[1 - side] and input_place not in self._inputs[side]:
+            self._lacking += [f"base has {input_place}"] if side == _HEAD else []
             return True
-        return part.endswith(" by the output") and not call["differentiable"]
+        return place.endswith(" by the output") and not call["differentiable"]
 
-    def _only(self, number: int, part: str, side: int) -> str:
-        """Say that only one side has a part; the head may have something else there."""
-        if part.endswith("after the call"):
-            return f"the {SIDES[side]} changes {input_of(part)}, and the {SIDES[1 - side]} does not"
+    def _one_sided(self, number: int, place: str, side: int) -> str:
+        """Return the message that only one side has a value, or that the head has another type there."""
+        if place.endswith("after the call"):
+            return f"the {SIDES[side]} changes {input_of(place)}, and the {SIDES[1 - side]} does not"
         head = self._calls[_HEAD][number]
-        if side == _BASE and f"{part} type" in head["parts"]:
-            return f"{part} is a {self._fetch(_HEAD, number, f'{part} type')} in the head"
-        for place, kind in head["left"].items() if side == _BASE else ():
-            if part.startswith(f"output{place}"):
-                return f"output{place} is a {kind} in the head"
-        return f"only the {SIDES[side]} has {part}"
+        if side == _BASE and f"{place} type" in head["parts"]:
+            return f"{place} is a {self._fetch(_HEAD, number, f'{place} type')} in the head"
+        for unread, kind in head["left"].items() if side == _BASE else ():
+            if place.startswith(f"output{unread}"):
+                return f"output{unread} is a {kind} in the head"
+        return f"only the {SIDES[side]} has {place}"
 
-    def _compare_part(self, number: int, place: str, kind: str) -> None:
-        """Compare a part that is not equal, bit by bit, with what moved inputs change in the base's."""
+    def _compare_values(self, number: int, place: str, kind: str) -> None:
+        """Compare unequal values: they may differ as much as the base's do when its inputs move a little."""
         base, head = (self._fetch(side, number, place) for side in (_BASE, _HEAD))
         if kind != TEXT and digits(kind):
-            self._worst = max(self._worst, self._compare_real(number, place, kind, base, head))
+            self._worst = max(self._worst, self._compare_floats(number, place, kind, base, head))
             self._compared += 1
             return
         others = [other for _, _, other in self._moved(number, place)]
         if kind == TEXT:
-            is_tie, how = any(other != base for other in others), f"{place} is {head} instead of {base}"
+            is_tie = any(other != base for other in others)
+            difference = f"{place} is {head} instead of {base}"
         else:
             is_steady = all(other.shape == base.shape for other in others)
             changes = (other != base for other in others) if is_steady else [np.ones(base.shape, bool)]
             moves = np.logical_or.reduce([np.zeros(base.shape, bool), *changes])
             is_tie = bool(np.all(moves | (base == head)))
             self._compared += bool(np.any(~moves))
-            how = _how(place, compare(base, np.asarray(np.where(moves, base, head)), kind))
+            steady_head = np.asarray(np.where(moves, base, head))
+            difference = _difference(place, compare(base, steady_head, kind))
         if not is_tie:
-            raise _DifferError(self._known(number, place) or how)
-        self._reservations.append(_TIE.format(place))
+            raise _DifferError(self._explanation(number, place) or difference)
+        self._notes.append(f"{place} changes when the inputs move by units in the last place")
 
-    def _compare_real(self, number: int, place: str, kind: str, base: Values, head: Values) -> float:
-        """Return the largest error in floating-point numbers that are close, see `Closeness`."""
+    def _compare_floats(self, number: int, place: str, kind: str, base: Values, head: Values) -> float:
+        """Return the largest error of floating-point numbers that are close, or raise _DifferError."""
         others: list[tuple[Values, int]] = []
         is_gradient = place.startswith("gradient of ")
         closeness = partial(compare, base, head, kind, inputs=self._elements, is_gradient=is_gradient)
@@ -268,17 +281,17 @@ class _Comparing:
                 return result.error
         result = closeness(others=others)
         errors = [side.get("reference_error") for side in self._sides]
-        raise _DifferError(self._known(number, place) or _how(place, result, errors))
+        raise _DifferError(self._explanation(number, place) or _difference(place, result, errors))
 
     def _moved(self, number: int, place: str) -> Iterator[tuple[int, int, Values]]:
-        """Yield calls of the base with inputs that moved: the call, by how many units, and the part."""
+        """Yield the base's calls with moved inputs: their numbers, by how many units, and the value."""
         moved = MOVED[GIVEN] if number == GIVEN else {AGAIN: 1, **MOVED[NEW]}
         for call, units_in_place in moved.items():
             if (other := self._fetch(_BASE, call, place)) is not None:
                 yield call, units_in_place, other
 
-    def _known(self, number: int, place: str) -> str:
-        """Return what explains a different output for new values. Returns "" if nothing does."""
+    def _explanation(self, number: int, place: str) -> str:
+        """Return why the output for new values is wrong, as by a cache, or an empty text if unknown."""
         if number == GIVEN:
             return ""
         given, other = (calls[GIVEN]["parts"].get(place) for calls in self._calls)
@@ -289,25 +302,24 @@ class _Comparing:
         return f"{place} is right only for the values that the benchmark uses"
 
 
-def _harmless(part: str, *, is_new: bool = False) -> str:
-    """Return what is noted of a part that may differ without harm. Returns "" if it may not."""
-    place, _, what = part.rpartition(" ")
+def _harmless(place: str, *, is_new: bool = False) -> str:
+    """Return a note on a value that may differ without harm, or an empty text if it may not."""
+    container, _, what = place.rpartition(" ")
     if what in ("type", "order"):
-        return f"the {what if what == 'type' else 'order of the keys'} of {place} differs"
-    return f"{part} differs" if _PRIVATE in part or (is_new and _ATTRIBUTE.search(part)) else ""
+        return f"the {what if what == 'type' else 'order of the keys'} of {container} differs"
+    return f"{place} differs" if _PRIVATE in place or (is_new and _ATTRIBUTE.search(place)) else ""
 
 
-def _how(place: str, closeness: Closeness, errors: Sequence[Any] = (None,)) -> str:
-    """Say how numbers differ; `errors` are those of both sides from a reference, None if it is unknown."""
+def _difference(place: str, closeness: Closeness, errors: Sequence[Any] = (None,)) -> str:
+    """Return the message on numbers that differ. `errors`: of each side from a reference; None if unknown."""
     index = str(list(closeness.place)) if closeness.place else ""
-    here, there = closeness.head, closeness.base
-    if np.asarray(there).dtype.kind in "fc" and f"{here:.6g}" != f"{there:.6g}":
-        here, there = f"{here:.6g}", f"{there:.6g}"
-    error = f"{place}{index} is {here} instead of {there}"
+    base, head = closeness.base, closeness.head
+    number = f"{place}{index} is {head} instead of {base}"
+    if np.asarray(base).dtype.kind in "fc" and f"{head:.6g}" != f"{base:.6g}":
+        number = f"{place}{index} is {head:.6g} instead of {base:.6g}"
     if closeness.relative < _SMALL and closeness.share > _MANY and not math.isinf(closeness.error):
-        base, head = closeness.base, closeness.head
         amount = f"relative error {abs(head - base) / max(abs(head), abs(base)):.1e}"
         if None in errors or max(errors) <= _CLEARLY * min(errors):
-            return f"{amount}: {error}"
-        return f"{'less' if errors[_HEAD] > errors[_BASE] else 'more'} precise, {amount}: {error}"
-    return f"{error}; {100 * closeness.share:.3g}% of its numbers differ"
+            return f"{amount}: {number}"
+        return f"{'less' if errors[_HEAD] > errors[_BASE] else 'more'} precise, {amount}: {number}"
+    return f"{number}; {100 * closeness.share:.3g}% of its numbers differ"

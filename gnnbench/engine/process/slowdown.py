@@ -1,4 +1,4 @@
-"""Plants a slowdown in one side, to see that it is found."""
+"""Slows down one side on purpose (`--plant`), to see whether the comparison notices it."""
 
 import os
 import sys
@@ -12,24 +12,23 @@ from .variants.variant import Prepared
 
 VARIABLE = "GNNBENCH_SLOWDOWN"
 _EMPTY_ROUNDS = 20
-"""Empty rounds to time; the shortest is taken as undisturbed."""
+"""Number of empty rounds that are timed, of which the shortest counts."""
 
 
-def asked() -> float:
-    """Return the slowdown of this process as a fraction of each round's time; 0: none."""
+def planted_share() -> float:
+    """Return the slowdown of this process, as a fraction of each round's time; usually 0."""
     return float(os.environ.get(VARIABLE) or 0)
 
 
-def planted(side: Prepared, share: float) -> Prepared:
-    """Return a side whose processes have a slowdown, a fraction of each round's time."""
+def plant(side: Prepared, share: float) -> Prepared:
+    """Return a copy of a side whose processes are slower, by a fraction of each round's time."""
     return replace(side, environment={**side.environment, VARIABLE: str(share)})
 
 
 class Slowed(Clock):
-    """A clock whose rounds end with a busy wait.
+    """A clock whose rounds end with a busy wait, proportional to the round's time as if the call were slower.
 
-    The wait is proportional to the round's own time, as if the kernel were slower: slow processes and layouts
-    wait longer. There is one wait per round, because reading the time takes longer than calls below 1 µs.
+    There is one wait in a round, not in each call, because reading the time takes longer than short calls.
     """
 
     def __init__(self, clock: Clock, share: float) -> None:
@@ -39,23 +38,23 @@ class Slowed(Clock):
     def block(self, call: Call, rounds: int, iterations: int) -> Block:
         """Time rounds; the wrapped clock sees each as one call, which makes all iterations and waits."""
         function, args, kwargs = call
-        # Wait until the GPU is idle, to know how long the calls took. The clock then synchronises once more,
-        # which takes as long as an empty round.
-        idle = sys.modules["torch"].cuda.synchronize if self.name == "cuda" else None
-        again_seconds = self._empty_round_seconds if idle else 0.0
+        # Only an idle GPU shows how long the calls took. The clock then synchronises a second time, for as
+        # long as in an empty round.
+        synchronize = sys.modules["torch"].cuda.synchronize if self.name == "cuda" else None
+        second_wait = self._empty_round_seconds if synchronize else 0.0
 
-        def one() -> None:
+        def slow_round() -> None:
             start = RealTime.seconds()
             for _ in repeat(None, iterations):
                 function(*args, **kwargs)
-            if idle:
-                idle()
+            if synchronize:
+                synchronize()
             now = RealTime.seconds()
-            end = now + self.share * (now - start) - again_seconds
+            end = now + self.share * (now - start) - second_wait
             while RealTime.seconds() < end:
                 pass
 
-        return self.clock.block(Call(one, (), {}), rounds, 1)
+        return self.clock.block(Call(slow_round, (), {}), rounds, 1)
 
     @cached_property
     def _empty_round_seconds(self) -> float:

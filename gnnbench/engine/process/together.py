@@ -1,10 +1,10 @@
 """Both sides of a pair in one process: each has a session of pytest, and its own copy of what differs.
 
-Calls that take turns in one process share its threads, its allocator and the time that the scheduler gives
-it. So their ratio varies less than that of two processes, and far less where other programs use the cores.
-What the sides have in common, such as torch, is loaded once. When a session has collected the suite, it
-starts the next one; the last one takes the commands. A test of one session runs while a test of another
-waits in its call of `benchmark`, and ends before it.
+Calls that take turns in one process share its threads, its allocator and its time on the cores. So the ratio
+of their times varies less than that of two processes, and far less where other programs use the cores.
+Modules that do not differ, such as torch, are loaded once. When a session has collected the suite, it starts
+the next one within itself; the last one receives the commands. While a test of one session waits in its call
+of `benchmark`, a test of another session runs and ends.
 """
 
 import os
@@ -27,78 +27,79 @@ from .variants.startup import run
 from .worker import Worker
 
 _TURNS_OF_COPIES = 4
-"""So many turns are timed with the same copies of the inputs."""
+"""Number of turns that are timed with the same copies of the inputs."""
 
 
 class SessionWorker(Worker):
-    """The worker of one session. The commands that it receives may be for another one."""
+    """The worker of one session. It also receives commands for the other sessions."""
 
-    def __init__(self, terms: Mapping[str, Any], link: Link, trees: Trees, together: "Together") -> None:
-        super().__init__(terms, link, trees)
-        self.trees, self._together = trees, together
+    def __init__(self, settings: Mapping[str, Any], link: Link, trees: Trees, sessions: "Sessions") -> None:
+        super().__init__(settings, link, trees)
+        self.trees, self._sessions = trees, sessions
         self.collected: Mapping[str, Any] = {}
-        """What it says of its tests. Empty until it has collected them."""
+        """The answer `collected` with the session's tests; empty until it has collected them."""
         self.imports: Imports
 
-    def _first_answer(self, collected: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        return self._together.goes_on(collected, str(self._session.config.rootpath))
+    def _first_answer(self, answer: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        return self._sessions.first_answer(answer, str(self._session.config.rootpath))
 
     def _receive(self) -> dict[str, Any]:
-        while self._together.takes(command := super()._receive()):
+        """Return the next command for this session, after obeying those for others."""
+        while self._sessions.obey_for_other(command := super()._receive()):
             pass
         return command
 
     def choose(self, fixture: Any) -> Instrument | None:
-        """Return the worker of the active session: one of another is asked, too."""
-        return Worker.choose(self._together.current, fixture)
+        """Return the worker of the active session; pytest-benchmark asks the last session's worker."""
+        return Worker.choose(self._sessions.current, fixture)
 
     def begin(self, pair: int, _place: int, link: Link) -> None:
-        """Begin in a fork, with all sessions."""
-        for number, worker in enumerate(self._together.workers):
+        """Seed the workers of all sessions in a fork."""
+        for number, worker in enumerate(self._sessions.workers):
             Worker.begin(worker, pair, number, link)
 
     def obey(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Obey a command while a test of another session waits for its next one; return the answer."""
-        follows, self._forks.follows = self._forks.follows, self._current is not None
+        """Obey a command while a test of another session waits for its own; return the answer."""
+        watches, self._forks.watches = self._forks.watches, self._current is not None
         try:
             return self._current.obey(command) if self._current else self._run(command)
         finally:
-            self._forks.follows = follows
+            self._forks.watches = watches
 
     def reply(self, obey: Callable[[], dict[str, Any]]) -> None:
-        """Send the answer to a command; an exception ends the comparison in this process."""
+        """Send what `obey` returns; after an exception, the coordinator compares in two processes instead."""
         try:
             answer = obey()
         except Exception as error:  # noqa: BLE001 - a call may raise anything, and the other test must go on
             answer = {"answer": "apart", "reason": f"{type(error).__name__}: {error}"}
         self._send(answer)
 
-    def follow(self, other: Worker) -> None:
-        """Go on at the simulated time of another session."""
+    def copy_time(self, other: Worker) -> None:
+        """Take over the simulated time of another session."""
         if self._machine and other._machine:  # noqa: SLF001
             self._machine.now_seconds = other._machine.now_seconds  # noqa: SLF001
 
     def now(self) -> float:
-        """Return seconds, simulated ones if a machine is simulated."""
+        """Return the time in seconds, of the simulated machine if there is one."""
         return self._machine.now_seconds if self._machine else RealTime.seconds()
 
 
-class Together:
-    """The sessions of a process: one of each side, and another of the base, for the control."""
+class Sessions:
+    """The sessions of a process: one of each side, and another of the base, to time it against itself."""
 
-    def __init__(self, terms: Mapping[str, Any], link: Link, trees: Trees) -> None:
-        """Take the terms of a worker; `sessions` has the side and the file of the trees of each session."""
-        self._terms, self._link = terms, link
+    def __init__(self, settings: Mapping[str, Any], link: Link, trees: Trees) -> None:
+        """Take a worker's settings, with each session's side and the file of its trees in `sessions`."""
+        self._settings, self._link = settings, link
         self._path, self._finders = sys.path[:], sys.meta_path[:]
         self.workers: list[SessionWorker] = []
         self._packages: Collection[str] = ()
         self.active = 0
-        """The number of the session whose modules are there."""
-        self._begin(trees)
+        """The number of the session whose modules are in `sys.modules`."""
+        self._add_worker(trees)
 
-    def _begin(self, trees: Trees) -> None:
-        side, _ = self._terms["sessions"][self.active]
-        self.workers.append(SessionWorker({**self._terms, "side": side}, self._link, trees, self))
+    def _add_worker(self, trees: Trees) -> None:
+        side, _ = self._settings["sessions"][self.active]
+        self.workers.append(SessionWorker({**self._settings, "side": side}, self._link, trees, self))
 
     @property
     def current(self) -> SessionWorker:
@@ -106,9 +107,9 @@ class Together:
         return self.workers[self.active]
 
     def _run_next(self) -> Mapping[str, Any] | None:
-        """Run the next session. Returns why it cannot be run; None if the last one has taken the commands."""
+        """Run the next session to its end. Returns None, or an answer if it cannot collect the suite."""
         before, worker = self.active, self.current
-        _, file = self._terms["sessions"][before + 1]
+        _, file = self._settings["sessions"][before + 1]
         worker.imports.take_out()
         sys.path[:], sys.meta_path[:] = self._path, self._finders
         trees = Trees.read(file)
@@ -116,7 +117,7 @@ class Together:
         trees.install_in_pytest()
         os.environ[SIDE] = file
         self.active += 1
-        self._begin(trees)
+        self._add_worker(trees)
         try:
             pytest.main(sys.argv[1:], plugins=[CallersTree(trees), self.current])
         finally:
@@ -127,60 +128,64 @@ class Together:
             return None
         return {"answer": "collected", "why_apart": "the suite cannot be collected twice"}
 
-    def goes_on(self, collected: Mapping[str, Any], root: str) -> Mapping[str, Any] | None:
-        """Go on when a session has collected the suite; return the first answer, if this session has it."""
+    def first_answer(self, collected: Mapping[str, Any], root: str) -> Mapping[str, Any] | None:
+        """Run the next session after one has collected the suite; the last one returns the first answer.
+
+        An answer with `why_apart` says why the sides cannot be in one process.
+        """
         worker = self.current
         if self.active == 0:
             try:
-                self._packages = own_packages(worker.trees, Trees.read(self._terms["sessions"][1][1]), root)
+                other_trees = Trees.read(self._settings["sessions"][1][1])
+                self._packages = own_packages(worker.trees, other_trees, root)
             except NotTogetherError as error:
                 return {"answer": "collected", "why_apart": str(error)}
         worker.imports = Imports(self._packages, worker.trees)
         worker.collected = {**collected, "loaded": list(worker.trees.loaded)}
-        if len(self.workers) < len(self._terms["sessions"]):
+        if len(self.workers) < len(self._settings["sessions"]):
             return self._run_next()
         return {**worker.collected, "sessions": [each.collected for each in self.workers]}
 
-    def takes(self, command: Mapping[str, Any]) -> bool:
-        """Obey a command that is not for the active session; tell whether it was one."""
+    def obey_for_other(self, command: Mapping[str, Any]) -> bool:
+        """Obey a command unless it is for the active session alone; tell whether it was obeyed."""
         if command["command"] == "turns":
             self.current.reply(lambda: self._turns(command))
             return True
         number = command.get("session", self.active)
         if number == self.active:
             return False
-        with self._switched(number):
+        with self._switch(number):
             self.current.reply(lambda: self.current.obey(command))
         return True
 
     def _turns(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Let two sessions take turns, a block each, both on one of the cores that are given.
+        """Let two sessions take turns, a block each, both on the same randomly chosen core.
 
-        With a command for each block, ratios of pairs differ 1.5 to 3 times as much.
+        With a command for each block instead, the ratios of pairs would vary 1.5 to 3 times as much.
         """
-        draw = random.Random(command["seed"])  # noqa: S311 - turns, not secrets
+        rng = random.Random(command["seed"])  # noqa: S311 - turns, not secrets
         blocks: dict[str, list[dict[str, Any]]] = {side: [] for side in command["sizes"]}
 
         def turn() -> None:
-            core = draw.choice(command["cores"]) if command["cores"] else None
-            for side in draw.sample([*blocks], len(blocks)):
+            core = rng.choice(command["cores"]) if command["cores"] else None
+            for side in rng.sample([*blocks], len(blocks)):
                 renew = len(blocks[side]) % _TURNS_OF_COPIES == 0
-                terms = {"command": "block", "core": core, "renew": renew, **command["sizes"][side]}
-                with self._switched(command["sessions"][side]):
-                    blocks[side].append(self.current.obey(terms))
+                block = {"command": "block", "core": core, "renew": renew, **command["sizes"][side]}
+                with self._switch(command["sessions"][side]):
+                    blocks[side].append(self.current.obey(block))
 
         alternate(turn, self.current.now, command["seconds"], command["end"])
         return {"answer": "turns", "blocks": blocks}
 
     @contextmanager
-    def _switched(self, number: int) -> Iterator[None]:
-        """Put what a session has for itself in place of what is there within the context."""
+    def _switch(self, number: int) -> Iterator[None]:
+        """Make another session the active one within the context."""
         before = self.active
         if number == before:
             yield
             return
         first, second = self.workers[before], self.workers[number]
-        second.follow(first)
+        second.copy_time(first)
         first.imports.take_out()
         second.imports.put_back()
         self.active = number
@@ -189,10 +194,10 @@ class Together:
         finally:
             second.imports.take_out()
             first.imports.put_back()
-            first.follow(second)
+            first.copy_time(second)
             self.active = before
 
 
-def main(terms: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:
+def main(settings: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:
     """Run pytest for each session."""
-    run(trees, Together(terms, link, trees).current)
+    run(trees, Sessions(settings, link, trees).current)

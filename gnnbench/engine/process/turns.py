@@ -1,4 +1,7 @@
-"""Times one benchmark in a pair of processes: the sides take turns, a block of rounds each."""
+"""Runs one benchmark in a pair of processes; to be timed, the sides take turns, a block of rounds each.
+
+The test of each side is *held*: it waits in its call of `benchmark` for commands, see `held.py`.
+"""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -18,83 +21,88 @@ from .variants.child import SIDES, DiedError
 from .variants.outcome import SEVERAL
 
 SAME_CODE = NotTimed("same code", "runs the same code")
-_NO_CALL = "it never calls `benchmark`"
 _FAR = 20
-"""If a side is faster or slower by more than this factor, its rounds have a number of calls of their own."""
-_COSTS = 6
-"""How often is asked at most what a call costs."""
+"""If one side is faster by more than this factor, a round has another number of calls on each side."""
+_MOST_COSTS = 6
+"""How often the cost of a call is measured at most."""
 
-_Found = TypeVar("_Found")
+_Result = TypeVar("_Result")
 
 
 class _EndedError(Exception):
-    """The benchmark ended before it was told to."""
+    """A test has ended although it is still needed."""
 
 
-class Turns:
-    """A test that is held in its call of `benchmark` on both sides."""
+class HeldBenchmark:
+    """One benchmark, held on both sides."""
 
     def __init__(self, processes: Processes, trial: Trial, core_rng: random.Random) -> None:
         self._processes, self._shared, self._trial = processes, processes.shared, trial
         self._core_rng = core_rng
-        self._ended: dict[str, NotTimed | None] = {}
-        """The sides that have ended the test; why it could not be timed, or None."""
-        self._once = self._leaves = False
+        self._ended_tests: dict[str, NotTimed | None] = {}
+        """The sides whose test has ended, each with the reason why it was not timed, or None."""
+        self._is_once = self._skips_rest = False
         self.used: dict[str, dict[str, Any]] = {}
-        """By side, what its process used until the end of the test, if it notes it."""
+        """The code and files that each side used, see `UsageRecorder.take`; empty if they are not noted."""
 
-    def hold(self, do: Callable[["Turns"], _Found | NotTimed], *, only_inspected: bool) -> _Found | NotTimed:
-        """Run the test, and `do` something while it is held; `only_inspected`: it may be left then."""
-        result: _Found | NotTimed = no_benchmark("")
+    def hold(
+        self, do: Callable[["HeldBenchmark"], _Result | NotTimed], *, only_inspected: bool
+    ) -> _Result | NotTimed:
+        """Return what `do` returns while both sides hold the test, which then runs to its end.
+
+        `only_inspected`: it may also end in its call of `benchmark`.
+        """
+        result: _Result | NotTimed = no_benchmark("")
         order = self._processes.order()
-        drawn, known = self._shared.rng.randrange(2**32), self._trial.inspections is not None
-        seed, compared = drawn if known else SEED, self._shared.plan.results and not known
-        run = {"name": self._trial.name, "seed": seed, "checked": known, "compared": compared}
-        answers = self._at_once(order, ends=True, command="run", **run)
-        self._once = any(answer.get("once") for answer in answers)
-        if not self._ended:
+        random_seed, is_known = self._shared.rng.randrange(2**32), self._trial.inspections is not None
+        seed, is_compared = random_seed if is_known else SEED, self._shared.plan.results and not is_known
+        run = {"name": self._trial.name, "seed": seed, "checked": is_known, "compared": is_compared}
+        answers = self._ask_sides(order, may_end=True, command="run", **run)
+        self._is_once = any(answer.get("once") for answer in answers)
+        if not self._ended_tests:
             with suppress(_EndedError):
                 result = do(self)
-        self._leaves = only_inspected and not all(answer.get("inspects", True) for answer in answers)
+        self._skips_rest = only_inspected and not all(answer.get("inspects", True) for answer in answers)
         # In one process, the test that began last ends first.
         for group in [[side] for side in reversed(order)] if self._processes.sessions else [order]:
-            while going := [side for side in group if side not in self._ended]:
-                self._at_once(going, ends=True, command="next", leave=self._leaves)
-        if failures := {side: failure for side, failure in self._ended.items() if failure}:
-            return joined(failures)
+            while going := [side for side in group if side not in self._ended_tests]:
+                self._ask_sides(going, may_end=True, command="next", leave=self._skips_rest)
+        if failures := {side: failure for side, failure in self._ended_tests.items() if failure}:
+            return join_reasons(failures)
         return result
 
     def count(self) -> list[Instructions] | NotTimed:
-        """Count the instructions of a call on both sides."""
+        """Return the number of instructions of a call on each side, or why one cannot be counted."""
         counts = []
         for side in SIDES:
             answer = self._ask(side, command="count")
             if answer["answer"] == "not counted":
-                return joined({side: NotTimed("failed", answer["reason"])})
+                return join_reasons({side: NotTimed("failed", answer["reason"])})
             counts.append(Instructions.read(answer))
         return counts
 
     def time(self, seconds: float, end: float) -> Visit | NotTimed:
-        """Time turns for some seconds, and enough to estimate their noise, unless both run the same code.
+        """Time the benchmark in turns, or return that both sides run the same code.
 
-        `end`: fewer turns are enough if more do not end by this time.
+        There are as many turns as fit into `seconds`, and at least enough to estimate their noise unless
+        these would end later than `end`.
         """
         if self.inspect().same_code and not self._shared.plan.time_all:
             return SAME_CODE
-        if self._once:
-            sizes, shared, seconds, end = dict.fromkeys(SIDES, Size(1, 1)), list[int](), 0.0, 0.0
+        if self._is_once:
+            sizes, common_cores, seconds, end = dict.fromkeys(SIDES, Size(1, 1)), list[int](), 0.0, 0.0
         else:
-            sizes, shared = self._calibrated()
+            sizes, common_cores = self._calibrate()
         if sessions := self._processes.sessions:
             seed = self._core_rng.randrange(2**32)
-            terms = {"seconds": seconds, "end": end, "cores": shared, "seed": seed}
-            terms["sizes"] = {side: size._asdict() for side, size in sizes.items()}
-            answer = self._ask(SIDES[0], command="turns", sessions=sessions, **terms)
+            command = {"seconds": seconds, "end": end, "cores": common_cores, "seed": seed}
+            command["sizes"] = {side: size._asdict() for side, size in sizes.items()}
+            answer = self._ask(SIDES[0], command="turns", sessions=sessions, **command)
             return Visit.of(*(answer["blocks"][side] for side in SIDES))
         blocks: dict[str, list[Mapping[str, Any]]] = {side: [] for side in SIDES}
 
         def turn() -> None:
-            core = self._core_rng.choice(shared) if shared else None
+            core = self._core_rng.choice(common_cores) if common_cores else None
             for side in self._processes.order():
                 blocks[side].append(self._ask(side, command="block", **sizes[side]._asdict(), core=core))
 
@@ -102,33 +110,33 @@ class Turns:
         return Visit.of(*(blocks[side] for side in SIDES))
 
     def inspect(self) -> Inspections:
-        """Inspect a call on both sides at once, if it was not inspected in this run."""
+        """Return what a call runs on both sides; it is inspected once in a run."""
         if self._trial.inspections is None:
-            terms, plan = self._processes.terms, self._shared.plan
-            base, head = self._at_once(SIDES, command="inspect")
-            inspections = Inspections.of(base, head, terms.differing_variables(), terms.trapped)
+            settings, plan = self._processes.settings, self._shared.plan
+            base, head = self._ask_sides(SIDES, command="inspect")
+            inspections = Inspections.of(base, head, settings.differing_variables(), settings.trapped)
             if inspections.same_code and not plan.time_all:
                 inspections = self._with_costs(inspections)
             elif inspections.same_launches and not plan.time_all:
                 inspections = inspections.with_gpu_costs(self._costs(1))
             if plan.results and not inspections.same_code:
-                outputs = Outputs(self._processes, self._trial.name, self._at_once)
+                outputs = Outputs(self._processes, self._trial.name, self._ask_sides)
                 inspections = replace(inspections, results=outputs.agreement())
             self._trial.inspections = inspections
         return self._trial.inspections
 
     def _with_costs(self, inspections: Inspections) -> Inspections:
-        """Return inspections with what a call costs on both sides.
+        """Return inspections with the cost of a call on each side.
 
-        While this differs, both are asked again: CPU times depend on what else the machine does, and on the
-        core. They differ if both those of the last time do and the lowest of all times.
+        CPU times depend on the core and on other programs. So while the costs differ, both sides measure
+        again, and the costs differ in the end only if the last ones do and the lowest ones of all tries do.
         """
         lowest: list[dict[str, Any]] = []
-        for number in range(_COSTS):
-            asked = self._costs(number)
-            lowest = [lower_cost(*both) for both in zip(lowest, asked, strict=True)] if lowest else asked
-            is_strict = number < _COSTS - 1
-            checked = inspections.with_costs(asked, is_strict=is_strict)
+        for number in range(_MOST_COSTS):
+            costs = self._costs(number)
+            lowest = [lower_cost(*pair) for pair in zip(lowest, costs, strict=True)] if lowest else costs
+            is_strict = number < _MOST_COSTS - 1
+            checked = inspections.with_costs(costs, is_strict=is_strict)
             if checked.work.cost:
                 checked = inspections.with_costs(lowest, is_strict=is_strict)
             if not checked.work.cost:
@@ -136,16 +144,16 @@ class Turns:
         return checked
 
     def _costs(self, number: int) -> list[dict[str, Any]]:
-        """Let both find out what a call costs: first (0) at once, then in turn, each time on another core."""
+        """Measure the cost of a call on each side: first (0) at once, then one after the other on a core."""
         if not number:
-            return self._at_once(SIDES, command="cost")
+            return self._ask_sides(SIDES, command="cost")
         usable = cores()
         core = usable[number % len(usable)] if usable else None
         answers = {side: self._ask(side, command="cost", core=core) for side in self._processes.order()}
         return [answers[side] for side in SIDES]
 
-    def _calibrated(self) -> tuple[dict[str, Size], list[int]]:
-        """Warm both sides up; return the sizes of their blocks, and the cores that both can use."""
+    def _calibrate(self) -> tuple[dict[str, Size], list[int]]:
+        """Warm both sides up; return the size of each side's blocks, and the cores that both may use."""
         answers = {side: self._ask(side, command="calibrate") for side in self._processes.order()}
         iterations = {side: answer["iterations"] for side, answer in answers.items()}
         lengths = {side: answer["round_seconds"] for side, answer in answers.items()}
@@ -161,57 +169,60 @@ class Turns:
         return sizes, [core for core in base if core in head]
 
     def _ask(self, side: str, **command: Any) -> dict[str, Any]:
-        return self._at_once([side], **command)[0]
+        return self._ask_sides([side], **command)[0]
 
-    def _at_once(self, sides: Sequence[str], *, ends: bool = False, **command: Any) -> list[dict[str, Any]]:
-        """Let sides obey a command, and return their answers; `ends`: the test may end.
+    def _ask_sides(
+        self, sides: Sequence[str], *, may_end: bool = False, **command: Any
+    ) -> list[dict[str, Any]]:
+        """Send a command to sides and return their answers; a test that ends too early raises _EndedError.
 
-        They obey at once, or in one process one after the other.
+        Two processes work at the same time, sessions in one process one after the other.
         """
         answers: list[dict[str, Any]] = []
         for group in [[side] for side in sides] if self._processes.sessions else [sides]:
             for side in group:
                 self._processes.send(side, **command)
-            answers += [self._take(side, ends=ends) for side in group]
-        if self._ended and not ends:
+            answers += [self._answer(side, may_end=may_end) for side in group]
+        if self._ended_tests and not may_end:
             raise _EndedError
         return answers
 
-    def _take(self, side: str, *, ends: bool) -> dict[str, Any]:
-        """Return the answer of a side, and note if the test has ended; too early, unless it `ends`."""
+    def _answer(self, side: str, *, may_end: bool) -> dict[str, Any]:
+        """Return the answer of a side; if its test has ended, note why it was not timed."""
         answer = self._processes.answer(side)
         if answer["answer"] == "apart":
             raise DiedError(side, answer["reason"])
         if answer["answer"] != "done":
             return answer
         self.used[side] = answer.get("used", {})
-        if (failure := answer["failure"]) and not (self._leaves and failure["skipped"]):
+        if (failure := answer["failure"]) and not (self._skips_rest and failure["skipped"]):
             kind: Kind = "skipped" if failure["skipped"] else "failed"
             text = failure["text"]
-            self._ended[side] = NotTimed("incomparable" if text in (RETURN, SEVERAL) else kind, text)
+            self._ended_tests[side] = NotTimed("incomparable" if text in (RETURN, SEVERAL) else kind, text)
         elif not answer["held"]:
-            self._ended[side] = no_benchmark(answer["fixture"])
+            self._ended_tests[side] = no_benchmark(answer["fixture"])
         else:
-            self._ended[side] = None if ends else NotTimed("failed", "ended before it was timed")
+            self._ended_tests[side] = None if may_end else NotTimed("failed", "ended before it was timed")
         return answer
 
 
 def no_benchmark(fixture: str) -> NotTimed:
-    """Return why a test was not timed that passed without a call of pytest-benchmark's fixture."""
-    return NotTimed("no benchmark", f"no benchmark: {fixture or _NO_CALL}")
+    """Return why a test without a call of pytest-benchmark's fixture is not timed: it may have another."""
+    return NotTimed("no benchmark", f"no benchmark: {fixture or 'it never calls `benchmark`'}")
 
 
-def joined(reasons: Mapping[str, NotTimed]) -> NotTimed:
-    """Return in one line why a benchmark was not timed, on one side or both."""
+def join_reasons(reasons: Mapping[str, NotTimed]) -> NotTimed:
+    """Return the one reason why a benchmark was not timed, given each side's; a side may have none."""
     kinds = {reason.kind for reason in reasons.values()}
     if kinds == {"no benchmark"}:
         return next(iter(reasons.values()))
-    texts = {side: reasons[side].text for side in SIDES if side in reasons}
+    sides = tuple(side for side in SIDES if side in reasons)
+    texts = {side: reasons[side].text for side in sides}
     if len(set(texts.values())) == 1:
-        texts = {" and ".join(texts): next(iter(texts.values()))}
-    text = "; ".join(f"{sides}: {text}" for sides, text in texts.items())
-    kind: Kind = "skipped" if kinds == {"skipped"} and len(reasons) == len(SIDES) else "failed"
+        texts = {" and ".join(sides): reasons[sides[0]].text}
+    kind: Kind = "skipped" if kinds == {"skipped"} and sides == SIDES else "failed"
     if "incomparable" in kinds:
         kind = "incomparable"
-    fails = [len(reasons) == 1 and side in reasons and reasons[side].kind == "failed" for side in SIDES]
-    return NotTimed(kind, text, tuple(side for side in SIDES if side in reasons), *reversed(fails))
+    failing = sides[0] if len(sides) == 1 and kinds == {"failed"} else ""
+    text = "; ".join(f"{names}: {text}" for names, text in texts.items())
+    return NotTimed(kind, text, sides, head_fails=failing == "head", base_fails=failing == "base")

@@ -1,22 +1,22 @@
 """The pytest plugin of a child process: measures the suite's benchmarks on command.
 
-Each command has one answer:
+The coordinator, gnnbench's main process, sends commands. Each has one answer:
 
     run        run a test up to its call of `benchmark`                        ready or done
     inspect    count the operations of one call, and take its fingerprint      inspected or done
-    cost       count what calls execute, and take their CPU time               cost or done
+    cost       measure the cost of a call: its steps and CPU time              cost or done
     count      count the instructions of one call                              counted or done
     calibrate  warm up, choose the iterations of a round, and list the cores   calibrated or done
     return     make calls, and hash what they return and change                returned or done
-    save       write parts of that into files                                  saved or done
+    save       write some of these values into files                           saved or done
     block      copy the inputs and time some rounds, on one core               block or done
-    next       run the test to its end, or leave it; it may be run again       done or ready
-    fork       before `run`: fork a process, which takes commands itself       forked
-    reap       tell how a fork has ended                                       reaped
+    next       run the test to its end, or skip the rest of it                 done or ready
+    fork       before `run`: fork a process, which obeys commands itself       forked
+    reap       return the exit status of a fork                                reaped
     quit       end the session                                                 none
 
-The answer is `done` whenever the test has ended: also if it was skipped, raised, or has no benchmark. If the
-process notes what it uses (`unchanged/used.py`), this and the first answer, `collected`, have it.
+The answer is `done` whenever the test has ended: also if it was skipped, raised, or has no benchmark. This
+and the first answer, `collected`, list the used files if these are noted (`unchanged/used.py`).
 """
 
 import os
@@ -38,19 +38,10 @@ from ..measure.layouts import Layouts, clock_for
 from ..measure.seam import Pedantic
 from . import slowdown
 from .forks import RETURN, Forks
-from .held import AllTimed, Held, Repeated
-from .unchanged.used import Used
-from .variants import outcome, startup
+from .held import AllTimedCalls, HeldCall, PedanticCall
+from .unchanged.used import UsageRecorder
+from .variants import collected, outcome, startup
 from .variants.child_plugins import Overrides
-from .variants.collected import (
-    CHECKED,
-    FIXED_INPUTS,
-    IN_PLACE,
-    WHOLE_CALL,
-    declares,
-    foreign_fixture,
-    marked,
-)
 from .variants.import_roots import Trees
 from .variants.pipe import ClosedError, Link
 from .variants.startup import end_group, run
@@ -66,46 +57,46 @@ _OPTIONS: Mapping[str, Any] = {
     "benchmark_storage": f"file://{tempfile.gettempdir()}",
 }
 _BETWEEN = ("collected", "forked", "reaped", "done")
-"""Answers between two tests."""
+"""The answers that are sent while no test runs."""
 _SUITE = "gnnbench-suite"
-"""Of the plugin of the suite that is a part of gnnbench."""
+"""The name of the plugin of gnnbench's own suite."""
 _CHOICE = "gnnbench-choice"
-"""Of gnnbench's plugin on this side: which benchmarks run."""
+"""The name of the plugin that deselects benchmarks; both plugins are those of this side's gnnbench."""
 _PLUGINS_OFF = ("cacheprovider", "stepwise", "timeout", "unraisableexception", "threadexception")
-"""Plugins that write to the caller's tree, end a benchmark which waits for its next command, or collect
-garbage several times at the end, which takes seconds with torch."""
+"""Plugins that write to the caller's tree, end a test that waits for a command, or collect garbage several
+times at the end, which takes seconds with torch."""
 
 
 class Worker(Overrides, Instrument):
-    """The plugin, and the instrument that holds each benchmark."""
+    """The plugin, and the instrument that holds each benchmark in its call of `benchmark`."""
 
-    def __init__(self, terms: Mapping[str, Any], link: Link, trees: Trees) -> None:
-        """Take the connection and what this process is started for.
+    def __init__(self, settings: Mapping[str, Any], link: Link, trees: Trees) -> None:
+        """Take the connection to the coordinator, and the settings that `Child` has sent.
 
-        Of the terms that `Child` was given, `pair` and `side` (1 for the head) seed a simulated clock, and
-        `defaults` are those of gnnbench's options. With `recorded`, it notes what it uses; with `forks`, the
-        processes of pairs are forked from this one; with `apart`, each test runs in a fork if that is
-        possible: none depends on those before.
+        `pair` and `side` (1 for the head) seed a simulated clock; `defaults` are those of gnnbench's options.
+        If `recorded`, the process notes the code and files that it uses; if `forks`, the processes of pairs
+        are forked from it; if `apart`, each test runs in a fork if possible, so that no test affects another.
         """
-        self._pair, self._side = terms["pair"], terms["side"]
-        super().__init__({**_OPTIONS, "randomly_seed": self._pair}, terms.get("defaults"))
-        self._is_parent, self._apart = terms.get("forks", False), terms.get("apart", False)
+        self._pair, self._side = settings["pair"], settings["side"]
+        super().__init__({**_OPTIONS, "randomly_seed": self._pair}, settings.get("defaults"))
+        self._is_parent, self._apart = settings.get("forks", False), settings.get("apart", False)
         self._link, self._trees = link, trees
-        self._used = Used(trees) if terms.get("recorded") else None
+        self._used = UsageRecorder(trees) if settings.get("recorded") else None
         self._codes: Sequence[Sequence[CodeType]] = ()
-        self._slowdown = slowdown.asked()
+        self._slowdown = slowdown.planted_share()
         self._machine = _fake_machine(self._pair, self._side, self._slowdown, self._side)
         self._items: dict[str, pytest.Item] = {}
         self._item: pytest.Item | None = None
-        self._current: Held | None = None
+        self._current: HeldCall | None = None
         """The call that waits for commands."""
         self._reports: dict[str, pytest.TestReport] = {}
-        self._held = False
+        self._has_called = False
+        """Whether the current test has called `benchmark`."""
         self._refused: dict[str, str] = {}
         self._forks, self._refusal = Forks(), ""
         self._seed = self._pair
-        self._keeps = False
-        """Whether outputs may be compared, for which the inputs are kept."""
+        self._keeps_inputs = False
+        """Whether the values of the inputs are kept, because outputs may be compared."""
         conditions.seed(self._pair)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -119,7 +110,7 @@ class Worker(Overrides, Instrument):
         return (yield from super().pytest_cmdline_main(config))
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Note why a file cannot be collected, or that it skips itself."""
+        """Note why a file cannot be collected."""
         if report.failed:
             self._refused[report.nodeid] = outcome.line(report)
 
@@ -129,13 +120,13 @@ class Worker(Overrides, Instrument):
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Generator[None, object, object]:
-        """Seed a fixture that several tests share by its name: it may be set up for any of them."""
+        """Seed a fixture of a wider scope by its name, because any of its tests may be the first."""
         if fixturedef.scope == "function":
             return (yield)
         name = f"{fixturedef.baseid}::{fixturedef.argname}[{getattr(request, 'param_index', 0)}]"
         conditions.seed(zlib.crc32(name.encode()) ^ self._seed)
         try:
-            with self._used.shared() if self._used else nullcontext():
+            with self._used.shared_setup() if self._used else nullcontext():
                 return (yield)
         finally:
             conditions.seed(self._seed)
@@ -145,14 +136,14 @@ class Worker(Overrides, Instrument):
         """Run the tests that the coordinator names."""
         config = session.config
         items = {item.nodeid: item for item in session.items}
-        declared = [name for name, item in items.items() if declares(item)]
+        declared = [name for name, item in items.items() if collected.declares(item)]
         suite = config.pluginmanager.get_plugin(_SUITE)  # of this side's gnnbench
         if (self._is_parent or self._apart) and suite:  # each fork would import them again
             suite.load_used_libraries(session.items)
         why_no_forks = startup.why_no_forks() if self._is_parent or self._apart else ""
         self._apart = self._apart and not why_no_forks
         self._session, self._items = session, items
-        collected = {
+        first_answer = {
             "answer": "collected",
             "why_no_forks": why_no_forks,
             "names": list(items),
@@ -166,20 +157,20 @@ class Worker(Overrides, Instrument):
         }
         with seam.replaced(self.choose):
             try:
-                first = self._first_answer({**collected, **self._taken()})
-                command = self._serve_forks(self._ask(first)) if first else {"command": "quit"}
+                answer = self._first_answer({**first_answer, **self._usage()})
+                command = self._serve_forks(self._ask(answer)) if answer else {"command": "quit"}
                 while command["command"] == "run":
                     command = self._ask(self._run(command))
             finally:
                 config.pluginmanager.unregister(name="terminalreporter")  # its summary may take a second
         return True
 
-    def _first_answer(self, collected: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Return what is sent first. None if nothing is: another session has taken the commands."""
-        return collected
+    def _first_answer(self, answer: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return the first answer to send. Returns None if another session has obeyed all commands."""
+        return answer
 
     def _serve_forks(self, command: dict[str, Any]) -> dict[str, Any]:
-        """Fork processes while these are asked for; return the next command, also in a fork."""
+        """Obey the commands `fork` and `reap`; return the next other command, in this process or a fork."""
         while command["command"] in ("fork", "reap"):
             if command["command"] == "reap":
                 status = startup.reap(command["pid"], command["seconds"])
@@ -194,9 +185,9 @@ class Worker(Overrides, Instrument):
         return command
 
     def begin(self, pair: int, place: int, link: Link) -> None:
-        """Begin in a fork as a fresh process would; it is at a place of the pair, 1 for the head."""
+        """Seed a fork as if it were a fresh process of a pair; `place` is 0 for the base, 1 for the head."""
         config, self._link = self._session.config, link
-        self._forks.stay()
+        self._forks.reset()
         self._pair = self._seed = pair
         conditions.seed(pair)
         if hasattr(config.option, "randomly_seed"):
@@ -204,57 +195,57 @@ class Worker(Overrides, Instrument):
         self._machine = _fake_machine(pair, self._side, self._slowdown, place)
 
     def _run(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Run the test that a command names, and return how it ended. Empty if a fork has answered that."""
+        """Run a test, perhaps in a fork of its own; return the answer, or nothing if the fork has sent it."""
         if not self._apart:
-            return self._run_here(command)
+            return self._run_test(command)
         sys.stdout.flush()
         status = 1
         if child := os.fork():
             status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
             failure = {"text": f"its process ended with exit status {status}", "skipped": False}
-            died = {"answer": "done", "failure": failure, "held": False, "fixture": ""}
-            return died if status else {}
-        self._forks.stay()
+            return {"answer": "done", "failure": failure, "held": False, "fixture": ""} if status else {}
+        self._forks.reset()
         try:
-            self._send(self._run_here(command))
+            self._send(self._run_test(command))
             status = 0
         finally:
             os._exit(status)
 
-    def _run_here(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Run a test, after what only earlier tests need was torn down."""
+    def _run_test(self, command: Mapping[str, Any]) -> dict[str, Any]:
+        """Run a test in this process, after tearing down the fixtures that only earlier tests need."""
         item = self._items[command["name"]]
-        setattr(item.config.option, CHECKED, command.get("checked", False))
-        self._keeps = command.get("compared", False)
+        setattr(item.config.option, collected.CHECKED, command.get("checked", False))
+        self._keeps_inputs = command.get("compared", False)
         try:
             self._session._setupstate.teardown_exact(item)  # noqa: SLF001
         except Exception:  # noqa: BLE001 - fixtures of earlier tests may raise anything
             traceback.print_exc()
         self._seed = command["seed"]
         conditions.seed(self._seed)
-        self._reports, self._held, self._item, self._codes = {}, False, item, ()
-        self._refusal, self._forks.follows = "", True
+        self._reports, self._has_called, self._item, self._codes = {}, False, item, ()
+        self._refusal, self._forks.watches = "", True
         # With the parent as the next item, only the function-scoped fixtures are torn down: with None all
         # fixtures would be, with the test itself none.
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=item.parent)
-        self._item, self._forks.follows = None, False
-        self._forks.leave()
-        theirs = getattr(item.config, "_benchmarksession", None)
-        if theirs is not None:
-            theirs.benchmarks.clear()  # the list would grow with each visit
+        self._item, self._forks.watches = None, False
+        self._forks.end_if_forked()
+        session = getattr(item.config, "_benchmarksession", None)
+        if session is not None:
+            session.benchmarks.clear()  # the list would grow with each run of a test
         failure = outcome.failure(self._reports)
         if refusal := RETURN if self._forks.have_returned() else self._refusal:
             failure = outcome.Failure(refusal, skipped=False)
-        ended = {"failure": failure and failure._asdict(), "held": self._held}
-        return {"answer": "done", **ended, "fixture": foreign_fixture(item), **self._taken(self._codes)}
+        ended = {"failure": failure and failure._asdict(), "held": self._has_called}
+        fixture = collected.foreign_fixture(item)
+        return {"answer": "done", **ended, "fixture": fixture, **self._usage(self._codes)}
 
-    def _taken(self, codes: Sequence[Sequence[CodeType]] = ()) -> dict[str, Any]:
-        """Return what was used since the last time, if it is noted."""
+    def _usage(self, codes: Sequence[Sequence[CodeType]] = ()) -> dict[str, Any]:
+        """Return the part of an answer with what was used since the last one; empty if this is not noted."""
         return {"used": self._used.take(codes)} if self._used else {}
 
     def _ask(self, answer: Mapping[str, Any]) -> dict[str, Any]:
         """Send an answer, and return the next command; both carry the time of a simulated machine."""
-        self._forks.leave()
+        self._forks.end_if_forked()
         kind = answer.get("answer", "done")
         if kind != "done" and self._forks.have_returned():
             self._refuse(RETURN)
@@ -270,10 +261,10 @@ class Worker(Overrides, Instrument):
             self._machine.now_seconds = command.get("now") or 0.0
         return command
 
-    def _refuse(self, why: str) -> NoReturn:
+    def _refuse(self, reason: str) -> NoReturn:
         """End the test, which cannot be compared."""
-        self._refusal = why
-        pytest.skip(why)
+        self._refusal = reason
+        pytest.skip(reason)
 
     def _send(self, answer: Mapping[str, Any]) -> None:
         now = self._machine.now_seconds if self._machine else None
@@ -289,25 +280,26 @@ class Worker(Overrides, Instrument):
         return command
 
     def choose(self, fixture: Any) -> Instrument | None:
-        """Return what measures: nothing outside of a test that was asked for."""
+        """Return this worker, which measures. Returns None outside of a test that was named."""
         return None if fixture.disabled or self._item is None else self
 
     def measure(self, fixture: Any, call: Call) -> Any:
-        """Hold `benchmark(function, ...)`."""
-        if reason := marked(self._item, WHOLE_CALL):
-            whole = seam.why_unseen(reason)
-            return self._hold(AllTimed(*self._parts(fixture, call), Pedantic.of(call), whole=whole))
-        return self._hold(Held(*self._parts(fixture, call), stays=self._is_marked(IN_PLACE)))
+        """Obey commands within `benchmark(function, ...)`, and return its result."""
+        arguments = self._held_arguments(fixture, call)
+        if reason := collected.marked(self._item, collected.WHOLE_CALL):
+            return self._hold(AllTimedCalls(*arguments, Pedantic.of(call), reason=seam.why_unseen(reason)))
+        return self._hold(HeldCall(*arguments, in_place=self._is_marked(collected.IN_PLACE)))
 
-    def measure_pedantic(self, fixture: Any, asked: Pedantic) -> Any:
-        """Hold `benchmark.pedantic(...)`."""
-        parts = self._parts(fixture, Call(asked.target, asked.args, asked.kwargs))
-        if asked.rounds == 1:
-            return self._hold(AllTimed(*parts, asked))
-        return self._hold(Repeated(*parts, asked, stays=self._is_marked(IN_PLACE)))
+    def measure_pedantic(self, fixture: Any, pedantic: Pedantic) -> Any:
+        """Obey commands within `benchmark.pedantic(...)`, and return its result."""
+        call = Call(pedantic.target, pedantic.args, pedantic.kwargs)
+        arguments = self._held_arguments(fixture, call)
+        if pedantic.rounds == 1:
+            return self._hold(AllTimedCalls(*arguments, pedantic))
+        return self._hold(PedanticCall(*arguments, pedantic, in_place=self._is_marked(collected.IN_PLACE)))
 
-    def _parts(self, fixture: Any, call: Call) -> tuple[Any, Layouts, Clock]:
-        """Return the fixture, the inputs and the clock."""
+    def _held_arguments(self, fixture: Any, call: Call) -> tuple[Any, Layouts, Clock]:
+        """Return the first arguments of a HeldCall: the fixture, the inputs and the clock."""
         layouts = Layouts(call)
         clock: Clock
         if self._machine:
@@ -319,31 +311,33 @@ class Worker(Overrides, Instrument):
         return fixture, layouts, clock
 
     def _is_marked(self, name: str) -> bool:
-        return marked(self._item, name) is not None
+        return collected.marked(self._item, name) is not None
 
-    def _hold(self, held: Held) -> Any:
-        if self._held and "call" not in self._reports:  # else a plugin runs the test again
+    def _hold(self, held: HeldCall) -> Any:
+        """Obey the commands for a benchmark; return what the test gets from its call of `benchmark`."""
+        if self._has_called and "call" not in self._reports:  # else a plugin runs the test again
             self._refuse(outcome.SEVERAL)
-        self._held = True
+        self._has_called = True
         scope = vars(getattr(self._item, "module", None) or object)
-        fixed, noting = self._is_marked(FIXED_INPUTS), self._used.resumed if self._used else nullcontext
-        if self._keeps:
+        fixed = self._is_marked(collected.FIXED_INPUTS)
+        noting = self._used.noting if self._used else nullcontext
+        if self._keeps_inputs:
             with seam.paused():
                 held.keep_inputs()
         tested, self._current = self._trees.loaded, held
         try:
-            if held.serve(self._ask, scope=scope, fixed=fixed, tested=tested, noting=noting):
+            if held.serve(self._ask, scope=scope, fixed_inputs=fixed, tested=tested, noting=noting):
                 pytest.skip("it is only inspected")
             self._codes = held.codes
             return held.result()
         finally:
             self._current = None
-            self._forks.leave()
+            self._forks.end_if_forked()
 
 
-def main(terms: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:
+def main(settings: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:
     """Run pytest with the plugin."""
-    run(trees, Worker(terms, link, trees))
+    run(trees, Worker(settings, link, trees))
 
 
 def _fake_machine(pair: int, side: int, slower: float, place: int) -> "FakeMachine | None":

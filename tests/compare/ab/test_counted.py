@@ -11,7 +11,7 @@ from gnnbench.engine.judge.comparison import Compared, Comparison
 from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.verdict import Judgement, Thresholds
 from gnnbench.engine.process.pairs import Pairs
-from gnnbench.engine.process.processes import Terms
+from gnnbench.engine.process.plan import PairSettings
 from gnnbench.engine.process.turns import no_benchmark
 from gnnbench.engine.show.causes import counting
 from tests.compare.ab.answers import answering, done, valgrind
@@ -45,7 +45,7 @@ def test_a_benchmark_is_counted_and_why_another_is_not(sides, tmp_path):
     sides(names, answers, {"count twice": COUNTED})
     with (
         Pairs(plan(tmp_path, arguments=["test_a.py"]), Watcher()) as pairs,
-        pairs.started(Terms(prepared("."), prepared("."), counter="callgrind 3")) as workers,
+        pairs.start(PairSettings(prepared("."), prepared("."), counter="callgrind 3")) as workers,
     ):
         groups = [one.pid for one in workers.children.values()]
         told = {name: workers.count(Trial(name)) for name in (*dict.fromkeys(names), "unknown")}

@@ -10,7 +10,7 @@ from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.visit import NotTimed, Visit
 from gnnbench.engine.measure.clock import Call, HostClock
 from gnnbench.engine.measure.layouts import Layouts
-from gnnbench.engine.process.held import Held
+from gnnbench.engine.process.held import HeldCall
 from tests.compare.ab.test_held import Fixture, serve
 
 
@@ -63,7 +63,7 @@ def blocks():
     """Return the answers to real blocks of a call, with a share of the cores."""
 
     def of(call, share):
-        held = Held(Fixture(), Layouts(Call(CALLS[call], (), {})), HostClock.of(), stays=True)
+        held = HeldCall(Fixture(), Layouts(Call(CALLS[call], (), {})), HostClock.of(), in_place=True)
         commands = [{"command": "block", "rounds": 1, "iterations": 1}] * 40
         answers = serve(held, *commands)[1][1:]
         return [{**answer, "cpu_share": share} for answer in answers]
@@ -103,7 +103,7 @@ def test_a_call_that_begins_to_wait_is_not_judged_by_cpu_time(blocks):
 
 @pytest.mark.parametrize("clock", ["cuda", "process_time"])
 def test_other_clocks_have_no_cpu_time(blocks, clock):
-    held = Held(Fixture(), Layouts(Call(work, (), {})), HostClock.of(), stays=True)
+    held = HeldCall(Fixture(), Layouts(Call(work, (), {})), HostClock.of(), in_place=True)
     object.__setattr__(held._clock, "name", clock)
     answer = serve(held, {"command": "block", "rounds": 1, "iterations": 1})[1][1]
     assert answer["cpu_ns"] is None

@@ -125,13 +125,13 @@ def test_processes_of_the_next_pair_start_while_one_measures(tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     clean(monkeypatch)
     monkeypatch.setattr(pairs, "_FEWEST_CORES", 1)
-    watcher, launched, ahead = Watcher(), Processes._launched, []
+    watcher, launched, ahead = Watcher(), Processes._new_child, []
 
     def noting(self, *arguments):
         ahead.append(f"starting the processes of pair {self.number - 1}" in watcher.steps[-1][0])
         return launched(self, *arguments)
 
-    monkeypatch.setattr(Processes, "_launched", noting)
+    monkeypatch.setattr(Processes, "_new_child", noting)
     coordinator.run(side, side, plan(tmp_path, seed=1, time_all=True, per_benchmark_seconds=60.0), watcher)
     first = ahead.index(True)
     assert first > 4, "it is not known before the first pair that a GPU is timed"

@@ -8,7 +8,7 @@ from gnnbench.engine.ground.cpu import cores
 from gnnbench.engine.measure.clock import Block, Call, Clock, ClockError
 from gnnbench.engine.measure.layouts import Layouts
 from gnnbench.engine.measure.seam import Pedantic, why_unseen
-from gnnbench.engine.process.held import AllTimed, Held, Repeated
+from gnnbench.engine.process.held import AllTimedCalls, HeldCall, PedanticCall
 
 
 class CallClock(Clock):
@@ -59,13 +59,13 @@ def serve(held, *commands):
     return held._fixture, answers
 
 
-def plain(call, clock, *, stays=False, disable_gc=False):
-    return Held(Fixture(disable_gc=disable_gc), Layouts(call), clock, stays=stays)
+def plain(call, clock, *, in_place=False, disable_gc=False):
+    return HeldCall(Fixture(disable_gc=disable_gc), Layouts(call), clock, in_place=in_place)
 
 
 def whole(call, clock, reason, *, disable_gc=False):
     layouts, fixture = Layouts(call), Fixture(disable_gc=disable_gc)
-    return AllTimed(fixture, layouts, clock, Pedantic.of(call), whole=why_unseen(reason))
+    return AllTimedCalls(fixture, layouts, clock, Pedantic.of(call), reason=why_unseen(reason))
 
 
 CALIBRATE = {"command": "calibrate"}
@@ -86,13 +86,15 @@ def test_a_round_is_long_enough(call_seconds, iterations):
     assert answer["round_seconds"] == pytest.approx(call_seconds * answer["iterations"])
 
 
-def test_blocks():
+@pytest.mark.parametrize("disable_gc", [True, False])
+def test_blocks(disable_gc):
     clock = CallClock()
-    fixture, (ready, *answers) = serve(plain(NOTHING, clock), block(), block())
+    fixture, (ready, *answers) = serve(plain(NOTHING, clock, disable_gc=disable_gc), block(), block())
     assert ready == {"answer": "ready", "once": False, "inspects": True}
     assert [(answer["ns"], answer["rounds"]) for answer in answers] == [(pytest.approx(1e5), 3)] * 2
     # One that is not timed before each.
-    assert [one[1:3] for one in clock.blocks] == [(1, 2), (3, 2)] * 2
+    assert [one[1:] for one in clock.blocks] == [(1, 2, not disable_gc), (3, 2, not disable_gc)] * 2
+    assert gc.isenabled()
     assert fixture.iterations == 2
     assert fixture.rounds == pytest.approx([2e-4] * 6)
     fixture, _ = serve(plain(NOTHING, clock))
@@ -118,14 +120,6 @@ def test_a_clock_that_sees_nothing(seconds):
         serve(plain(NOTHING, clock), block())
 
 
-def test_the_collector_is_off_where_that_is_asked_for():
-    for disable_gc in (True, False):
-        clock = CallClock()
-        serve(plain(NOTHING, clock, disable_gc=disable_gc), block())
-        assert {one[3] for one in clock.blocks} == {not disable_gc}
-        assert gc.isenabled()
-
-
 def test_whole_calls_are_neither_repeated_nor_preceded_nor_traced():
     clock, calls = CallClock(0.2), []
     call = Call(lambda x: calls.append(x) or len(calls), (1,), {})
@@ -141,7 +135,7 @@ def test_whole_calls_are_neither_repeated_nor_preceded_nor_traced():
     assert alone.result() == len(calls) == 5, "no command made a call"
 
 
-def repeated(asked, clock, kind=Repeated):
+def repeated(asked, clock, kind=PedanticCall):
     return kind(Fixture(), Layouts(Call(asked.target, asked.args, asked.kwargs)), clock, asked)
 
 
@@ -181,13 +175,13 @@ def test_a_single_round_is_its_authors_calls_and_no_others():
     calls, clock = [], CallClock()
     set_up, call = (lambda: calls.append("set-up")), (lambda: calls.append("call") or len(calls))
     asked = Pedantic(call, (), {}, setup=set_up, warmup_rounds=1)
-    timed = repeated(asked, clock, AllTimed)
+    timed = repeated(asked, clock, AllTimedCalls)
     fixture, (ready, answer) = serve(timed, block(1, 1))
     assert (ready["once"], answer["rounds"], len(fixture.rounds)) == (True, 1, 1)
     assert calls == ["set-up", "call"] * 2, "warm-up, and the round"
     assert timed.result() == 4
     calls.clear()
-    unasked = repeated(asked, clock, AllTimed)
+    unasked = repeated(asked, clock, AllTimedCalls)
     fixture, _ = serve(unasked)
     assert (unasked.result(), len(fixture.rounds)) == (4, 1)
     assert calls == ["set-up", "call"] * 2

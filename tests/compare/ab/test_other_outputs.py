@@ -136,19 +136,19 @@ def fits(value):
 
 WRONG = {
     "reused buffer": (
-        "the next call of the head changes output",
+        "in the head, the next call overwrites output",
         lambda x: np.multiply.outer(x, x),
         lambda x: np.multiply(x[:, None], x[None, :], out=BUFFER),
         lambda: np.random.default_rng(0).random(30),
     ),
     "two buffers": (
-        "a later call of the head changes output",
+        "in the head, a later call overwrites output",
         lambda x: np.multiply.outer(x, x),
         alternates,
         lambda: np.random.default_rng(0).random(30),
     ),
     "one list": (
-        "the next call of the head changes output",
+        "in the head, the next call overwrites output",
         lambda x: x.tolist(),
         same_list,
         lambda: np.random.default_rng(0).random(30),
@@ -212,13 +212,13 @@ def test_what_is_wrong_is_named(tmp_path, kind, calls_before):
 
 RESERVED = {
     "a view of an input": (
-        "output shares memory with an input, and that of the base does not",
+        "output shares memory with an input in the head alone",
         np.ndarray.flatten,
         np.ndarray.ravel,
         normal(30, 30),
     ),
     "the same list": (
-        "output shares memory with an earlier output, and that of the base does not",
+        "output shares memory with an earlier output in the head alone",
         lambda n: list(range(n)),
         lambda n: LIST.clear() or LIST.extend(range(n)) or LIST,
         lambda: 40,
@@ -334,7 +334,7 @@ def test_a_leak_is_not_equal(tmp_path):
 
     found = rewritten(tmp_path, lambda x: x * 2, leaks, normal(20))
     assert found.status == "differ"
-    assert re.fullmatch("the head keeps [67].. KiB more with each call", found.reason)
+    assert re.fullmatch("a call of the head keeps [67].. KiB more memory than one of the base", found.reason)
     once = {}
 
     def keeps_once(x):

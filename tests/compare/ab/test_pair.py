@@ -8,7 +8,7 @@ from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.visit import Size, Visit
 from gnnbench.engine.measure.simulated_clock import VARIABLE
 from gnnbench.engine.process.pairs import Pair
-from gnnbench.engine.process.processes import Terms
+from gnnbench.engine.process.plan import PairSettings
 from gnnbench.engine.process.turns import no_benchmark
 from gnnbench.engine.process.variants.child import Process
 from tests.compare.ab.workers import common, is_gone, machine, prepared, workers, write
@@ -167,8 +167,8 @@ def test_failures_that_leave_both_healthy(folder):
 
 def test_a_trap_ends_the_process_of_its_benchmark_alone(tmp_path):
     write(tmp_path, TRAPPED)
-    terms = Terms(prepared("base"), prepared("head"), untimed=True, trapped=["lib.so"])
-    with Pair(terms, common(tmp_path)) as pair:
+    settings = PairSettings(prepared("base"), prepared("head"), untimed=True, trapped=["lib.so"])
+    with Pair(settings, common(tmp_path)) as pair:
         found = pair.inspect(Trial(name("test_ends")))
         assert found.text == "base and head: its process ended with exit status -5"
         assert pair.inspect(Trial(name("test_reads"))).same_code

@@ -5,8 +5,8 @@ import pytest
 from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.visit import NotTimed, Visit
 from gnnbench.engine.process.pairs import Pair
-from gnnbench.engine.process.parents import PAIRS_OF_PARENTS
-from gnnbench.engine.process.processes import Terms
+from gnnbench.engine.process.plan import PairSettings
+from gnnbench.engine.process.processes import PAIRS_OF_PARENTS
 from tests.compare.ab.workers import common, is_gone, lines, prepared, write
 
 SUITE = """
@@ -39,7 +39,7 @@ def test_hangs(benchmark):
         time.sleep(1)
 """
 SIDE = prepared(".")
-TERMS = Terms(SIDE, SIDE)
+SETTINGS = PairSettings(SIDE, SIDE)
 TRIALS = {name: Trial(f"test_suite.py::test_{name}") for name in ("state", "dies")}
 
 
@@ -51,7 +51,7 @@ def shared(tmp_path):
 
 
 def visited(shared, name):
-    with Pair(TERMS, shared) as pair:
+    with Pair(SETTINGS, shared) as pair:
         return pair.visit(TRIALS[name], 0.05)
 
 
@@ -96,7 +96,7 @@ def test_a_fork_that_hangs_is_ended(shared):
     groups = []
 
     def interrupted():
-        with Pair(TERMS, shared) as pair:
+        with Pair(SETTINGS, shared) as pair:
             groups.extend(child.pid for child in pair.children.values())
             pair.send("base", command="run", name="test_suite.py::test_hangs", seed=0)
             raise KeyboardInterrupt

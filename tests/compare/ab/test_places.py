@@ -231,7 +231,7 @@ def test_data_of_the_suite_that_differ_are_incomparable(how, project):
     project.package(".", SLOW)
     found = project.affected()
     assert found["test_total"] == "unknown"
-    assert "base: it uses bench/data.json of the caller's tree" in project.why("test_total")
+    assert "base: the benchmark uses bench/data.json of the working tree" in project.why("test_total")
     assert project.affected() == found, "a refused run keeps nothing"
 
 
@@ -293,7 +293,7 @@ def test_processes_without_their_sides_packages_are_incomparable(words, project)
     commit_all(project.top, "first")
     project.package(".", SLOW)
     assert project.affected() == {"test_total": "unknown"}
-    assert "the benchmark starts Python with other code" in project.why("test_total")
+    assert "the benchmark starts a Python that does not import this side's code" in project.why("test_total")
 
 
 def generated(project):

@@ -19,7 +19,7 @@ EXPECTED = {
     "in_place": ("differ", "the head changes argument 1, and the base does not"),
     "draws": ("not compared", "the base does not repeat itself"),
     "unseeded": ("not compared", "the inputs differ: argument 1 has other values"),
-    "returns_nothing": ("not compared", "it returns nothing, and changes nothing that it gets"),
+    "returns_nothing": ("not compared", "the call returns nothing and changes no argument"),
     "one_round": ("not compared", "benchmark.pedantic asks for one round"),
     "whole_call": ("not compared", "its calls are timed whole: it may start threads"),
     "set_up": ("close", ""),

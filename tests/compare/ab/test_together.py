@@ -10,7 +10,7 @@ from gnnbench.engine.judge.trial import Trial
 from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.judge.visit import NotTimed, Visit
 from gnnbench.engine.process.pairs import Pair, Pairs
-from gnnbench.engine.process.processes import Terms
+from gnnbench.engine.process.plan import PairSettings
 from tests.compare.ab.workers import Watcher, common, lines, machine, prepared, write
 from tests.sampling import nightly
 
@@ -81,7 +81,7 @@ def run(tmp_path):
         base = prepared("path:base", package(tmp_path, "base", text))
         head = prepared("path:head", package(tmp_path, "head", text), **variables)
         runs.append(common(folder, time_all=True))
-        return Terms(base, head), runs[0]
+        return PairSettings(base, head), runs[0]
 
     runs = []
     yield begin
@@ -89,15 +89,15 @@ def run(tmp_path):
         shared.end_parents()
 
 
-def visited(terms, shared, *names):
-    with Pair(terms, shared) as pair:
+def visited(settings, shared, *names):
+    with Pair(settings, shared) as pair:
         return [pair.visit(Trial(f"test_suite.py::{name}"), 0.05) for name in names]
 
 
 def test_each_side_has_modules_of_its_own_in_one_process(run, tmp_path):
-    terms, shared = run()
+    settings, shared = run()
     for _ in range(2):
-        assert all(isinstance(result, Visit) for result in visited(terms, shared, "test_it", "test_twice"))
+        assert all(isinstance(result, Visit) for result in visited(settings, shared, "test_it", "test_twice"))
     assert not shared.why_apart
     calls = lines(tmp_path, "calls")
     assert len({process for process, *_ in calls}) == 2  # one for each pair
@@ -106,16 +106,16 @@ def test_each_side_has_modules_of_its_own_in_one_process(run, tmp_path):
 
 
 def test_a_name_that_torch_gives_to_one_class_is_that_of_the_side(run):
-    terms, shared = run(DATAPIPE)
-    assert isinstance(visited(terms, shared, "test_it")[0], Visit)
+    settings, shared = run(DATAPIPE)
+    assert isinstance(visited(settings, shared, "test_it")[0], Visit)
     assert not shared.why_apart
 
 
 def test_the_base_is_its_own_control(run, tmp_path):
-    terms, shared = run()
-    visited(terms, shared, "test_it")
+    settings, shared = run()
+    visited(settings, shared, "test_it")
     (tmp_path / "calls").unlink()
-    with Pair(Terms(terms.base, terms.base), shared, shared.parents.of_base()) as pair:
+    with Pair(PairSettings(settings.base, settings.base), shared, shared.parents.of_base()) as pair:
         visit = pair.visit(Trial("test_suite.py::test_it"), 0.05)
     assert len(visit.base_ns) == len(visit.head_ns) >= 5
     calls = lines(tmp_path, "calls")
@@ -136,8 +136,8 @@ def test_the_base_is_its_own_control(run, tmp_path):
     ],
 )
 def test_what_cannot_be_in_one_process_is_in_two(run, text, variables, why):
-    terms, shared = run(text, **variables)
-    assert isinstance(visited(terms, shared, "test_it")[0], Visit)
+    settings, shared = run(text, **variables)
+    assert isinstance(visited(settings, shared, "test_it")[0], Visit)
     assert why in shared.why_apart
 
 
@@ -146,7 +146,7 @@ def test_what_cannot_be_in_one_process_is_in_two(run, text, variables, why):
     [("", ""), ("import sys\nif NAME == 'head': sys.setrecursionlimit(5000)\n", "interpreter")],
 )
 def test_what_all_code_of_a_process_shares_keeps_the_sides_apart(run, monkeypatch, text, why):
-    terms, shared = run(text)
+    settings, shared = run(text)
     reasons = []
     monkeypatch.setattr(Pairs, "separate", lambda _, reason: reasons.append(reason))
     plan = replace(
@@ -156,19 +156,19 @@ def test_what_all_code_of_a_process_shares_keeps_the_sides_apart(run, monkeypatc
         thresholds=Thresholds(0.5),
         per_benchmark_seconds=1.0,
     )
-    coordinator.run(terms.base, terms.head, plan, Watcher())
+    coordinator.run(settings.base, settings.head, plan, Watcher())
     assert [why in reason for reason in reasons] == [True] * bool(why), reasons
 
 
 @pytest.mark.parametrize("name", ["test_alone", "test_dies"])
 def test_a_failure_in_one_process_is_tried_in_two(run, name):
-    terms, shared = run()
+    settings, shared = run()
     results = []
     with Pairs(shared.plan, Watcher()) as pairs:
         for _ in range(2):
             plan = PairPlan({f"test_suite.py::{name}": 0.05})
             trials = {f"test_suite.py::{name}": Trial(f"test_suite.py::{name}")}
-            results.append(pairs.measure(terms, trials, plan)[1])
+            results.append(pairs.measure(settings, trials, plan)[1])
         assert name in pairs.shared.why_apart
     first, second = results
     assert not first.visits
@@ -198,11 +198,11 @@ def __getattr__(name):
     ids=[None, "together"],
 )
 def test_what_is_slower_in_one_process_alone_is_not_slower(run, monkeypatch, condition, verdict):
-    terms, shared = run(CROWDED.format(condition))
+    settings, shared = run(CROWDED.format(condition))
     folder = shared.plan.folder
     times = machine(folder / "times.json", {"test_suite.py::test_twice": "thing:SECONDS"}, sigma=0.01)
     monkeypatch.setenv("GNNBENCH_FAKE_CLOCK", times)
     plan = replace(shared.plan, only=["test_suite.py::test_twice"], per_benchmark_seconds=60.0)
-    (row,) = coordinator.run(terms.base, terms.head, plan, Watcher()).rows
+    (row,) = coordinator.run(settings.base, settings.head, plan, Watcher()).rows
     assert row.judgement.verdict == verdict, row.judgement
     assert ("not confirmed" in row.judgement.reason) == (verdict == "undecided")

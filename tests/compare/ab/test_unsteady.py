@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gnnbench.engine.judge.trial import Trial
-from gnnbench.engine.process.unsteady import unsteady_places
+from gnnbench.engine.process.outputs import unsteady_places
 from gnnbench.engine.process.variants import child
 from tests.compare.ab.workers import clean, prepared, workers, write
 
@@ -126,7 +126,7 @@ def test_what_only_rounding_changes_is_steady_and_names_are_left_out_where_they_
     values = {"output['a']": (np.ones(2), np.ones(2) + 1e-16), "output['b']": (np.array(1), np.array(2))}
     found = unsteady_places(base, again, lambda side, _, place: values[place][side])
     assert found.places == {"argument 1", "output['b']"}
-    assert found.beginnings == ("output['by'][",)
+    assert found.prefixes == ("output['by'][",)
     assert found.has("output['by'][<Node 3>]")
     assert not found.has("output['by']['x']")
     assert not found.has("output['c']")

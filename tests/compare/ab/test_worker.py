@@ -2,6 +2,7 @@
 
 import pytest
 
+from gnnbench.engine.process.variants.import_roots import Redirect
 from tests.compare.ab.workers import clean, here, process, visits, write
 from tests.suite import ROOT, SMALL
 
@@ -262,6 +263,14 @@ def test_a_tree_comes_before_the_caller_s_and_may_have_another_gnnbench(tmp_path
         suite = Suite(worker)
         assert sorted(suite.collected["loaded"]) == ["gnnbench", "mine"]
         assert suite.failure("test_it") is None
+
+
+@pytest.mark.usefixtures("fresh_children")
+def test_the_worker_is_the_coordinator_s_own_where_gnnbench_itself_is_compared(tmp_path):
+    write(tmp_path, "def test_it(benchmark):\n    benchmark(sum, [1])\n")
+    empty_checkout = Redirect(str(ROOT), str(tmp_path / "tree"), ["gnnbench/engine/process/worker.py"])
+    with process(tmp_path, places=[empty_checkout]) as worker:
+        assert Suite(worker).failure("test_it") is None
 
 
 def failures(answers):

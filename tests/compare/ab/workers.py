@@ -10,9 +10,8 @@ from socket import socketpair
 from gnnbench.engine.interfaces import Listener
 from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.process.pairs import Pair
-from gnnbench.engine.process.parents import Shared
-from gnnbench.engine.process.plan import Plan
-from gnnbench.engine.process.processes import Terms
+from gnnbench.engine.process.plan import PairSettings, Plan
+from gnnbench.engine.process.processes import Shared
 from gnnbench.engine.process.variants.child import Child
 from gnnbench.engine.process.variants.import_roots import Trees
 from gnnbench.engine.process.variants.pipe import ClosedError, Link
@@ -68,7 +67,9 @@ def common(folder, *, number=0, rng=None, why_apart="", **changes):
 
 
 def workers(folder, base, head, **options):
-    return Pair(Terms(base, head), common(folder, **{"time_all": True, "why_apart": "asked", **options}))
+    return Pair(
+        PairSettings(base, head), common(folder, **{"time_all": True, "why_apart": "asked", **options})
+    )
 
 
 def lines(folder, name):
@@ -81,11 +82,11 @@ class Asked(Child):
         return self.answer(timeout_seconds)
 
 
-def process(folder, *arguments, trees=(), terms=None, **variables):
+def process(folder, *arguments, trees=(), places=(), terms=None, **variables):
     return Asked(
         arguments or ("test_suite.py",),
         environment=variables,
-        trees=Trees(list(map(str, trees)), project=str(folder)),
+        trees=Trees(list(map(str, trees)), places, str(folder)),
         folder=folder,
         log=folder / "worker.log",
         settings=terms or {},

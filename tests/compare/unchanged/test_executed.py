@@ -9,6 +9,7 @@ from gnnbench.engine.process.unchanged import executed
 
 BEGIN = """
 import sys
+import threading
 from importlib import util
 spec = util.spec_from_file_location("executed", sys.argv[1])
 module = util.module_from_spec(spec)
@@ -33,15 +34,19 @@ CASES = {
         "{'one'} {'two'} set()",
     ),
     "a function that has not ended": ("around(lambda: print(names()))", "{'around'}"),
+    "a function of a thread": (
+        "thread = threading.Thread(target=one); thread.start(); thread.join(); print(names())",
+        "{'one'}",
+    ),
     "a generator that goes on": ("g = yields(); next(g); names(); next(g); print(names())", "{'yields'}"),
     "where a profiler is paused, as pytest-benchmark does": (
         (
             "def pause():\n"
             "    before = sys.getprofile(); sys.setprofile(None)\n"
-            "    with noted.resumed(): one()\n"
+            "    with noted.noting(): one()\n"
             "    sys.setprofile(before)\n"
             "def outer(): around(pause); two()\n"
-            "outer(); print(sorted(names()), noted.unseen)"
+            "outer(); print(sorted(names()), noted.has_gaps)"
         ),
         "['around', 'one', 'outer', 'pause', 'two'] False",
     ),
@@ -51,7 +56,7 @@ CASES = {
             "    before = sys.getprofile(); sys.setprofile(lambda *_: None)\n"
             "    int(); sys.setprofile(before)\n"
             "def outer(): around(count); two()\n"
-            "outer(); print(sorted(names()), noted.unseen)"
+            "outer(); print(sorted(names()), noted.has_gaps)"
         ),
         "['around', 'count', 'outer', 'two'] False",
     ),
@@ -69,7 +74,7 @@ CASES = {
 
 @pytest.mark.parametrize(("source", "seen"), CASES.values(), ids=CASES)
 def test_which_functions_ran(source, seen):
-    script = f"{BEGIN}\nnoted = module.Executed(); names()\n{source}"
+    script = f"{BEGIN}\nnoted = module.FunctionRecorder(); names()\n{source}"
     words = ["one", "two", "around", "yields", "outer", "pause", "count"]
     done = subprocess.run(
         [sys.executable, "-c", script, executed.__file__, *words], capture_output=True, text=True, check=False

@@ -438,11 +438,10 @@ TRACED = {
     "a profiler is switched off and on": PROFILER_OFF,
     "another profiler runs": "cProfile.Profile().runcall(inner)\n",
     "a profiler is switched off in a thread": THREAD.format("lambda: sys.setprofile(None)"),
-    "a thread": THREAD.format("inner"),
     "a thread without a profiler": f"threading.setprofile(None)\n{THREAD.format('inner')}",
     "a trace function": "sys.settrace(lambda *_: None)\n(lambda: 0)()\nsys.settrace(None)\n",
 }
-"""Before Python 3.12, where profilers disturb, and threads are not seen."""
+"""Before Python 3.12, where other profile functions disturb."""
 UNNOTED = {
     "nothing": "",
     "a fork": "import os\nif not os.fork():\n    os._exit(0)\nos.wait()\n",
@@ -452,9 +451,9 @@ UNNOTED = {
     **(TRACED if sys.version_info < (3, 12) else {}),
 }
 NOTING = """
-from gnnbench.engine.process.unchanged.used import Used
+from gnnbench.engine.process.unchanged.used import UsageRecorder
 from gnnbench.engine.process.variants.import_roots import Trees
-used = Used(Trees([]))
+used = UsageRecorder(Trees([]))
 import a
 print(used.take()["unseen"])
 """

@@ -27,8 +27,7 @@ from ...judge.search import ERROR, Interval, Observation, Search, least_change, 
 from ...judge.trial import Trial
 from ...judge.visit import Inspections, Visit
 from ...process.pairs import Pairs
-from ...process.plan import Plan
-from ...process.processes import Terms
+from ...process.plan import PairSettings, Plan
 from ...process.variants import prepare, variant
 from ...process.variants.collected import SETTINGS
 from ...process.variants.pip import not_usable
@@ -243,10 +242,10 @@ class _Bisection:
         if not pair_plan.seconds:
             return Measured(position, None, same)
         about = f"{self._line.candidates[position].name}: "
-        terms = Terms(self._ready(0), head, about=about, spared=("head",))
+        settings = PairSettings(self._ready(0), head, about=about, spared=("head",))
         for name in pair_plan.seconds:
             self._trials[name].inspections = None  # those of another candidate
-        pair, times = pairs.measure(terms, self._trials, pair_plan)
+        pair, times = pairs.measure(settings, self._trials, pair_plan)
         for name, row in times.failures.items():
             if "base" in row.sides:
                 raise UsageError(f"{name} fails in the good end now ({row.text}); the same command continues")

@@ -1,14 +1,14 @@
 """Which Python functions this process runs, by their code.
 
-A trace function in Python would double the time of an import of torch. From Python 3.12 on, `sys.monitoring`
-(PEP 669) reports each function once. Before, the profiler of `cProfile`, written in C, collects them.
+From Python 3.12 on, `sys.monitoring` (PEP 669) reports each function once. Before, `cProfile` collects the
+functions of the main thread, and a profile function in Python those of other threads. With the latter alone,
+the inspection of benchmarks would take a quarter longer.
 """
 
 import atexit
 import cProfile
 import sys
 import threading
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from types import CodeType, FrameType
@@ -17,25 +17,25 @@ from typing import Any
 if sys.version_info >= (3, 12):
     _TOOL = 4  # an id that PEP 669 reserves for no kind of tool
 
-    class Executed:
-        """The code of the functions that run from now on, in all threads; there is one in a process."""
+    class FunctionRecorder:
+        """The code of the functions that run from now on; there is one instance in a process."""
 
         disturbing = ()
-        """Audit events after which something is missed."""
-        unseen = False
-        """Whether something may be missed."""
-        resumed = staticmethod(nullcontext)
-        """Continues while pytest-benchmark pauses profilers."""
+        """Audit events after which functions are missed."""
+        has_gaps = False
+        """Whether functions may be missed."""
+        noting = staticmethod(nullcontext)
+        """Returns a context in which functions are noted, although pytest-benchmark pauses profilers."""
 
         def __init__(self) -> None:
             self._codes: list[CodeType] = []
             events = sys.monitoring.events
             sys.monitoring.use_tool_id(_TOOL, __name__)
             for event in (events.PY_START, events.PY_RESUME):
-                sys.monitoring.register_callback(_TOOL, event, self._began)
+                sys.monitoring.register_callback(_TOOL, event, self._note)
             sys.monitoring.set_events(_TOOL, events.PY_START | events.PY_RESUME)
 
-        def _began(self, code: CodeType, _offset: int) -> object:
+        def _note(self, code: CodeType, _offset: int) -> object:
             self._codes.append(code)
             return sys.monitoring.DISABLE
 
@@ -47,55 +47,48 @@ if sys.version_info >= (3, 12):
 
 else:
 
-    class Executed(cProfile.Profile):
-        """The code of the functions that run from now on in this thread; there is one in a process."""
+    class FunctionRecorder(cProfile.Profile):
+        """The code of the functions that run from now on; there is one instance in a process."""
 
         disturbing = ("sys.setprofile",)
-        """Audit events after which something is missed."""
+        """Audit events after which functions are missed."""
 
         def __init__(self) -> None:
             super().__init__(subcalls=False, builtins=False)
-            self._codes: list[CodeType] = []
-            """Code of functions that ran and are not profiled."""
-            self._has_threads = False
-            threading.setprofile(self._began)
+            self._codes: dict[int, CodeType] = {}
+            """Code of functions that ran and are not profiled; by id, as equal code may be of two files."""
+            threading.setprofile(self._note)
             self.enable()
             atexit.register(self.disable)
 
-        def __call__(self, frame: FrameType, _event: str, _argument: Any) -> None:
-            """Continue after a program has restored this profile function with `sys.setprofile`."""
-            self._codes.append(frame.f_code)
+        def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
+            """Profile again after a program has restored this profile function with `sys.setprofile`."""
+            self._note(frame, event, argument)
             if sys.getprofile() is self:  # not if another profile function calls this one
                 self.disable()  # counts functions that have not ended, whose ends would be confused
                 self.enable()
 
-        def _began(self, _frame: FrameType, _event: str, _argument: Any) -> None:
-            """Note that a thread runs."""
-            sys.setprofile(None)
-            self._has_threads = True
+        def _note(self, frame: FrameType, _event: str, _argument: Any) -> None:
+            self._codes[id(frame.f_code)] = frame.f_code
 
         @property
-        def unseen(self) -> bool:
-            """Whether functions of a thread or of greenlets may be missed."""
-            has_threads = self._has_threads or threading.getprofile() != self._began
-            return has_threads or "greenlet" in sys.modules
+        def has_gaps(self) -> bool:
+            """Whether functions of a thread or a greenlet may be missed."""
+            return threading.getprofile() != self._note or "greenlet" in sys.modules
 
         def take(self) -> list[CodeType]:
             """Return the code of the functions that ran since the last call."""
-            self.disable()  # counts what has not ended
-            codes = [
-                *self._codes,
-                *(entry.code for entry in self.getstats() if isinstance(entry.code, CodeType)),
-            ]
-            codes += [frame.f_code for frame, _ in traceback.walk_stack(sys._getframe())]  # noqa: SLF001
-            self._codes = []
+            self.disable()  # which also counts functions that have not ended
+            profiled = (entry.code for entry in self.getstats())
+            codes = [*self._codes.values(), *(code for code in profiled if isinstance(code, CodeType))]
+            self._codes = {}
             self.clear()
             self.enable()
             return codes
 
         @contextmanager
-        def resumed(self) -> Iterator[None]:
-            """Continue while pytest-benchmark pauses profilers."""
+        def noting(self) -> Iterator[None]:
+            """Note functions within the context, although pytest-benchmark pauses profilers."""
             before = sys.getprofile()
             sys.setprofile(self)
             try:

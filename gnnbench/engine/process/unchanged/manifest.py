@@ -1,4 +1,9 @@
-"""What one side's processes used: the parts of its code on which each benchmark depends."""
+"""The code and files on which each benchmark of one side depends, with a hash of each.
+
+A *dependency* is a text: `file NAME`; `names NAME`, the names in a folder; `package NAME`, the modules of a
+package, which may be absent; `search NAME`, a folder in which Python looks for packages; `metadata`; or
+`code FILE FUNCTION`. A NAME is that of `CodeTree`, or the absolute path of a file of the suite.
+"""
 
 import ast
 import hashlib
@@ -16,47 +21,45 @@ from ...measure.fingerprint.bytecode import code_hash, nested
 from ..variants.collected import SETTINGS
 from .code_tree import CodeTree
 
-VERSION = 5
+VERSION = 6
 _METADATA = "metadata"
 _CODE = "code "
-"""Beginning of the parts that are functions."""
+"""Prefix of the dependencies that are functions."""
 _TOP = ""
-"""Stands in place of a function's name for the code that an import of the file runs."""
+"""In place of a function's name: the code that an import of the file runs."""
 
 
 Noted = tuple[str, str, Mapping[str, Any]]
-"""A benchmark's id, why it is skipped, and what it used, see `Used.take`. The id is empty if there is no
-benchmark, or if a benchmark cannot be known without a process."""
+"""A benchmark's id, why it is skipped, and what it used (`UsageRecorder.take`). The id is empty if there is
+no benchmark, or if it must be inspected by a process each time."""
 
 
 @dataclass(frozen=True)
-class UsedStep:
-    """What was used from one benchmark's end to the next one's; the first step has no benchmark."""
+class Step:
+    """The dependencies of one benchmark; those of the first step come from imports, before all benchmarks."""
 
     name: str
     """The benchmark's id; empty if there is no benchmark, or if its code is not known."""
     skipped: str
     """Why the benchmark is skipped; empty if it is inspected."""
     later: Sequence[str]
-    """Parts on which later benchmarks depend, too. They include the functions that did not run in every call,
-    because later calls may use what these functions returned."""
+    """Dependencies of this and of all later benchmarks. They include functions that did not run in every
+    call, because later calls may use what these functions returned."""
     own: Sequence[str]
-    """Functions that ran in every call of the benchmark."""
+    """Functions that ran in every call of the benchmark; later benchmarks do not depend on them."""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What one side used, and its state. Names are those of `CodeTree`, or absolute paths of the suite."""
+    """The dependencies of a side's benchmarks, and their hashes."""
 
     collected: Mapping[str, Any]
     """What the side's process collected."""
     path: Sequence[str] = ()
     """Folders of the side's code in which top-level modules are looked for."""
-    steps: Sequence[UsedStep] = ()
-    parts: Mapping[str, str] = field(default_factory=dict)
-    """What `state` returned for each part: `file NAME`, `names NAME` of a folder, `package NAME`, which
-    may be absent, `search NAME` of a folder in which Python looks for packages, `metadata`. Parts in steps
-    may also be functions: `code FILE FUNCTION`."""
+    steps: Sequence[Step] = ()
+    hashes: Mapping[str, str] = field(default_factory=dict)
+    """The hash of each dependency that is not a function."""
 
     @classmethod
     def of(
@@ -74,51 +77,57 @@ class Manifest:
         name_of = cache(tree.name)
         written_paths = {path for *_, used in noted for path in used["written"]}
 
-        def parts(kind: str, *paths: Iterable[str]) -> list[str]:
+        def dependencies(kind: str, *paths: Iterable[str]) -> list[str]:
+            """Return dependencies of a kind, without files outside of the code that were written."""
             names = [(path, name_of(path)) for path in chain(*paths)]
             return [f"{kind} {name or path}" for path, name in names if name or path not in written_paths]
 
         def code(used: Mapping[str, Sequence[str]]) -> list[str]:
+            """Return functions, given their names by file, and for each file what an import of it runs."""
             return [_code(name_of(path) or path, name) for path in used for name in (_TOP, *used[path])]
 
-        steps, files, folders = list[UsedStep](), set[str](), dict[str, None]()
-        is_unseen = bool(collected["refused"])
+        steps, files, folders = list[Step](), set[str](), dict[str, None]()
+        has_gaps = bool(collected["refused"])
         for name, skipped, used in noted:
             read_paths = *used["read"], *used["native"]
-            places = *used["once"], *used["every"], *read_paths, *used["listed"]
-            of_side = any(name_of(path) is None and tree.is_inside(path) for path in places)
-            is_unseen = is_unseen or used["unseen"] or of_side  # a part of the code that is not compared
-            files.update(parts("file", used["once"], used["every"], read_paths))
+            paths = *used["once"], *used["every"], *read_paths, *used["listed"]
+            uses_other_files = any(name_of(path) is None and tree.is_inside(path) for path in paths)
+            has_gaps = has_gaps or used["unseen"] or uses_other_files  # of later benchmarks, too
+            files.update(dependencies("file", used["once"], used["every"], read_paths))
             module_folders = dict.fromkeys(filter(None, map(name_of, used["path"])))
             module_folders.pop(".", None)
             folders |= module_folders
             later = [
                 *(() if steps else (_METADATA,)),
-                *(*parts("file", read_paths), *parts("names", used["listed"])),
+                *(*dependencies("file", read_paths), *dependencies("names", used["listed"])),
                 *(f"names {folder}" for folder in module_folders),
                 *(f"package {package}" for package in used["packages"]),
                 *code(used["once"]),
             ]
-            steps.append(UsedStep("" if is_unseen else name, skipped, later, code(used["every"])))
-        paths = [part.removeprefix("file ") for part in files]
-        if not any(step.name for step in steps) or any(tree.time(path) >= start for path in paths):
+            steps.append(Step("" if has_gaps else name, skipped, later, code(used["every"])))
+        names = [file.removeprefix("file ") for file in files]
+        if not any(step.name for step in steps) or any(tree.time(name) >= start for name in names):
             return None
-        tests = {os.path.dirname(path) for path in paths if os.path.isabs(path) and path.endswith(".py")}
+        tests = {os.path.dirname(name) for name in names if os.path.isabs(name) and name.endswith(".py")}
         parent_folders = {folder for test in map(Path, tests) for folder in (test, *test.parents)}
         parent_folders = {folder for folder in parent_folders if folder.is_relative_to(project)}
-        names = {
+        # A new file beside the tests, or new settings of pytest, may change what runs.
+        hashed = {
             *files,
-            *(part for step in steps for part in step.later if not part.startswith(_CODE)),
+            *(text for step in steps for text in step.later if not text.startswith(_CODE)),
             *(f"search {folder}" for folder in noted[0][2]["path"]),
             *(f"names {folder}" for folder in tests),
             *(f"file {folder / name}" for folder in parent_folders for name in SETTINGS),
         }
-        unstated = cls(collected, [*folders], steps, dict.fromkeys(sorted(names), ""))
-        return replace(unstated, parts={part: unstated.state(tree, part) for part in unstated.parts})
+        return cls(collected, [*folders], steps, dict.fromkeys(sorted(hashed), "")).with_hashes_of(tree)
 
-    def state(self, tree: CodeTree, part: str) -> str:
-        """Return the state of a part on a side: mostly a hash."""
-        kind, _, name = part.partition(" ")
+    def with_hashes_of(self, tree: CodeTree) -> Self:
+        """Return a copy with the hashes of another side."""
+        return replace(self, hashes={text: self.hash(tree, text) for text in self.hashes})
+
+    def hash(self, tree: CodeTree, dependency: str) -> str:
+        """Return the hash of a dependency on a side; for `search`, the packages that the folder has."""
+        kind, _, name = dependency.partition(" ")
         match kind:
             case "file":
                 return tree.digest(name)
@@ -127,35 +136,35 @@ class Manifest:
             case "package":
                 return tree.package(name, self.path)
             case "search":
-                packages = {part.removeprefix("package ") for part in self.parts}
+                packages = {text.removeprefix("package ") for text in self.hashes}
                 return " ".join(sorted(packages & tree.modules_in(name)))
         return tree.metadata
 
     def fits(self, tree: CodeTree) -> bool:
-        """Whether all parts of a side are as recorded."""
-        return all(self.state(tree, part) == state for part, state in self.parts.items())
+        """Whether a side has all hashes of this manifest."""
+        return all(self.hash(tree, text) == digest for text, digest in self.hashes.items())
 
     def difference(self, tree: CodeTree, other: CodeTree) -> set[str]:
-        """Return the parts and functions that differ between a side that this manifest fits and another."""
-        parts = {part for part, state in self.parts.items() if self.state(other, part) != state}
-        for file in [part.removeprefix("file ") for part in parts if part.startswith("file ")]:
+        """Return the dependencies that differ between the side of this manifest and the other side."""
+        differing = {text for text, digest in self.hashes.items() if self.hash(other, text) != digest}
+        for file in [text.removeprefix("file ") for text in differing if text.startswith("file ")]:
             before, after = (functions(file, side.content(file)) for side in (tree, other))
             names = before.keys() | after.keys()
-            parts |= {_code(file, name) for name in names if before.get(name) != after.get(name)}
-        return parts
+            differing |= {_code(file, name) for name in names if before.get(name) != after.get(name)}
+        return differing
 
-    def of_other(self, other: CodeTree, differing: set[str]) -> Self:
-        """Return the manifest of another side, in which benchmarks that run other code have no name."""
+    def of_other_side(self, other: CodeTree, differing: set[str]) -> Self:
+        """Return the manifest of another side, without the names of benchmarks that run other code there."""
         steps, is_known = [], True
         for step in self.steps:
             is_known = is_known and differing.isdisjoint(step.later)
             is_same = is_known and differing.isdisjoint(step.own)
             steps.append(step if is_same else replace(step, name="", own=()))
-        return replace(self, parts={part: self.state(other, part) for part in self.parts}, steps=steps)
+        return replace(self, steps=steps).with_hashes_of(other)
 
     @property
     def known(self) -> dict[str, str]:
-        """Why each known benchmark is skipped, by id; empty if it is not skipped."""
+        """The known benchmarks, each with why it is skipped; empty if it is not skipped."""
         return {step.name: step.skipped for step in self.steps if step.name}
 
 
@@ -164,10 +173,10 @@ def _code(file: str, function: str) -> str:
 
 
 def functions(file: str, content: bytes | None) -> Mapping[str, Sequence[str]]:
-    """Return hashes of a file's functions by qualified name, which several may share, and of the rest.
+    """Return the hashes of a file's functions by qualified name, which several functions may share.
 
-    The rest, under an empty name, is the code that an import runs, with class bodies and without docstrings.
-    A file that is not Python, or has a syntax error, has no functions.
+    The empty name has the hash of the code that an import runs, with class bodies and without docstrings. If
+    the file is not Python or has a syntax error, this is a hash of its content, and there are no functions.
     """
     undivided = {_TOP: [hashlib.sha256(content or b"").hexdigest()]}
     if content is None or not file.endswith(".py"):

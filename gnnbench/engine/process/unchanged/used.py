@@ -1,6 +1,6 @@
-"""Notes what a process runs and reads, by file: its benchmarks depend on these files.
+"""Notes which code a process runs and which files it uses, because its benchmarks depend on them.
 
-Only processes that time nothing are observed, because a hook for audit events cannot be removed again.
+Only processes that time nothing are observed, because Python cannot remove a hook for audit events.
 """
 
 import importlib.metadata
@@ -12,6 +12,7 @@ import site
 import sys
 import sysconfig
 import traceback
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from types import CodeType
@@ -19,8 +20,8 @@ from typing import Any
 
 from ...measure.fingerprint import libraries
 from ..variants.import_roots import Trees
-from .crossings import Crossings
-from .executed import Executed
+from .callers_files import CallersFiles
+from .executed import FunctionRecorder
 
 _IMPORTS = ("<frozen importlib", importlib.metadata.__file__)
 _PACKAGE = __file__.removesuffix(os.path.join("engine", "process", "unchanged", "used.py"))
@@ -38,7 +39,7 @@ _QUERIES = ("file", "git", "hg", "ldconfig", "lscpu", "nvidia-smi", "uname")
 _CACHED = f"{os.sep}__pycache__{os.sep}"
 _SPAWNS = f"{os.sep}multiprocessing{os.sep}popen_"
 _NEAR = 3
-"""Frames between a function of this package and a listed folder: those of `os.walk`."""
+"""Number of frames, as in `os.walk`, between a function of this package and the event of listing a folder."""
 _COMPILER = os.path.join("torch", "_dynamo", "convert_frame.py")
 
 
@@ -49,153 +50,144 @@ def environment_folders() -> tuple[str, ...]:
     folders = {sysconfig.get_path(kind, vars=prefixes) for kind in kinds for prefixes in ({}, base)}
     folders |= {os.path.join(prefix, "lib") for prefix in (sys.prefix, sys.base_prefix)}
     folders |= {*site.getsitepackages(), site.getusersitepackages()}
-    return tuple(sorted(f"{place}{os.sep}" for place in folders | set(map(os.path.realpath, folders))))
+    return tuple(sorted(f"{folder}{os.sep}" for folder in folders | set(map(os.path.realpath, folders))))
 
 
-class Used:
-    """Notes what this process runs and reads from now on; there is one in a process."""
+class UsageRecorder:
+    """Notes what this process runs and reads from now on; there is one instance in a process."""
 
     def __init__(self, trees: Trees) -> None:
-        self._trees, self._crossings = trees, Crossings(trees, _PACKAGE)
+        self._trees, self._callers_files = trees, CallersFiles(trees, _PACKAGE)
         self._outside = (*environment_folders(), *_SYSTEM, f"{libraries.kept_hashes()}{os.sep}")
         self._reported = {*sys.stdlib_module_names}
         """Packages that `take` does not return again."""
-        self._unseen = False
-        self._begin()
+        self._has_gaps = False
+        """Whether something that ran was not noted."""
+        self._reset()
         self._setting_up = 0
         """How many fixtures that several benchmarks share are being set up."""
-        self._noting: Mapping[str, Callable[[str, tuple[Any, ...]], None]] = {
-            "open": self._opened,
-            **dict.fromkeys(("sqlite3.connect", "ctypes.dlopen"), self._loaded),
-            **dict.fromkeys(_LISTS, self._looked_into),
-            **dict.fromkeys(_STARTS, self._started),
-            **dict.fromkeys(("sys.settrace", *Executed.disturbing), self._traced),
+        self._handlers: Mapping[str, Callable[[str, tuple[Any, ...]], None]] = {
+            **dict.fromkeys(("open", "sqlite3.connect", "ctypes.dlopen"), self._note_open),
+            **dict.fromkeys(_LISTS, self._note_listing),
+            **dict.fromkeys(_STARTS, self._note_process),
+            **dict.fromkeys(("sys.settrace", *FunctionRecorder.disturbing), self._note_tracing),
         }
-        sys.addaudithook(self._audited)
+        sys.addaudithook(self._note_event)
         sys.meta_path.insert(0, self)  # to note which packages are looked for
         lines = linecache.getlines
 
-        def reads(filename: str, module_globals: dict[str, Any] | None = None) -> list[str]:
-            self._read.add(os.path.abspath(filename))  # although linecache may have its lines already
+        def getlines(filename: str, module_globals: dict[str, Any] | None = None) -> list[str]:
+            self._files["read"].add(os.path.abspath(filename))  # even if linecache has the lines already
             return lines(filename, module_globals)
 
-        vars(linecache)["getlines"] = reads
-        self._executed = Executed()
+        vars(linecache)["getlines"] = getlines
+        self._functions = FunctionRecorder()
 
-    def _begin(self) -> None:
+    def _reset(self) -> None:
         self._codes: list[CodeType] = []
-        """Code of functions that ran, in addition to what `_executed` has."""
+        """Code of functions that ran, in addition to what `_functions` has."""
         self._shared: list[CodeType] = []
         """Code of functions that ran while something was set up that several benchmarks share."""
         self._packages: set[str] = set()
-        self._imported: set[str] = set()
-        """Source files that were opened by an import."""
-        self._read: set[str] = set()
-        self._written: set[str] = set()
-        self._listed: set[str] = set()
+        self._files: defaultdict[str, set[str]] = defaultdict(set)
+        """Paths that were `read`, `written`, `listed`, or `imported` (opened by an import)."""
 
     def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> None:
         """Note that a module is looked for; the other finders find it."""
         self._packages.add(name.partition(".")[0])
 
-    def _audited(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if event in self._noting:
-            self._noting[event](event, arguments)
+    def _note_event(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event in self._handlers:
+            self._handlers[event](event, arguments)
 
-    def _opened(self, _event: str, arguments: tuple[Any, ...]) -> None:
-        path, _mode, flags = arguments
+    def _note_open(self, event: str, arguments: tuple[Any, ...]) -> None:
+        path, flags = arguments[0], arguments[2] if event == "open" else os.O_RDONLY
         if not isinstance(path, _PATHS):
             return
-        self._crossings.note(os.fsdecode(path))
+        self._callers_files.note(os.fsdecode(path))
         name, access = os.path.abspath(os.fsdecode(path)), flags & os.O_ACCMODE
         if access != os.O_RDONLY:
-            self._written.add(name)
+            self._files["written"].add(name)
         if access != os.O_WRONLY and _CACHED not in name:
-            (self._imported if name.endswith(".py") and _is_loaded() else self._read).add(name)
+            self._files["imported" if name.endswith(".py") and _is_loaded() else "read"].add(name)
 
-    def _loaded(self, _event: str, arguments: tuple[Any, ...]) -> None:
-        """Note a file that a library written in C opens, if the library raises an audit event."""
-        if isinstance(arguments[0], _PATHS):
-            name = os.path.abspath(os.fsdecode(arguments[0]))
-            self._crossings.note(name)
-            self._read.add(name)
-
-    def _looked_into(self, _event: str, arguments: tuple[Any, ...]) -> None:
+    def _note_listing(self, _event: str, arguments: tuple[Any, ...]) -> None:
         path = "." if arguments[0] is None else arguments[0]
         if isinstance(path, _PATHS) and not _is_internal():
             name = os.path.abspath(os.fsdecode(path))
             if not f"{name}{os.sep}".endswith(_CACHED):  # Python adds files there at any time
-                self._listed.add(name)
+                self._files["listed"].add(name)
 
-    def _started(self, event: str, arguments: tuple[Any, ...]) -> None:
+    def _note_process(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Note that a process is started, in which nothing is noted, unless it only describes the machine."""
         program = arguments[0] if event == _PROCESS else ""
         if event == _PROCESS:
-            self._crossings.start(*arguments)
+            self._callers_files.note_process(*arguments)
         if not (isinstance(program, str) and os.path.basename(program) in _QUERIES):
-            self._unseen = True
+            self._has_gaps = True
 
-    def _traced(self, _event: str, _arguments: tuple[Any, ...]) -> None:
-        """Note that a trace or profile function is set: functions that run meanwhile may not be seen."""
+    def _note_tracing(self, _event: str, _arguments: tuple[Any, ...]) -> None:
+        """Note that a trace or profile function is set, so that functions may run unseen."""
         file = sys._getframe(2).f_code.co_filename  # noqa: SLF001
         if not (file.startswith(_PACKAGE) or file.endswith(_PAUSING)):
-            self._unseen = True
+            self._has_gaps = True
 
     @contextmanager
-    def shared(self) -> Iterator[None]:
+    def shared_setup(self) -> Iterator[None]:
         """Note that the context sets up something that several benchmarks share."""
         codes = self._shared if self._setting_up else self._codes
-        codes += self._executed.take()
+        codes += self._functions.take()
         self._setting_up += 1
         try:
             yield
         finally:
             self._setting_up -= 1
-            self._shared += self._executed.take()
+            self._shared += self._functions.take()
 
-    def resumed(self) -> AbstractContextManager[None]:
-        """Note functions also where pytest-benchmark has paused profilers."""
-        return self._executed.resumed()
+    def noting(self) -> AbstractContextManager[None]:
+        """Return a context in which functions are noted, although pytest-benchmark pauses profilers."""
+        return self._functions.noting()
 
     def take(self, calls: Sequence[Sequence[CodeType]] = ()) -> dict[str, Any]:
-        """Return what was noted since the last call, as JSON.
+        """Return what was noted since the last call of `take`, as JSON.
 
-        `every` and `once`: qualified names of functions by file: functions that ran in each of the calls, and
-        all others; `<module>` is a file that was imported. `packages`: packages first looked for. `read`,
-        `written`, `listed`, `native`: files that were read or written, folders that were listed, and native
-        libraries that were loaded, excluding Python's and those of installed packages. `path`: folders in
-        which packages are searched or were found, with the same exclusions. `crossed`: see `Crossings.take`.
-        `unseen`: whether something that ran, now or before, was not noted, as in other processes.
+        `calls`: the code of the functions that ran in each recorded call of the benchmark.
+
+        `every` and `once` have, by file, the qualified names of functions: those that ran in each recorded
+        call, and all others. The name `<module>` is an imported file. `packages` are those first looked for.
+        `read`, `written`, `listed` and `native` have files that were read or written, folders that were
+        listed, and loaded native libraries; `path` has the folders in which packages are searched or were
+        found. All leave out Python's own files and those of installed packages. For `callers_files` see
+        `CallersFiles.take`. `unseen` is whether something that ran was not noted, as in other processes.
         """
-        once: dict[str, set[str]] = {}
-        every: dict[str, set[str]] = {}
+        once: defaultdict[str, set[str]] = defaultdict(set)
+        every: defaultdict[str, set[str]] = defaultdict(set)
         in_calls = set.intersection(*(set(map(id, codes)) for codes in calls)) if calls else set[int]()
-        ran = [*self._codes, *self._executed.take(), *itertools.chain(*calls)]
+        ran = [*self._codes, *self._functions.take(), *itertools.chain(*calls)]
         for codes, repeated in ((self._shared, ()), (ran, in_calls)):
             for code in codes:
-                if self._counts(code.co_filename) and not code.co_filename.startswith(_PACKAGE):
-                    kind = every if id(code) in repeated else once
-                    kind.setdefault(os.path.abspath(code.co_filename), set()).add(code.co_qualname)
+                if self._is_counted(code.co_filename) and not code.co_filename.startswith(_PACKAGE):
+                    functions = every if id(code) in repeated else once
+                    functions[os.path.abspath(code.co_filename)].add(code.co_qualname)
                 compiles = code.co_name.startswith("_compile") and code.co_filename.endswith(_COMPILER)
                 spawns = _SPAWNS in code.co_filename and code.co_name != "<module>"
-                self._unseen |= compiles or spawns
-        self._unseen |= self._executed.unseen or "numba" in sys.modules  # it compiles bytecode
-        native = map(str, libraries.loaded.__wrapped__(0))  # which may be loaded without an import
-        not_run = self._imported - {*once, *every}  # for example, if an import failed
+                self._has_gaps |= compiles or spawns
+        self._has_gaps |= self._functions.has_gaps or "numba" in sys.modules  # it compiles bytecode
+        self._files["read"] |= self._files["imported"] - {*once, *every}  # for example, if an import failed
+        self._files["native"] = set(map(str, libraries.loaded.__wrapped__(0)))  # which need no import
+        self._files["path"] = self._import_folders()
         packages = self._packages.union(name.partition(".")[0] for name in list(sys.modules)) - self._reported
         self._reported |= packages
-        usage = {
+        usage: dict[str, Any] = {
             "once": {file: sorted(names) for file, names in once.items()},
             "every": {file: sorted(names) for file, names in every.items()},
             "packages": sorted(packages),
-            "written": sorted(filter(self._counts, list(self._written))),
-            "read": sorted(filter(self._counts, {*self._read, *not_run})),
-            "listed": sorted(filter(self._counts, list(self._listed))),
-            "native": sorted(filter(self._counts, native)),
-            "path": sorted(filter(self._counts, self._import_folders())),
-            "crossed": self._crossings.take(),
-            "unseen": self._unseen,
+            "callers_files": self._callers_files.take(),
+            "unseen": self._has_gaps,
         }
-        self._begin()
+        for kind in ("read", "written", "listed", "native", "path"):
+            usage[kind] = sorted(filter(self._is_counted, self._files[kind].copy()))
+        self._reset()
         return usage
 
     def _import_folders(self) -> set[str]:
@@ -206,7 +198,7 @@ class Used:
                 folders.add(os.path.dirname(os.path.dirname(file) if hasattr(module, "__path__") else file))
         return folders
 
-    def _counts(self, file: str) -> bool:
+    def _is_counted(self, file: str) -> bool:
         """Whether a file or folder is neither Python's, nor installed, nor the system's."""
         if not file.startswith(os.sep) or f"{file}{os.sep}".startswith(self._outside):
             return False
@@ -214,7 +206,7 @@ class Used:
 
 
 def _is_loaded() -> bool:
-    """Whether a file is opened to be imported, and not only for its text."""
+    """Whether the current audit event opens a file to import it, and not only to read its text."""
     frame = sys._getframe(3)  # noqa: SLF001
     caller = frame.f_back
     is_import = frame.f_code.co_filename.startswith(_IMPORTS)
@@ -222,7 +214,7 @@ def _is_loaded() -> bool:
 
 
 def _is_internal() -> bool:
-    """Whether Python's import or this package, which looks for libraries, caused an audit event."""
+    """Whether an import caused the current audit event, or this package, which looks for libraries."""
     frames = itertools.islice(traceback.walk_stack(sys._getframe(3)), _NEAR)  # noqa: SLF001
     files = [frame.f_code.co_filename for frame, _ in frames]
     return files[0].startswith(_IMPORTS) or any(file.startswith(_PACKAGE) for file in files)

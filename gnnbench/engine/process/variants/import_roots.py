@@ -37,6 +37,8 @@ _COMPILED = tuple(extension_suffixes())
 """Suffixes of compiled modules."""
 SUFFIXES = (*_COMPILED, *SOURCE_SUFFIXES, *BYTECODE_SUFFIXES)
 """Suffixes of module files, in the order in which Python looks for them."""
+_OWN_MODULES = f"{__name__.partition('.')[0]}."
+"""Prefix of the modules that measure both sides, also where they are files of the caller's tree."""
 _SOURCES = ("src", "lib", "python")
 """Names of folders of code: they never count as folders of tests, even if pytest's arguments name them."""
 
@@ -246,6 +248,8 @@ class Trees:
         self, name: str, path: Sequence[str] | None = None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Find a module in the side's trees; `path` has the folders of the package that contains it."""
+        if path is not None and name.startswith(_OWN_MODULES):
+            return PathFinder.find_spec(name, path)
         if path is not None:
             is_in_trees = any(self._is_in_tree(folder) or self.side_path(folder) for folder in path)
             return (self.search(name, path) or self._find_ignored(name, path)) if is_in_trees else None

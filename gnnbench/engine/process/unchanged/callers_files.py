@@ -1,4 +1,4 @@
-"""The files of the caller's tree that a process used although its side has its own."""
+"""The files of the caller's working tree that a process uses although its side has its own checkout."""
 
 import importlib.util
 import os
@@ -16,18 +16,23 @@ from ..variants.import_roots import SIDE, SITE, Trees
 _MAPPED, _OPENED = "/proc/self/maps", "/proc/self/fd"
 _PYTHON = "python"
 _ISOLATED = re.compile(r"-\w*[IE]")
-"""Options with which Python ignores the variables that give it its side's imports."""
+"""Options with which Python ignores environment variables, which lead imports to the side's checkout."""
 
 
-class Crossings:
-    """Notes the files of the caller's tree that this process uses; a process has one instance."""
+class CallersFiles:
+    """Notes the files of the caller's tree that this process uses; there is one instance in a process.
+
+    `foreign` are files that the side has too, `data` those that are no code, `shared` Python files of the
+    suite, and `built` libraries that were perhaps built from other sources than the side's.
+    """
 
     def __init__(self, trees: Trees, package: str) -> None:
         self._trees, self._package = trees, package
         self._files: dict[str, set[str]] = {kind: set() for kind in ("foreign", "data", "shared", "built")}
-        self._seen: set[str] = set()
+        self._noted_paths: set[str] = set()
         """Paths of modules and libraries that were noted."""
-        self._unreached = ""
+        self._other_python = ""
+        """The command of a started Python that does not import the side's modules."""
 
     def note(self, path: str) -> None:
         """Note a file that is opened or imported."""
@@ -42,13 +47,13 @@ class Crossings:
         if not file or os.path.basename(file) in {*SETTINGS[1:], *FILES}:
             return
         is_code = file.endswith(".py")
-        if is_code and self._trees.side_path(file) is None:  # of the suite
+        if is_code and self._trees.side_path(file) is None:  # a file of the suite
             self._files["shared"].add(file)
         elif is_foreign or not is_code:
             self._files["foreign" if is_foreign else "data"].add(file)
 
-    def start(self, program: Any, arguments: Any, folder: Any, variables: Any) -> None:
-        """Note a program that is started: a script, and a Python that does not get its side's imports."""
+    def note_process(self, program: Any, arguments: Any, folder: Any, variables: Any) -> None:
+        """Note the files in a process's command, and a Python that does not import the side's modules."""
         if not (self._trees.replaces_modules and isinstance(arguments, list | tuple)):
             return
         words = [os.fsdecode(word) for word in arguments if isinstance(word, str | bytes | os.PathLike)]
@@ -60,74 +65,74 @@ class Crossings:
         if not os.path.basename(name).startswith(_PYTHON):
             return
         is_other = os.path.realpath(shutil.which(name) or name) != os.path.realpath(sys.executable)
-        is_alone = any(map(_ISOLATED.match, takewhile(lambda word: word.startswith("-"), words[1:])))
+        is_isolated = any(map(_ISOLATED.match, takewhile(lambda word: word.startswith("-"), words[1:])))
         inherited = os.environ if variables is None else variables
-        lacks = inherited.get(SIDE) is None or not str(inherited.get("PYTHONPATH", "")).startswith(SITE)
-        if is_other or lacks or is_alone:
-            self._unreached = self._unreached or " ".join(words[:2])
+        has_paths = SIDE in inherited and str(inherited.get("PYTHONPATH", "")).startswith(SITE)
+        if is_other or is_isolated or not has_paths:
+            self._other_python = self._other_python or " ".join(words[:2])
 
     def take(self) -> dict[str, Any]:
-        """Return what was noted so far, with the files that are imported, mapped or open now, as JSON.
+        """Return the noted files, and those that are imported, mapped or open now, as JSON.
 
-        Data files are those noted since the last call.
+        `data` has only files that were noted since the last call.
         """
         files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
-        with open(_MAPPED, encoding="utf-8", errors="surrogateescape") as lines:  # libraries
+        with open(_MAPPED, encoding="utf-8", errors="surrogateescape") as lines:  # with libraries
             files |= {os.sep + line.rstrip("\n").partition(os.sep)[2] for line in lines if os.sep in line}
-        for path in {file for file in files if isinstance(file, str)} - self._seen:
-            self._seen.add(path)
+        for path in {file for file in files if isinstance(file, str)} - self._noted_paths:
+            self._noted_paths.add(path)
             self.note(path)
             if not path.startswith(self._package) and (file := self._trees.unverified_build(path)):
                 self._files["built"].add(file)
         for link in os.scandir(_OPENED):
             if os.path.islink(link):  # else it was the descriptor of the listing itself
                 self.note(os.readlink(link))
-        crossed = {kind: sorted(paths) for kind, paths in self._files.items()}
+        noted = {kind: sorted(paths) for kind, paths in self._files.items()}
         self._files["data"].clear()
         return {
-            **crossed,
+            **noted,
             "tests": sorted(self._files["shared"] & self._trees.tests.collected),
             "withheld": sorted(self._trees.withheld),
             "borrowed": sorted(self._trees.borrowed),
-            "unreached": self._unreached,
+            "other_python": self._other_python,
         }
 
 
-def why_incomparable(crossed: Mapping[str, Mapping[str, Any]], differing: Collection[str], build: str) -> str:
-    """Return why the sides cannot be compared, in one line; empty if they can."""
-    for side, files in crossed.items():
+def why_incomparable(used: Mapping[str, Mapping[str, Any]], differing: Collection[str], build: str) -> str:
+    """Return why the sides cannot be compared, or an empty text. `used`: what each side's `take` returned."""
+    for side, files in used.items():
         if paths := [path for path in files["foreign"] if path in differing]:
-            return f"{side}: it uses {_named(paths)} of the caller's tree, which differs between the sides"
+            location = "of the working tree, which differs between the sides"
+            return f"{side}: the benchmark uses {_abbreviated(paths)} {location}"
         if paths := [*files["withheld"], *files["built"]]:
             remedy = "give --build CMD (pytest: --gnn-build), or path:DIR of a build"
             advice = f"{build} does not make it" if build else remedy
-            return f"{side}: {_named(paths)} is not known to be built from this side's files: {advice}"
-        if files["unreached"]:
-            return f"{side}: not compared: the benchmark starts Python with other code: {files['unreached']}"
+            return f"{side}: {_abbreviated(paths)} may be built from other files than this side's: {advice}"
+        if command := files["other_python"]:
+            return f"{side}: the benchmark starts a Python that does not import this side's code: {command}"
     return ""
 
 
-def _named(paths: Sequence[str]) -> str:
+def _abbreviated(paths: Sequence[str]) -> str:
+    """Return the first path, relative to the working directory, and how many more there are."""
     path = os.path.relpath(paths[0])
     return f"{path} and {len(paths) - 1} more" if len(paths) > 1 else path
 
 
-def data_read(crossed: Iterable[Mapping[str, Any]], differing: Collection[str]) -> tuple[str, ...]:
-    """Return the names of the files that were read, differ between the sides, and are no Python code."""
-    paths = {path for files in crossed for path in files["data"]}
+def data_read(usages: Iterable[Mapping[str, Any]], differing: Collection[str]) -> tuple[str, ...]:
+    """Return the files that were read and differ between the sides, but are not Python code."""
+    paths = {path for usage in usages if usage for path in usage["callers_files"]["data"]}
     return tuple(f"file {os.path.relpath(path)}" for path in sorted(paths.intersection(differing)))
 
 
-def notes_on(
-    crossed: Mapping[str, Mapping[str, Any]], differing: Collection[str], test: str
-) -> Iterator[str]:
-    """Yield a note on each file of the suite, or of a build, that both sides use although it may differ."""
+def notes_on(used: Mapping[str, Mapping[str, Any]], differing: Collection[str], test: str) -> Iterator[str]:
+    """Yield a note on each file that both sides use although it may differ: of the suite, or of a build."""
     file = os.sep + test.partition("::")[0]
-    shared_paths = {path for files in crossed.values() for path in files["shared"]}
-    test_paths = {path for files in crossed.values() for path in files["tests"]}
+    shared_paths = {path for files in used.values() for path in files["shared"]}
+    test_paths = {path for files in used.values() for path in files["tests"]}
     for path in sorted(shared_paths.intersection(differing)):
         if path.endswith(file) or path not in test_paths:
             yield f"both sides run today's {os.path.relpath(path)}"
-    for side, files in crossed.items():
+    for side, files in used.items():
         for path in files["borrowed"]:
             yield f"{side} uses the working tree's {os.path.relpath(path)}, which git ignores"
