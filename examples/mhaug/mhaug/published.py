@@ -10,8 +10,7 @@ import torch
 from scipy.special import betaln
 from torch import Tensor
 
-from gnnbench.suite.operations.mh_aggregate import HOPS, Edges
-
+from .aggregate import HOPS, Edges
 from .chain import Draws, Proposal, State, accept
 from .settings import Settings
 

@@ -9,8 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from gnnbench.engine.ground.errors import UsageError
-from gnnbench.suite.operations.mh_aggregate import Edges
 
+from .aggregate import Edges
 from .chain import Propose, State, draw, entropy, row_scale, uncertainty
 from .model import GCN, Features, Pattern, features, structure
 from .saint import Sampling, Subgraph, induced, node_sampler
