@@ -15,8 +15,7 @@ from gnnbench.suite.cells import not_installed
 from gnnbench.suite.graphs.catalog import DATASETS, DatasetName
 from gnnbench.suite.graphs.graph import Graph
 from gnnbench.suite.graphs.load import load
-from gnnbench.suite.graphs.locate import raw_folder
-from gnnbench.suite.graphs.published import Relation
+from gnnbench.suite.graphs.published import Relation, raw_folder
 from gnnbench.suite.operations import OPERATIONS
 from gnnbench.suite.platforms import PLATFORMS
 from gnnbench.suite.spec import Spec

@@ -13,7 +13,7 @@ from ..engine.ground.packages import missing
 from ..engine.show.document import Column, Document, Shown, Table
 from ..engine.show.lines import Note
 from .graphs.catalog import DATASETS
-from .graphs.locate import raw_folder
+from .graphs.published import raw_folder
 from .limits import OF_PLATFORM
 from .operation import Operation
 from .operations import OPERATIONS

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..engine.ground.options import Option, Values, described, options_of, positive
 from .graphs.catalog import FORMS, DatasetName
-from .graphs.locate import data_folder
+from .graphs.published import data_folder
 from .platforms import PLATFORMS
 from .spec import FLOATS, INTEGERS
 

@@ -3,13 +3,14 @@
 pytest imports this module during collection, so it imports nothing heavy.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from ...engine.ground.errors import UsageError, unknown_name
 from ...engine.ground.files import user_path
-from .published import ATTRIBUTES_WIDTH, DATASETS, NODE, Dataset, Relation
+from .published import ATTRIBUTES_WIDTH, DATASETS, NODE, Dataset, Relation, raw_folder
 
 __all__ = ["ATTRIBUTES_WIDTH", "DATASETS", "FORMS", "Dataset", "DatasetName"]
 
@@ -180,3 +181,28 @@ def _number(text: str, number: str, most: float, what: str) -> float:
     if not 0 < value <= most:
         raise UsageError(f"dataset '{text}': '{number}' must be {what}")
     return value
+
+
+def resolve(
+    names: Iterable[DatasetName], data_root: Path | None, real_only: bool
+) -> tuple[list[DatasetName], list[str]]:
+    """Return the names without duplicates, and a line for each replaced data set.
+
+    A synthetic stand-in replaces a data set without files; with `real_only`, UsageError is raised instead.
+    """
+    resolved: dict[str, DatasetName] = {}
+    notices = []
+    for request in names:
+        name = request
+        if not (request.synthetic or request.path or raw_folder(request.dataset, data_root)):
+            twin, reason = f"{request.id}:synthetic", f"{request.id} is not in the data folder"
+            if real_only:
+                raise UsageError(
+                    f"{reason}; put its files there (--gnn-data), or omit --gnn-real to use {twin}"
+                )
+            name = DatasetName.parse(twin)
+            notices.append(f"{reason}: using its synthetic stand-in {twin} (--gnn-real to fail instead)")
+        other = resolved.setdefault(name.id, name)
+        if other.path != name.path:
+            raise UsageError(f"{other.path} and {name.path} have the same name: rename one of the files")
+    return list(resolved.values()), notices

@@ -11,9 +11,9 @@ from ...engine.ground.errors import UsageError
 from ...engine.ground.files import cache_folder, hold
 from ...engine.measure.memory import is_out_of_memory
 from . import readers, synthetic
-from .catalog import Dataset, DatasetName
+from .catalog import Dataset, DatasetName, resolve
 from .graph import Graph
-from .locate import data_folder, raw_folder, resolve
+from .published import data_folder, raw_folder
 
 _READERS = b"1"
 """Version of the readers; change it when a reader makes another graph of the same files."""

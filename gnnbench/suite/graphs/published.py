@@ -1,12 +1,17 @@
-"""The published data sets and their properties.
+"""The published data sets, their properties, and their files in the data folder.
 
 pytest imports this module during collection, so it imports nothing heavy.
 """
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from pathlib import Path
 from typing import NamedTuple
+
+from ...engine.ground.errors import UsageError
+from ...engine.ground.files import user_path
 
 ATTRIBUTES_WIDTH = 128
 """Number of synthetic features for nodes without features."""
@@ -14,6 +19,9 @@ NODE = "node"
 """The type of all nodes of a graph that has one type."""
 REVERSE = "rev_"
 """Prefix of the relation that has the same edges in the other direction."""
+
+DATA_VARIABLE = "GNNBENCH_DATA"
+_PLANETOID_PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
 
 
 class Relation(NamedTuple):
@@ -149,3 +157,35 @@ _ALL = (
     _aifb(relations=45, edges=29_043),
 )
 DATASETS = {dataset.id: dataset for dataset in _ALL}
+
+
+def data_folder(path: str | None = None) -> Path | None:
+    """Return the folder of real data sets: `path`, else `GNNBENCH_DATA`, else None."""
+    text = path or os.environ.get(DATA_VARIABLE)
+    if not text:
+        return None
+    folder = user_path(text)
+    if not folder.is_dir():
+        raise UsageError(
+            f"data folder {text} does not exist; set another one (--gnn-data or {DATA_VARIABLE}), or none"
+        )
+    return folder.resolve()
+
+
+def raw_folder(dataset: Dataset, root: Path | None) -> Path | None:
+    """Return the folder of the data set's files below a data folder; None if any is missing.
+
+    The layout is the libraries' layout: `Planetoid/Cora/raw` with eight files, or `ogbn_arxiv` with `raw` and
+    `split`, directly in the data folder or in its subfolder `ogb`.
+    """
+    if root is None or dataset.relations:
+        return None
+    if dataset.family == "planetoid":
+        folder = root / "Planetoid" / dataset.title / "raw"
+        files = (folder / f"ind.{dataset.id}.{part}" for part in _PLANETOID_PARTS)
+        return folder if all(file.is_file() for file in files) else None
+    name = dataset.id.replace("-", "_")
+    for folder in (root / "ogb" / name, root / name):
+        if (folder / "split").is_dir() and (folder / "raw" / "edge.csv.gz").is_file():
+            return folder
+    return None

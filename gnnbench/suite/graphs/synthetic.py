@@ -7,13 +7,24 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.random import RandomState
+from numpy.typing import NDArray
 
-from . import attributes, matching
+from . import attributes
 from .catalog import DatasetName
 from .graph import Graph, Ints
 
 SEED = 20160328
 """Another seed changes all graphs, so their baselines are no longer comparable."""
+
+# Quantiles of Cora's degrees: (thousandths of the nodes, degree in hundredths).
+_CORA_DEGREES = (
+    *((0, 100), (90, 100), (287, 200), (497, 300), (670, 400), (794, 500), (870, 600), (910, 700)),
+    *((935, 800), (951, 900), (960, 1000), (967, 1100), (974, 1200), (982, 1450), (990, 1900)),
+)
+_CORA_MEAN = 390
+_FINE = 1000
+"""Factor of Cora's degrees in hundredths: makes interpolation in integers finer."""
+_BILLION = 1_000_000_000
 
 
 def twin(name: DatasetName) -> Graph:
@@ -55,16 +66,16 @@ def twin(name: DatasetName) -> Graph:
 def _edges(random: RandomState, pairs: int, nodes: range, others: range) -> Ints:
     """Return simple edges from `nodes` to `others`, or within one type of nodes: int64 [2, pairs]."""
 
-    def stubs(of: range, total: int, most: float) -> Ints:
-        return matching.stubs(random, matching.citation_degrees(len(of), total, most)) + of.start
+    def ends_of(numbers: range, total: int, largest: float) -> Ints:
+        return _stubs(random, _citation_degrees(len(numbers), total, largest)) + numbers.start
 
     # A simple graph has no room for hubs far beyond sqrt(2 E) (Boguna et al. 2004).
     largest = 2 * np.sqrt(2.0 * pairs)
     if nodes == others:
-        ends = stubs(nodes, 2 * pairs, largest)
-        return matching.simple(random, ends[::2], ends[1::2])
-    sources = stubs(nodes, pairs, min(largest, len(others) / 2))
-    edges = matching.simple(random, sources, stubs(others, pairs, min(largest, len(nodes) / 2)))
+        ends = ends_of(nodes, 2 * pairs, largest)
+        return _simple(random, ends[::2], ends[1::2])
+    sources = ends_of(nodes, pairs, min(largest, len(others) / 2))
+    edges = _simple(random, sources, ends_of(others, pairs, min(largest, len(nodes) / 2)))
     return edges if nodes.start < others.start else edges[::-1]
 
 
@@ -100,9 +111,9 @@ def hub(name: DatasetName) -> Graph:
     """
     random, others = RandomState(SEED), name.nodes - 1
     neighbours = random.permutation(others)[: name.pairs // _HUB_SHARE]
-    degrees = matching.power_law_degrees(others, 2 * (name.pairs - len(neighbours)))
-    ends = matching.stubs(random, degrees)
-    low, high = matching.simple(random, ends[::2], ends[1::2])
+    degrees = _power_law_degrees(others, 2 * (name.pairs - len(neighbours)))
+    ends = _stubs(random, degrees)
+    low, high = _simple(random, ends[::2], ends[1::2])
     edges = np.concatenate((low, neighbours)), np.concatenate((high, np.full(len(neighbours), others)))
     return _drawn(name, *random.permutation(name.nodes)[np.stack(edges)])
 
@@ -161,3 +172,58 @@ def _sizes(random: RandomState, count: int, nodes: int) -> Ints:
     sizes += missing // count
     sizes[random.permutation(count)[: missing % count]] += 1
     return sizes
+
+
+def _citation_degrees(nodes: int, total: int, largest: float) -> Ints:
+    """Return ascending degrees like Cora's, scaled to the mean, with a Pareto tail up to about `largest`."""
+    below, degree = np.array(_CORA_DEGREES).T * np.array([[_BILLION // 1000], [_FINE]])
+    stand = (2 * np.arange(nodes, dtype=np.int64) + 1) * (_BILLION // 2) // nodes
+    knot = np.clip(np.searchsorted(below, stand, side="right"), 1, len(below) - 1)
+    rise, run = degree[knot] - degree[knot - 1], below[knot] - below[knot - 1]
+    weight = (degree[knot - 1] + rise * (stand - below[knot - 1]) // run).astype(np.float64)
+    # Pareto with exponent 2 above the last knot: the degree grows as 1 / sqrt(share of nodes above).
+    tail = stand >= below[-1]
+    weight[tail] = degree[-1] * np.sqrt((_BILLION - below[-1]) / (_BILLION - stand[tail]))
+    mean = total / nodes
+    return _rounded(np.minimum(weight, largest / mean * (_CORA_MEAN * _FINE)), total)
+
+
+def _power_law_degrees(nodes: int, total: int) -> Ints:
+    """Return descending degrees with a sum of `total`, of which 1 / k**2 are larger than k: int64 [nodes].
+
+    The k-th largest is proportional to 1 / sqrt(k), as in Barabasi and Albert's graphs (Science 1999).
+    """
+    return _rounded(_BILLION / np.sqrt(np.arange(1, nodes + 1, dtype=np.float64)), total)
+
+
+def _rounded(weight: NDArray[np.float64], total: int) -> Ints:
+    """Return integers proportional to the weights, with a sum of `total`."""
+    # Rounding the running sum, not each degree, keeps the total exact. Weights become integers first,
+    # because integer sums do not depend on the order.
+    running = np.cumsum(weight.astype(np.int64)).astype(np.float64)
+    upto: Ints = (running * (total / running[-1])).astype(np.int64)
+    upto[-1] = total
+    return np.diff(upto, prepend=0)
+
+
+def _stubs(random: RandomState, degrees: Ints) -> Ints:
+    """Return each node as many times as its degree, in random order: int64 [sum(degrees)]."""
+    return random.permutation(np.repeat(random.permutation(len(degrees)), degrees))
+
+
+def _simple(random: RandomState, source: Ints, target: Ints) -> Ints:
+    """Return as many simple edges as there are pairs, sorted by their lower end: int64 [2, M].
+
+    A random pair from the same ranges of nodes replaces each loop and each duplicate.
+    """
+    count, nodes = len(source), int(max(source.max(), target.max())) + 1
+    bounds = [(ends.min(), ends.max() + 1) for ends in (source, target)]
+    keys = np.empty(0, dtype=np.int64)
+    while True:
+        low, high = np.minimum(source, target), np.maximum(source, target)
+        keys = np.concatenate((keys, (low * nodes + high)[low < high]))
+        keys.sort()
+        keys = keys[np.diff(keys, prepend=-1) > 0]
+        if len(keys) == count:
+            return np.stack(np.divmod(keys, nodes))
+        source, target = (random.randint(*ends, size=count - len(keys)) for ends in bounds)

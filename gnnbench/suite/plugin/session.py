@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from ...engine.plugin.session import given, options_of
-from ..graphs.catalog import DatasetName
-from ..graphs.locate import resolve
+from ..graphs.catalog import DatasetName, resolve
 from ..operations import OPERATIONS
 from ..options import SuiteOptions
 from ..spec import Spec

@@ -11,7 +11,7 @@ import torch
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.suite.graphs.catalog import DATASETS, DatasetName
 from gnnbench.suite.graphs.load import load
-from gnnbench.suite.graphs.locate import raw_folder
+from gnnbench.suite.graphs.published import raw_folder
 
 NODES = 30
 SPLIT = dict(zip(("train", "valid", "test"), np.split(np.arange(NODES), [20, 25]), strict=True))
