@@ -8,9 +8,9 @@ from .graph import Floats, Ints
 
 _ROWS_AT_ONCE = 1 << 16
 _CENTRE_WEIGHT = 3 / 64
-"""Weight of a class centre relative to noise in features: classes can be learned, but not from one node."""
+"""Weight of a class centre relative to noise: a node's features alone do not show its class."""
 _FLIPPED = 0.1
-"""Fraction of a node's tasks (multi-label) whose label differs from its community's."""
+"""Fraction of a node's tasks (multi-label) in which its label differs from its community's."""
 
 
 def labels(random: RandomState, nodes: int, classes: int) -> Ints:
@@ -28,21 +28,22 @@ def tasks(random: RandomState, community: Ints, count: int) -> Floats:
 
 
 def features(random: RandomState, label: Ints, classes: int, width: int) -> Floats:
-    """Return a centre per class plus noise, with mean 0 and norms of rows about 1: float32 [N, width].
+    """Return the centre of each node's class plus noise, with norms of rows about 1: float32 [N, width].
 
-    Both are sums of four uniform bytes, of mean 510 and standard deviation 147.8, times a power of two.
+    Centres and noise are sums of four uniform bytes, of mean 510 and standard deviation 147.8, moved to mean
+    0 and times a power of two.
     """
     scale = np.float32(2.0 ** -(7 + width.bit_length() // 2))
-    centre = _bells(random, classes, width) * (scale * _CENTRE_WEIGHT)
+    centre = _nearly_normal(random, classes, width) * (scale * _CENTRE_WEIGHT)
     x = np.empty((len(label), width), dtype=np.float32)
     for start in range(0, len(label), _ROWS_AT_ONCE):
         part = label[start : start + _ROWS_AT_ONCE]
-        np.add(_bells(random, len(part), width) * scale, centre[part], out=x[start : start + len(part)])
+        noise = _nearly_normal(random, len(part), width) * scale
+        np.add(noise, centre[part], out=x[start : start + len(part)])
     return x
 
 
-def _bells(random: RandomState, rows: int, width: int) -> Floats:
-    """Return approximately normal numbers around 0: float32 [rows, width]."""
+def _nearly_normal(random: RandomState, rows: int, width: int) -> Floats:
     octets = np.frombuffer(random.bytes(4 * rows * width), dtype=np.uint8).reshape(4, rows, width)
     return octets.sum(axis=0, dtype=np.float32) - np.float32(510)
 
@@ -52,10 +53,10 @@ def split(random: RandomState, nodes: int, sizes: tuple[int, int, int]) -> list[
     return np.split(random.permutation(nodes), np.cumsum(sizes))[:3]
 
 
-def made_up(nodes: int) -> tuple[Floats, Ints, int, Ints, Ints, Ints]:
-    """Return synthetic attributes for a graph without any; they depend on the number of nodes only.
+def of_nodes(nodes: int) -> tuple[Floats, Ints, int, Ints, Ints, Ints]:
+    """Return synthetic attributes for a graph without attributes; they depend on its number of nodes only.
 
-    They are features, float32 [nodes, 128]; labels, int64 [nodes], which features depend on but edges do not;
+    They are features, float32 [nodes, 128]; labels, int64 [nodes], on which features depend and edges do not;
     the number of classes, 16; and the node numbers to train (60 %), validate (20 %) and test on.
     """
     random, part = RandomState(nodes), nodes // 5

@@ -44,7 +44,7 @@ class Relation(NamedTuple):
 
 
 def reverses(relations: Sequence[Relation]) -> list[int]:
-    """Return the position of each relation's reverse; its own if it has none."""
+    """Return the position of each relation's reverse. A relation without a reverse has its own position."""
     position = {relation: index for index, relation in enumerate(relations)}
     return [position.get(relation.reverse, index) for index, relation in enumerate(relations)]
 
@@ -72,10 +72,10 @@ class Dataset:
     edge_features: int = 0
     """Published features per edge; a node's features are the mean over its edges."""
     node_types: tuple[tuple[str, int], ...] = ()
-    """Names and numbers of nodes, if there are several types; nodes of the first type have the classes."""
+    """Names and numbers of nodes by type; the first type has the classes. Empty if there is one type."""
     relations: tuple[tuple[Relation, int], ...] = ()
-    """Relations, including reverses, and their numbers of edges; empty if edges have no types. Of a data set
-    with relations only the stand-in is used."""
+    """Relations, including reverses, and their numbers of edges; empty if edges have no types. A data set
+    with relations is available as a stand-in only."""
     graphs: int = 0
     """Number of separate graphs; 0 if the data set is one graph."""
     title: str = ""
@@ -92,7 +92,7 @@ def _planetoid(title: str, counts: tuple[int, int, int, int], train: int) -> Dat
     return Dataset(title.lower(), "planetoid", *counts, split=split, hidden=256, title=title)
 
 
-def _both(source: str, name: str, target: str, edges: int) -> tuple[tuple[Relation, int], ...]:
+def _with_reverse(source: str, name: str, target: str, edges: int) -> tuple[tuple[Relation, int], ...]:
     relation = Relation(source, name, target)
     return (relation, edges), (relation.reverse, edges)
 
@@ -109,7 +109,7 @@ def _aifb(relations: int, edges: int) -> Dataset:
         split=(140, 0, 36),
         hidden=16,
         relations=tuple(
-            pair for rank, size in enumerate(sizes) for pair in _both(NODE, f"r{rank}", NODE, size)
+            pair for rank, size in enumerate(sizes) for pair in _with_reverse(NODE, f"r{rank}", NODE, size)
         ),
     )
 
@@ -148,10 +148,10 @@ _ALL = (
             ("field_of_study", 59_965),
         ),
         relations=(
-            *_both("author", "affiliated_with", "institution", 1_043_998),
-            *_both("author", "writes", "paper", 7_145_660),
+            *_with_reverse("author", "affiliated_with", "institution", 1_043_998),
+            *_with_reverse("author", "writes", "paper", 7_145_660),
             (Relation("paper", "cites", "paper"), 5_416_271),
-            *_both("paper", "has_topic", "field_of_study", 7_505_078),
+            *_with_reverse("paper", "has_topic", "field_of_study", 7_505_078),
         ),
     ),
     _aifb(relations=45, edges=29_043),
@@ -160,7 +160,7 @@ DATASETS = {dataset.id: dataset for dataset in _ALL}
 
 
 def data_folder(path: str | None = None) -> Path | None:
-    """Return the folder of real data sets: `path`, else `GNNBENCH_DATA`, else None."""
+    """Return the folder of real data sets: `path`, or `GNNBENCH_DATA`. Returns None if neither is set."""
     text = path or os.environ.get(DATA_VARIABLE)
     if not text:
         return None
@@ -173,9 +173,9 @@ def data_folder(path: str | None = None) -> Path | None:
 
 
 def raw_folder(dataset: Dataset, root: Path | None) -> Path | None:
-    """Return the folder of the data set's files below a data folder; None if any is missing.
+    """Return the folder of the data set's files below a data folder. Returns None if any file is missing.
 
-    The layout is the libraries' layout: `Planetoid/Cora/raw` with eight files, or `ogbn_arxiv` with `raw` and
+    The layout is that of PyG and ogb: `Planetoid/Cora/raw` with eight files, or `ogbn_arxiv` with `raw` and
     `split`, directly in the data folder or in its subfolder `ogb`.
     """
     if root is None or dataset.relations:

@@ -29,9 +29,9 @@ def ogb(dataset: Dataset, folder: Path) -> Graph:
     """Read a data set with its standard split from a folder with `raw` and `split`.
 
     Edges become undirected. In ogbn-proteins, nodes get the mean of their edges' features. ogb's own classes
-    ask questions and write a cache next to the files, which they cannot read with torch 2.6.
+    would prompt the user, and write a cache next to the files that cannot be loaded from torch 2.6 on.
     """
-    with hidden("outdated"):  # `import ogb` would query a package index for newer versions, in a thread
+    with hidden("outdated"):  # otherwise `import ogb` queries a package index for newer versions, in a thread
         from ogb.io import read_graph_raw as readers
     raw = folder / "raw"
     split = [_table(folder / "split", part)[:, 0].astype(np.int64) for part in ("train", "valid", "test")]
@@ -62,8 +62,8 @@ def _mean_of_edges(edges: Ints, features: Floats, nodes: int) -> Floats:
 def matrix_market(path: Path) -> Graph:
     """Read a graph's structure from a Matrix Market file; features, labels and split are synthetic.
 
-    Entries become undirected edges, whether the file lists one direction (symmetric) or both; values, loops
-    and duplicates are dropped. The graph does not count as synthetic: times depend on the structure.
+    Entries become undirected edges, whether the file lists one direction (symmetric) or both. Values, loops
+    and duplicates are dropped. The graph does not count as synthetic, because times depend on the structure.
     """
     import scipy.io
 
@@ -82,6 +82,6 @@ def matrix_market(path: Path) -> Graph:
         path.name,
         matrix.row.astype(np.int64),
         matrix.col.astype(np.int64),
-        *attributes.made_up(rows),
+        *attributes.of_nodes(rows),
         synthetic=False,
     )

@@ -1,6 +1,7 @@
-"""Seeded graphs: stand-ins with a published data set's counts and a skew of degrees; R-MAT; molecules.
+"""Seeded random graphs: stand-ins for published data sets, R-MAT and uniform graphs, hubs, and molecules.
 
-A seed gives the same bytes on every machine with every NumPy, as its RandomState does not change any more.
+A seed gives the same bytes on every machine with every NumPy: RandomState does not change any more, and
+arithmetic uses integers or single IEEE operations.
 """
 
 from itertools import accumulate, pairwise
@@ -27,13 +28,13 @@ _FINE = 1000
 _BILLION = 1_000_000_000
 
 
-def twin(name: DatasetName) -> Graph:
+def stand_in(name: DatasetName) -> Graph:
     """Make the synthetic stand-in of a data set: exactly `name.nodes` nodes and `2 * name.pairs` entries.
 
     Degrees follow Cora's distribution scaled to the mean, with a Pareto tail, so that larger graphs have
-    larger hubs. With several types of nodes, the first type has the classes and the split; nodes of others
-    have class 0 and features without a class. Relations between the same types of nodes divide the edges
-    at random, so two nodes have one relation.
+    larger hubs. Of several types of nodes, the first has the classes and the split; all other nodes have
+    class 0. Relations between the same two types of nodes get random parts of the edges between them, so two
+    nodes have at most one relation.
     """
     dataset, random = name.dataset, RandomState(SEED)
     classes, sizes = dataset.classes, name.type_sizes
@@ -106,7 +107,7 @@ _HUB_SHARE = 10
 def hub(name: DatasetName) -> Graph:
     """Make a simple graph with a hub, of exactly `name.nodes` nodes and `name.pairs` undirected edges.
 
-    A kernel that gives each row to one thread waits for the hub's. The other degrees follow a power law with
+    A kernel with a thread for each row waits for the hub's row. The other degrees follow a power law with
     exponent 3. Nodes are numbered at random.
     """
     random, others = RandomState(SEED), name.nodes - 1
@@ -119,13 +120,13 @@ def hub(name: DatasetName) -> Graph:
 
 
 def _drawn(name: DatasetName, source: Ints, target: Ints) -> Graph:
-    return Graph.build(name.id, source, target, *attributes.made_up(name.nodes), synthetic=True)
+    return Graph.build(name.id, source, target, *attributes.of_nodes(name.nodes), synthetic=True)
 
 
 _FEWEST = 9
 """Atoms of the smallest molecule."""
 _SPREAD = 28
-"""Largest value of each of the four random numbers that a molecule's size is made of."""
+"""A molecule's size is a scaled sum of four random numbers from 0 to this."""
 _RING = 6
 """Atoms of a ring."""
 
@@ -138,8 +139,8 @@ def molecules(name: DatasetName) -> Graph:
     (documentation of torch_geometric.datasets.ZINC).
 
     A molecule is a chain, in which a bond between each sixth atom and the fifth before it may close a ring.
-    The size is a scaled sum of four uniform random numbers. The label says whether a molecule has more rings
-    than the median; its atoms' features depend a little on the label.
+    The size is a scaled sum of four uniform random numbers. The label says whether the molecule has more
+    rings than the median; the features of its atoms depend a little on the label.
     """
     random, count = RandomState(SEED), name.dataset.graphs
     sizes = _sizes(random, count, name.nodes)
@@ -175,21 +176,24 @@ def _sizes(random: RandomState, count: int, nodes: int) -> Ints:
 
 
 def _citation_degrees(nodes: int, total: int, largest: float) -> Ints:
-    """Return ascending degrees like Cora's, scaled to the mean, with a Pareto tail up to about `largest`."""
+    """Return ascending degrees with a sum of `total`, distributed like Cora's: int64 [nodes].
+
+    Above Cora's 99th percentile they have a Pareto tail up to about `largest`.
+    """
     below, degree = np.array(_CORA_DEGREES).T * np.array([[_BILLION // 1000], [_FINE]])
-    stand = (2 * np.arange(nodes, dtype=np.int64) + 1) * (_BILLION // 2) // nodes
-    knot = np.clip(np.searchsorted(below, stand, side="right"), 1, len(below) - 1)
+    quantile = (2 * np.arange(nodes, dtype=np.int64) + 1) * (_BILLION // 2) // nodes
+    knot = np.clip(np.searchsorted(below, quantile, side="right"), 1, len(below) - 1)
     rise, run = degree[knot] - degree[knot - 1], below[knot] - below[knot - 1]
-    weight = (degree[knot - 1] + rise * (stand - below[knot - 1]) // run).astype(np.float64)
+    weight = (degree[knot - 1] + rise * (quantile - below[knot - 1]) // run).astype(np.float64)
     # Pareto with exponent 2 above the last knot: the degree grows as 1 / sqrt(share of nodes above).
-    tail = stand >= below[-1]
-    weight[tail] = degree[-1] * np.sqrt((_BILLION - below[-1]) / (_BILLION - stand[tail]))
+    tail = quantile >= below[-1]
+    weight[tail] = degree[-1] * np.sqrt((_BILLION - below[-1]) / (_BILLION - quantile[tail]))
     mean = total / nodes
     return _rounded(np.minimum(weight, largest / mean * (_CORA_MEAN * _FINE)), total)
 
 
 def _power_law_degrees(nodes: int, total: int) -> Ints:
-    """Return descending degrees with a sum of `total`, of which 1 / k**2 are larger than k: int64 [nodes].
+    """Return descending degrees with a sum of `total`: int64 [nodes].
 
     The k-th largest is proportional to 1 / sqrt(k), as in Barabasi and Albert's graphs (Science 1999).
     """
@@ -212,9 +216,10 @@ def _stubs(random: RandomState, degrees: Ints) -> Ints:
 
 
 def _simple(random: RandomState, source: Ints, target: Ints) -> Ints:
-    """Return as many simple edges as there are pairs, sorted by their lower end: int64 [2, M].
+    """Return as many simple edges as there are pairs of ends, sorted by their lower end: int64 [2, M].
 
-    A random pair from the same ranges of nodes replaces each loop and each duplicate.
+    This is the configuration model (Molloy and Reed, 1995), but that a random pair from the same ranges of
+    nodes replaces each loop and each duplicate.
     """
     count, nodes = len(source), int(max(source.max(), target.max())) + 1
     bounds = [(ends.min(), ends.max() + 1) for ends in (source, target)]
