@@ -1,7 +1,7 @@
 """Loaders for link prediction, with two workers or none: 128 edges, as many drawn pairs, and neighbours.
 
-A batch has up to 512 ends whose neighbours are drawn at two hops, so it costs several of those that classify
-nodes, and it has code of its own: pairs are drawn, ends are made unique and numbered anew.
+A batch has up to 512 ends whose neighbours are drawn at two hops, so it costs as much as several batches for
+classifying nodes. It also runs other code: pairs are drawn, and ends are made unique and renumbered.
 """
 
 from functools import partial

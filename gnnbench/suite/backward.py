@@ -77,7 +77,7 @@ def differentiated(module: PlatformModule, output: Any) -> dict[str, tuple[Tenso
 
 
 def leaves(inputs: Iterable[Any], deep: bool = False) -> Iterator[Tensor]:
-    """Yield tensors that need a gradient, and modules' parameters; with `deep`, also inside containers."""
+    """Yield tensors that need a gradient, and modules' parameters; if `deep`, also those in containers."""
     for item in inputs:
         if isinstance(item, Tensor):
             if item.requires_grad:
@@ -89,7 +89,7 @@ def leaves(inputs: Iterable[Any], deep: bool = False) -> Iterator[Tensor]:
 
 
 def is_single(output: Any) -> bool:
-    """Return whether an output is a tensor or a weighted graph, whose values `PlatformModule` returns."""
+    """Return whether an output is one tensor, or a graph with weights as `PlatformModule.values` takes it."""
     if isinstance(output, tuple):
         return len(output) == 2 and _is_index(output[0]) and isinstance(output[1], Tensor)  # noqa: PLR2004
     return (isinstance(output, Tensor) and not output.is_nested) or type(output).__name__ in (
@@ -115,7 +115,7 @@ def parts_of(output: Any) -> dict[str, Any]:
 _STEP = 1e-12
 """Step relative to an entry, or to the root mean square if larger: too small to change other gradients."""
 _MOST_ROUNDS = 32
-"""A round finds one of several equal entries, or all if the reference divides the gradient among them."""
+"""Each round finds one of several equal entries, or all if the reference divides the gradient among them."""
 
 
 def tied(
@@ -126,10 +126,11 @@ def tied(
     expected: Tensor,
     allowed: Tensor,
 ) -> Tensor:
-    """Return which entries of a gradient jump if the entries where it is wrong are moved a little.
+    """Return the entries in which a gradient may differ because entries of the argument tie for a maximum.
 
-    Moving an entry up or down decides every tie that it is part of, so both choices are seen.
-    The reference's argument, `start`, is moved in place, and back; `recompute` returns its gradient.
+    Entries of the argument with a `wrong` gradient are moved up and down a little, which decides each tie in
+    both ways. Where the reference's gradient then jumps by more than `allowed`, either value is right. The
+    argument of the reference, `start`, is moved in place and restored; `recompute` returns its gradient.
     """
     jumps = torch.zeros_like(wrong)
     original = start.detach().clone()

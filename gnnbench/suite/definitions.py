@@ -44,17 +44,17 @@ def aggregate(entries: Tensor, weight: Tensor | None, x: Tensor, reduce: Reduce 
         return total
     assert weight is None
     source, target = entries
-    parts = [reduced(target, part[source], len(x), reduce) for part in x.split(_width(entries), dim=1)]
-    return torch.cat(parts, dim=1)
+    columns = x.split(_columns_at_once(entries), dim=1)
+    return torch.cat([reduced(target, part[source], len(x), reduce) for part in columns], dim=1)
 
 
-def _width(entries: Tensor) -> int:
+def _columns_at_once(entries: Tensor) -> int:
     """Return how many columns of messages fit into CHUNK_BYTES."""
     return max(1, CHUNK_BYTES // (8 * max(1, entries.size(1))))
 
 
 class _WeightedSum(torch.autograd.Function):
-    """Weighted sums; the backward pass sums over the edges' other ends."""
+    """Weighted sums over sources; the backward pass sums over targets."""
 
     @staticmethod
     def forward(ctx: Any, entries: Tensor, weight: Tensor, x: Tensor) -> Tensor:
@@ -69,17 +69,16 @@ class _WeightedSum(torch.autograd.Function):
         for_weight = for_x = None
         if ctx.needs_input_grad[1]:
             for_weight = torch.zeros_like(weight)
-            for columns, part in zip(
-                x.split(_width(entries), dim=1), gradient.split(_width(entries), dim=1), strict=True
-            ):
-                for_weight += (columns[source] * part[target]).sum(dim=1)
+            parts = (values.split(_columns_at_once(entries), dim=1) for values in (x, gradient))
+            for x_part, gradient_part in zip(*parts, strict=True):
+                for_weight += (x_part[source] * gradient_part[target]).sum(dim=1)
         if ctx.needs_input_grad[2]:
             for_x = _weighted_sum(entries.flip(0), weight, gradient)
         return None, for_weight, for_x
 
 
 def _weighted_sum(entries: Tensor, weight: Tensor, x: Tensor) -> Tensor:
-    from scipy import sparse  # here, because set-up imports this module, and a session may check nothing
+    from scipy import sparse  # here, because sessions that check nothing import this module, too
 
     source, target = entries.numpy()
     matrix = sparse.csr_array((weight.detach().numpy(), (target, source)), shape=(len(x), len(x)))
@@ -102,7 +101,7 @@ def reduced(index: Tensor, messages: Tensor, num_nodes: int, reduce: Reduce = "s
     """Reduce messages [E, F] by node, index int64 [E]; 0 for a node without messages: float64 [N, F]."""
     if reduce == "amax":
         parts = []
-        for columns in messages.split(_width(index.unsqueeze(0)), dim=1):
+        for columns in messages.split(_columns_at_once(index.unsqueeze(0)), dim=1):
             zeros = columns.new_zeros(num_nodes, columns.size(1))
             rows = index.unsqueeze(1).expand_as(columns)
             parts.append(zeros.scatter_reduce(0, rows, columns, reduce, include_self=False))

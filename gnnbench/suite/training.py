@@ -35,7 +35,7 @@ def prepare(case: Case, module: PlatformModule) -> Training:
 
 
 def prepare_model(case: Case, model: Network, structure: Any) -> Training:
-    """Return a model and its structure with Adam, and with the case's features and labels."""
+    """Return the arguments of an epoch: the model, its structure, the case's features and labels, Adam."""
     graph = case.graph
     train = graph.train_mask.nonzero().squeeze(1)
     y = graph.y.bool() if graph.y.is_floating_point() else graph.y

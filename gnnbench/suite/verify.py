@@ -217,7 +217,7 @@ def _gradients(
 
 
 def _dense(gradient: Tensor, tensor: Tensor) -> Tensor:
-    """Return a gradient of `tensor` as a dense tensor: for a sparse one, the values at its entries."""
+    """Return the gradient of `tensor` as a dense tensor: of a sparse one, the values at its entries."""
     if tensor.is_nested:
         return flat(gradient)
     gradient = gradient if gradient.layout == torch.strided else gradient.to_dense()

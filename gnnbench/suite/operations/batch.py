@@ -36,7 +36,7 @@ def sizes(graph: Graph) -> Tensor:
 
 
 def membership(graph: Graph) -> Tensor:
-    """Return the number of the graph that each node of a batch belongs to: int64 [n]."""
+    """Return the position in the batch of each node's graph: int64 [n]."""
     counts = sizes(graph)
     return torch.arange(len(counts)).repeat_interleave(counts)
 
@@ -52,7 +52,7 @@ def bonds(edge_index: Tensor) -> Tensor:
 
 
 def molecules(case: Case, count: int) -> Iterator[Molecule]:
-    """Yield the first graphs, each in separate memory."""
+    """Yield the first `count` graphs, each in memory of its own."""
     graph = case.graph
     last = all_sizes(graph)[:count].cumsum(0)
     # Entries are sorted by target.

@@ -22,7 +22,7 @@ _MOST_NODES = 16384
 
 
 def counts(num_nodes: int) -> list[int]:
-    """Return each part's number of nodes: eighths of the graph, or of its first _MOST_NODES nodes."""
+    """Return the numbers of nodes of the parts: one to eight eighths of the graph, or of _MOST_NODES."""
     largest = min(num_nodes, _MOST_NODES)
     return [max(1, largest * part // SIZES) for part in range(1, SIZES + 1)]
 
@@ -75,11 +75,13 @@ DEPTH = 3
 
 
 class _Model(NamedTuple):
-    """A class of PyG; its layer's definition takes the graph, `matrices` and `vectors` parameters, and x."""
+    """A model class of PyG, and the definition of its layer."""
 
     name: str
     layer: Callable[..., Tensor]
+    """Takes the graph, the layer's matrices, its vectors, and x."""
     matrices: int
+    """Number of matrices of a layer."""
     vectors: int
     reach: int
     limits: tuple[Limit, ...] = ()

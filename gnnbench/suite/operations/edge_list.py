@@ -86,12 +86,12 @@ def _undirected_sparse_structure(case: Case) -> Any:
 
 
 def _list_and_order(edges: Tensor, before: Tensor, order: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the sorted list, and the original list in the order that the library returned."""
+    """Return a library's sorted list, and the original list in the order that the library returned."""
     return _targets_sorted(edges), _targets_sorted(before[:, order.long()])
 
 
 def _targets_sorted(edges: Tensor) -> Tensor:
-    """Return a list sorted by source with each source's targets sorted, as libraries do not sort targets."""
+    """Sort the targets of each source in a list that is sorted by source; libraries do not sort them."""
     num_nodes = int(edges.max()) + 1
     return torch.stack((edges[0], keys(edges, num_nodes).sort().values % num_nodes))
 

@@ -32,8 +32,8 @@ def trained_on(graph: Graph) -> Tensor:
     return _by_graph(graph, graph.train_mask).nonzero().squeeze(1)
 
 
-def _chosen(case: Case, make: Callable[[Case, int], list[Any]]) -> list[tuple[Any, Tensor]]:
-    """Return a platform's training graphs on the CPU, each with its class: int64 []."""
+def _training_graphs(case: Case, make: Callable[[Case, int], list[Any]]) -> list[tuple[Any, Tensor]]:
+    """Return the training graphs as a platform's objects on the CPU, each with its class: int64 []."""
     labels = _by_graph(case.graph, case.graph.y)
     graphs = make(case.on_cpu(), len(labels))
     return [(graphs[number], labels[number]) for number in trained_on(case.graph).tolist()]
@@ -69,7 +69,7 @@ def _kernel(
 
 def _pyg() -> Kernel:
     def build(case: Case) -> list[Any]:
-        labelled = _chosen(case, pyg_molecules)
+        labelled = _training_graphs(case, pyg_molecules)
         for graph, label in labelled:
             graph.y = label
         return [graph for graph, _ in labelled]
@@ -88,7 +88,7 @@ def _dgl() -> Kernel:
             batch = graph.to(device)
             yield batch, batch.ndata["x"], y.to(device)
 
-    return _kernel(lambda case: _chosen(case, dgl_molecules), batches)
+    return _kernel(lambda case: _training_graphs(case, dgl_molecules), batches)
 
 
 def model(case: Case) -> Module:

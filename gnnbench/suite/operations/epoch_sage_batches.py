@@ -1,6 +1,6 @@
-"""A training epoch of a two-layer GraphSAGE on batches of nodes and of sampled neighbours, by library.
+"""A training epoch of a two-layer GraphSAGE (Hamilton et al., NeurIPS 2017) on batches of sampled nodes.
 
-Hamilton et al., NeurIPS 2017.
+The seeds of a batch are the nodes that the loss is for; their neighbours are drawn at two hops.
 """
 
 import warnings
@@ -33,9 +33,10 @@ class Batch(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """The same batch for checks, on the CPU: training nodes [T] and all nodes [n], by the graph's numbers.
+    """A batch for checks, on the CPU: seeds [T] and all nodes [n], by the graph's numbers.
 
-    `layers` has sources and targets, int64 [2, m], by the batch's numbers, and the number of output rows.
+    `layers` has for each layer sources and targets, int64 [2, m], by the batch's numbers, and the number of
+    output rows.
     """
 
     seeds: Tensor
@@ -45,7 +46,7 @@ class Drawn(NamedTuple):
 
 
 def build(case: Case) -> Network:
-    """Return the network on a case's platform; DGL's takes an iterator of blocks, one for each layer."""
+    """Return the network on a case's platform; on DGL it takes an iterator of blocks, one for each layer."""
     model = sage_network(case)
     if case.spec.platform == "dgl":
         model.convolve = lambda blocks, layer, x: layer(next(blocks), x)
@@ -60,7 +61,7 @@ def loss(model: Network, batch: Batch) -> Tensor:
 
 
 class Record:
-    """The batches of the first epoch, for its check: with several threads DGL may draw others in the next."""
+    """Keeps the batches of the first epoch for its check; with several threads the next may draw others."""
 
     def __init__(self) -> None:
         self.batches: list[Batch] = []
@@ -113,7 +114,7 @@ class _Pyg:
 
     def drawn(self, batch: Batch) -> Drawn:
         loaded = batch.loaded
-        nodes, edges = sampled.whole(loaded.n_id), sampled.whole(loaded.edge_index)
+        nodes, edges = sampled.to_int64(loaded.n_id), sampled.to_int64(loaded.edge_index)
         seeds = nodes[: loaded.batch_size]
         hops = sampled.renumbered(len(seeds), nodes, *edges, loaded.e_id)
         return Drawn(seeds, nodes, hops, [(edges, len(nodes)), (edges, len(seeds))])
@@ -145,14 +146,17 @@ class _Dgl:
 
     def drawn(self, batch: Batch) -> Drawn:
         blocks = batch.loaded
-        nodes, seeds = sampled.whole(blocks[0].srcdata[dgl.NID]), sampled.whole(blocks[-1].dstdata[dgl.NID])
-        edges = [torch.stack([*map(sampled.whole, block.edges())]) for block in blocks]
+        nodes, seeds = (
+            sampled.to_int64(blocks[0].srcdata[dgl.NID]),
+            sampled.to_int64(blocks[-1].dstdata[dgl.NID]),
+        )
+        edges = [torch.stack([*map(sampled.to_int64, block.edges())]) for block in blocks]
         layers = [(ends, block.num_dst_nodes()) for ends, block in zip(edges, blocks, strict=True)]
         return Drawn(seeds, nodes, sampled.hops_of_blocks(seeds, blocks), layers)
 
 
 LIBRARIES: Mapping[str, _Pyg | _Dgl] = {"pyg": _Pyg(), "dgl": _Dgl()}
-"""The code that loads and draws batches, by platform; features and classes are on the CPU."""
+"""By platform, the code that loads batches, and describes them for checks. Features are on the CPU."""
 
 
 def prepare(case: Case) -> tuple[Callable[..., Tensor], Any, Network, Optimizer, Record]:
@@ -171,10 +175,10 @@ def prepare(case: Case) -> tuple[Callable[..., Tensor], Any, Network, Optimizer,
 def checked(
     case: Case, losses: Tensor, _loader: Any, model: Network, _optimizer: Any, record: Record
 ) -> tuple[Tensor, ...]:
-    """Check an epoch's batches, empty the record, and return the counterpart of `reference`.
+    """Check an epoch's batches, empty the record, and return the seeds and the relative losses.
 
-    That is the training nodes, and each loss divided by the float64 loss of the same batch. Raises
-    MismatchError if a neighbour is missing, drawn twice or not in the graph.
+    A loss is relative to the float64 loss of the same batch, so `reference` has ones. Raises MismatchError if
+    a neighbour is missing, drawn twice or not in the graph.
     """
     library = LIBRARIES[case.spec.platform]
     batches, record.batches = record.batches, []

@@ -75,7 +75,7 @@ def to_coo(graph: Graph, weight: Tensor) -> Compressed:
 
 
 def compressed(entries: Callable[[Graph], Tensor], graph: Graph, weight: Tensor) -> Compressed:
-    """Return the matrix whose rows are the first ends of a graph's listed entries, in CSR."""
+    """Return the CSR matrix of listed entries, int64 [2, E], whose rows are their first ends."""
     ends = entries(graph)
     order = keys(ends, graph.num_nodes).argsort()
     pointer = torch.cat((torch.zeros(1), ends[0].bincount(minlength=graph.num_nodes).cumsum(0))).long()

@@ -1,6 +1,6 @@
 """Layers and their parts: GCN, GraphSAGE, GIN, custom messages, a product, embeddings of nodes.
 
-GCN normalises its graph in each call, or beforehand (`conv_cached`). Custom messages are all stored.
+GCN normalises its graph in each call, or beforehand (`conv_cached`). Custom messages are stored edge by edge.
 """
 
 from functools import partial

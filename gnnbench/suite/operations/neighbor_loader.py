@@ -1,4 +1,7 @@
-"""Loaders that draw neighbours of batches of nodes or edges and fetch features, with workers and without."""
+"""Loaders that draw neighbours of batches of nodes or edges and fetch features, with workers and without.
+
+The seeds of a batch are the nodes for which it is made.
+"""
 
 import sys
 from typing import Any
@@ -14,7 +17,7 @@ from .neighbors import BATCH, FAN_OUTS, ON_CPU, by_pyg, sampling
 BATCHES = 8
 """Number of batches that a call takes."""
 REPEATS = 1000
-"""How many times a loader has the same nodes, so that it does not end while it is timed."""
+"""How often a loader repeats its nodes, so that it does not end while it is timed."""
 
 _FUSED = avoids(
     "with several threads DGL's NeighborSampler numbers nodes wrongly in int32, from its second batch on",
@@ -23,7 +26,7 @@ _FUSED = avoids(
 
 
 def batches_of(count: int) -> Tensor:
-    """Return numbers below `count` for BATCHES batches of at most BATCH, the same each time: int64 [n]."""
+    """Return fixed random numbers below `count`, for BATCHES batches of at most BATCH each: int64 [n]."""
     order = torch.randperm(count, generator=torch.Generator().manual_seed(0))
     return order[: BATCHES * min(BATCH, count // BATCHES)]
 
@@ -45,7 +48,7 @@ def loading(case: Case) -> Loading:
 
 
 def link_loading(case: Case) -> Loading:
-    """Return the loader of edges, of as many random pairs of nodes, and of the neighbours of all ends."""
+    """Return the loader of edges, as many random pairs of nodes, and neighbours of all their ends."""
     data = pyg_data.Data(x=case.node_features(), edge_index=case.edge_index())
     chosen = batches_of(case.graph.num_edges)
     loader = quietly(
@@ -82,7 +85,7 @@ def first(loading: Loading) -> list[Any]:
 
 
 def checked(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
-    """Check each batch, and return how many seeds each has."""
+    """Check each batch, and return the numbers of seeds of the batches."""
     library, graph, counts = _library(case), case.graph, []
     nodes = batches_of(graph.num_nodes)
     for batch in library.batches(batches, torch.device("cpu")):
@@ -99,7 +102,7 @@ def checked(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
 
 
 def checked_links(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
-    """Check each batch, and return its number of edges and pairs; a random pair may be an edge."""
+    """Check each batch, and return the numbers of edges and pairs; a random pair may be an edge."""
     graph = case.graph
     candidates, counts = graph.edge_index[:, batches_of(graph.num_edges)], []
     for batch in batches:

@@ -73,16 +73,16 @@ def _dgl(batch: Chosen, prob: str | None = None, *, replace: bool = False) -> li
 
 
 def _dgl_hops(output: list[Any], batch: Chosen) -> Any:
-    nodes, hops = sampled.whole(batch.nodes), []
+    nodes, hops = sampled.to_int64(batch.nodes), []
     for part in output:
-        source, target = map(sampled.whole, part.edges())
-        hops.append(sampled.Hop(source, target, sampled.whole(part.edata[dgl.EID]), nodes))
+        source, target = map(sampled.to_int64, part.edges())
+        hops.append(sampled.Hop(source, target, sampled.to_int64(part.edata[dgl.EID]), nodes))
         nodes = source.unique()
     return hops
 
 
 def checked(case: Case, kernel: Kernel, output: Any, batch: Chosen) -> tuple[Tensor, Tensor]:
-    """Check a kernel's draw, whose hops its `result` returns; return the counterpart of `reference`."""
+    """Check what a kernel drew; return the counterpart of `reference`. `kernel.result` returns the hops."""
     graph, name = case.graph, case.spec.operation
     if not kernel.result:
         return _trees(graph, output, batch, timed=name.endswith("_temporal"))
@@ -96,18 +96,21 @@ def checked(case: Case, kernel: Kernel, output: Any, batch: Chosen) -> tuple[Ten
 
 
 def reference(graph: Graph) -> tuple[Tensor, Tensor]:
-    """Return what all draws share: the seeds, and the number of neighbours drawn for each, [n] each."""
+    """Return the seeds, and the number of neighbours that every draw has for each: int64 [n] each."""
     nodes = seeds(graph)
     return nodes, sampled.degrees(graph)[nodes].clamp(max=FAN_OUTS[0])
 
 
 def times(graph: Graph) -> Tensor:
-    """Return a random time at which each node was made: int64 [N]."""
+    """Return the random times at which nodes were created: int64 [N]."""
     return drawn(graph, graph.num_nodes)
 
 
 def _trees(graph: Graph, output: Any, batch: Chosen, *, timed: bool) -> tuple[Tensor, Tensor]:
-    """Check each seed's own draw, if `timed` of older nodes only; return the counterpart of `reference`."""
+    """Check that neighbours are drawn for each seed alone; return the counterpart of `reference`.
+
+    If `timed`, no neighbour may be younger than the seed.
+    """
     permutation, tree, count = batch.graph.edge_permutation, output.batch, len(batch.nodes)
     entry = output.edge if permutation is None else permutation[output.edge]
     (source, target), row, col = graph.edge_index, output.row, output.col

@@ -41,13 +41,13 @@ def _dgl(batch: Chosen) -> Tensor:
 
 def checked(case: Case, walks: Tensor, _batch: Chosen) -> tuple[Tensor, Tensor]:
     """Return the counterpart of `reference`: each walk's start, and whether its steps are edges."""
-    nodes = sampled.whole(walks)
+    nodes = sampled.to_int64(walks)
     steps = sampled.has_edges(case.graph, nodes[:, :-1].flatten(), nodes[:, 1:].flatten())
     return walks[:, 0], steps.view(len(nodes), -1).to(walks.device)
 
 
 def reference(graph: Graph) -> tuple[Tensor, Tensor]:
-    """Return the starts [n], and True for each of LENGTH steps, which must be edges: bool [n, LENGTH]."""
+    """Return the starts [n], and True for each step, because each must be an edge: bool [n, LENGTH]."""
     nodes = starts(graph)
     return nodes, torch.ones(len(nodes), LENGTH, dtype=torch.bool)
 

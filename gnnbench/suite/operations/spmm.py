@@ -68,7 +68,7 @@ def _torch_gather(edge_index: Tensor, x: Tensor) -> Tensor:
 
 
 def update_all(message: str, reduce: str, *limits: Limit, build: Any = None) -> Call:
-    """Return DGL's call; `run` takes x [N, F] of `copy_u`, messages [E, F] of `copy_e`, both of `u_mul_e`."""
+    """Return DGL's call. `run` takes x [N, F] for `copy_u`, [E, F] for `copy_e`, x and [E] for `u_mul_e`."""
 
     def make() -> Kernel:
         fields = {"copy_u": ("x",), "copy_e": ("w",), "u_mul_e": ("x", "w")}[message]

@@ -1,4 +1,4 @@
-"""Parts of a graph: edges among half of the nodes or between both halves, neighbourhoods; rows."""
+"""Parts of a graph: edges among half of the nodes or between both halves, neighbourhoods, selected rows."""
 
 from functools import partial
 from typing import Any
@@ -128,7 +128,8 @@ def bipartite_subgraph(graph: Graph, weight: Tensor) -> Tensor:
 def k_hop_subgraph(graph: Graph) -> tuple[Tensor, Tensor, Tensor]:
     """Return the part of the graph from which HOPS or fewer edges lead to a seed.
 
-    Returns its nodes, ascending [n]; all edges among them, renumbered and sorted [2, m]; the seeds' numbers.
+    Returns the nodes, ascending [n]; all edges among them, renumbered and sorted [2, m]; the new numbers of
+    the seeds.
     """
     source, target = graph.edge_index
     reached = torch.zeros(graph.num_nodes, dtype=torch.bool)
@@ -157,7 +158,7 @@ def _nodes(case: Case) -> Tensor:
 
 
 def mask(graph: Graph) -> Tensor:
-    """Return whether `shuffled_half` has a node: bool [N]."""
+    """Return whether each node is in `shuffled_half`: bool [N]."""
     return torch.zeros(graph.num_nodes, dtype=torch.bool).index_fill(0, shuffled_half(graph), True)
 
 

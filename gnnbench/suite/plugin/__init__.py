@@ -89,7 +89,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def load_used_libraries(items: Iterable[pytest.Item]) -> None:
-    """Import the libraries and modules that these benchmarks of the suite import when they run."""
+    """Import everything that these benchmarks of the suite would import when they run."""
     names = {item.callspec.params["platform"] for item in items if owns(item) and hasattr(item, "callspec")}
     for name in sorted(names):
         with suppress(Exception):  # the library is missing or broken; the test says so
@@ -142,7 +142,7 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Attach the results for the summary to the report of a test."""
+    """Attach what the summary shows of a test to the test's report."""
     report = yield
     if call.when == "call" and owns(item):
         from . import terminal

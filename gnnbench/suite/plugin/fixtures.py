@@ -178,8 +178,8 @@ def measure(
     `measure(run, *inputs, reference=function)` calls `run(*inputs)`, and its backward pass if the test's
     direction has one. The reference gets the graph and float64 copies of the floating-point tensors among the
     inputs; for a module, its weights [in, out] and then its biases. The default is the operation's reference.
-    Another call is checked after the timing.
-    `result=function` takes the output and `inputs`, and returns the compared tensors: see `Kernel.result`.
+    After the timing another call is checked.
+    `result=function` takes the output and `inputs`, and returns the tensors to compare: see `Kernel.result`.
     """
     from ...engine.measure.clock import Call
     from ...engine.measure.conditions import cpu_threads
