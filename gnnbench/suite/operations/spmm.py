@@ -12,7 +12,6 @@ from ..libraries import (
     dgl,
     inputs,
     on_dgl,
-    on_torch,
     torch,
     torch_geometric,
     torch_scatter,
@@ -199,12 +198,7 @@ OPERATIONS = (
         _operation(
             f"aggregate{name}",
             dgl=Call(f"AGGNet: {by_layers}", make=partial(_layers, hops), limits=(DGL_HALF,)),
-            torch=Call(
-                by_product,
-                partial(_products, hops),
-                (CSR_PRODUCT,),
-                lambda case: on_torch.structure(case, self_loops=True),
-            ),
+            torch=Call(by_product, partial(_products, hops), (CSR_PRODUCT,), "looped_structure"),
             elsewhere="AGGNet is DGL code; the platform torch has the same sums",
             directions=(FORWARD, *(() if name else (FORWARD_BACKWARD,))),
             core=not name,
