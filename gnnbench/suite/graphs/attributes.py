@@ -9,8 +9,6 @@ from .graph import Floats, Ints
 _ROWS_AT_ONCE = 1 << 16
 _CENTRE_WEIGHT = 3 / 64
 """Weight of a class centre relative to noise: a node's features alone do not show its class."""
-_FLIPPED = 0.1
-"""Fraction of a node's tasks (multi-label) in which its label differs from its community's."""
 
 
 def labels(random: RandomState, nodes: int, classes: int) -> Ints:
@@ -18,13 +16,6 @@ def labels(random: RandomState, nodes: int, classes: int) -> Ints:
     shares = np.cumsum(1 / np.arange(2, classes + 2))
     position = np.arange(nodes) / nodes * shares[-1]
     return random.permutation(np.searchsorted(shares, position, side="right"))
-
-
-def tasks(random: RandomState, community: Ints, count: int) -> Floats:
-    """Return 0 or 1 per node and task, mostly equal within a community: float32 [N, count]."""
-    majority = random.random_sample((int(community.max()) + 1, count)) < 1 / 2
-    flips = random.random_sample((len(community), count)) < _FLIPPED
-    return (majority[community] ^ flips).astype(np.float32)
 
 
 def features(random: RandomState, label: Ints, classes: int, width: int) -> Floats:

@@ -38,7 +38,7 @@ class Graph:
     x: Tensor
     """float32 [N, F]."""
     y: Tensor
-    """Classes, int64 [N]; multi-label: 0 or 1 per task, float32 [N, C]."""
+    """Classes, int64 [N]."""
     num_classes: int
     train_mask: Tensor
     """bool [N], like the other two masks."""
@@ -61,7 +61,7 @@ class Graph:
         source: Ints,
         target: Ints,
         x: Floats,
-        y: Ints | Floats,
+        y: Ints,
         num_classes: int,
         train: Ints,
         val: Ints,

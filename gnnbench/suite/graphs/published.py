@@ -62,15 +62,11 @@ class Dataset:
     """The published number of edges; Planetoid counts both directions."""
     features: int
     classes: int
-    """Number of classes, or of tasks if `multi_label`."""
     split: tuple[int, int, int] = (0, 0, 0)
     """Numbers of nodes to train, validate and test on: of the first type if there are several. Of a data set
     of separate graphs, numbers of graphs."""
     hidden: int = 128
     """Default width of features in benchmarks."""
-    multi_label: bool = False
-    edge_features: int = 0
-    """Published features per edge; a node's features are the mean over its edges."""
     node_types: tuple[tuple[str, int], ...] = ()
     """Names and numbers of nodes by type; the first type has the classes. Empty if there is one type."""
     relations: tuple[tuple[Relation, int], ...] = ()
@@ -129,14 +125,6 @@ _ALL = (
         "ogb",
         *(2_449_029, 61_859_140, 100, 47),
         split=(196_615, 39_323, 2_213_091),
-    ),
-    Dataset(
-        "ogbn-proteins",
-        "ogb",
-        *(132_534, 39_561_252, 8, 112),
-        split=(86_619, 21_236, 24_679),
-        multi_label=True,
-        edge_features=8,
     ),
     Dataset(
         "ogbn-mag-hetero",

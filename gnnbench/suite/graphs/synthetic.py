@@ -54,7 +54,7 @@ def stand_in(name: DatasetName) -> Graph:
         source,
         target,
         attributes.features(random, label, classes, dataset.features),
-        attributes.tasks(random, label, classes) if dataset.multi_label else label,
+        label,
         classes,
         *attributes.split(random, labelled, name.split),
         synthetic=True,

@@ -39,10 +39,8 @@ def logits(graph: Graph, *tensors: Tensor) -> Tensor:
 
 
 def loss(graph: Graph, logits: Tensor) -> Tensor:
-    """Return the mean cross-entropy of the training nodes; the binary cross-entropy if labels are tasks."""
+    """Return the mean cross-entropy of the training nodes."""
     logits, labels = logits[graph.train_mask], graph.y[graph.train_mask]
-    if labels.is_floating_point():
-        return -F.logsigmoid(logits.where(labels > 0, -logits)).mean()
     return (logits.logsumexp(dim=1) - logits.gather(1, labels.unsqueeze(1)).squeeze(1)).mean()
 
 

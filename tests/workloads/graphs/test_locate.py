@@ -35,7 +35,7 @@ def test_arxiv_need_not_be_in_a_folder_of_ogb(tmp_path):
 
 
 @pytest.mark.usefixtures("raw")
-def test_a_set_that_is_not_in_the_data_folder_becomes_its_twin_or_is_an_error(tmp_path):
+def test_a_set_that_is_not_in_the_data_folder_becomes_its_stand_in_or_is_an_error(tmp_path):
     asked = ("cora", "ogbn-arxiv", "ogbn-arxiv:synthetic", "rmat:5")
     names, (notice,) = resolved(*asked, root=tmp_path)
     assert names == ["cora", "ogbn-arxiv:synthetic", "rmat:5"]
