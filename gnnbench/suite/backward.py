@@ -10,7 +10,7 @@ from torch.utils._pytree import tree_map
 from ..engine.ground.outputs import UncomparableError, parts
 from .accuracy import MismatchError
 from .inputs import gradient_for
-from .kept_reference import differentiable, numbers, opened, stored
+from .kept_reference import differentiable, numbers, split_nested, stored
 from .platforms import PlatformModule
 
 
@@ -69,7 +69,7 @@ def _leaf(item: Any) -> Any:
 def differentiated(module: PlatformModule, output: Any) -> dict[str, tuple[Tensor | None, Tensor]]:
     """Return the entries and values of an output's parts that need a gradient, by place."""
     if not is_single(output):
-        tensors = opened(parts_of(output))
+        tensors = split_nested(parts_of(output))
         return {place: stored(tensors[place]) for place in differentiable(tensors)}
     entries, values = stored(output if isinstance(output, Tensor) else module.values(output))
     entries = entries if isinstance(output, Tensor) else module.entries(output)

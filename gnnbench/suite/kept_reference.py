@@ -35,7 +35,7 @@ class Expected:
     def outputs(self) -> dict[str, Any]:
         """The parts of the output by place."""
         with torch.set_grad_enabled(self.differentiate):
-            return opened(parts(self.reference(self.view.graph, *self.arguments)))
+            return split_nested(parts(self.reference(self.view.graph, *self.arguments)))
 
     @cached_property
     def gradients(self) -> tuple[Tensor, ...]:
@@ -93,7 +93,7 @@ class KeptReference:
         return self._last
 
 
-def opened(outputs: Mapping[str, Any]) -> dict[str, Any]:
+def split_nested(outputs: Mapping[str, Any]) -> dict[str, Any]:
     """Return an output's parts by place; each row of a nested tensor becomes a part."""
     rows: dict[str, Any] = {}
     for place, value in outputs.items():

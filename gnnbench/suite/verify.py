@@ -16,7 +16,7 @@ from .accuracy import MismatchError, agree, check_type, compare, compare_network
 from .backward import differentiated, is_single, parts_of, tied
 from .case import Case
 from .definitions import Reference, adam_step
-from .kept_reference import Expected, KeptReference, numbers, opened, stored
+from .kept_reference import Expected, KeptReference, numbers, split_nested, stored
 from .platforms import PlatformModule, Result
 from .spec import FORWARD, FORWARD_BACKWARD, STEP, TRAIN
 from .view import View
@@ -33,7 +33,7 @@ def verify(
     *,
     result: Result | None = None,
     view: View | None = None,
-    kept: KeptReference | None = None,
+    cache: KeptReference | None = None,
 ) -> None:
     """Run once; compare the output, and gradients if the direction has any, with the reference.
 
@@ -45,7 +45,7 @@ def verify(
     If an epoch has a `result`, as in `Kernel`, only this result is compared: after several steps there is no
     gradient of the initial parameters. Without a `view` every entry is compared.
     """
-    view, kept = view or View(case.graph), kept or KeptReference()
+    view, cache = view or View(case.graph), cache or KeptReference()
     upstream: tuple[Tensor, ...] = ()
     operands = list(inputs)
     if case.spec.direction == FORWARD_BACKWARD:
@@ -63,7 +63,7 @@ def verify(
     by_place = dict(zip(differentiated(module, output), upstream, strict=False)) if upstream else None
     differentiate = case.spec.direction not in (FORWARD, STEP, *([TRAIN] if result else []))
     try:
-        expected = kept.of(Expected(reference, view, arguments, by_place, differentiate))
+        expected = cache.of(Expected(reference, view, arguments, by_place, differentiate))
         with torch.no_grad():
             computed = _computed(module, output, operands, expected.outputs, result)
             try:
@@ -92,10 +92,10 @@ def _computed(
     if result:
         compared = result(output, *operands)
         single = isinstance(compared, tuple) and len(compared) == 1
-        return opened(parts_of(compared[0] if single else compared))
+        return split_nested(parts_of(compared[0] if single else compared))
     if isinstance(expected.get(""), Tensor) and is_single(output):
         return {"": _comparable(module, output, expected[""])}
-    return opened(parts_of(output))
+    return split_nested(parts_of(output))
 
 
 def _compare_outputs(case: Case, computed: Mapping[str, Any], expected: Expected) -> None:

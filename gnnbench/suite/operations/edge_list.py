@@ -60,7 +60,7 @@ def unchanged(output: Any, *_inputs: Any) -> Any:
     return output
 
 
-def _opened(output: Any, *_inputs: Any) -> Any:
+def _edges_and_weights(output: Any, *_inputs: Any) -> Any:
     """Return the edges in a library's output, and their weights if there are any."""
     if isinstance(output, torch.Tensor) and output.is_sparse:
         return output.indices(), output.values()
@@ -132,7 +132,7 @@ def edge_index_sort_by(graph: Graph) -> tuple[Tensor, Tensor]:
     return edges, edges
 
 
-_call = partial(Call, result=_opened)
+_call = partial(Call, result=_edges_and_weights)
 _operation = partial(operation, with_pyg_lib=True, group="structure")
 
 OPERATIONS = (

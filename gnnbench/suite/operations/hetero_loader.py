@@ -138,7 +138,7 @@ OPERATIONS = tuple(
         (
             "hetero",
             "NeighborLoader([15, 10]) of HeteroData",
-            "dgl.dataloading.DataLoader draws of heterographs as of others: see neighbor_loader",
+            "DGL's DataLoader treats heterographs like other graphs: see neighbor_loader",
         ),
         ("hgt", "HGTLoader([512, 512])", "DGL has no sampler of nodes by type"),
     )

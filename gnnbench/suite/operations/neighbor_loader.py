@@ -151,7 +151,7 @@ OPERATIONS = (
             f"link_loader_{workers}_workers",
             pyg=by_pyg(f"LinkNeighborLoader([15, 10], neg_sampling='binary'), {workers} workers"),
             sparse="LinkNeighborLoader takes edge_index and SparseTensor alike: see pyg",
-            dgl="as_edge_prediction_sampler draws for edges as for other nodes: see neighbor_loader",
+            dgl="DGL draws neighbours for edges as it does for nodes: see neighbor_loader",
             reference=lambda graph: torch.full((BATCHES,), 2 * len(batches_of(graph.num_edges)) // BATCHES),
             default=False,
             with_pyg_lib=True,

@@ -18,7 +18,7 @@ GRAPHS = ("ogbn-arxiv:synthetic@0.1",)
 """Half of its nodes have more than 10 neighbours, and 4 % of Cora's."""
 
 ON_CPU = refuses("it draws on the CPU only", "cuda")
-INT64_ONLY = refuses("samplers get int64: torch_sparse's take no other", "int32")
+INT64_ONLY = refuses("torch_sparse's samplers take int64 indices only", "int32")
 _WEIGHTS = refuses("DGL takes no probabilities in half precision", HALF)
 
 
@@ -212,7 +212,7 @@ OPERATIONS = (
         sampling(
             f"sample_neighbors_{name}",
             pyg_lib=_with_pyg_lib(**options),
-            pyg="NeighborSampler draws so through pyg-lib only",
+            pyg="NeighborSampler draws like this through pyg-lib only",
             reference=expected,
             default=False,
         )

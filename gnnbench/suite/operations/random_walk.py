@@ -59,7 +59,7 @@ OPERATIONS = (
         "random_walk",
         sparse=_call("SparseTensor.random_walk", _sparse, (ON_CPU,), _sparse_graph),
         dgl=_call("dgl.sampling.random_walk", _dgl),
-        pyg="PyG walks through torch_cluster, which is a library of its own: see sparse",
+        pyg="PyG's walks are in torch_cluster, a separate library: see sparse",
         reference=reference,
         default=False,
     ),

@@ -39,9 +39,9 @@ class Run:
         return self._resolved[key]
 
     def graphs_of(self, operation: str) -> list[DatasetName]:
-        """Return the graphs of an operation, which may be a suite's own."""
-        row = OPERATIONS.get(operation)
-        return self.graphs(row.graphs if row else ())
+        """Return the graphs of an operation of gnnbench or of the user's own."""
+        built_in = OPERATIONS.get(operation)
+        return self.graphs(built_in.graphs if built_in else ())
 
 
 COUNTED = pytest.StashKey[dict[str, Any]]()
