@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from ...engine.ground.errors import UsageError
 from ...engine.ground.packages import hidden
-from . import attributes
 from .catalog import Dataset
 from .graph import Graph
+from .synthetic import attributes
 
 
 def planetoid(dataset: Dataset, folder: Path) -> Graph:
@@ -72,6 +72,6 @@ def matrix_market(path: Path) -> Graph:
         path.name,
         matrix.row.astype(np.int64),
         matrix.col.astype(np.int64),
-        *attributes.of_nodes(rows),
+        *attributes(rows),
         synthetic=False,
     )

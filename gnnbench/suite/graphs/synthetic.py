@@ -10,12 +10,15 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from . import attributes
-from .catalog import DatasetName
-from .graph import Graph, Ints
+from .catalog import ATTRIBUTES_CLASSES, ATTRIBUTES_WIDTH, DatasetName
+from .graph import Floats, Graph, Ints
 
 SEED = 20160328
 """Another seed changes all graphs, so their baselines are no longer comparable."""
+
+_ROWS_AT_ONCE = 1 << 16
+_CENTRE_WEIGHT = 3 / 64
+"""Weight of a class centre relative to noise: a node's features alone do not show its class."""
 
 # Quantiles of Cora's degrees: (thousandths of the nodes, degree in hundredths).
 _CORA_DEGREES = (
@@ -42,7 +45,7 @@ def stand_in(name: DatasetName) -> Graph:
     nodes = {kind: range(*ends) for kind, ends in zip(sizes, bounds, strict=True)}
     labelled = next(iter(sizes.values()))
     label = np.zeros(name.nodes, dtype=np.int64)
-    label[:labelled] = attributes.labels(random, labelled, classes)
+    label[:labelled] = _labels(random, labelled, classes)
     edges, types = [], []
     for (start, end), block in name.blocks.items():
         edges.append(_edges(random, sum(block.values()), nodes[start], nodes[end]))
@@ -53,10 +56,10 @@ def stand_in(name: DatasetName) -> Graph:
         name.id,
         source,
         target,
-        attributes.features(random, label, classes, dataset.features),
+        _features(random, label, classes, dataset.features),
         label,
         classes,
-        *attributes.split(random, labelled, name.split),
+        *_split(random, labelled, name.split),
         synthetic=True,
         edge_type=np.concatenate(types) if types else None,
         relations=name.relations,
@@ -120,7 +123,7 @@ def hub(name: DatasetName) -> Graph:
 
 
 def _drawn(name: DatasetName, source: Ints, target: Ints) -> Graph:
-    return Graph.build(name.id, source, target, *attributes.of_nodes(name.nodes), synthetic=True)
+    return Graph.build(name.id, source, target, *attributes(name.nodes), synthetic=True)
 
 
 _FEWEST = 9
@@ -151,12 +154,12 @@ def molecules(name: DatasetName) -> Graph:
     rings = random.permutation(np.flatnonzero(atom % _RING == _RING - 1))[: name.pairs - len(follower)]
     number = np.bincount(molecule[rings], minlength=count)
     label = (number > np.median(number)).astype(np.int64)[molecule]
-    parts = attributes.split(random, count, name.split)
+    parts = _split(random, count, name.split)
     return Graph.build(
         name.id,
         np.concatenate((follower - 1, rings - (_RING - 1))),
         np.concatenate((follower, rings)),
-        attributes.features(random, label, name.dataset.classes, name.dataset.features),
+        _features(random, label, name.dataset.classes, name.dataset.features),
         label,
         name.dataset.classes,
         *(np.flatnonzero(np.isin(molecule, part)) for part in parts),
@@ -232,3 +235,49 @@ def _simple(random: RandomState, source: Ints, target: Ints) -> Ints:
         if len(keys) == count:
             return np.stack(np.divmod(keys, nodes))
         source, target = (random.randint(*ends, size=count - len(keys)) for ends in bounds)
+
+
+def _labels(random: RandomState, nodes: int, classes: int) -> Ints:
+    """Return classes with sizes proportional to 1/2, 1/3, 1/4, ..., roughly as in Cora: int64 [nodes]."""
+    shares = np.cumsum(1 / np.arange(2, classes + 2))
+    position = np.arange(nodes) / nodes * shares[-1]
+    return random.permutation(np.searchsorted(shares, position, side="right"))
+
+
+def _features(random: RandomState, label: Ints, classes: int, width: int) -> Floats:
+    """Return the centre of each node's class plus noise, with norms of rows about 1: float32 [N, width].
+
+    Centres and noise are sums of four uniform bytes, of mean 510 and standard deviation 147.8, moved to mean
+    0 and times a power of two.
+    """
+    scale = np.float32(2.0 ** -(7 + width.bit_length() // 2))
+    centre = _nearly_normal(random, classes, width) * (scale * _CENTRE_WEIGHT)
+    x = np.empty((len(label), width), dtype=np.float32)
+    for start in range(0, len(label), _ROWS_AT_ONCE):
+        part = label[start : start + _ROWS_AT_ONCE]
+        noise = _nearly_normal(random, len(part), width) * scale
+        np.add(noise, centre[part], out=x[start : start + len(part)])
+    return x
+
+
+def _nearly_normal(random: RandomState, rows: int, width: int) -> Floats:
+    octets = np.frombuffer(random.bytes(4 * rows * width), dtype=np.uint8).reshape(4, rows, width)
+    return octets.sum(axis=0, dtype=np.float32) - np.float32(510)
+
+
+def _split(random: RandomState, nodes: int, sizes: tuple[int, int, int]) -> list[Ints]:
+    """Return a random split into nodes to train, validate and test on: int64 [sizes[i]] each."""
+    return np.split(random.permutation(nodes), np.cumsum(sizes))[:3]
+
+
+def attributes(nodes: int) -> tuple[Floats, Ints, int, Ints, Ints, Ints]:
+    """Return synthetic attributes for a graph without attributes; they depend on its number of nodes only.
+
+    They are features, float32 [nodes, 128]; labels, int64 [nodes], on which features depend and edges do not;
+    the number of classes, 16; and the node numbers to train (60 %), validate (20 %) and test on.
+    """
+    random, part = RandomState(nodes), nodes // 5
+    label = _labels(random, nodes, ATTRIBUTES_CLASSES)
+    x = _features(random, label, ATTRIBUTES_CLASSES, ATTRIBUTES_WIDTH)
+    train, val, test = _split(random, nodes, (nodes - 2 * part, part, part))
+    return x, label, ATTRIBUTES_CLASSES, train, val, test

@@ -44,7 +44,7 @@ def test_a_stand_in_has_its_counts_simple_edges_and_bytes(text):
 
 
 @pytest.mark.parametrize("text", TYPED)
-def test_relations_have_their_counts_and_types_and_are_symmetric(text):
+def test_relations_have_their_counts_and_types(text):
     name, graph = DatasetName.parse(text), made(text)
     assert graph.relations == name.relations
     assert graph.type_sizes == name.type_sizes
@@ -53,11 +53,6 @@ def test_relations_have_their_counts_and_types_and_are_symmetric(text):
     for position, edges in wanted.items():
         relation, reverse = graph.relations[position], reverses(graph.relations)[position]
         assert found[reverse] == found[position] == edges * (1 if reverse != position else 2), relation
-    back = torch.tensor(reverses(graph.relations))[graph.edge_type]
-    source, target = graph.edge_index
-    keys = (target * graph.num_nodes + source) * len(graph.relations) + graph.edge_type
-    reversed_keys = (source * graph.num_nodes + target) * len(graph.relations) + back
-    assert torch.equal(keys, reversed_keys.sort().values)
     if graph.node_type is None:
         assert len(graph.node_types) == 1
         return
