@@ -15,4 +15,4 @@ def test_sage(case, measure):
     """Without worker processes, dropout and shuffling; each epoch draws the same."""
     from gnnbench.suite.operations import epoch_sage_batches
 
-    measure(*epoch_sage_batches.prepare(case), result=partial(epoch_sage_batches.checked, case))
+    measure(*epoch_sage_batches.prepare(case), result=partial(epoch_sage_batches.check, case))

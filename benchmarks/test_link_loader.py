@@ -13,7 +13,7 @@ import pytest
 @pytest.mark.operations("link_loader_0_workers", "link_loader_2_workers")
 def test_batches(case, measure):
     """Eight batches of a loader that runs."""
-    from gnnbench.suite.operations.neighbor_loader import checked_links, link_loading, take
+    from gnnbench.suite.operations.neighbor_loader import check_links, link_loading, take
 
     with link_loading(case) as running:
-        measure(take, running, result=partial(checked_links, case))
+        measure(take, running, result=partial(check_links, case))

@@ -15,17 +15,17 @@ LOADERS = [f"neighbor_loader{first}_{workers}_workers" for first in ("", "_first
 @pytest.mark.operations(*LOADERS[:2])
 def test_batches(case, measure):
     """Eight batches of a running loader. Without workers each call draws the same nodes again."""
-    from gnnbench.suite.operations.neighbor_loader import checked, loading, take
+    from gnnbench.suite.operations.neighbor_loader import check, loading, take
 
     with loading(case) as running:
-        measure(take, running, result=partial(checked, case))
+        measure(take, running, result=partial(check, case))
 
 
 @pytest.mark.whole_call("a loader's batches may come from worker processes")
 @pytest.mark.operations(*LOADERS[2:])
 def test_first_batch(case, measure):
     """From the start of a loader to its first batch, and until its workers have ended."""
-    from gnnbench.suite.operations.neighbor_loader import checked, first, loading
+    from gnnbench.suite.operations.neighbor_loader import check, first, loading
 
     with loading(case) as running:
-        measure(first, running, result=partial(checked, case))
+        measure(first, running, result=partial(check, case))

@@ -15,6 +15,6 @@ import pytest
 )
 def test_sample_neighbors(case, kernel, measure):
     """At most 15 neighbours of each of 128 nodes, then 10 of each neighbour; each call draws the same."""
-    from gnnbench.suite.operations.neighbors import checked
+    from gnnbench.suite.operations.neighbors import check
 
-    measure(kernel.run, kernel.build(case), result=partial(checked, case, kernel))
+    measure(kernel.run, kernel.build(case), result=partial(check, case, kernel))

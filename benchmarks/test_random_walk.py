@@ -12,6 +12,6 @@ import pytest
 @pytest.mark.operations("random_walk")
 def test_random_walk(case, kernel, measure):
     """Each call takes the same walks."""
-    from gnnbench.suite.operations.random_walk import checked
+    from gnnbench.suite.operations.random_walk import check
 
-    measure(kernel.run, kernel.build(case), result=partial(checked, case))
+    measure(kernel.run, kernel.build(case), result=partial(check, case))

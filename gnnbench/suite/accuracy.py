@@ -87,7 +87,7 @@ def compare(
     if is_sparse[0] != is_sparse[1]:
         layouts = [str(tensor.layout).removeprefix("torch.") for tensor in (computed, expected)]
         raise MismatchError(
-            f"{what} is {layouts[0]}, and the reference is {layouts[1]}: return the same layout from it"
+            f"{what} is {layouts[0]}, and the reference is {layouts[1]}: return the same layout from both"
         )
     if is_sparse[1] and computed.shape == expected.shape:
         computed, expected = computed.to_sparse_coo().coalesce(), expected.to_sparse_coo().coalesce()

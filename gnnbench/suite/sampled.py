@@ -66,7 +66,7 @@ def require_rows(rows: Tensor, all_rows: Tensor, nodes: Tensor, what: str) -> No
     require(rows.cpu().equal(all_rows[nodes].to(rows.dtype)), f"the {what} belong to other nodes")
 
 
-def renumbered(count: int, *tensors: Tensor) -> list[Hop]:
+def hops_of_list(count: int, *tensors: Tensor) -> list[Hop]:
     """Return both hops of a draw by PyG or torch_sparse, which list them together and renumber the nodes.
 
     Each node is expanded only once: the second hop expands only nodes that the first one has reached.

@@ -73,7 +73,7 @@ def verify(
         if differentiate:
             _compare_gradients(case, pairs, expected, upstream)
     except UncomparableError as error:
-        raise MismatchError(f"of the reference, {error}") from None
+        raise MismatchError(f"reference: {error}") from None
 
 
 def _random_states(case: Case) -> list[Tensor]:

@@ -400,8 +400,8 @@ def test_an_output_without_a_gradient_has_no_backward_pass(make_case, run):
             lambda x: (x * 2, x),
             r"output\[1\] is None, and the reference is a tensor \[60, 8\]",
         ),
-        (lambda x: x * 2, lambda x: x.detach() * 2, "of the reference, the output needs no gradient"),
-        (lambda x: x * 2, lambda _: object(), "of the reference, output is a builtins.object"),
+        (lambda x: x * 2, lambda x: x.detach() * 2, "reference: the output needs no gradient"),
+        (lambda x: x * 2, lambda _: object(), "reference: output is a builtins.object"),
     ],
 )
 def test_outputs_are_compared_before_gradients_are_made(make_case, run, expected, told):

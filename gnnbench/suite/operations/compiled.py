@@ -123,7 +123,9 @@ def model(case: Case) -> Module:
     """Make an operation's model."""
     kind = next(kind for name, kind in _MODELS.items() if case.spec.operation.startswith(name))
     width = case.spec.hidden
-    return network.drawn(case, getattr(pyg_nn, kind.name)(width, width, DEPTH, case.graph.num_classes))
+    return network.with_random_parameters(
+        case, getattr(pyg_nn, kind.name)(width, width, DEPTH, case.graph.num_classes)
+    )
 
 
 def logits(graph: Graph, *tensors: Tensor, of: _Model) -> Tensor:

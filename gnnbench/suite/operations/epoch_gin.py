@@ -27,7 +27,7 @@ def _by_graph(graph: Graph, values: Tensor) -> Tensor:
     return values[sizes.cumsum(0) - sizes]
 
 
-def trained_on(graph: Graph) -> Tensor:
+def training_numbers(graph: Graph) -> Tensor:
     """Return the numbers of the training graphs, ascending: int64 [T]."""
     return _by_graph(graph, graph.train_mask).nonzero().squeeze(1)
 
@@ -36,7 +36,7 @@ def _training_graphs(case: Case, make: Callable[[Case, int], list[Any]]) -> list
     """Return the training graphs as a platform's objects on the CPU, each with its class: int64 []."""
     labels = _by_graph(case.graph, case.graph.y)
     graphs = make(case.on_cpu(), len(labels))
-    return [(graphs[number], labels[number]) for number in trained_on(case.graph).tolist()]
+    return [(graphs[number], labels[number]) for number in training_numbers(case.graph).tolist()]
 
 
 def _losses(model: Module, optimizer: Optimizer, batches: Iterable[tuple[Any, Tensor, Tensor]]) -> Tensor:
@@ -103,14 +103,16 @@ def model(case: Case) -> Module:
     out = linear(hidden, case.graph.num_classes)
     if case.spec.platform == "dgl":
         convolutions = [dgl.nn.GINConv(mlp, "sum") for mlp in networks]
-        return network.drawn(case, network.GIN(convolutions, out, on_dgl.apply, pool.mean_dgl))
+        return network.with_random_parameters(
+            case, network.GIN(convolutions, out, on_dgl.apply, pool.mean_dgl)
+        )
     gin = network.GIN(
         [pyg_nn.GINConv(mlp) for mlp in networks],
         out,
         lambda batch, layer, x: layer(x, batch.edge_index),
         lambda batch, x: pyg_nn.global_mean_pool(x, batch.batch, batch.num_graphs),
     )
-    return network.drawn(case, gin)
+    return network.with_random_parameters(case, gin)
 
 
 def logits(graph: Graph, numbers: Tensor, parameters: Sequence[Tensor]) -> Tensor:
@@ -143,7 +145,7 @@ def losses(graph: Graph, *parameters: Tensor) -> Tensor:
         log_softmax = logits(graph, numbers, parameters).log_softmax(dim=1)
         return -log_softmax.gather(1, labels[numbers].unsqueeze(1)).mean()
 
-    batches = trained_on(graph).split(BATCH)
+    batches = training_numbers(graph).split(BATCH)
     return definitions.trained(parameters, [partial(loss, numbers) for numbers in batches])
 
 

@@ -32,7 +32,7 @@ class Batch(NamedTuple):
     loaded: Any
 
 
-class Drawn(NamedTuple):
+class Draw(NamedTuple):
     """A batch for checks, on the CPU: seeds [T] and all nodes [n], by the graph's numbers.
 
     `layers` has for each layer sources and targets, int64 [2, m], by the batch's numbers, and the number of
@@ -112,12 +112,12 @@ class _Pyg:
             batch = loaded.to(device)
             yield Batch(batch.edge_index, batch.x, batch.y[: batch.batch_size], loaded)
 
-    def drawn(self, batch: Batch) -> Drawn:
+    def draw_of(self, batch: Batch) -> Draw:
         loaded = batch.loaded
         nodes, edges = sampled.to_int64(loaded.n_id), sampled.to_int64(loaded.edge_index)
         seeds = nodes[: loaded.batch_size]
-        hops = sampled.renumbered(len(seeds), nodes, *edges, loaded.e_id)
-        return Drawn(seeds, nodes, hops, [(edges, len(nodes)), (edges, len(seeds))])
+        hops = sampled.hops_of_list(len(seeds), nodes, *edges, loaded.e_id)
+        return Draw(seeds, nodes, hops, [(edges, len(nodes)), (edges, len(seeds))])
 
 
 class _Dgl:
@@ -144,7 +144,7 @@ class _Dgl:
             for _, _, blocks in loader:
                 yield Batch(blocks, blocks[0].srcdata["x"], blocks[-1].dstdata["y"], blocks)
 
-    def drawn(self, batch: Batch) -> Drawn:
+    def draw_of(self, batch: Batch) -> Draw:
         blocks = batch.loaded
         nodes, seeds = (
             sampled.to_int64(blocks[0].srcdata[dgl.NID]),
@@ -152,7 +152,7 @@ class _Dgl:
         )
         edges = [torch.stack([*map(sampled.to_int64, block.edges())]) for block in blocks]
         layers = [(ends, block.num_dst_nodes()) for ends, block in zip(edges, blocks, strict=True)]
-        return Drawn(seeds, nodes, sampled.hops_of_blocks(seeds, blocks), layers)
+        return Draw(seeds, nodes, sampled.hops_of_blocks(seeds, blocks), layers)
 
 
 LIBRARIES: Mapping[str, _Pyg | _Dgl] = {"pyg": _Pyg(), "dgl": _Dgl()}
@@ -172,7 +172,7 @@ def prepare(case: Case) -> tuple[Callable[..., Tensor], Any, Network, Optimizer,
     return run, loader(case), model, optimizer, Record()
 
 
-def checked(
+def check(
     case: Case, losses: Tensor, _loader: Any, model: Network, _optimizer: Any, record: Record
 ) -> tuple[Tensor, ...]:
     """Check an epoch's batches, empty the record, and return the seeds and the relative losses.
@@ -182,7 +182,7 @@ def checked(
     """
     library = LIBRARIES[case.spec.platform]
     batches, record.batches = record.batches, []
-    draws = [library.drawn(batch) for batch in batches]
+    draws = [library.draw_of(batch) for batch in batches]
     after = loss(model, batches[0]).detach()
     for draw in draws:
         for hop, fan_out in zip(draw.hops, FAN_OUTS, strict=True):
@@ -194,7 +194,7 @@ def checked(
     return seeds.to(losses.device), (computed.double() / expected.to(losses.device)).to(losses)
 
 
-def right_loss(graph: Graph, draw: Drawn, parameters: Sequence[Tensor]) -> Tensor:
+def right_loss(graph: Graph, draw: Draw, parameters: Sequence[Tensor]) -> Tensor:
     """Return the loss of a batch in float64; `parameters` are both weights of both layers, then biases."""
     x = graph.x[draw.nodes].double()
     for index, (edges, count) in enumerate(draw.layers):

@@ -92,7 +92,7 @@ def layer(case: Case) -> Module:
     if is_v2 and case.spec.platform == "dgl":
         del values["bias"]
     conv = _library_layer(case, "GATv2Conv" if is_v2 else "GATConv", width, HEADS, _channels(width))
-    return network.filled(case, conv, values.values())
+    return network.with_parameters(case, conv, values.values())
 
 
 def widths(num_features: int, hidden: int, num_classes: int) -> tuple[tuple[int, int, int], ...]:
@@ -109,7 +109,7 @@ def build(case: Case, seed: int = 0) -> Network:
     shapes = widths(case.graph.num_features, case.spec.hidden, case.graph.num_classes)
     apply = _on_dgl if case.spec.platform == "dgl" else load(case.spec.platform).apply
     layers = [_library_layer(case, "GATConv", *shape) for shape in shapes]
-    return network.drawn(case, network.Network(layers, apply, "elu"), seed)
+    return network.with_random_parameters(case, network.Network(layers, apply, "elu"), seed)
 
 
 def _looped(graph: Graph) -> Graph:
@@ -166,7 +166,7 @@ def transformer_layer(case: Case) -> Module:
     matrices = (inputs.pattern(4 * width, width) / width**0.5).chunk(4)
     vectors = inputs.pattern(4 * width, 1).squeeze(1).chunk(4)
     conv = pyg_nn.TransformerConv(width, width // HEADS, HEADS)
-    network.filled(case, conv, (*matrices, *vectors))
+    network.with_parameters(case, conv, (*matrices, *vectors))
     conv.lin_key.bias.requires_grad_(False)
     return conv
 

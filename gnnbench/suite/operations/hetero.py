@@ -65,7 +65,7 @@ def layer(case: Case) -> Layer:
         layer = pyg_nn.HeteroConv(convolutions, aggr="sum")
     matrices = inputs.pattern(2 * len(relations) * width, width).reshape(-1, width, width) / width**0.5
     vectors = inputs.pattern(len(relations) * width, 1).reshape(-1, width)
-    return network.Layer(network.filled(case, layer, (*matrices, *vectors)), layer.parameters())
+    return network.Layer(network.with_parameters(case, layer, (*matrices, *vectors)), layer.parameters())
 
 
 def _on_pyg(relations: "dict[Relation, Any]", layer: Layer, features: dict[str, Tensor]) -> Any:

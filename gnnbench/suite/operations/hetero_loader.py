@@ -48,7 +48,7 @@ def loading(case: Case) -> Loading:
     return Loading(loader)
 
 
-def checked(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
+def check(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
     """Check each batch, and return the numbers of seeds of the batches."""
     graph, kind, starts = case.graph, case.graph.node_types[0], first_nodes(case.graph)
     require = _require_hgt if case.spec.operation.startswith("hgt") else _require_neighbors

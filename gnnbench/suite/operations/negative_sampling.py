@@ -31,7 +31,7 @@ def _dgl(structure: Any) -> Tensor:
     return torch.stack(dgl.sampling.global_uniform_negative_sampling(graph, count))
 
 
-def checked(case: Case, pairs: Tensor, *_inputs: Any) -> Tensor:
+def check(case: Case, pairs: Tensor, *_inputs: Any) -> Tensor:
     """Check that pairs [2, m] are distinct, of two nodes each and without an edge; return their number."""
     graph, (source, target) = case.graph, sampled.to_int64(pairs)
     inside = (pairs >= 0) & (pairs < graph.num_nodes)

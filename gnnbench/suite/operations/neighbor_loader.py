@@ -84,12 +84,12 @@ def first(loading: Loading) -> list[Any]:
     return batches
 
 
-def checked(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
+def check(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
     """Check each batch, and return the numbers of seeds of the batches."""
     library, graph, counts = _library(case), case.graph, []
     nodes = batches_of(graph.num_nodes)
     for batch in library.batches(batches, torch.device("cpu")):
-        draw = library.drawn(batch)
+        draw = library.draw_of(batch)
         seeds = draw.seeds
         sampled.require(bool(torch.isin(seeds, nodes).all()), "a seed is not among the loader's nodes")
         sampled.require(len(seeds.unique()) == len(seeds), "a seed comes twice")
@@ -101,7 +101,7 @@ def checked(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
     return torch.tensor(counts, device=case.device)
 
 
-def checked_links(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
+def check_links(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
     """Check each batch, and return the numbers of edges and pairs; a random pair may be an edge."""
     graph = case.graph
     candidates, counts = graph.edge_index[:, batches_of(graph.num_edges)], []
@@ -114,7 +114,7 @@ def checked_links(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
         sampled.require(torch.isin(keys, possible).all(), "an edge is not among the loader's edges")
         sampled.require(len(keys.unique()) == count, "an edge comes twice")
         ends = edges.unique()
-        hops = sampled.renumbered(len(ends), batch.n_id, *batch.edge_index, batch.e_id)
+        hops = sampled.hops_of_list(len(ends), batch.n_id, *batch.edge_index, batch.e_id)
         same = hops[0].expanded.sort().values.equal(ends)
         sampled.require(same, "the nodes whose neighbours are drawn are not the ends of edges and pairs")
         for hop, fan_out in zip(hops, FAN_OUTS, strict=True):

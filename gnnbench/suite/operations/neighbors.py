@@ -8,7 +8,7 @@ from ..libraries import dgl, on_dgl, pyg_data, pyg_sampler, sampled, torch
 from ..limits import HALF, refuses
 from ..loading import quietly
 from ..operation import FORWARD, Call, Kernel, Operation, operation
-from .subgraph import drawn
+from .subgraph import random_nodes
 
 FAN_OUTS = (15, 10)
 """Neighbours to draw per node at the first hop, and at the second."""
@@ -24,7 +24,7 @@ _WEIGHTS = refuses("DGL takes no probabilities in half precision", HALF)
 
 def seeds(graph: Graph) -> Tensor:
     """Return BATCH random nodes, in random order, the same each time."""
-    return drawn(graph, BATCH)
+    return random_nodes(graph, BATCH)
 
 
 def _pyg_sampler(case: Case, **options: Any) -> Any:
@@ -45,7 +45,7 @@ def _pyg_hops(output: Any, batch: Chosen) -> Any:
     # PyG sorts edges by target, like the graph's entries, and returns the permutation if it moved any.
     moved, entry = batch.graph.edge_permutation, output.edge
     entry = entry if moved is None else moved[entry]
-    return sampled.renumbered(len(batch.nodes), output.node, output.row, output.col, entry)
+    return sampled.hops_of_list(len(batch.nodes), output.node, output.row, output.col, entry)
 
 
 def _sparse(batch: Chosen, *, replace: bool) -> Any:
@@ -81,7 +81,7 @@ def _dgl_hops(output: list[Any], batch: Chosen) -> Any:
     return hops
 
 
-def checked(case: Case, kernel: Kernel, output: Any, batch: Chosen) -> tuple[Tensor, Tensor]:
+def check(case: Case, kernel: Kernel, output: Any, batch: Chosen) -> tuple[Tensor, Tensor]:
     """Check what a kernel drew; return the counterpart of `reference`. `kernel.result` returns the hops."""
     graph, name = case.graph, case.spec.operation
     if not kernel.result:
@@ -103,7 +103,7 @@ def reference(graph: Graph) -> tuple[Tensor, Tensor]:
 
 def times(graph: Graph) -> Tensor:
     """Return the random times at which nodes were created: int64 [N]."""
-    return drawn(graph, graph.num_nodes)
+    return random_nodes(graph, graph.num_nodes)
 
 
 def _trees(graph: Graph, output: Any, batch: Chosen, *, timed: bool) -> tuple[Tensor, Tensor]:
@@ -182,7 +182,7 @@ def _uniform(*, replace: bool, **more: Any) -> Operation:
             partial(_sparse, replace=replace),
             (ON_CPU,),
             lambda case: case.csr()[:2],
-            lambda output, batch: sampled.renumbered(len(batch.nodes), *output),
+            lambda output, batch: sampled.hops_of_list(len(batch.nodes), *output),
         ),
         dgl=_draw(
             f"dgl.sampling.sample_neighbors{text}, twice", partial(_dgl, replace=replace), result=_dgl_hops

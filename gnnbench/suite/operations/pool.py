@@ -34,7 +34,7 @@ def features(case: Case) -> Tensor:
 def layer(case: Case) -> Module:
     """Make a TopKPooling."""
     width = case.spec.hidden
-    return network.filled(case, pyg_nn.TopKPooling(width, RATIO), [inputs.pattern(width, 1).t()])
+    return network.with_parameters(case, pyg_nn.TopKPooling(width, RATIO), [inputs.pattern(width, 1).t()])
 
 
 def _pyg_batch(case: Case) -> _Batch:

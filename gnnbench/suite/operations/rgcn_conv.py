@@ -41,7 +41,7 @@ def layer(case: Case) -> Layer:
     bases = inputs.pattern(BASES * width, width).reshape(BASES, width, width) / width**0.5
     coefficients = inputs.pattern(relations, BASES) / BASES**0.5
     values = (bases, coefficients, *case.weights(width, width))
-    return network.filled(case, network.Layer(module, map(module.get_parameter, names)), values)
+    return network.with_parameters(case, network.Layer(module, map(module.get_parameter, names)), values)
 
 
 def _edge_type(case: Case) -> Tensor:

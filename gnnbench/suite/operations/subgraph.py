@@ -20,14 +20,14 @@ _MAPPING = refuses("utils.k_hop_subgraph writes int64 into a mapping of int32", 
 _ON_CPU = refuses("torch_sparse.saint_subgraph works on the CPU only", "cuda")
 
 
-def drawn(graph: Graph, count: int) -> Tensor:
+def random_nodes(graph: Graph, count: int) -> Tensor:
     """Return random nodes in random order, the same each time: int64 [count]."""
     return torch.randperm(graph.num_nodes, generator=torch.Generator().manual_seed(0))[:count]
 
 
 def half(graph: Graph) -> Tensor:
     """Return a random half of the nodes, ascending: int64 [N // 2]."""
-    return drawn(graph, graph.num_nodes // 2).sort().values
+    return random_nodes(graph, graph.num_nodes // 2).sort().values
 
 
 def halves(graph: Graph) -> tuple[Tensor, Tensor]:
@@ -40,7 +40,7 @@ def halves(graph: Graph) -> tuple[Tensor, Tensor]:
 
 def seeds(graph: Graph) -> Tensor:
     """Return SEEDS random nodes, in random order."""
-    return drawn(graph, SEEDS)
+    return random_nodes(graph, SEEDS)
 
 
 _TYPES = ("target", "source")
@@ -150,7 +150,7 @@ def _induced(graph: Graph, nodes: Tensor) -> tuple[Graph, Tensor]:
 
 def shuffled_half(graph: Graph) -> Tensor:
     """Return a random half of the nodes, in random order: int64 [N // 2]."""
-    return drawn(graph, graph.num_nodes // 2)
+    return random_nodes(graph, graph.num_nodes // 2)
 
 
 def _nodes(case: Case) -> Tensor:
