@@ -10,7 +10,7 @@ from torch.utils._pytree import tree_map
 from ..engine.ground.outputs import UncomparableError, parts
 from .accuracy import MismatchError
 from .inputs import gradient_for
-from .kept_reference import differentiable, numbers, split_nested, stored
+from .kept_reference import differentiable, floats, split_nested, stored
 from .platforms import PlatformModule
 
 
@@ -24,7 +24,7 @@ def with_backward(
     MismatchError if no part of the output needs a gradient, or if a part cannot be compared.
     """
     inputs = tuple(
-        item if all(tensor.is_leaf for tensor in numbers(item)) else tree_map(_leaf, item) for item in inputs
+        item if all(tensor.is_leaf for tensor in floats(item)) else tree_map(_leaf, item) for item in inputs
     )
     parameters = list(leaves([kernel]))
     deep = len(list(leaves(inputs))) < len(list(leaves(inputs, deep=True)))
@@ -92,23 +92,21 @@ def is_single(output: Any) -> bool:
     """Return whether an output is one tensor, or a graph with weights as `PlatformModule.values` takes it."""
     if isinstance(output, tuple):
         return len(output) == 2 and _is_index(output[0]) and isinstance(output[1], Tensor)  # noqa: PLR2004
-    return (isinstance(output, Tensor) and not output.is_nested) or type(output).__name__ in (
-        "SparseTensor",
-        "DGLGraph",
-    )
+    is_graph = type(output).__name__ in ("SparseTensor", "DGLGraph")
+    return is_graph or (isinstance(output, Tensor) and not output.is_nested)
 
 
 def _is_index(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.dim() == 2 and not numbers(value)  # noqa: PLR2004
+    return isinstance(value, Tensor) and value.dim() == 2 and not floats(value)  # noqa: PLR2004
 
 
 def parts_of(output: Any) -> dict[str, Any]:
-    """Return the parts of an output by place; raise MismatchError if one cannot be compared."""
+    """Return the parts of an output by place, as `['a'][0]`; raise MismatchError if one is not comparable."""
     try:
         return parts(output)
     except UncomparableError as error:
         raise MismatchError(
-            f"{error}, which cannot be compared: give measure(..., result=function) that returns its tensors"
+            f"{error}, which cannot be compared: pass measure(..., result=function) to return its tensors"
         ) from None
 
 

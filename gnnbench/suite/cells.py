@@ -31,7 +31,7 @@ class Cell:
         return f"{self.operation}-{self.direction}-{self.platform}-{self.dtype}-{self.index_dtype}"
 
 
-def declared(
+def operations_of(
     names: Sequence[str],
     platforms: Sequence[str] | None = None,
     directions: Sequence[str] | None = None,

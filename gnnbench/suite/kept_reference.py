@@ -54,7 +54,7 @@ class Expected:
             grad_outputs.append(gradient)
         if len(outputs) < len(upstreams) or not all(tensor.requires_grad for tensor in outputs):
             raise UncomparableError("the output needs no gradient, but the kernel's output does")
-        leaves = [tensor for tensor in numbers(self.arguments) if tensor.requires_grad]
+        leaves = [tensor for tensor in floats(self.arguments) if tensor.requires_grad]
         gradients = torch.autograd.grad(outputs, leaves, grad_outputs, materialize_grads=True)
         # Detached outputs free the memory that the backward pass needed.
         detached = {place: part.detach() for place, part in self.outputs.items() if isinstance(part, Tensor)}
@@ -109,7 +109,7 @@ def differentiable(outputs: Mapping[str, Any]) -> list[str]:
     return sorted(place for place, part in outputs.items() if isinstance(part, Tensor) and part.requires_grad)
 
 
-def numbers(inputs: Any) -> list[Tensor]:
+def floats(inputs: Any) -> list[Tensor]:
     """Return the tensors with floating-point or complex numbers in a container, in order."""
     tensors = (tensor for tensor in tree_flatten(inputs)[0] if isinstance(tensor, Tensor))
     return [tensor for tensor in tensors if tensor.is_floating_point() or tensor.is_complex()]

@@ -61,10 +61,10 @@ def operation(name: str) -> Iterator[str]:
     if not rows:
         raise unknown_name("operation", name, OPERATIONS)
     for row in rows:
-        yield from _described(row)
+        yield from _description(row)
 
 
-def _described(row: Operation) -> Iterator[str]:
+def _description(row: Operation) -> Iterator[str]:
     graphs = f"; graphs: {', '.join(row.graphs)}" if row.graphs else ""
     selection = "; core: pull requests run it" if row.core else ""
     if not row.default:

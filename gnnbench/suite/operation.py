@@ -118,7 +118,7 @@ class Operation:
     def limit(
         self, platform: str, direction: str, dtype: str, index_dtype: str, device: str, degree: int = 0
     ) -> Limit | None:
-        """Return the limit that forbids these types on a graph of this largest degree. None if none does."""
+        """Return the limit that rules out these types. None if none does. `degree` is the graph's largest."""
         types = {direction, dtype, index_dtype, device, *([HALF] if dtype in ("bfloat16", "float16") else [])}
         limits = self.calls[platform].limits
         if self.group != _OTHER:

@@ -26,10 +26,10 @@ class Hop(NamedTuple):
     expanded: Tensor
 
 
-def require(holds: Any, what: str) -> None:
-    """Raise MismatchError with a message, `what`, unless a condition `holds`."""
-    if not holds:
-        raise MismatchError(f"wrong draw: {what}")
+def require(condition: Any, mistake: str) -> None:
+    """Raise MismatchError with the `mistake` unless the condition is true."""
+    if not condition:
+        raise MismatchError(f"wrong draw: {mistake}")
 
 
 def require_hop(graph: Graph, hop: Hop, fan_out: int, *, replace: bool = False) -> Tensor:

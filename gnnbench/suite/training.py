@@ -25,7 +25,7 @@ class Training(NamedTuple):
 
 
 def prepare(case: Case, module: PlatformModule) -> Training:
-    """Build a platform's GCN, with its graph structure and Adam (lr 0.01)."""
+    """Return the arguments of an epoch of a platform's three-layer GCN."""
     weights = initial_weights(widths(case.graph, case.spec.hidden))
     layers = [module.layer(*(value.to(case.device, case.dtype) for value in pair)) for pair in weights]
     return prepare_model(case, Network(layers, module.apply), module.layer_graph(case))

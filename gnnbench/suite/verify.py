@@ -16,7 +16,7 @@ from .accuracy import MismatchError, agree, check_type, compare, compare_network
 from .backward import differentiated, is_single, parts_of, tied
 from .case import Case
 from .definitions import Reference, adam_step
-from .kept_reference import Expected, KeptReference, numbers, split_nested, stored
+from .kept_reference import Expected, KeptReference, floats, split_nested, stored
 from .platforms import PlatformModule, Result
 from .spec import FORWARD, FORWARD_BACKWARD, STEP, TRAIN
 from .view import View
@@ -99,7 +99,7 @@ def _computed(
 
 
 def _compare_outputs(case: Case, computed: Mapping[str, Any], expected: Expected) -> None:
-    view, largest = expected.view, largest_of(numbers(expected.arguments))
+    view, largest = expected.view, largest_of(floats(expected.arguments))
     if different := sorted(computed.keys() ^ expected.outputs.keys()):
         where = "the reference" if different[0] in computed else "the output"
         places = ", ".join(f"output{place}" for place in computed)
@@ -110,10 +110,10 @@ def _compare_outputs(case: Case, computed: Mapping[str, Any], expected: Expected
             check_type(case, values, right)
             compare(case, what, view.output(values), view.expected(right), largest)
         elif isinstance(values, Tensor) or isinstance(right, Tensor) or not agree(case, values, right):
-            raise MismatchError(f"{what} is {_described(values)}, and the reference is {_described(right)}")
+            raise MismatchError(f"{what} is {_summary(values)}, and the reference is {_summary(right)}")
 
 
-def _described(value: Any) -> str:
+def _summary(value: Any) -> str:
     if isinstance(value, Tensor | np.ndarray):
         kind = "a tensor" if isinstance(value, Tensor) else "an array"
         return f"{kind} {list(value.shape)} of {value.dtype}"
@@ -125,7 +125,7 @@ def _compare_gradients(
 ) -> None:
     """Compare the gradients in `.grad`, and after a whole epoch the parameters."""
     view = expected.view
-    before = [tensor for tensor in numbers(expected.arguments) if tensor.requires_grad]
+    before = [tensor for tensor in floats(expected.arguments) if tensor.requires_grad]
     references = list(map(_dense, expected.gradients, before))
     computed = list(_gradients(pairs, references, before))
     if case.spec.direction != FORWARD_BACKWARD:
@@ -180,12 +180,12 @@ def _arguments(inputs: Sequence[Any], *, with_containers: bool) -> Iterator[tupl
             linear = {id(part.weight) for part in item.modules() if type(part).__name__ == "Linear"}
             yield from ((weight, id(weight) in linear) for weight in parameters if weight.dim() > 1)
             yield from ((bias, False) for bias in parameters if bias.dim() == 1)
-        elif numbers(item) and (with_containers or (isinstance(item, Tensor) and item.layout in _DENSE)):
+        elif floats(item) and (with_containers or (isinstance(item, Tensor) and item.layout in _DENSE)):
             yield item, False
 
 
 def _precise(item: Any, transposed: bool, view: View) -> Any:
-    """Return a copy of a tensor or container, with floating-point numbers in float64."""
+    """Return a copy of a tensor or container in float64, if `transposed` of each tensor's transpose."""
 
     def copy(value: Any) -> Any:
         if not isinstance(value, Tensor):
@@ -203,7 +203,7 @@ def _gradients(
 
     A missing gradient is zero; a MismatchError says if that is wrong.
     """
-    tensors = ((tensor, transposed) for item, transposed in pairs for tensor in numbers(item))
+    tensors = ((tensor, transposed) for item, transposed in pairs for tensor in floats(item))
     leaves = [(tensor, transposed) for tensor, transposed in tensors if tensor.requires_grad]
     for index, ((tensor, transposed), expected, start) in enumerate(zip(leaves, right, before, strict=True)):
         gradient = tensor.grad
@@ -226,7 +226,7 @@ def _dense(gradient: Tensor, tensor: Tensor) -> Tensor:
 
 
 def _comparable(module: PlatformModule, output: Any, expected: Tensor) -> Tensor:
-    """Return a dense output, or a graph's weights as a matrix."""
+    """Return an output in the form of the reference: a graph's weights become a sparse matrix."""
     values, entries = module.values(output), module.entries(output)
     if isinstance(output, Tensor) and output.layout not in _DENSE:
         # A reference of one dimension has the entries' values, in order.
@@ -243,7 +243,7 @@ def _gradient_terms(argument: Tensor, outputs: Mapping[str, Any], upstream: Sequ
     output that depends on it: on average, as many as there are outputs per entry. The argument's size is its
     standard deviation, because some functions, such as a softmax, ignore the mean.
     """
-    parts = list(map(flat, numbers(dict(outputs))))
+    parts = list(map(flat, floats(dict(outputs))))
     values = flat(argument.detach())
     if not values.numel():
         return 0.0

@@ -232,7 +232,7 @@ def test_outputs_of_several_parts_are_compared_by_place(make_case, make, directi
             [torch.ones(3).to_sparse()],
             r"output\[0\] is strided, and the reference is sparse",
         ),
-        ([object()], [None], r"output\[0\] is a builtins.object, which cannot be compared: give measure"),
+        ([object()], [None], r"output\[0\] is a builtins.object, which cannot be compared: pass measure"),
     ],
 )
 def test_parts_that_differ_or_cannot_be_compared_are_named(make_case, found, right, told):

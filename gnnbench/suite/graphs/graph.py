@@ -130,7 +130,7 @@ class Graph:
 
     @cached_property
     def max_degree(self) -> int:
-        """The number of entries that end at the node with the most."""
+        """The largest number of entries that end at one node."""
         return int(self.edge_index[1].bincount().max()) if self.num_edges else 0
 
     @property

@@ -79,7 +79,7 @@ class Dataset:
 
     @property
     def pairs(self) -> int:
-        """Simple undirected edges of the synthetic stand-in."""
+        """The number of undirected edges of the synthetic stand-in."""
         return self.edges // 2 if self.family == "planetoid" else self.edges
 
 
@@ -114,18 +114,8 @@ _ALL = (
     _planetoid("Cora", (2708, 10556, 1433, 7), train=140),
     _planetoid("CiteSeer", (3327, 9104, 3703, 6), train=120),
     _planetoid("PubMed", (19717, 88648, 500, 3), train=60),
-    Dataset(
-        "ogbn-arxiv",
-        "ogb",
-        *(169_343, 1_166_243, 128, 40),
-        split=(90_941, 29_799, 48_603),
-    ),
-    Dataset(
-        "ogbn-products",
-        "ogb",
-        *(2_449_029, 61_859_140, 100, 47),
-        split=(196_615, 39_323, 2_213_091),
-    ),
+    Dataset("ogbn-arxiv", "ogb", 169_343, 1_166_243, 128, 40, split=(90_941, 29_799, 48_603)),
+    Dataset("ogbn-products", "ogb", 2_449_029, 61_859_140, 100, 47, split=(196_615, 39_323, 2_213_091)),
     Dataset(
         "ogbn-mag-hetero",
         "ogb",

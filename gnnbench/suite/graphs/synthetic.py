@@ -95,12 +95,12 @@ def rmat(name: DatasetName) -> Graph:
         draws = random.random_sample(name.pairs)
         lower = draws >= 0.76  # noqa: PLR2004
         ends = 2 * ends + (lower, draws >= np.where(lower, 0.95, 0.57))
-    return _drawn(name, *random.permutation(name.nodes)[ends])
+    return _with_attributes(name, *random.permutation(name.nodes)[ends])
 
 
 def uniform(name: DatasetName) -> Graph:
     """Draw `name.pairs` uniformly random edges among `name.nodes` nodes; drop loops and duplicates."""
-    return _drawn(name, *RandomState(SEED).randint(name.nodes, size=(2, name.pairs)))
+    return _with_attributes(name, *RandomState(SEED).randint(name.nodes, size=(2, name.pairs)))
 
 
 _HUB_SHARE = 10
@@ -119,10 +119,10 @@ def hub(name: DatasetName) -> Graph:
     ends = _stubs(random, degrees)
     low, high = _simple(random, ends[::2], ends[1::2])
     edges = np.concatenate((low, neighbours)), np.concatenate((high, np.full(len(neighbours), others)))
-    return _drawn(name, *random.permutation(name.nodes)[np.stack(edges)])
+    return _with_attributes(name, *random.permutation(name.nodes)[np.stack(edges)])
 
 
-def _drawn(name: DatasetName, source: Ints, target: Ints) -> Graph:
+def _with_attributes(name: DatasetName, source: Ints, target: Ints) -> Graph:
     return Graph.build(name.id, source, target, *attributes(name.nodes), synthetic=True)
 
 

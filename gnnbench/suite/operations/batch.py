@@ -96,7 +96,7 @@ def _join(graphs: list[Any]) -> Any:
 
 
 def tensors_of(batch: Any, *_graphs: Any) -> tuple[Tensor, ...]:
-    """Return the tensors of a batch of either library, in the form of `reference`."""
+    """Return the tensors of a batch of PyG or DGL, in the form of `reference`."""
     if not hasattr(batch, "ptr"):
         sizes = batch.batch_num_nodes()
         member = torch.arange(len(sizes)).to(sizes).repeat_interleave(sizes)

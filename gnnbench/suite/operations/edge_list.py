@@ -35,7 +35,7 @@ def one_direction(graph: Graph) -> Tensor:
 
 
 def listed(edges: Callable[[Graph], Tensor], case: Case) -> Edges:
-    """Return a list of the case's graph, with the case's index dtype."""
+    """Return the edge list that `edges` takes from the case's graph, in the case's index dtype."""
     return Edges(edges(case.graph).to(case.device, case.index_dtype), case.graph.num_nodes)
 
 
@@ -51,7 +51,7 @@ def keys(edges: Tensor, num_nodes: int) -> Tensor:
 
 
 def edges_of(keys: Tensor, num_nodes: int) -> Tensor:
-    """Return the edges of `keys`: int64 [2, M]."""
+    """Return the edges that have these `keys`: int64 [2, M]."""
     return torch.stack((keys // num_nodes, keys % num_nodes))
 
 
@@ -87,10 +87,10 @@ def _undirected_sparse_structure(case: Case) -> Any:
 
 def _list_and_order(edges: Tensor, before: Tensor, order: Tensor) -> tuple[Tensor, Tensor]:
     """Return a library's sorted list, and the original list in the order that the library returned."""
-    return _targets_sorted(edges), _targets_sorted(before[:, order.long()])
+    return _sort_targets(edges), _sort_targets(before[:, order.long()])
 
 
-def _targets_sorted(edges: Tensor) -> Tensor:
+def _sort_targets(edges: Tensor) -> Tensor:
     """Sort the targets of each source in a list that is sorted by source; libraries do not sort them."""
     num_nodes = int(edges.max()) + 1
     return torch.stack((edges[0], keys(edges, num_nodes).sort().values % num_nodes))

@@ -55,7 +55,7 @@ def _kernel(
     build: Callable[[Case], list[Any]],
     batches: Callable[[list[Any], Any], Iterable[tuple[Any, Tensor, Tensor]]],
 ) -> Kernel:
-    """Return the kernel; `batches` joins graphs into the batches of `_losses`, on a device."""
+    """Return the kernel. `batches` yields joined graphs on a device, with features and labels."""
 
     def run(graphs: list[Any], model: Module, optimizer: Optimizer) -> Tensor:
         return _losses(model, optimizer, batches(graphs, next(model.parameters()).device))

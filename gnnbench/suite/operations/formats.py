@@ -43,7 +43,7 @@ def _dgl(graph: Any, _weight: Tensor, form: str) -> Any:
 
 
 def _dgl_parts(form: str, output: Any, _graph: Any, weight: Tensor) -> Compressed:
-    """Return a format with weights instead of edge numbers, and sorted: DGL does not sort a row's columns."""
+    """Return the arrays of a DGL format with weights instead of edge numbers, and with sorted columns."""
     pointer, other, number = output.adj_tensors(form)
     line = torch.arange(len(pointer) - 1, device=pointer.device).repeat_interleave(pointer.diff())
     order = keys(torch.stack((line, other)), len(pointer) - 1).argsort()

@@ -43,7 +43,7 @@ def ordered(adjacency: SparseTensor) -> SparseTensor:
 
 
 def ordered_structure(case: Case) -> SparseTensor:
-    """Return the ordered SparseTensor."""
+    """Return the SparseTensor with row pointer and transposed order."""
     return ordered(structure(case))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Generator, Iterable
 from contextlib import nullcontext, suppress
 from importlib import import_module
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -59,7 +60,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if marker is None:
         return
     try:
-        operations = selection.declared(marker.args, **marker.kwargs)
+        operations = selection.operations_of(marker.args, **marker.kwargs)
         graph_names = selection.graphs(operations)
     except (UsageError, TypeError) as error:
         name = metafunc.function.__name__
@@ -75,12 +76,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     options = run.options
     cells = selection.cells(operations, options.platforms, options.dtypes, options.index_dtypes, run.device)
     fields = ("operation", "direction", "platform", "dtype", "index_dtype")
+    values = attrgetter(*fields)
     metafunc.parametrize(
-        fields,
-        [
-            pytest.param(*(getattr(cell, name) for name in fields), id=cell.id, marks=_marks(cell))
-            for cell in cells
-        ],
+        fields, [pytest.param(*values(cell), id=cell.id, marks=_marks(cell)) for cell in cells]
     )
     graphs = [(name.id, hidden) for name in names for hidden in options.hidden or (name.dataset.hidden,)]
     ids = [f"{name}-{hidden}" for name, hidden in graphs]
