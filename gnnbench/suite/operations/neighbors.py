@@ -82,7 +82,7 @@ def _dgl_hops(output: list[Any], batch: Chosen) -> Any:
 
 
 def check(case: Case, kernel: Kernel, output: Any, batch: Chosen) -> tuple[Tensor, Tensor]:
-    """Check what a kernel drew; return the counterpart of `reference`. `kernel.result` returns the hops."""
+    """Check what a kernel drew, whose `result` returns the hops; return what `reference` must be equal to."""
     graph, name = case.graph, case.spec.operation
     if not kernel.result:
         return _trees(graph, output, batch, timed=name.endswith("_temporal"))
@@ -107,7 +107,7 @@ def times(graph: Graph) -> Tensor:
 
 
 def _trees(graph: Graph, output: Any, batch: Chosen, *, timed: bool) -> tuple[Tensor, Tensor]:
-    """Check that neighbours are drawn for each seed alone; return the counterpart of `reference`.
+    """Check that neighbours are drawn for each seed alone; return what `reference` must be equal to.
 
     If `timed`, no neighbour may be younger than the seed.
     """

@@ -40,7 +40,7 @@ def _dgl(batch: Chosen) -> Tensor:
 
 
 def check(case: Case, walks: Tensor, _batch: Chosen) -> tuple[Tensor, Tensor]:
-    """Return the counterpart of `reference`: each walk's start, and whether its steps are edges."""
+    """Return the start of each walk, and whether its steps are edges, as `reference` does."""
     nodes = sampled.to_int64(walks)
     steps = sampled.has_edges(case.graph, nodes[:, :-1].flatten(), nodes[:, 1:].flatten())
     return walks[:, 0], steps.view(len(nodes), -1).to(walks.device)
