@@ -21,8 +21,8 @@ _LARGEST_TOLERANCE = 0.1
 """With a larger tolerance wrong results would pass."""
 _UNIT_ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 _UNIT_ROUNDOFF[AUTOCAST] = _UNIT_ROUNDOFF["bfloat16"]
-_ROUNDINGS = 4
-"""Number of roundings of the largest term that are allowed where the terms of a sum cancel."""
+_TERM_ROUNDING = {dtype: 4 * roundoff for dtype, roundoff in _UNIT_ROUNDOFF.items()}
+"""Allowed error where the terms of a sum cancel, relative to the largest term: four times its rounding."""
 
 KINK_TOLERANCE = {"float64": 1e-10, "float32": 2e-3, "float16": 0.02, "bfloat16": 0.1, AUTOCAST: 0.1}
 """Largest norm of the error in a gradient of a network with ReLU, relative to the gradient's norm.
@@ -109,7 +109,7 @@ def compare(
     finite = expected.where(expected.isfinite(), 0).abs()
     row = finite.amax(dim=1, keepdim=True) if expected.dim() > 1 else finite
     scale = row.clamp(min=finite.square().mean().sqrt().item()).expand_as(error)
-    allowed_errors = (tolerance(case) * scale).clamp(min=_rounding(case) * largest)
+    allowed_errors = (tolerance(case) * scale).clamp(min=_TERM_ROUNDING[case.spec.dtype] * largest)
     case.errors.append((error / allowed_errors).nan_to_num().max().item())
     excess = error - allowed_errors
     wrong = ~(excess <= 0)  # written so that NaN is wrong
@@ -152,7 +152,7 @@ def compare_network(case: Case, gradients: Sequence[Tensor], references: Sequenc
         norms[kind] = max(norms.get(kind, 0.0), gradient.where(gradient.isfinite(), 0).norm().item())
     for index, (gradient, expected) in enumerate(zip(gradients, references, strict=True)):
         error = _error(gradient.detach().cpu(), expected).norm().item()
-        floor = _rounding(case) * max(norms.values())  # where all terms of a kind cancel
+        floor = _TERM_ROUNDING[case.spec.dtype] * max(norms.values())  # where all terms of a kind cancel
         allowed = max(KINK_TOLERANCE[case.spec.dtype] * norms[_kind(index, expected)], floor)
         if not error <= allowed:  # written so that NaN fails
             raise MismatchError(
@@ -171,10 +171,6 @@ def _error(computed: Tensor, expected: Tensor) -> Tensor:
     computed = computed.to(expected.dtype)
     equal = (computed == expected) | (computed.isnan() & expected.isnan())
     return (computed - expected).abs().where(~equal, 0)
-
-
-def _rounding(case: Case) -> float:
-    return _ROUNDINGS * _UNIT_ROUNDOFF[case.spec.dtype]
 
 
 def largest_of(tensors: Sequence[Tensor]) -> float:
