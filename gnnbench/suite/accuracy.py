@@ -142,9 +142,9 @@ def _compare_exactly(what: str, computed: Tensor, expected: Tensor) -> None:
 def compare_network(case: Case, gradients: Sequence[Tensor], references: Sequence[Tensor]) -> None:
     """Compare the gradients of a network by the norms of their errors, relative to the largest of a kind.
 
-    All biases are one kind, because the terms of the last layer's gradient nearly cancel. Attention vectors
-    of one shape are a kind, because those of target nodes cancel wherever LeakyReLU is linear: a softmax does
-    not change if all its entries are shifted.
+    Each matrix is a kind. All biases are one kind, because the terms of the last layer's gradient nearly
+    cancel. Attention vectors of one shape are one kind, because the terms for target nodes cancel wherever
+    LeakyReLU is linear: a softmax does not change if all its entries are shifted.
     """
     norms: dict[object, float] = {}
     for index, gradient in enumerate(references):

@@ -21,7 +21,7 @@ CHUNK_BYTES = 256 * 2**20
 """Memory of the rows that are gathered at a time; one column is gathered even if it takes more."""
 
 
-def looped(graph: Graph, weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
+def with_self_loops(graph: Graph, weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """Return sources and targets with self-loops, int64 [2, E + N], and their weights, 1 for each loop."""
     node = torch.arange(graph.num_nodes)
     entries = torch.cat((graph.edge_index, node.expand(2, -1)), dim=1)
@@ -45,7 +45,7 @@ def aggregate(entries: Tensor, weight: Tensor | None, x: Tensor, reduce: Reduce 
     assert weight is None
     source, target = entries
     columns = x.split(_columns_at_once(entries), dim=1)
-    return torch.cat([reduced(target, part[source], len(x), reduce) for part in columns], dim=1)
+    return torch.cat([reduce_by_node(target, part[source], len(x), reduce) for part in columns], dim=1)
 
 
 def _columns_at_once(entries: Tensor) -> int:
@@ -85,7 +85,7 @@ def _weighted_sum(entries: Tensor, weight: Tensor, x: Tensor) -> Tensor:
     return torch.from_numpy(matrix @ x.detach().numpy())
 
 
-def normalized(entries: Tensor, weight: Tensor, num_nodes: int) -> Tensor:
+def normalize(entries: Tensor, weight: Tensor, num_nodes: int) -> Tensor:
     """Return D^-1/2[target] * weight * D^-1/2[source]: float64 [E]."""
     source, target = entries
     scale = sums(target, weight, num_nodes).rsqrt()
@@ -97,7 +97,7 @@ def sums(nodes: Tensor, weight: Tensor, num_nodes: int) -> Tensor:
     return torch.zeros(num_nodes, *weight.shape[1:], dtype=torch.float64).index_add(0, nodes, weight)
 
 
-def reduced(index: Tensor, messages: Tensor, num_nodes: int, reduce: Reduce = "sum") -> Tensor:
+def reduce_by_node(index: Tensor, messages: Tensor, num_nodes: int, reduce: Reduce = "sum") -> Tensor:
     """Reduce messages [E, F] by node, index int64 [E]; 0 for a node without messages: float64 [N, F]."""
     if reduce == "amax":
         parts = []
@@ -118,7 +118,7 @@ def matrix(graph: Graph, entries: Tensor, weight: Tensor) -> Tensor:
     return torch.sparse_coo_tensor(entries.flip(0), weight, size).coalesce()
 
 
-def trained(parameters: Sequence[Tensor], losses: Sequence[Callable[[Sequence[Tensor]], Tensor]]) -> Tensor:
+def train(parameters: Sequence[Tensor], losses: Sequence[Callable[[Sequence[Tensor]], Tensor]]) -> Tensor:
     """Train with a step of Adam for each batch.
 
     `losses` has a function of the parameters for each batch; the parameters are not changed. Returns the loss

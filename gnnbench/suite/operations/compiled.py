@@ -101,7 +101,7 @@ def edge_layer(
     source, target = graph.edge_index
     ends = torch.cat((x[target], x[source] - x[target]), dim=1)
     messages = (ends @ inner + inner_bias).relu() @ outer + outer_bias
-    return definitions.reduced(target, messages, len(x), "amax")
+    return definitions.reduce_by_node(target, messages, len(x), "amax")
 
 
 def _adding(degree: int, *dtypes: str) -> tuple[Limit, ...]:

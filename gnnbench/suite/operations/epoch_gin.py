@@ -133,7 +133,7 @@ def logits(graph: Graph, numbers: Tensor, parameters: Sequence[Tensor]) -> Tenso
         h = h + definitions.aggregate(part.edge_index, None, h)
         for matrix, bias in zip(matrices[index : index + 2], biases[index : index + 2], strict=True):
             h = (h @ matrix + bias).relu()
-    means = definitions.reduced(torch.searchsorted(numbers, member[nodes]), h, len(numbers), "mean")
+    means = definitions.reduce_by_node(torch.searchsorted(numbers, member[nodes]), h, len(numbers), "mean")
     return means @ matrices[-1] + biases[-1]
 
 
@@ -146,7 +146,7 @@ def losses(graph: Graph, *parameters: Tensor) -> Tensor:
         return -log_softmax.gather(1, labels[numbers].unsqueeze(1)).mean()
 
     batches = training_numbers(graph).split(BATCH)
-    return definitions.trained(parameters, [partial(loss, numbers) for numbers in batches])
+    return definitions.train(parameters, [partial(loss, numbers) for numbers in batches])
 
 
 OPERATIONS = (

@@ -188,7 +188,7 @@ def check(
         for hop, fan_out in zip(draw.hops, FAN_OUTS, strict=True):
             sampled.require_hop(case.graph, hop, fan_out)
     parameters = network.parameters(sage_network(case))
-    expected = definitions.trained(parameters, [partial(right_loss, case.graph, draw) for draw in draws])
+    expected = definitions.train(parameters, [partial(right_loss, case.graph, draw) for draw in draws])
     seeds = torch.cat([draw.seeds for draw in draws])
     computed = torch.cat((losses, after.unsqueeze(0)))
     return seeds.to(losses.device), (computed.double() / expected.to(losses.device)).to(losses)

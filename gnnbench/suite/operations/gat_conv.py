@@ -113,7 +113,7 @@ def build(case: Case, seed: int = 0) -> Network:
 
 
 def _looped(graph: Graph) -> Graph:
-    return replace(graph, edge_index=definitions.looped(graph)[0])
+    return replace(graph, edge_index=definitions.with_self_loops(graph)[0])
 
 
 def attend(graph: Graph, score: Tensor, hidden: Tensor) -> Tensor:

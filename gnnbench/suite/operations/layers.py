@@ -90,8 +90,8 @@ def linear_weight(case: Case) -> Any:
 
 def propagation(graph: Graph) -> tuple[Tensor, Tensor]:
     """Return the entries of D^-1/2 (A + I) D^-1/2: int64 [2, E + N] and float64 [E + N]."""
-    entries, ones = definitions.looped(graph)
-    return entries, definitions.normalized(entries, ones, graph.num_nodes)
+    entries, ones = definitions.with_self_loops(graph)
+    return entries, definitions.normalize(entries, ones, graph.num_nodes)
 
 
 def conv(graph: Graph, weight: Tensor, bias: Tensor, x: Tensor) -> Tensor:

@@ -87,7 +87,7 @@ def update_all(message: str, reduce: str, *limits: Limit, build: Any = None) -> 
     return Call(f"update_all({message}, {reduce})", limits=(*limits, DGL_HALF), make=make)
 
 
-def aggregated(graph: Graph, x: Tensor, reduce: Any) -> Tensor:
+def aggregate_neighbours(graph: Graph, x: Tensor, reduce: Any) -> Tensor:
     """Return the sums, means or maxima over neighbours: [N, F]."""
     return definitions.aggregate(graph.edge_index, None, x, reduce)
 
@@ -134,16 +134,16 @@ def _layers(hops: int) -> Kernel:
 def hops_reference(hops: int, graph: Graph, x: Tensor) -> Tensor:
     """Return (A + I)^hops x: [N, 1]."""
     for _ in range(hops):
-        x = definitions.aggregate(definitions.looped(graph)[0], None, x)
+        x = definitions.aggregate(definitions.with_self_loops(graph)[0], None, x)
     return x
 
 
-sums = partial(aggregated, reduce="sum")
+sums = partial(aggregate_neighbours, reduce="sum")
 
 _operation = partial(operation, group="aggregation")
 _sum = partial(_operation, reference=sums, linear=True)
-_mean = partial(_operation, reference=partial(aggregated, reduce="mean"), linear=True)
-_max = partial(_operation, reference=partial(aggregated, reduce="amax"), reach=1)
+_mean = partial(_operation, reference=partial(aggregate_neighbours, reduce="mean"), linear=True)
+_max = partial(_operation, reference=partial(aggregate_neighbours, reduce="amax"), reach=1)
 
 OPERATIONS = (
     _sum(

@@ -60,7 +60,7 @@ def case(
     hidden: int,
     device: str,
 ) -> "Iterator[Case]":
-    """The test's spec and graph, from which inputs are built; skips what the operation cannot run on."""
+    """The test's spec and graph, from which inputs are built; skips the test if a limit rules it out."""
     from ..case import Case
 
     spec = Spec(operation, direction, platform, dtype, index_dtype, graph.name, hidden, device)
