@@ -118,8 +118,9 @@ def _require_hgt(
     for name, start in first_nodes(graph).items():
         part = slice(start, start + graph.type_sizes[name])
         count, least = (int((mask & ~seed)[part].sum()) for mask in (inside, certain))
-        fits = min(SAMPLES[0], least) <= count <= sum(SAMPLES)
-        sampled.require(fits, f"{count} nodes of type {name} were drawn")
+        low, high = min(SAMPLES[0], least), sum(SAMPLES)
+        message = f"{count} nodes of type {name} were drawn, not {low} to {high}"
+        sampled.require(low <= count <= high, message)
 
 
 OPERATIONS = tuple(

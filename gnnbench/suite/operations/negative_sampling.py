@@ -12,7 +12,7 @@ from .neighbors import sampling
 PAIRS = 4096
 
 
-def wanted(graph: Graph) -> int:
+def pair_count(graph: Graph) -> int:
     """Return the number of pairs to draw: PAIRS, or a smaller graph's number of entries."""
     return min(PAIRS, graph.num_edges)
 
@@ -50,14 +50,14 @@ OPERATIONS = (
             "utils.negative_sampling",
             _pyg,
             (KEY_OVERFLOW,),
-            lambda case: (on_pyg.numbered_edges(case), wanted(case.graph)),
+            lambda case: (on_pyg.numbered_edges(case), pair_count(case.graph)),
         ),
         dgl=Call(
             "dgl.sampling.global_uniform_negative_sampling",
             _dgl,
-            build=lambda case: (on_dgl.structure(case), wanted(case.graph)),
+            build=lambda case: (on_dgl.structure(case), pair_count(case.graph)),
         ),
-        reference=lambda graph: torch.tensor(wanted(graph)),
+        reference=lambda graph: torch.tensor(pair_count(graph)),
         graphs=(),  # PyG needs a second on the stand-in of ogbn-arxiv
     ),
 )
