@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from .aggregate import Edges, index_dtype
+from gnnbench.suite.operations.mh_aggregate import Edges, index_dtype
 
 
 class State(NamedTuple):

@@ -13,8 +13,9 @@ import torch
 import torch._functorch.config
 from torch import Tensor
 
+from gnnbench.suite.operations.mh_aggregate import Blocks, Edges, blocks, by_csr, index_dtype
+
 from . import optimised
-from .aggregate import Blocks, Edges, blocks, by_csr, index_dtype
 from .settings import Settings
 
 _SIZES = 64

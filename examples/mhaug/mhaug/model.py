@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from gnnbench.suite.operations.mh_aggregate import Edges
 from gnnbench.suite.platforms.torch import product
 
-from .aggregate import Edges
 from .settings import Settings
 
 

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from .aggregate import Aggregate, Edges, index_dtype
+from gnnbench.suite.operations.mh_aggregate import Aggregate, Edges, index_dtype
+
 from .chain import Draws, Proposal, State, accept
 from .settings import Settings
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from gnnbench.suite.operations.mh_aggregate import HOPS, Edges
 from gnnbench.suite.platforms.dgl import DGLGraph, dgl
 
-from .aggregate import HOPS, Edges
 from .chain import Draws, Proposal, State, accept
 from .published import drop_fractions, log_proposal_density
 from .settings import Settings

@@ -10,7 +10,8 @@ import torch
 from scipy.special import betaln
 from torch import Tensor
 
-from .aggregate import HOPS, Edges
+from gnnbench.suite.operations.mh_aggregate import HOPS, Edges
+
 from .chain import Draws, Proposal, State, accept
 from .settings import Settings
 

@@ -8,9 +8,9 @@ from torch import Tensor
 
 from gnnbench.suite import definitions
 from gnnbench.suite.graphs.graph import Graph
+from gnnbench.suite.operations.mh_aggregate import DROPPED, Edges
 
 from . import published
-from .aggregate import DROPPED, Edges
 from .chain import Draws, State, edges_of, row_scale
 from .settings import Settings
 from .workloads import example

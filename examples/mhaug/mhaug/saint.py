@@ -7,9 +7,8 @@ import torch
 from torch import Tensor
 
 from gnnbench.engine.ground.packages import missing
+from gnnbench.suite.operations.mh_aggregate import Edges
 from gnnbench.suite.platforms import PLATFORMS
-
-from .aggregate import Edges
 
 
 class Sampling(NamedTuple):

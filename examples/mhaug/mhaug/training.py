@@ -8,7 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from .aggregate import Edges
+from gnnbench.suite.operations.mh_aggregate import Edges
+
 from .chain import Propose, State, draw, entropy, row_scale, uncertainty
 from .model import GCN, Features, Pattern, features, structure
 from .saint import Sampling, Subgraph, induced, node_sampler

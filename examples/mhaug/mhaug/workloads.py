@@ -9,9 +9,9 @@ from torch import Tensor
 
 from gnnbench.suite.case import Case
 from gnnbench.suite.graphs.graph import Graph
+from gnnbench.suite.operations.mh_aggregate import AGGREGATES, DROPPED, Edges
 
 from . import optimised, published, training
-from .aggregate import AGGREGATES, DROPPED, Edges
 from .chain import Draws, Propose, State, draw, full, row_scale
 from .model import GCN
 from .settings import Settings

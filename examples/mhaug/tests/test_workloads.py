@@ -6,11 +6,11 @@ from functools import cache
 import pytest
 import torch
 from mhaug import chain, compiled, optimised, workloads
-from mhaug.aggregate import Edges
 from mhaug.settings import Settings
 
 from gnnbench.engine.ground.packages import missing
 from gnnbench.engine.measure.counters import count
+from gnnbench.suite.operations.mh_aggregate import Edges
 from gnnbench.suite.platforms import PLATFORMS, why_not_on
 from tests.sampling import nightly
 from tests.suite import SHORT, SMALL, run_kernels

@@ -1,6 +1,6 @@
 """Sums, means and maxima over neighbours: sparse products, gather and scatter, and DGL's `update_all`.
 
-Also sums over several hops, as in AGGNet, and for each edge the dot product of the features of both ends.
+Also the product of both ends' features by edge: a sampled dense-dense matrix product.
 """
 
 from functools import partial
@@ -30,7 +30,7 @@ from ..limits import (
     avoids,
     refuses,
 )
-from ..operation import FORWARD, FORWARD_BACKWARD, Call, Kernel, operation
+from ..operation import Call, Kernel, operation
 
 _ON_CPU = (refuses("torch.sparse.mm reduces by mean and amax on the CPU only", "cuda"),)
 _MAXIMA = (MAX_GRADIENT,)
@@ -114,30 +114,6 @@ def dots(graph: Graph, x: Tensor, y: Tensor) -> Tensor:
     return torch.einsum("ef,ef->e", x[source], y[target])
 
 
-def _products(hops: int, adjacency: Tensor, x: Tensor) -> Tensor:
-    for _ in range(hops):
-        x = adjacency @ x
-    return x
-
-
-def _layers(hops: int) -> Kernel:
-    layer = dgl.nn.GraphConv(1, 1, norm="none", weight=False, bias=False)
-
-    def run(graph: Any, x: Tensor) -> Tensor:
-        for _ in range(hops):
-            x = layer(graph, x)
-        return x
-
-    return Kernel(on_dgl.layer_graph, run)
-
-
-def hops_reference(hops: int, graph: Graph, x: Tensor) -> Tensor:
-    """Return (A + I)^hops x: [N, 1]."""
-    for _ in range(hops):
-        x = definitions.aggregate(definitions.with_self_loops(graph)[0], None, x)
-    return x
-
-
 sums = partial(aggregate_neighbours, reduce="sum")
 
 _operation = partial(operation, group="aggregation")
@@ -193,24 +169,6 @@ OPERATIONS = (
         dgl=update_all("u_mul_e", "sum"),
         reference=weighted_sums,
         reach=1,
-    ),
-    *(
-        _operation(
-            f"aggregate{name}",
-            dgl=Call(f"AGGNet: {by_layers}", make=partial(_layers, hops), limits=(DGL_HALF,)),
-            torch=Call(by_product, partial(_products, hops), (CSR_PRODUCT,), "looped_structure"),
-            elsewhere="AGGNet is DGL code; the platform torch has the same sums",
-            directions=(FORWARD, *(() if name else (FORWARD_BACKWARD,))),
-            core=not name,
-            default=hops in (2, 4),
-            reference=partial(hops_reference, hops),
-        )
-        for name, hops, by_layers, by_product in (
-            ("", 2, "two GraphConv 1→1", "CSR @ (CSR @ x)"),
-            ("_one_hop", 1, "GraphConv 1→1, once", "CSR @ x, once"),
-            ("_three_hops", 3, "GraphConv 1→1, three times", "CSR @ x, three times"),
-            ("_four_hops", 4, "GraphConv 1→1, four times", "CSR @ x, four times"),
-        )
     ),
     operation(
         "sddmm",
