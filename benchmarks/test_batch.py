@@ -1,7 +1,7 @@
 """Joining 256 small graphs into one, before each step of training on molecules.
 
-It is Python code for each graph and each field, so it shows slower containers of graphs rather than slower
-kernels. Sparse matrices as fields made PyG's training three times slower (pyg#8664).
+Joining runs Python code for each graph and each field, so it shows slower containers of graphs rather than
+slower kernels. Sparse matrices as fields made PyG's training three times slower (pyg#8664).
 """
 
 import pytest

@@ -1,7 +1,7 @@
-"""What a user waits for before anything is computed: imports.
+"""Imports, for which a user waits before anything is computed.
 
-A slow import is paid by each script, test and worker process: since PyG 2.7 `import torch_geometric` imports
-its `llm` part and pandas, 0.15 s more (pyg#10772). It runs in a fresh interpreter, from its start to its end.
+Each script, test and worker process pays for a slow import: since PyG 2.7 `import torch_geometric` imports
+its `llm` part and pandas, 0.15 s more (pyg#10772). A fresh interpreter is timed, from its start to its end.
 """
 
 import pytest

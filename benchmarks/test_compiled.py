@@ -1,8 +1,8 @@
 """Layers under torch.compile on eight graphs of different sizes, as mini-batches have them.
 
-torch.compile compiles for the first size, and for the second one again for all sizes. A layer that makes it
-compile for each size anew takes seconds instead of milliseconds in every new batch. The time is that of calls
-after warm-up; the counters hold the number of compilations, which a note below the table repeats.
+torch.compile compiles for the first size, and at the second one once more for all sizes. A layer that it
+compiles again for each size takes seconds instead of milliseconds in every new batch. The time is that of
+calls after warm-up; the counters have the number of compilations, and so has a note below the table.
 """
 
 import pytest

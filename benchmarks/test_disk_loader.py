@@ -1,7 +1,7 @@
 """Loaders that read 128 molecules for each step of training from a file of SQLite, with two workers or none.
 
-Data sets that do not fit into memory are read so. Each batch is a query, and each graph is made of bytes. An
-epoch of it once left about 300 MB behind: pyg#10356.
+This is how PyG reads data sets that do not fit into memory. Each batch is a query, and each graph is made
+from bytes. An epoch once left about 300 MB behind: pyg#10356.
 """
 
 import pytest

@@ -1,7 +1,7 @@
 """Embeddings of nodes as parameters, such as those of Node2Vec, whose gradient is sparse.
 
-Each row that was looked up gets a part of the gradient, and parts of both lookups are added up. In PyTorch
-that once took 692 ms instead of 42 (pytorch#36120).
+Each row that was looked up gets a part of the gradient, and the parts of both lookups are added up. In
+PyTorch this addition once took 692 ms instead of 42 (pytorch#36120).
 """
 
 import pytest

@@ -1,7 +1,7 @@
 """Loaders that join 128 molecules for each step of training, with two workers or none.
 
 Workers send batches to the training process through shared memory, so they can cost more than they save.
-Epochs became longer by this more than once: pyg#3398 and pyg#7883 are reports of it.
+Such costs made epochs longer more than once: pyg#3398 and pyg#7883.
 """
 
 import pytest

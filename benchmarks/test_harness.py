@@ -1,7 +1,7 @@
 """The cost of timing: 1,000 rounds of an empty function, in a bare loop and with the suite's clock.
 
-The difference is the overhead of the harness. It must be below a microsecond per round, 1.00 ms in all;
-otherwise the times of short kernels would include it.
+The difference is the overhead of the clock. It must be below a microsecond per round, 1.00 ms in all, because
+the times of short kernels include it.
 """
 
 from time import perf_counter

@@ -1,7 +1,7 @@
-"""Message passing on a graph with several types of nodes and edges, as of academic publications.
+"""Message passing on a graph with several types of nodes and edges, such as academic publications.
 
-Each relation is a call of its own, so overhead grows with their number, and their results are added up. DGL's
-two ways to sum over all relations once kept a gigabyte more in each epoch (dgl#3365).
+Each relation takes a call of its own, so the overhead grows with the number of relations, and the results are
+added up. DGL's two ways to sum over all relations once kept a gigabyte more in each epoch (dgl#3365).
 """
 
 import pytest

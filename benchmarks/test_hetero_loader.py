@@ -15,8 +15,8 @@ LOADERS = [f"{loader}_loader_{workers}_workers" for loader in ("hetero", "hgt") 
 @pytest.mark.operations(*LOADERS)
 def test_batches(case, measure):
     """Eight batches of a loader that runs."""
-    from gnnbench.suite.operations.hetero_loader import checked, loading
+    from gnnbench.suite.operations.hetero_loader import check, loading
     from gnnbench.suite.operations.neighbor_loader import take
 
     with loading(case) as running:
-        measure(take, running, result=partial(checked, case))
+        measure(take, running, result=partial(check, case))

@@ -1,8 +1,8 @@
 """One layer of GraphSAGE and one of GIN, from hidden to hidden width.
 
-GraphSAGE's is the usual layer of mini-batch training, GIN's that of graph classification. Neither normalises
-by degree: the time is that of the mean or sum over neighbours, of the dense products and of the layer's own
-Python code. `spmm_mean` and `spmm_sum` time the reduction alone.
+GraphSAGE is usual in mini-batch training, and GIN in graph classification. Neither layer normalises by
+degree: the time consists of the mean or sum over neighbours, the dense products, and the layer's Python code.
+`spmm_mean` and `spmm_sum` time the reduction alone.
 """
 
 import pytest

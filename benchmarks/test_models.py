@@ -1,8 +1,8 @@
 """Whole models of PyG, plain (`pyg`) and compiled, as in PyTorch's own `basic_gnn_*` benchmarks.
 
 A layer alone does not show what torch.compile gains or loses between layers. Compiling is not timed: the
-ratio of both rows is what a user has of it in each later call. Ten threads on regressions of GNNs in PyTorch
-are about these models, most of them in half precision, with one thread or with all.
+ratio of both rows is the gain in each later call. Ten of PyTorch's issues on regressions of GNNs are about
+these models, most of them in half precision, with one thread or with all.
 """
 
 import pytest

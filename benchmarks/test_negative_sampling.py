@@ -12,6 +12,6 @@ import pytest
 @pytest.mark.operations("negative_sampling")
 def test_negative_sampling(case, kernel, measure):
     """Each call draws the same pairs."""
-    from gnnbench.suite.operations.negative_sampling import checked
+    from gnnbench.suite.operations.negative_sampling import check
 
-    measure(kernel.run, kernel.build(case), result=partial(checked, case))
+    measure(kernel.run, kernel.build(case), result=partial(check, case))

@@ -1,7 +1,7 @@
-"""Neighbours of a batch of nodes are drawn at two hops.
+"""Drawing neighbours of a batch of nodes, at two hops.
 
-Training on large graphs does it for each batch, on the CPU, and the GPU waits if it is slow. Samplers have
-become slower more than once: those with weights in DGL's GraphBolt by a factor of 1.9 (dgl#6257).
+Training on large graphs draws them for each batch, on the CPU, and the GPU waits for slow draws. Samplers
+became slower more than once: those with weights in DGL's GraphBolt by a factor of 1.9 (dgl#6257).
 """
 
 from functools import partial
@@ -15,6 +15,6 @@ import pytest
 )
 def test_sample_neighbors(case, kernel, measure):
     """At most 15 neighbours of each of 128 nodes, then 10 of each neighbour; each call draws the same."""
-    from gnnbench.suite.operations.neighbors import checked
+    from gnnbench.suite.operations.neighbors import check
 
-    measure(kernel.run, kernel.build(case), result=partial(checked, case, kernel))
+    measure(kernel.run, kernel.build(case), result=partial(check, case, kernel))

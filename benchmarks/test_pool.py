@@ -1,7 +1,7 @@
 """Pooling on a batch of 256 small graphs, after the convolutions of a network that classifies graphs.
 
-Means take one pass over the features. Keeping the best nodes sorts scores in each graph, and a GPU waits for
-the size of the result. Dense batches make room for the largest graph in every one.
+Means take one pass over the features. Top-k and sort pooling sort the scores of each graph, and top-k pooling
+makes the CPU wait for the size of its result. A dense batch pads each graph to the size of the largest.
 """
 
 import pytest

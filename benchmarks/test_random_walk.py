@@ -1,7 +1,7 @@
 """Random walks of ten steps from 1,024 nodes, to any neighbour.
 
-Embeddings, GraphSAINT and PinSage walk before they train. A step is one random read of memory, so caches
-bound it.
+Embeddings, GraphSAINT and PinSage walk before they train. A step is a read of memory at a random place, so
+its time depends on the caches.
 """
 
 from functools import partial
@@ -11,7 +11,7 @@ import pytest
 
 @pytest.mark.operations("random_walk")
 def test_random_walk(case, kernel, measure):
-    """Each call walks the same ways."""
-    from gnnbench.suite.operations.random_walk import checked
+    """Each call takes the same walks."""
+    from gnnbench.suite.operations.random_walk import check
 
-    measure(kernel.run, kernel.build(case), result=partial(checked, case))
+    measure(kernel.run, kernel.build(case), result=partial(check, case))

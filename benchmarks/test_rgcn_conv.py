@@ -1,8 +1,8 @@
 """Relational graph convolution: a weight for each of the relations of a knowledge graph.
 
 Most relations have few edges. A loop over relations (RGCNConv) runs many small kernels. Gathering a weight
-for each edge (FastRGCNConv) takes memory for edges times weights. With edges sorted by relation, RelGraphConv
-takes one product for each. DGL gets the divisors of the means as an input; PyG counts neighbours each time.
+for each edge (FastRGCNConv) takes memory for edges times weights. RelGraphConv gets edges sorted by relation,
+and computes one product for each. DGL gets the divisors of means as an input; PyG counts neighbours.
 """
 
 import pytest

@@ -1,9 +1,9 @@
 """Sums, means, maxima and products of edge messages at nodes, by an index that is not sorted.
 
-Every layer that computes messages per edge ends in one. Several messages write to one row, so kernels sort
-the index or use atomic additions. Libraries choose another kernel for each reduction, device and direction,
-and one of them can become slow alone: on the CPU, scatter_reduce with amax took 15 to 58 times as long in
-nightly builds of torch 2.13 as two weeks before (pytorch/pytorch#183812).
+Every layer that computes a message for each edge ends in such a reduction. Several messages write to one row,
+so kernels sort the index or use atomic additions. Libraries have a kernel for each reduction, device and
+direction, and one alone can become slow: on the CPU, scatter_reduce with amax took 15 to 58 times as long in
+nightly builds of torch 2.13 as two weeks before (pytorch#183812).
 """
 
 import pytest

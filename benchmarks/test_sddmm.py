@@ -1,7 +1,7 @@
 """The dot product of source and target for each edge: the score of dot-product attention and link prediction.
 
-It is the counterpart of a sum over neighbours, whose gradient by edge weights it computes. A fused kernel
-reads rows and writes one number for each edge; gather and multiply writes three rows.
+It also computes the gradient of a weighted sum over neighbours by the edge weights. A fused kernel reads two
+rows and writes one number for each edge; gather and multiply write three rows.
 """
 
 import pytest

@@ -1,6 +1,6 @@
-"""Adding self-loops: PyG's GCNConv does it in every forward pass unless its result is cached.
+"""Adding self-loops, as PyG's GCNConv does in every forward pass unless its normalisation is cached.
 
-On Cora it was the slowest line of PyG's profile (1.25 s of 4.04 s in 100 epochs), slower than the backward
+On Cora this was the slowest line of PyG's profile (1.25 s of 4.04 s in 100 epochs), slower than the backward
 pass. It does almost no arithmetic, but many allocations and masks.
 """
 

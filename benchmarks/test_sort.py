@@ -14,5 +14,5 @@ def test_sort_edge_index(case, kernel, measure):
 
 @pytest.mark.operations("edge_index_sort_by")  # suite/operations/edge_list.py
 def test_sort_by(case, kernel, measure):
-    """Without weights: the order is returned, by which a caller picks them."""
+    """Without weights: the order is returned, by which the caller permutes them."""
     measure(kernel.run, kernel.build(case), result=kernel.result)

@@ -1,7 +1,6 @@
 """Cutting a graph: the edges among half of its nodes or between its halves, and the neighbourhood of a few.
 
-Mini-batch training on large graphs does it for each batch, usually on the CPU while the GPU trains, and waits
-if it is slow.
+Mini-batch training on large graphs cuts a subgraph for each batch, usually on the CPU while the GPU trains.
 """
 
 import pytest

@@ -1,8 +1,8 @@
 """A sparse product and an edge softmax with one CPU thread, with two, and with all of the session's.
 
-The speed-up is the time with one thread divided by that with more. A library that lost its parallel loop, or
-splits rows badly, shows in it, while its time alone may look like that of a slower machine. On a machine with
-two cores, two and all are the same number.
+The speed-up is the time with one thread divided by the time with more. It shows a library that lost its
+parallel loop or splits rows badly, where a time alone may look like that of a slower machine. On a machine
+with two cores, two threads are all.
 """
 
 import pytest

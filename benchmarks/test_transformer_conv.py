@@ -12,5 +12,5 @@ def test_transformer_conv(case, kernel, measure):
     from gnnbench.suite.operations import gat_conv
 
     if case.spec.hidden % gat_conv.HEADS:
-        pytest.skip(f"{gat_conv.HEADS} heads need a hidden width that is a multiple of it")
+        pytest.skip(f"{gat_conv.HEADS} heads need a hidden width that is a multiple of {gat_conv.HEADS}")
     measure(kernel.run, kernel.build(case), gat_conv.transformer_layer(case), case.features())

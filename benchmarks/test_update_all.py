@@ -1,7 +1,7 @@
 """DGL's message passing: the fused kernel, and the overhead of update_all in Python.
 
-spmm_sum on dgl calls the same kernel directly. The difference is the overhead of frames, scopes and the
-schedule, which takes most of the time on small graphs.
+spmm_sum on dgl calls the same kernel directly. The difference is the overhead of frames, scopes and
+scheduling, which takes most of the time on small graphs.
 """
 
 import pytest

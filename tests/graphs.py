@@ -2,12 +2,10 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from gnnbench.engine.ground.packages import missing
 from gnnbench.suite.case import Case
@@ -15,8 +13,7 @@ from gnnbench.suite.cells import not_installed
 from gnnbench.suite.graphs.catalog import DATASETS, DatasetName
 from gnnbench.suite.graphs.graph import Graph
 from gnnbench.suite.graphs.load import load
-from gnnbench.suite.graphs.locate import raw_folder
-from gnnbench.suite.graphs.published import Relation
+from gnnbench.suite.graphs.published import Relation, raw_folder
 from gnnbench.suite.operations import OPERATIONS
 from gnnbench.suite.platforms import PLATFORMS
 from gnnbench.suite.spec import Spec
@@ -62,13 +59,6 @@ def cora(tmp_path_factory: pytest.TempPathFactory) -> Graph:
     if raw_folder(DATASETS["cora"], root) is None:
         pytest.skip("the real Cora is needed: set GNNBENCH_DATA to a folder with Planetoid/Cora/raw")
     return load(DatasetName.parse("cora"), root, tmp_path_factory.mktemp("cache"))
-
-
-@pytest.fixture(scope="session")
-def multi_label_graph(small_graph: Graph) -> Graph:
-    """The small graph with four tasks of 0 or 1 per node in the place of four classes."""
-    tasks = np.random.default_rng(1).integers(0, 2, (60, 4)).astype(np.float32)
-    return replace(small_graph, y=torch.from_numpy(tasks))
 
 
 @pytest.fixture(scope="session")

@@ -27,7 +27,7 @@ from gnnbench.engine.ground.files import cache_folder
 from gnnbench.suite.graphs.catalog import DatasetName
 from gnnbench.suite.graphs.graph import Graph
 from gnnbench.suite.graphs.load import load
-from gnnbench.suite.graphs.locate import data_folder
+from gnnbench.suite.graphs.published import data_folder
 
 SETTINGS = Settings()
 EVERY = 10

@@ -23,7 +23,7 @@ from gnnbench.suite.case import Case
 from gnnbench.suite.graphs.catalog import DatasetName
 from gnnbench.suite.graphs.graph import Graph
 from gnnbench.suite.graphs.load import load
-from gnnbench.suite.graphs.locate import data_folder
+from gnnbench.suite.graphs.published import data_folder
 from gnnbench.suite.network import Network
 from gnnbench.suite.operations import gat_conv, layers
 from gnnbench.suite.spec import Spec

@@ -17,12 +17,12 @@ TOLERANCE = {"float64": 1e-10, "float32": 1e-4, "float16": 0.02, "bfloat16": 0.1
 bfloat16 rounds by up to 0.4 % at each addition, and libraries that scatter accumulate in bfloat16.
 """
 
-_MOST_ROUNDING = 0.1
-"""The largest tolerance: a larger one would let wrong results pass."""
+_LARGEST_TOLERANCE = 0.1
+"""With a larger tolerance wrong results would pass."""
 _UNIT_ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
 _UNIT_ROUNDOFF[AUTOCAST] = _UNIT_ROUNDOFF["bfloat16"]
-_ROUNDINGS = 4
-"""Number of roundings of the largest term that are allowed where the terms of a sum cancel."""
+_TERM_ROUNDING = {dtype: 4 * roundoff for dtype, roundoff in _UNIT_ROUNDOFF.items()}
+"""Allowed error where the terms of a sum cancel, relative to the largest term: four times its rounding."""
 
 KINK_TOLERANCE = {"float64": 1e-10, "float32": 2e-3, "float16": 0.02, "bfloat16": 0.1, AUTOCAST: 0.1}
 """Largest norm of the error in a gradient of a network with ReLU, relative to the gradient's norm.
@@ -44,11 +44,11 @@ def tolerance(case: Case) -> float:
     Algorithms, 4.2). With 15,683 neighbours, torch_scatter's softmax was off by 2e-4 in float32.
     """
     base = TOLERANCE[case.spec.dtype]
-    return max(base, min(_UNIT_ROUNDOFF[case.spec.dtype] * case.graph.max_degree, _MOST_ROUNDING))
+    return max(base, min(_UNIT_ROUNDOFF[case.spec.dtype] * case.graph.max_degree, _LARGEST_TOLERANCE))
 
 
 def check_type(case: Case, values: Tensor, expected: Tensor) -> None:
-    """Raise MismatchError if an output has another device or dtype than the case asks for."""
+    """Raise MismatchError if an output does not have the case's device and dtype."""
     if values.device.type != case.spec.device:
         raise MismatchError(f"the output is on {values.device}, not on {case.spec.device}")
     # PyTorch decides which operators autocast converts.
@@ -60,7 +60,7 @@ def check_type(case: Case, values: Tensor, expected: Tensor) -> None:
 
 
 def agree(case: Case, value: Any, reference: Any) -> bool:
-    """Compare NumPy arrays and plain values: floating-point numbers within TOLERANCE, all others exactly."""
+    """Return whether NumPy arrays or plain values agree: floating-point numbers within TOLERANCE."""
     computed, expected = np.asarray(value), np.asarray(reference)
     if computed.shape != expected.shape or computed.dtype.kind != expected.dtype.kind:
         return False
@@ -77,16 +77,17 @@ def compare(
     largest: float,
     ties: Callable[..., Tensor] | None = None,
 ) -> None:
-    """Compare entry by entry; each entry is a sum, whose terms are at most `largest`.
+    """Compare entry by entry; raise MismatchError, which calls the tensor `what`, if they differ.
 
-    `ties` returns the entries of a gradient for which several values are right; see `tied`.
+    Each entry is a sum of terms that are at most `largest`, so their rounding is allowed also where they
+    cancel. `ties` returns the entries of a gradient for which several values are right: see `tied`.
     """
     computed, expected = computed.detach().cpu(), expected.detach()
     is_sparse = [tensor.layout != torch.strided for tensor in (computed, expected)]
     if is_sparse[0] != is_sparse[1]:
         layouts = [str(tensor.layout).removeprefix("torch.") for tensor in (computed, expected)]
         raise MismatchError(
-            f"{what} is {layouts[0]}, and the reference is {layouts[1]}: return the same layout from it"
+            f"{what} is {layouts[0]}, and the reference is {layouts[1]}: return the same layout from both"
         )
     if is_sparse[1] and computed.shape == expected.shape:
         computed, expected = computed.to_sparse_coo().coalesce(), expected.to_sparse_coo().coalesce()
@@ -108,7 +109,7 @@ def compare(
     finite = expected.where(expected.isfinite(), 0).abs()
     row = finite.amax(dim=1, keepdim=True) if expected.dim() > 1 else finite
     scale = row.clamp(min=finite.square().mean().sqrt().item()).expand_as(error)
-    allowed_errors = (tolerance(case) * scale).clamp(min=_rounding(case) * largest)
+    allowed_errors = (tolerance(case) * scale).clamp(min=_TERM_ROUNDING[case.spec.dtype] * largest)
     case.errors.append((error / allowed_errors).nan_to_num().max().item())
     excess = error - allowed_errors
     wrong = ~(excess <= 0)  # written so that NaN is wrong
@@ -139,10 +140,11 @@ def _compare_exactly(what: str, computed: Tensor, expected: Tensor) -> None:
 
 
 def compare_network(case: Case, gradients: Sequence[Tensor], references: Sequence[Tensor]) -> None:
-    """Compare norms: biases relative to the largest bias, attention vectors to the largest of their shape.
+    """Compare the gradients of a network by the norms of their errors, relative to the largest of a kind.
 
-    The terms of some gradients cancel: nearly so for the last layer's bias, and for the attention of target
-    nodes wherever LeakyReLU is linear, because a softmax does not change if all its entries are shifted.
+    Each matrix is a kind. All biases are one kind, because the terms of the last layer's gradient nearly
+    cancel. Attention vectors of one shape are one kind, because the terms for target nodes cancel wherever
+    LeakyReLU is linear: a softmax does not change if all its entries are shifted.
     """
     norms: dict[object, float] = {}
     for index, gradient in enumerate(references):
@@ -150,7 +152,7 @@ def compare_network(case: Case, gradients: Sequence[Tensor], references: Sequenc
         norms[kind] = max(norms.get(kind, 0.0), gradient.where(gradient.isfinite(), 0).norm().item())
     for index, (gradient, expected) in enumerate(zip(gradients, references, strict=True)):
         error = _error(gradient.detach().cpu(), expected).norm().item()
-        floor = _rounding(case) * max(norms.values())  # where all terms of a kind cancel
+        floor = _TERM_ROUNDING[case.spec.dtype] * max(norms.values())  # where all terms of a kind cancel
         allowed = max(KINK_TOLERANCE[case.spec.dtype] * norms[_kind(index, expected)], floor)
         if not error <= allowed:  # written so that NaN fails
             raise MismatchError(
@@ -160,7 +162,7 @@ def compare_network(case: Case, gradients: Sequence[Tensor], references: Sequenc
 
 
 def _kind(index: int, parameter: Tensor) -> object:
-    """Return the kind of a parameter: its error is relative to the largest gradient of the same kind."""
+    """Return the kind of a parameter: see `compare_network`."""
     return {1: "bias", 2: index}.get(parameter.dim(), parameter.shape)
 
 
@@ -169,10 +171,6 @@ def _error(computed: Tensor, expected: Tensor) -> Tensor:
     computed = computed.to(expected.dtype)
     equal = (computed == expected) | (computed.isnan() & expected.isnan())
     return (computed - expected).abs().where(~equal, 0)
-
-
-def _rounding(case: Case) -> float:
-    return _ROUNDINGS * _UNIT_ROUNDOFF[case.spec.dtype]
 
 
 def largest_of(tensors: Sequence[Tensor]) -> float:

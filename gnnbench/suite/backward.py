@@ -10,7 +10,7 @@ from torch.utils._pytree import tree_map
 from ..engine.ground.outputs import UncomparableError, parts
 from .accuracy import MismatchError
 from .inputs import gradient_for
-from .kept_reference import differentiable, numbers, opened, stored
+from .kept_reference import differentiable, floats, split_nested, stored
 from .platforms import PlatformModule
 
 
@@ -24,7 +24,7 @@ def with_backward(
     MismatchError if no part of the output needs a gradient, or if a part cannot be compared.
     """
     inputs = tuple(
-        item if all(tensor.is_leaf for tensor in numbers(item)) else tree_map(_leaf, item) for item in inputs
+        item if all(tensor.is_leaf for tensor in floats(item)) else tree_map(_leaf, item) for item in inputs
     )
     parameters = list(leaves([kernel]))
     deep = len(list(leaves(inputs))) < len(list(leaves(inputs, deep=True)))
@@ -69,7 +69,7 @@ def _leaf(item: Any) -> Any:
 def differentiated(module: PlatformModule, output: Any) -> dict[str, tuple[Tensor | None, Tensor]]:
     """Return the entries and values of an output's parts that need a gradient, by place."""
     if not is_single(output):
-        tensors = opened(parts_of(output))
+        tensors = split_nested(parts_of(output))
         return {place: stored(tensors[place]) for place in differentiable(tensors)}
     entries, values = stored(output if isinstance(output, Tensor) else module.values(output))
     entries = entries if isinstance(output, Tensor) else module.entries(output)
@@ -77,7 +77,7 @@ def differentiated(module: PlatformModule, output: Any) -> dict[str, tuple[Tenso
 
 
 def leaves(inputs: Iterable[Any], deep: bool = False) -> Iterator[Tensor]:
-    """Yield tensors that need a gradient, and modules' parameters; with `deep`, also inside containers."""
+    """Yield tensors that need a gradient, and modules' parameters; if `deep`, also those in containers."""
     for item in inputs:
         if isinstance(item, Tensor):
             if item.requires_grad:
@@ -89,33 +89,31 @@ def leaves(inputs: Iterable[Any], deep: bool = False) -> Iterator[Tensor]:
 
 
 def is_single(output: Any) -> bool:
-    """Return whether an output is a tensor or a weighted graph, whose values `PlatformModule` returns."""
+    """Return whether an output is one tensor, or a graph with weights as `PlatformModule.values` takes it."""
     if isinstance(output, tuple):
         return len(output) == 2 and _is_index(output[0]) and isinstance(output[1], Tensor)  # noqa: PLR2004
-    return (isinstance(output, Tensor) and not output.is_nested) or type(output).__name__ in (
-        "SparseTensor",
-        "DGLGraph",
-    )
+    is_graph = type(output).__name__ in ("SparseTensor", "DGLGraph")
+    return is_graph or (isinstance(output, Tensor) and not output.is_nested)
 
 
 def _is_index(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.dim() == 2 and not numbers(value)  # noqa: PLR2004
+    return isinstance(value, Tensor) and value.dim() == 2 and not floats(value)  # noqa: PLR2004
 
 
 def parts_of(output: Any) -> dict[str, Any]:
-    """Return the parts of an output by place; raise MismatchError if one cannot be compared."""
+    """Return the parts of an output by place, as `['a'][0]`; raise MismatchError if one is not comparable."""
     try:
         return parts(output)
     except UncomparableError as error:
         raise MismatchError(
-            f"{error}, which cannot be compared: give measure(..., result=function) that returns its tensors"
+            f"{error}, which cannot be compared: pass measure(..., result=function) to return its tensors"
         ) from None
 
 
 _STEP = 1e-12
 """Step relative to an entry, or to the root mean square if larger: too small to change other gradients."""
 _MOST_ROUNDS = 32
-"""A round finds one of several equal entries, or all if the reference divides the gradient among them."""
+"""Each round finds one of several equal entries, or all if the reference divides the gradient among them."""
 
 
 def tied(
@@ -126,10 +124,11 @@ def tied(
     expected: Tensor,
     allowed: Tensor,
 ) -> Tensor:
-    """Return which entries of a gradient jump if the entries where it is wrong are moved a little.
+    """Return the entries in which a gradient may differ because entries of the argument tie for a maximum.
 
-    Moving an entry up or down decides every tie that it is part of, so both choices are seen.
-    The reference's argument, `start`, is moved in place, and back; `recompute` returns its gradient.
+    Entries of the argument with a `wrong` gradient are moved up and down a little, which decides each tie in
+    both ways. Where the reference's gradient then jumps by more than `allowed`, either value is right. The
+    argument of the reference, `start`, is moved in place and restored; `recompute` returns its gradient.
     """
     jumps = torch.zeros_like(wrong)
     original = start.detach().clone()

@@ -14,7 +14,7 @@ from .spec import DIRECTIONS, FORWARD, Spec
 
 @dataclass(frozen=True)
 class Cell:
-    """One parametrisation of a benchmark, without its graph; `skip` is the reason if it cannot run here."""
+    """One parametrisation of a benchmark, without its graph."""
 
     operation: str
     direction: str
@@ -22,6 +22,7 @@ class Cell:
     dtype: str
     index_dtype: str
     skip: str | None
+    """The reason why it cannot run here. None if it can."""
     core: bool
 
     @property
@@ -30,27 +31,27 @@ class Cell:
         return f"{self.operation}-{self.direction}-{self.platform}-{self.dtype}-{self.index_dtype}"
 
 
-def declared(
+def operations_of(
     names: Sequence[str],
     platforms: Sequence[str] | None = None,
     directions: Sequence[str] | None = None,
     core: bool = False,
 ) -> list[Operation]:
-    """Return the operations that a benchmark's marker names: gnnbench's, or a suite's own."""
+    """Return the operations that a benchmark's marker names: gnnbench's, or new ones of the user's suite."""
     for name in names:
         if name in OPERATIONS and (platforms or directions or core):
             raise UsageError(f"operation '{name}' is gnnbench's own: give yours another name")
-        for kind, words, choices in (
+        for kind, values, choices in (
             ("platform", platforms, PLATFORMS),
             ("direction", directions, DIRECTIONS),
         ):
-            for word in [word for word in words or () if word not in choices]:
+            for value in [value for value in values or () if value not in choices]:
                 choice = ", ".join(choices)
-                raise UsageError(f"operation '{name}': unknown {kind} '{word}', choose from {choice}")
-    calls, directions = platforms or ("torch",), tuple(directions or (FORWARD,))
+                raise UsageError(f"operation '{name}': unknown {kind} '{value}', choose from {choice}")
+    platforms, directions = platforms or ("torch",), tuple(directions or (FORWARD,))
     return [
         OPERATIONS.get(name)
-        or Operation(name, dict.fromkeys(calls, Call(name)), directions=directions, core=core)
+        or Operation(name, dict.fromkeys(platforms, Call(name)), directions=directions, core=core)
         for name in names
     ]
 
@@ -65,12 +66,12 @@ def graphs(operations: Sequence[Operation]) -> tuple[str, ...]:
 
 
 def is_default(spec: Spec, first_graphs: Collection[str], *, narrowed: bool) -> bool:
-    """Return whether a benchmark is a default one, which runs unless the user selects others.
+    """Return whether a benchmark runs by default, that is unless the user selects others.
 
-    Default operations are the core operations and the example of each other group; in a run that the user has
-    `narrowed` by files or -k, all operations except those with `default=False`. Their default benchmark is
-    the last direction that a platform can run, on the operation's first graph or on all that the user names;
-    of a core operation, on every graph. All benchmarks of a suite's own operations are default ones.
+    By default the core operations run, and the example of each other group. If the user has `narrowed` the
+    run by files or -k, all operations run but those with `default=False`. Each runs in the last direction
+    that the platform can run; core operations on all graphs, others on `first_graphs`. All benchmarks of the
+    user's own operations run by default.
     """
     operation = OPERATIONS.get(spec.operation)
     if operation is None:
@@ -88,7 +89,7 @@ def is_default(spec: Spec, first_graphs: Collection[str], *, narrowed: bool) -> 
 
 
 def not_installed(operation: Operation, platform: str, device: str) -> str | None:
-    """Return which packages of a platform's call are not installed, or None if all are."""
+    """Return which packages of a platform's call are not installed. Returns None if all are."""
     call = operation.calls.get(platform)
     return missing(PLATFORMS[platform].packages, device) or missing_one_of(call.one_of if call else ())
 

@@ -52,14 +52,14 @@ def path_of(root: Path, platform: str) -> Path:
 
 @cache
 def read(path: Path) -> dict[str, dict[str, dict[str, int]]]:
-    """Return the counters of a baseline file by benchmark, read once; empty if there is no file."""
+    """Return the counters of a baseline file by benchmark, kind and name. Empty if there is no file."""
     if not path.exists():
         return {}
     return codec.read(path, json_io.read(path, _REMEDY), CounterFile, FORMAT_VERSION, _REMEDY).counters
 
 
 def changes(root: Path, spec: Spec, counters: Counters) -> list[str] | None:
-    """Return each count that differs from the baseline, as in `+4 aten::sort`; None without a baseline."""
+    """Return each count that differs, as in `+4 aten::sort`. Returns None if there is no baseline."""
     baseline = read(path_of(root, spec.platform)).get(spec.id)
     return None if baseline is None else list(map(str, changed(baseline, counters.counts, counters.unsteady)))
 
@@ -70,7 +70,7 @@ def missing(root: Path, platform: str) -> str:
 
 
 def fault(root: Path, part: BenchmarkPart, *, strict: bool) -> str | None:
-    """Return a message if counters differ from the baseline; with `strict`, also if there is none."""
+    """Return a message if counters differ from the baseline; if `strict`, also if there is no baseline."""
     if part.spec is None:
         return None
     if part.counters is None:
@@ -89,7 +89,7 @@ def fault(root: Path, part: BenchmarkPart, *, strict: bool) -> str | None:
 
 
 def write(path: Path, platform: str, counters: Mapping[str, Any]) -> None:
-    """Add counters to a platform's baseline atomically, in place of any of the same benchmarks."""
+    """Write the counters of some benchmarks to a platform's baseline file; it keeps those of all others."""
     content = {
         "version": FORMAT_VERSION,
         "versions": versions(platform),

@@ -21,7 +21,7 @@ CHUNK_BYTES = 256 * 2**20
 """Memory of the rows that are gathered at a time; one column is gathered even if it takes more."""
 
 
-def looped(graph: Graph, weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
+def with_self_loops(graph: Graph, weight: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """Return sources and targets with self-loops, int64 [2, E + N], and their weights, 1 for each loop."""
     node = torch.arange(graph.num_nodes)
     entries = torch.cat((graph.edge_index, node.expand(2, -1)), dim=1)
@@ -44,17 +44,17 @@ def aggregate(entries: Tensor, weight: Tensor | None, x: Tensor, reduce: Reduce 
         return total
     assert weight is None
     source, target = entries
-    parts = [reduced(target, part[source], len(x), reduce) for part in x.split(_width(entries), dim=1)]
-    return torch.cat(parts, dim=1)
+    columns = x.split(_columns_at_once(entries), dim=1)
+    return torch.cat([reduce_by_node(target, part[source], len(x), reduce) for part in columns], dim=1)
 
 
-def _width(entries: Tensor) -> int:
+def _columns_at_once(entries: Tensor) -> int:
     """Return how many columns of messages fit into CHUNK_BYTES."""
     return max(1, CHUNK_BYTES // (8 * max(1, entries.size(1))))
 
 
 class _WeightedSum(torch.autograd.Function):
-    """Weighted sums; the backward pass sums over the edges' other ends."""
+    """Weighted sums over sources; the backward pass sums over targets."""
 
     @staticmethod
     def forward(ctx: Any, entries: Tensor, weight: Tensor, x: Tensor) -> Tensor:
@@ -69,24 +69,23 @@ class _WeightedSum(torch.autograd.Function):
         for_weight = for_x = None
         if ctx.needs_input_grad[1]:
             for_weight = torch.zeros_like(weight)
-            for columns, part in zip(
-                x.split(_width(entries), dim=1), gradient.split(_width(entries), dim=1), strict=True
-            ):
-                for_weight += (columns[source] * part[target]).sum(dim=1)
+            parts = (values.split(_columns_at_once(entries), dim=1) for values in (x, gradient))
+            for x_part, gradient_part in zip(*parts, strict=True):
+                for_weight += (x_part[source] * gradient_part[target]).sum(dim=1)
         if ctx.needs_input_grad[2]:
             for_x = _weighted_sum(entries.flip(0), weight, gradient)
         return None, for_weight, for_x
 
 
 def _weighted_sum(entries: Tensor, weight: Tensor, x: Tensor) -> Tensor:
-    from scipy import sparse  # here, because set-up imports this module, and a session may check nothing
+    from scipy import sparse  # here, because sessions that check nothing import this module, too
 
     source, target = entries.numpy()
     matrix = sparse.csr_array((weight.detach().numpy(), (target, source)), shape=(len(x), len(x)))
     return torch.from_numpy(matrix @ x.detach().numpy())
 
 
-def normalized(entries: Tensor, weight: Tensor, num_nodes: int) -> Tensor:
+def normalize(entries: Tensor, weight: Tensor, num_nodes: int) -> Tensor:
     """Return D^-1/2[target] * weight * D^-1/2[source]: float64 [E]."""
     source, target = entries
     scale = sums(target, weight, num_nodes).rsqrt()
@@ -98,11 +97,11 @@ def sums(nodes: Tensor, weight: Tensor, num_nodes: int) -> Tensor:
     return torch.zeros(num_nodes, *weight.shape[1:], dtype=torch.float64).index_add(0, nodes, weight)
 
 
-def reduced(index: Tensor, messages: Tensor, num_nodes: int, reduce: Reduce = "sum") -> Tensor:
+def reduce_by_node(index: Tensor, messages: Tensor, num_nodes: int, reduce: Reduce = "sum") -> Tensor:
     """Reduce messages [E, F] by node, index int64 [E]; 0 for a node without messages: float64 [N, F]."""
     if reduce == "amax":
         parts = []
-        for columns in messages.split(_width(index.unsqueeze(0)), dim=1):
+        for columns in messages.split(_columns_at_once(index.unsqueeze(0)), dim=1):
             zeros = columns.new_zeros(num_nodes, columns.size(1))
             rows = index.unsqueeze(1).expand_as(columns)
             parts.append(zeros.scatter_reduce(0, rows, columns, reduce, include_self=False))
@@ -119,7 +118,7 @@ def matrix(graph: Graph, entries: Tensor, weight: Tensor) -> Tensor:
     return torch.sparse_coo_tensor(entries.flip(0), weight, size).coalesce()
 
 
-def trained(parameters: Sequence[Tensor], losses: Sequence[Callable[[Sequence[Tensor]], Tensor]]) -> Tensor:
+def train(parameters: Sequence[Tensor], losses: Sequence[Callable[[Sequence[Tensor]], Tensor]]) -> Tensor:
     """Train with a step of Adam for each batch.
 
     `losses` has a function of the parameters for each batch; the parameters are not changed. Returns the loss

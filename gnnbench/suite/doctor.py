@@ -38,10 +38,8 @@ def _package(package: str) -> Diagnosis:
     if reason:
         return Diagnosis(package, "missing", f"{number}: {reason}", install_command(package))
     if package == "dgl" and uses_stand_in():
-        detail = (
-            f"{number}; message passing works; graphbolt (data loading) does not, as it has no binary for "
-        )
-        return Diagnosis(package, "note", f"{detail}torch {version('torch')}")
+        detail = f"message passing works; graphbolt (data loading) has no binary for torch {version('torch')}"
+        return Diagnosis(package, "note", f"{number}; {detail}")
     return Diagnosis(package, "ok", number)
 
 

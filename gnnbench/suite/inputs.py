@@ -31,8 +31,8 @@ def pattern(rows: int, columns: int, dtype: torch.dtype = torch.float64, shift: 
 def gradient_for(values: Tensor, entries: Tensor | None = None) -> Tensor:
     """Return a fixed gradient for an output [N, F], [N] or [], or for the weights [M] of entries.
 
-    With `entries`, int64 [2, M], each weight's gradient depends on its entry only, because libraries differ
-    in the order of entries.
+    With `entries`, int64 [2, M], each weight's gradient depends on its entry only, not on its position,
+    because libraries differ in the order of entries.
     """
     if values.is_complex():
         real = gradient_for(values.real, entries)

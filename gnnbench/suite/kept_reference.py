@@ -1,8 +1,12 @@
-"""Keeps the last reference's outputs and gradients, for all platforms and directions of an operation."""
+"""Keeps the last reference's outputs and gradients, for all platforms and directions of an operation.
+
+A part's place is where it stands in the output, as in `['a'][0]`, and `""` for an output of one tensor.
+"""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,32 +19,28 @@ from .inputs import gradient_for
 from .operation import Operation
 from .view import View, view_of
 
-Upstream = Mapping[str, Tensor]
-"""Gradients of an output's parts, by place."""
 
-
-class Request(NamedTuple):
-    """The inputs of a reference."""
+@dataclass
+class Expected:
+    """A reference's outputs, by place, and the gradients of its arguments; both are computed at first use."""
 
     reference: Reference
     view: View
     arguments: Sequence[Any]
-    upstream: Upstream | None = None
-    """None stands for the first output's `gradient_for`."""
+    upstream: Mapping[str, Tensor] | None = None
+    """Gradients of the output's parts, by place. None stands for `gradient_for` the first part."""
+    differentiate: bool = False
 
-
-class Expected:
-    """A reference's outputs, by place as in `outputs.parts`, and the gradients of its arguments."""
-
-    def __init__(self, request: Request, *, differentiate: bool) -> None:
-        self.request, self._has_gradients = request, differentiate
-        with torch.set_grad_enabled(differentiate):
-            self.outputs = opened(parts(request.reference(request.view.graph, *request.arguments)))
+    @cached_property
+    def outputs(self) -> dict[str, Any]:
+        """The parts of the output by place."""
+        with torch.set_grad_enabled(self.differentiate):
+            return split_nested(parts(self.reference(self.view.graph, *self.arguments)))
 
     @cached_property
     def gradients(self) -> tuple[Tensor, ...]:
-        """Gradients of the arguments that need one, computed on first use: after outputs were compared."""
-        upstream = self.request.upstream or {}
+        """The gradients of the arguments that need one."""
+        upstream = self.upstream or {}
         places = list(upstream or [""])
         if not self.outputs.keys() >= {*places}:
             places = differentiable(self.outputs)[: len(places)]
@@ -53,20 +53,19 @@ class Expected:
                 gradient = gradient_for(values, entries)  # noqa: PLW2901
             grad_outputs.append(gradient)
         if len(outputs) < len(upstreams) or not all(tensor.requires_grad for tensor in outputs):
-            raise UncomparableError("the output needs no gradient, and that of the kernel does")
-        leaves = [tensor for tensor in numbers(self.request.arguments) if tensor.requires_grad]
+            raise UncomparableError("the output needs no gradient, but the kernel's output does")
+        leaves = [tensor for tensor in floats(self.arguments) if tensor.requires_grad]
         gradients = torch.autograd.grad(outputs, leaves, grad_outputs, materialize_grads=True)
         # Detached outputs free the memory that the backward pass needed.
         detached = {place: part.detach() for place, part in self.outputs.items() if isinstance(part, Tensor)}
         self.outputs |= detached
         return gradients
 
-    def serves(self, request: Request, *, differentiate: bool) -> bool:
-        """Return whether a request has this output; `upstream` matters to gradients only."""
-        current = self.request
-        same = current.reference is request.reference and current.view is request.view
-        same = same and self._has_gradients >= differentiate and _equal(current.arguments, request.arguments)
-        return same and (not differentiate or _equal(current.upstream, request.upstream))
+    def serves(self, other: "Expected") -> bool:
+        """Return whether these outputs, and these gradients if needed, are also those of `other`."""
+        same = self.reference is other.reference and self.view is other.view
+        same = same and self.differentiate >= other.differentiate and _equal(self.arguments, other.arguments)
+        return same and (not other.differentiate or _equal(self.upstream, other.upstream))
 
 
 class KeptReference:
@@ -87,16 +86,15 @@ class KeptReference:
             self._view = key, view_of(graph, width, operation)
         return self._view[1]
 
-    def of(self, request: Request, *, differentiate: bool) -> Expected:
-        """Return the outputs for a request, computed unless the last ones serve it."""
-        if self._last is None or not self._last.serves(request, differentiate=differentiate):
-            self._last = None  # frees the memory before the next is computed
-            self._last = Expected(request, differentiate=differentiate)
+    def of(self, expected: Expected) -> Expected:
+        """Return the last reference if it serves, otherwise `expected`, which takes its place."""
+        if self._last is None or not self._last.serves(expected):
+            self._last = expected  # frees the memory of the last one before this one is computed
         return self._last
 
 
-def opened(outputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an output's parts by place; each row of a nested tensor is a part."""
+def split_nested(outputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an output's parts by place; each row of a nested tensor becomes a part."""
     rows: dict[str, Any] = {}
     for place, value in outputs.items():
         if isinstance(value, Tensor) and value.is_nested:
@@ -111,7 +109,7 @@ def differentiable(outputs: Mapping[str, Any]) -> list[str]:
     return sorted(place for place, part in outputs.items() if isinstance(part, Tensor) and part.requires_grad)
 
 
-def numbers(inputs: Any) -> list[Tensor]:
+def floats(inputs: Any) -> list[Tensor]:
     """Return the tensors with floating-point or complex numbers in a container, in order."""
     tensors = (tensor for tensor in tree_flatten(inputs)[0] if isinstance(tensor, Tensor))
     return [tensor for tensor in tensors if tensor.is_floating_point() or tensor.is_complex()]
@@ -129,10 +127,10 @@ def stored(tensor: Tensor) -> tuple[Tensor | None, Tensor]:
 
 def _equal(values: Any, other_values: Any) -> bool:
     (values, structure), (other_values, other_structure) = tree_flatten(values), tree_flatten(other_values)
-    return structure == other_structure and all(map(_same, values, other_values))
+    return structure == other_structure and all(map(_equal_leaves, values, other_values))
 
 
-def _same(value: Any, other: Any) -> bool:
+def _equal_leaves(value: Any, other: Any) -> bool:
     if not isinstance(value, Tensor) or value.is_nested:
         return value is other
     if value.layout != other.layout:

@@ -18,7 +18,8 @@ from typing import Any
 
 from ..engine.ground.packages import hidden
 
-_OURS = ("definitions", "inputs", "network", "sampled", "training")
+_SUITE = ("definitions", "inputs", "network", "sampled", "training")
+"""Modules of gnnbench that import torch."""
 _PLATFORMS = ("dgl", "pyg", "sparse", "torch")
 _MODULES: Mapping[str, str] = {
     "functional": "torch.nn.functional",
@@ -26,19 +27,18 @@ _MODULES: Mapping[str, str] = {
     "utils": "torch_geometric.utils",
     **{name: name for name in ("dgl", "torch", "torch_geometric", "torch_scatter", "torch_sparse")},
     **{f"pyg_{name}": f"torch_geometric.{name}" for name in ("data", "loader", "nn", "sampler")},
-    # Modules of gnnbench that import torch.
-    **{name: f"{__package__}.{name}" for name in _OURS},
+    **{name: f"{__package__}.{name}" for name in _SUITE},
     **{f"on_{name}": f"{__package__}.platforms.{name}" for name in _PLATFORMS},
 }
 """The modules, by the name under which operations import them."""
 
 STAND_IN = "dgl.graphbolt"
-"""DGL's data loading, which message passing does not use. DGL 2.1.0 has its binaries for torch 2.0 to 2.2
-only, and cannot be imported without them."""
+"""DGL's data loading, which message passing does not use. DGL 2.1.0 has binaries of it for torch 2.0 to 2.2
+only, and cannot be imported without one."""
 
 
 class Library(ModuleType):
-    """Stands for a module until something of it is used."""
+    """Stands for a module until one of its attributes is used."""
 
     def __getattr__(self, name: str) -> Any:
         """Import the module, replace this object by it in the module that uses it, and return its attribute.
@@ -63,7 +63,7 @@ def __getattr__(name: str) -> Any:
 def import_dgl() -> ModuleType:
     """Import DGL, even if its binaries are for an older PyTorch, and return the module.
 
-    If the import fails, DGL is imported again with an empty module as graphbolt.
+    If the import fails, DGL is imported again with an empty module in the place of graphbolt.
     """
     if "dgl" in sys.modules:
         return sys.modules["dgl"]

@@ -1,4 +1,4 @@
-"""Combinations of dtype, direction and device with which a library cannot run a call.
+"""Limits of calls: combinations of dtype, direction and device that a library cannot run.
 
 The limits here and in `operations/` are for torch 2.13, PyG 2.8.1, torch_sparse 0.6.18 and DGL 2.1.0.
 """
@@ -17,14 +17,14 @@ class Limit(NamedTuple):
     reason: str
     where: frozenset[str]
     raises: bool = True
-    """Whether the library refuses the call or its output is wrong. False if it only rounds too much, or if
-    small graphs work."""
+    """Whether the library refuses the call, or returns a wrong output. False if the output is only too
+    inexact, or if the call works on small graphs."""
     degree: int = 0
-    """The limit holds only on graphs with a node that has at least so many neighbours."""
+    """The limit holds only on graphs with a node that has at least this many neighbours."""
 
 
 def refuses(reason: str, *where: str) -> Limit:
-    """Return the limit of a call that the library refuses, or whose output is wrong."""
+    """Return the limit of a call that the library refuses, or that returns a wrong output."""
     return Limit(reason, frozenset(where))
 
 

@@ -13,7 +13,7 @@ from ..engine.ground.packages import missing
 from ..engine.show.document import Column, Document, Shown, Table
 from ..engine.show.lines import Note
 from .graphs.catalog import DATASETS
-from .graphs.locate import raw_folder
+from .graphs.published import raw_folder
 from .limits import OF_PLATFORM
 from .operation import Operation
 from .operations import OPERATIONS
@@ -61,10 +61,10 @@ def operation(name: str) -> Iterator[str]:
     if not rows:
         raise unknown_name("operation", name, OPERATIONS)
     for row in rows:
-        yield from _described(row)
+        yield from _description(row)
 
 
-def _described(row: Operation) -> Iterator[str]:
+def _description(row: Operation) -> Iterator[str]:
     graphs = f"; graphs: {', '.join(row.graphs)}" if row.graphs else ""
     selection = "; core: pull requests run it" if row.core else ""
     if not row.default:

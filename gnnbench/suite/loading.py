@@ -18,7 +18,7 @@ def quietly(make: "Callable[..., Any]", *arguments: Any, **options: Any) -> Any:
 class Loading:
     """A data loader of PyTorch, PyG or DGL that is being read.
 
-    As a context manager it also ends the workers if the block is interrupted. Dropping the iterator would not
+    As a context manager it ends the workers, also if the block is interrupted. To drop the iterator would not
     be enough: the exception keeps it alive.
     """
 
@@ -26,7 +26,7 @@ class Loading:
         """Take a loader; the first `take` starts its workers."""
         self._loader = loader
         self._iterator: Iterator[Any] | None = None
-        self._not_ours = set(multiprocessing.active_children())
+        self._other_processes = set(multiprocessing.active_children())
 
     def __enter__(self) -> Self:
         return self
@@ -53,7 +53,7 @@ class Loading:
         iterator = getattr(iterator, "dataloader_it", iterator)  # DGL's iterator has PyTorch's
         if shut_down := getattr(iterator, "_shutdown_workers", None):
             shut_down()
-        # If the iterator was interrupted while it started workers, there is no iterator to shut down.
-        for worker in set(multiprocessing.active_children()) - self._not_ours:
+        # If the loader was interrupted while it started workers, there is no iterator to shut down.
+        for worker in set(multiprocessing.active_children()) - self._other_processes:
             worker.terminate()
             worker.join()

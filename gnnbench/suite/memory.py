@@ -13,14 +13,14 @@ _RECLAIMED = ("inactive_file", "active_file", "slab_reclaimable")
 
 def free_bytes(root: Path = Path("/")) -> int:
     """Return the bytes that can still be allocated: free memory, or less if a cgroup limits it."""
-    return min([psutil.virtual_memory().available, *_cgroup_rooms(root)])
+    return min([psutil.virtual_memory().available, *_free_in_cgroups(root)])
 
 
-def _cgroup_rooms(root: Path) -> Iterator[int]:
+def _free_in_cgroups(root: Path) -> Iterator[int]:
     """Yield the free bytes of each limited cgroup of this process; the page cache counts as free."""
     try:
         _, _, path = (root / "proc/self/cgroup").read_text().rpartition("0::")
-    except OSError:  # not Linux
+    except OSError:  # a kernel without cgroups
         return
     group = PurePosixPath(path.strip())
     for part in (group, *group.parents):
@@ -41,8 +41,8 @@ def _cgroup_rooms(root: Path) -> Iterator[int]:
 def bounded() -> Iterator[None]:
     """Let an allocation beyond the free memory fail; otherwise the system would end the process later."""
     limits = resource.getrlimit(resource.RLIMIT_DATA)
-    room = psutil.Process().memory_info().data + free_bytes()
-    bounds = [room, *(limit for limit in limits if limit != resource.RLIM_INFINITY)]
+    most = psutil.Process().memory_info().data + free_bytes()
+    bounds = [most, *(limit for limit in limits if limit != resource.RLIM_INFINITY)]
     resource.setrlimit(resource.RLIMIT_DATA, (min(bounds), limits[1]))
     try:
         yield

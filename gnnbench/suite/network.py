@@ -105,8 +105,8 @@ def ordered(model: nn.Module) -> list[nn.Parameter]:
     return sorted(model.parameters(), key=lambda parameter: parameter.dim() == 1)
 
 
-def filled(case: "Case", model: nn.Module, values: Iterable[Tensor]) -> nn.Module:
-    """Set a model's device and dtype to a case's, its `ordered` parameters to values; return the model."""
+def with_parameters(case: "Case", model: nn.Module, values: Iterable[Tensor]) -> nn.Module:
+    """Move a model to a case's device and dtype, set its `ordered` parameters to values, and return it."""
     model.to(case.device, case.dtype)
     with torch.no_grad():
         for parameter, value in zip(ordered(model), values, strict=True):
@@ -114,13 +114,13 @@ def filled(case: "Case", model: nn.Module, values: Iterable[Tensor]) -> nn.Modul
     return model.requires_grad_(case.requires_grad)
 
 
-def drawn(case: "Case", model: nn.Module, seed: int = 0) -> Any:
-    """Set a model's parameters by `glorot`, equal on all platforms; return the model."""
+def with_random_parameters(case: "Case", model: nn.Module, seed: int = 0) -> Any:
+    """Set a model's parameters to random values by `glorot`, equal on all platforms, and return it."""
     generator, values = torch.Generator().manual_seed(seed), []
     for parameter in ordered(model):
         fan_out, fan_in = (1, *parameter.shape)[-2:]
         values.append(glorot(fan_in, fan_out, generator).t().reshape(parameter.shape))
-    return filled(case, model, values)
+    return with_parameters(case, model, values)
 
 
 def parameters(model: nn.Module) -> list[Tensor]:

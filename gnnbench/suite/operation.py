@@ -43,7 +43,7 @@ class Call(NamedTuple):
     make: Callable[[], Kernel] | None = None
     """Makes a kernel that keeps objects of the library, instead of `build`, `run` and `result`."""
     nodes: "Callable[[Graph], Any] | None" = None
-    """Returns nodes that `run` gets together with what `build` returns, as `platforms.Chosen`."""
+    """Returns nodes; `run` then gets a `platforms.Chosen` of the structure and these nodes."""
 
     def kernel(self, platform: str) -> Kernel:
         """Import a platform's library and return the kernel."""
@@ -65,24 +65,25 @@ class Operation:
     calls: Mapping[str, Call]
     """By platform."""
     absent: Mapping[str, str] = field(default_factory=dict)
-    """By platform, why it lacks the operation."""
+    """By platform, the reason why it lacks the operation."""
     directions: tuple[str, ...] = (FORWARD, FORWARD_BACKWARD)
     core: bool = False
     """Whether pull requests run it, in its last direction."""
     example: bool = False
-    """Whether a run without -k or a file's name has it, as the example of a group without a core one."""
+    """Whether it runs by default, as the example of a group that has no core operation."""
     default: bool = True
-    """Whether a run with -k or its file's name has it; False if it takes long or resembles another."""
+    """Whether -k or its file's name is enough to select it; otherwise --gnn-all runs it. False if it takes
+    long or resembles another."""
     reference: "Callable[..., Tensor | tuple[Tensor, ...]] | None" = None
     """The definition that kernels are checked against; it takes the graph and float64 tensors."""
     linear: bool = False
     """Whether its only input is [N, F] or [E, F], and each column of the output is linear in the same column
     of the input. On large graphs it is checked by a random projection."""
     reach: int | None = None
-    """How many hops away the values are that a row of the output [N, ...] or [E, ...] depends on; one more if
-    it uses its neighbours' degrees. Large graphs: a random sample of rows is checked, or all rows if None."""
+    """Number of hops to the values that a row of the output [N, ...] or [E, ...] depends on; one more if it
+    uses its neighbours' degrees. On large graphs a random sample of rows is checked; all rows if None."""
     end: int = 1
-    """With `reach`: the end of an entry that gets its message, 1 for the target, 0 for the source."""
+    """With `reach`: the end of an entry that receives its message, 1 for the target, 0 for the source."""
     reads_all: bool = True
     """Whether a call reads all of its inputs; only then is the least possible time known."""
     threads: int | None = None
@@ -103,7 +104,7 @@ class Operation:
         return self.calls[platform].kernel(platform)
 
     def why_not_on(self, graph: "Graph", spec: "Spec | None" = None) -> str | None:
-        """Return why it does not run on a graph, or not with the types of a spec; None if it does."""
+        """Return why it cannot run on a graph, or with the types of a spec. Returns None if it can."""
         if self.relational and not graph.relations:
             return f"{graph.name} has one relation: use --gnn-dataset {' or '.join(self.graphs)}"
         if self.batched and graph.sizes is None:
@@ -117,7 +118,7 @@ class Operation:
     def limit(
         self, platform: str, direction: str, dtype: str, index_dtype: str, device: str, degree: int = 0
     ) -> Limit | None:
-        """Return why a platform cannot run these types on a graph of this degree, or None if it can."""
+        """Return the limit that rules out these types. None if none does. `degree` is the graph's largest."""
         types = {direction, dtype, index_dtype, device, *([HALF] if dtype in ("bfloat16", "float16") else [])}
         limits = self.calls[platform].limits
         if self.group != _OTHER:
@@ -127,20 +128,20 @@ class Operation:
         return next((limit for limit in limits if limit.where <= types and limit.degree <= degree), None)
 
 
-def operation(name: str, **row: Any) -> Operation:
+def operation(name: str, **fields: Any) -> Operation:
     """Return an operation from keywords.
 
     The keyword of a platform is its call, or the reason why it has none; `elsewhere` is the reason for all
     platforms without a keyword. The other keywords are fields of `Operation`.
     """
-    elsewhere = row.pop("elsewhere", "")
-    cells = {platform: row.pop(platform) for platform in PLATFORMS if platform in row}
+    elsewhere = fields.pop("elsewhere", "")
+    cells = {platform: fields.pop(platform) for platform in PLATFORMS if platform in fields}
     calls = {platform: cell for platform, cell in cells.items() if isinstance(cell, Call)}
-    if row.get("with_pyg_lib"):  # which needs nothing else
+    if fields.get("with_pyg_lib"):  # pyg-lib replaces all packages of `one_of`
         calls["pyg_lib"] = calls["pyg"]._replace(text=f"{calls['pyg'].text}, with pyg-lib", one_of=())
     absent = {
         platform: cells.get(platform) or elsewhere or f"{platform} has no such operation"
         for platform in COMPARED
         if platform not in calls
     }
-    return Operation(name, calls, absent, **row)
+    return Operation(name, calls, absent, **fields)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..engine.ground.options import Option, Values, described, options_of, positive
 from .graphs.catalog import FORMS, DatasetName
-from .graphs.locate import data_folder
+from .graphs.published import data_folder
 from .platforms import PLATFORMS
 from .spec import FLOATS, INTEGERS
 
@@ -67,7 +67,7 @@ class SuiteOptions(Values):
     )
 
     def graphs(self, device: str, of_operation: Sequence[str] = ()) -> tuple[DatasetName, ...]:
-        """Return the graphs of an operation: the user's, or its own, or by default those of the device."""
+        """Return the graphs that the user names, else those of the operation, else those of the device."""
         return self.datasets or tuple(map(DatasetName.parse, of_operation or _DATASETS[device]))
 
 

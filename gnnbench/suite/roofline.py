@@ -41,9 +41,10 @@ _ABOVE = "the data stays in a cache, or the saved rates are too low: delete rate
 
 
 def least(case: Case, run: Callable[..., Any], inputs: Sequence[Any]) -> Work:
-    """Call a function once more, and return its least work: bytes of inputs, output and gradients; products.
+    """Call a function, and return the least work that it needs: bytes of memory, and arithmetic.
 
-    Indices count at most as many bytes as in a CSR matrix, because libraries keep a graph in several forms.
+    The bytes are those of inputs, output and gradients. Indices count at most as many bytes as in a CSR
+    matrix, because libraries keep a graph in several forms.
     """
     with _Products() as products:  # type: ignore[no-untyped-call]
         output = run(*inputs)
@@ -58,7 +59,7 @@ def least(case: Case, run: Callable[..., Any], inputs: Sequence[Any]) -> Work:
 
 
 def _bytes(traffic: Iterable[Tensor]) -> int:
-    """Return the bytes of tensors; memory that several share counts once."""
+    """Return the bytes of tensors; memory that several tensors share counts once."""
     storages = (tensor.untyped_storage() for tensor in traffic)
     return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
 

@@ -1,4 +1,4 @@
-"""Neighbourhoods that a sampler drew, and what must hold for each of them, whatever was drawn."""
+"""Checks of the neighbours that a sampler draws: conditions that hold for all right draws."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -15,9 +15,9 @@ SEED = 0
 
 
 class Hop(NamedTuple):
-    """The edges that were drawn at one hop, with the graph's numbers of nodes and entries: int64 [m] each.
+    """The edges that were drawn at one hop, by the graph's numbers of nodes and entries: int64 [m] each.
 
-    `expanded`, int64 [n], are the nodes whose neighbours had to be drawn.
+    `expanded`, int64 [n], are the nodes whose neighbours were to be drawn.
     """
 
     source: Tensor
@@ -26,10 +26,10 @@ class Hop(NamedTuple):
     expanded: Tensor
 
 
-def require(holds: Any, what: str) -> None:
-    """Raise MismatchError, with `what` is wrong, unless a condition `holds`."""
-    if not holds:
-        raise MismatchError(f"wrong draw: {what}")
+def require(condition: Any, mistake: str) -> None:
+    """Raise MismatchError with the `mistake` unless the condition is true."""
+    if not condition:
+        raise MismatchError(f"wrong draw: {mistake}")
 
 
 def require_hop(graph: Graph, hop: Hop, fan_out: int, *, replace: bool = False) -> Tensor:
@@ -61,18 +61,18 @@ def require_hop(graph: Graph, hop: Hop, fan_out: int, *, replace: bool = False) 
     return counts
 
 
-def require_rows(rows: Tensor, whole: Tensor, nodes: Tensor, what: str) -> None:
-    """Raise MismatchError if a batch does not have its nodes' rows of `whole`."""
-    require(rows.cpu().equal(whole[nodes].to(rows.dtype)), f"the {what} belong to other nodes")
+def require_rows(rows: Tensor, all_rows: Tensor, nodes: Tensor, what: str) -> None:
+    """Raise MismatchError unless a batch has the rows of its nodes, of features or labels (`what`)."""
+    require(rows.cpu().equal(all_rows[nodes].to(rows.dtype)), f"the {what} belong to other nodes")
 
 
-def renumbered(count: int, *tensors: Tensor) -> list[Hop]:
-    """Return each `Hop` of PyG and torch_sparse, which list both hops together and renumber the nodes.
+def hops_of_list(count: int, *tensors: Tensor) -> list[Hop]:
+    """Return both hops of a draw by PyG or torch_sparse, which list them together and renumber the nodes.
 
     Each node is expanded only once: the second hop expands only nodes that the first one has reached.
-    `tensors`: the old number of each new one [n]; source, target and entry of each drawn edge [m].
+    `tensors` are the graph's number of each node [n]; source, target and entry of each drawn edge [m].
     """
-    nodes, source, target, entry = map(whole, tensors)
+    nodes, source, target, entry = map(to_int64, tensors)
     require(len(nodes.unique()) == len(nodes), "a node has two numbers")
     is_first, seeds = target < count, nodes[:count]
     source, target = nodes[source], nodes[target]
@@ -86,16 +86,16 @@ def renumbered(count: int, *tensors: Tensor) -> list[Hop]:
 
 
 def hops_of_blocks(seeds: Tensor, blocks: Sequence[Any]) -> list[Hop]:
-    """Return each `Hop` of DGL's blocks for int64 seeds; a hop expands all nodes of the hop before."""
+    """Return the hops of a draw by DGL for int64 seeds; each expands all nodes of the hop before."""
     nodes, hops = seeds, list[Hop]()
     for block in reversed(blocks):
-        sources, targets = whole(block.srcdata[dgl.NID]), whole(block.dstdata[dgl.NID])
+        sources, targets = to_int64(block.srcdata[dgl.NID]), to_int64(block.dstdata[dgl.NID])
         count = len(targets)
         require(targets.equal(nodes), "a block's targets are not the sources of the next one")
         require(sources[:count].equal(targets), "a block's sources do not begin with its targets")
         require(len(sources.unique()) == len(sources), "a node has two numbers in a block")
-        source, target = map(whole, block.edges())
-        entry = whole(block.edata[dgl.EID])
+        source, target = map(to_int64, block.edges())
+        entry = to_int64(block.edata[dgl.EID])
         hops.append(Hop(sources[source], targets[target], entry, targets))
         nodes = sources
     return hops
@@ -112,8 +112,8 @@ def without(nodes: Tensor, others: Tensor) -> Tensor:
     return distinct[~torch.isin(distinct, others)]
 
 
-def whole(tensor: Tensor) -> Tensor:
-    """Return node numbers or positions as int64 on the CPU, for checks."""
+def to_int64(tensor: Tensor) -> Tensor:
+    """Return numbers of nodes or entries as int64 on the CPU."""
     return tensor.detach().to("cpu", torch.int64)
 
 

@@ -10,6 +10,7 @@ FORWARD = "forward"
 FORWARD_BACKWARD = "forward_backward"
 BACKWARD = "backward"
 STEP = "step"
+"""A step of an optimiser: its output is compared, and no gradient."""
 TRAIN = "train"
 """A whole epoch: forward, loss, backward, step."""
 

@@ -23,8 +23,8 @@ _COLUMNS = (
 )
 _READING = (
     "f+b: forward and backward; ±: half-width of the 95% interval, ?: too few measurements for one; ratio: "
-    "time / the best one's, ~: not separated (their intervals overlap, or one has none); limit: least "
-    "possible time / time; peak: memory of a call; ops: its operators; sync: those that would wait for a GPU"
+    "time / the best platform's, ~: the intervals overlap, or one is unknown; limit: least possible time / "
+    "time; peak: memory of a call; ops: operators of a call; sync: operators that would wait for a GPU"
 )
 
 
@@ -32,7 +32,8 @@ _READING = (
 class TableRow:
     """A row of the table: the time and its interval, in seconds, roofline bound / time, and counts.
 
-    A field is None if there are too few blocks, if the operation has no model, or if counts vary.
+    A bound of the interval is None if there are too few measurements, `limit` if the least work of the
+    operation is unknown, and a count if it varies.
     """
 
     spec: Spec
@@ -62,11 +63,11 @@ class TableRow:
 
     @property
     def interval(self) -> Shown:
-        """The half-width, as in `1.2%`; `?` if there are too few blocks for both bounds."""
+        """The half-width, as in `1.2%`; `?` if the interval is unknown."""
         return half_width(self.seconds, self.low, self.high)
 
     def ratio(self, fastest: "TableRow") -> str:
-        """Write the ratio of the row's time to another's; `~` if intervals overlap or one is unknown."""
+        """Return the ratio of the times of two rows, with `~` if intervals overlap or one is unknown."""
         is_above = self.low is not None and fastest.high is not None and self.low > fastest.high
         return f"{'' if is_above else '~'}{units.ratio(self.seconds / fastest.seconds)}"
 
@@ -97,7 +98,7 @@ def document(rows: Iterable[TableRow]) -> list[Table]:
 
 
 def _cells(names: tuple[str, str], rows: Sequence[TableRow]) -> Iterator[tuple[object, ...]]:
-    """Yield the cells of each platform of an operation."""
+    """Yield the cells of each row; the rows are an operation's, one for each platform."""
     fastest = min(rows, key=lambda row: row.seconds)
     for row in rows:
         style = "fastest" if len(rows) > 1 and row is fastest else ""

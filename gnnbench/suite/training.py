@@ -14,10 +14,7 @@ LEARNING_RATE = 0.01
 
 
 class Training(NamedTuple):
-    """The arguments of `epoch`: model, graph, features [N, F], training nodes [T], their labels, and Adam.
-
-    Labels are classes, int64 [T], or tasks, bool [T, C].
-    """
+    """The arguments of `epoch`: model, graph, features [N, F], training nodes [T] and their classes, Adam."""
 
     model: Network
     structure: Any
@@ -28,28 +25,22 @@ class Training(NamedTuple):
 
 
 def prepare(case: Case, module: PlatformModule) -> Training:
-    """Build a platform's GCN, with its graph structure and Adam (lr 0.01)."""
+    """Return the arguments of an epoch of a platform's three-layer GCN."""
     weights = initial_weights(widths(case.graph, case.spec.hidden))
     layers = [module.layer(*(value.to(case.device, case.dtype) for value in pair)) for pair in weights]
     return prepare_model(case, Network(layers, module.apply), module.layer_graph(case))
 
 
 def prepare_model(case: Case, model: Network, structure: Any) -> Training:
-    """Return a model and its structure with Adam, and with the case's features and labels."""
+    """Return the arguments of an epoch: the model, its structure, the case's features and classes, Adam."""
     graph = case.graph
     train = graph.train_mask.nonzero().squeeze(1)
-    y = graph.y.bool() if graph.y.is_floating_point() else graph.y
-    inputs = case.node_features(), train.to(case.device), y[train].to(case.device)
+    inputs = case.node_features(), train.to(case.device), graph.y[train].to(case.device)
     return Training(model, structure, *inputs, torch.optim.Adam(model.parameters(), lr=LEARNING_RATE))
 
 
 def loss(logits: Tensor, train: Tensor, y: Tensor) -> Tensor:
-    """Return the mean negative log-likelihood of logits [N, C] over the training nodes [T].
-
-    If the labels are tasks, return the binary cross-entropy.
-    """
-    if y.dtype == torch.bool:
-        return F.binary_cross_entropy_with_logits(logits[train], y.to(logits.dtype))
+    """Return the mean negative log-likelihood of logits [N, C] over the training nodes [T]."""
     return F.nll_loss(F.log_softmax(logits, dim=1)[train], y)
 
 

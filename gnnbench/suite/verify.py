@@ -1,6 +1,7 @@
 """Checks a kernel's output and gradients against the float64 reference."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from inspect import signature
 from typing import Any
@@ -15,7 +16,7 @@ from .accuracy import MismatchError, agree, check_type, compare, compare_network
 from .backward import differentiated, is_single, parts_of, tied
 from .case import Case
 from .definitions import Reference, adam_step
-from .kept_reference import Expected, KeptReference, Request, numbers, opened, stored
+from .kept_reference import Expected, KeptReference, floats, split_nested, stored
 from .platforms import PlatformModule, Result
 from .spec import FORWARD, FORWARD_BACKWARD, STEP, TRAIN
 from .view import View
@@ -32,7 +33,7 @@ def verify(
     *,
     result: Result | None = None,
     view: View | None = None,
-    kept: KeptReference | None = None,
+    cache: KeptReference | None = None,
 ) -> None:
     """Run once; compare the output, and gradients if the direction has any, with the reference.
 
@@ -41,10 +42,10 @@ def verify(
     passed if the reference has parameters for them. Integers and booleans must be equal, floating-point
     numbers within TOLERANCE. Raises MismatchError if a value, shape, dtype or device is wrong.
 
-    Of an epoch with a `result`, as in `Kernel`, only that result is compared: after several steps there is no
+    If an epoch has a `result`, as in `Kernel`, only this result is compared: after several steps there is no
     gradient of the initial parameters. Without a `view` every entry is compared.
     """
-    view, kept = view or View(case.graph), kept or KeptReference()
+    view, cache = view or View(case.graph), cache or KeptReference()
     upstream: tuple[Tensor, ...] = ()
     operands = list(inputs)
     if case.spec.direction == FORWARD_BACKWARD:
@@ -54,7 +55,7 @@ def verify(
         upstream = tuple(precise(view.inside(tensor)) for tensor in tree_leaves(gradients))
         operands = operands[1:]
     pairs = _reference_inputs(case, operands, reference)
-    arguments = [_argument(item, transposed, view) for item, transposed in pairs]
+    arguments = [_precise(item, transposed, view) for item, transposed in pairs]
     states = _random_states(case)
     output = run(*inputs)
     is_seeded = all(map(torch.equal, states, _random_states(case)))
@@ -62,8 +63,7 @@ def verify(
     by_place = dict(zip(differentiated(module, output), upstream, strict=False)) if upstream else None
     differentiate = case.spec.direction not in (FORWARD, STEP, *([TRAIN] if result else []))
     try:
-        request = Request(reference, view, arguments, by_place)
-        expected = kept.of(request, differentiate=differentiate)
+        expected = cache.of(Expected(reference, view, arguments, by_place, differentiate))
         with torch.no_grad():
             computed = _computed(module, output, operands, expected.outputs, result)
             try:
@@ -73,7 +73,7 @@ def verify(
         if differentiate:
             _compare_gradients(case, pairs, expected, upstream)
     except UncomparableError as error:
-        raise MismatchError(f"of the reference, {error}") from None
+        raise MismatchError(f"reference: {error}") from None
 
 
 def _random_states(case: Case) -> list[Tensor]:
@@ -88,18 +88,18 @@ def _computed(
     expected: Mapping[str, Any],
     result: Result | None,
 ) -> dict[str, Any]:
-    """Return the compared parts of an output, by place."""
+    """Return the parts of an output that are compared, by place: see `kept_reference`."""
     if result:
         compared = result(output, *operands)
         single = isinstance(compared, tuple) and len(compared) == 1
-        return opened(parts_of(compared[0] if single else compared))
+        return split_nested(parts_of(compared[0] if single else compared))
     if isinstance(expected.get(""), Tensor) and is_single(output):
         return {"": _comparable(module, output, expected[""])}
-    return opened(parts_of(output))
+    return split_nested(parts_of(output))
 
 
 def _compare_outputs(case: Case, computed: Mapping[str, Any], expected: Expected) -> None:
-    view, largest = expected.request.view, largest_of(numbers(expected.request.arguments))
+    view, largest = expected.view, largest_of(floats(expected.arguments))
     if different := sorted(computed.keys() ^ expected.outputs.keys()):
         where = "the reference" if different[0] in computed else "the output"
         places = ", ".join(f"output{place}" for place in computed)
@@ -110,15 +110,13 @@ def _compare_outputs(case: Case, computed: Mapping[str, Any], expected: Expected
             check_type(case, values, right)
             compare(case, what, view.output(values), view.expected(right), largest)
         elif isinstance(values, Tensor) or isinstance(right, Tensor) or not agree(case, values, right):
-            raise MismatchError(f"{what} is {_text(values)}, and the reference is {_text(right)}")
+            raise MismatchError(f"{what} is {_summary(values)}, and the reference is {_summary(right)}")
 
 
-def _text(value: Any) -> str:
-    """Describe a part of an output in one line."""
+def _summary(value: Any) -> str:
     if isinstance(value, Tensor | np.ndarray):
-        return (
-            f"{'a tensor' if isinstance(value, Tensor) else 'an array'} {list(value.shape)} of {value.dtype}"
-        )
+        kind = "a tensor" if isinstance(value, Tensor) else "an array"
+        return f"{kind} {list(value.shape)} of {value.dtype}"
     return repr(value)
 
 
@@ -126,8 +124,8 @@ def _compare_gradients(
     case: Case, pairs: Sequence[tuple[Any, bool]], expected: Expected, upstream: Sequence[Tensor]
 ) -> None:
     """Compare the gradients in `.grad`, and after a whole epoch the parameters."""
-    view = expected.request.view
-    before = [tensor for tensor in numbers(expected.request.arguments) if tensor.requires_grad]
+    view = expected.view
+    before = [tensor for tensor in floats(expected.arguments) if tensor.requires_grad]
     references = list(map(_dense, expected.gradients, before))
     computed = list(_gradients(pairs, references, before))
     if case.spec.direction != FORWARD_BACKWARD:
@@ -139,7 +137,7 @@ def _compare_gradients(
                 raise MismatchError(f"{what} is not zero where the output does not depend on it")
 
             def recompute(index: int = index) -> Tensor:
-                return Expected(expected.request, differentiate=True).gradients[index]
+                return replace(expected).gradients[index]
 
             dense = not start.is_nested and start.layout in _DENSE
             ties = partial(tied, start, recompute) if dense else None
@@ -152,14 +150,14 @@ def _compare_gradients(
 
 
 def _reference_inputs(case: Case, inputs: Sequence[Any], reference: Reference) -> list[tuple[Any, bool]]:
-    """Return the inputs that the reference takes, and whether it takes them transposed.
+    """Return the inputs that the reference takes, each with whether it is transposed.
 
-    These are dense tensors and parameters, and also sparse tensors and containers if the reference takes so
-    many arguments: the references of gnnbench's operations take no structure, as they serve all platforms.
+    The references of gnnbench's operations take dense tensors and parameters only, as they serve all
+    platforms. A reference that takes more arguments also gets sparse tensors and containers of tensors.
     """
     reason = ""
-    for wide in (False, True):
-        pairs = list(_arguments(inputs, wide=wide))
+    for with_containers in (False, True):
+        pairs = list(_arguments(inputs, with_containers=with_containers))
         try:
             signature(reference).bind(case.graph, *pairs)
         except TypeError as error:
@@ -174,7 +172,7 @@ def _reference_inputs(case: Case, inputs: Sequence[Any], reference: Reference) -
     )
 
 
-def _arguments(inputs: Sequence[Any], *, wide: bool) -> Iterator[tuple[Any, bool]]:
+def _arguments(inputs: Sequence[Any], *, with_containers: bool) -> Iterator[tuple[Any, bool]]:
     for item in inputs:
         if isinstance(item, nn.Module):
             parameters = list(item.parameters())
@@ -182,12 +180,12 @@ def _arguments(inputs: Sequence[Any], *, wide: bool) -> Iterator[tuple[Any, bool
             linear = {id(part.weight) for part in item.modules() if type(part).__name__ == "Linear"}
             yield from ((weight, id(weight) in linear) for weight in parameters if weight.dim() > 1)
             yield from ((bias, False) for bias in parameters if bias.dim() == 1)
-        elif numbers(item) and (wide or (isinstance(item, Tensor) and item.layout in _DENSE)):
+        elif floats(item) and (with_containers or (isinstance(item, Tensor) and item.layout in _DENSE)):
             yield item, False
 
 
-def _argument(item: Any, transposed: bool, view: View) -> Any:
-    """Return a copy of an input, also of a container, with floating-point numbers in float64."""
+def _precise(item: Any, transposed: bool, view: View) -> Any:
+    """Return a copy of a tensor or container in float64, if `transposed` of each tensor's transpose."""
 
     def copy(value: Any) -> Any:
         if not isinstance(value, Tensor):
@@ -201,8 +199,11 @@ def _argument(item: Any, transposed: bool, view: View) -> Any:
 def _gradients(
     pairs: Sequence[tuple[Any, bool]], right: Sequence[Tensor], before: Sequence[Tensor]
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield each dense gradient, zeros if it may be missing, and its tensor, as the reference takes it."""
-    tensors = ((tensor, transposed) for item, transposed in pairs for tensor in numbers(item))
+    """Yield the dense gradient of each input that needs one, and the input, both as the reference takes it.
+
+    A missing gradient is zero; a MismatchError says if that is wrong.
+    """
+    tensors = ((tensor, transposed) for item, transposed in pairs for tensor in floats(item))
     leaves = [(tensor, transposed) for tensor, transposed in tensors if tensor.requires_grad]
     for index, ((tensor, transposed), expected, start) in enumerate(zip(leaves, right, before, strict=True)):
         gradient = tensor.grad
@@ -216,7 +217,7 @@ def _gradients(
 
 
 def _dense(gradient: Tensor, tensor: Tensor) -> Tensor:
-    """Return a dense gradient: of a sparse tensor at its entries, of a nested tensor in one dimension."""
+    """Return the gradient of `tensor` as a dense tensor: of a sparse one, the values at its entries."""
     if tensor.is_nested:
         return flat(gradient)
     gradient = gradient if gradient.layout == torch.strided else gradient.to_dense()
@@ -225,7 +226,7 @@ def _dense(gradient: Tensor, tensor: Tensor) -> Tensor:
 
 
 def _comparable(module: PlatformModule, output: Any, expected: Tensor) -> Tensor:
-    """Return a dense output, or a graph's weights as a matrix."""
+    """Return an output in the form of the reference: a graph's weights become a sparse matrix."""
     values, entries = module.values(output), module.entries(output)
     if isinstance(output, Tensor) and output.layout not in _DENSE:
         # A reference of one dimension has the entries' values, in order.
@@ -236,13 +237,13 @@ def _comparable(module: PlatformModule, output: Any, expected: Tensor) -> Tensor
 
 
 def _gradient_terms(argument: Tensor, outputs: Mapping[str, Any], upstream: Sequence[Tensor]) -> float:
-    """Return the size of the terms whose sum is a gradient; they may cancel.
+    """Return the size of the terms whose sum is a gradient, which may be near 0 if they cancel.
 
     A term has the size of |upstream| |output| / |argument|. An entry of the argument gets one term from each
     output that depends on it: on average, as many as there are outputs per entry. The argument's size is its
-    standard deviation, as some functions, such as a softmax, ignore the mean.
+    standard deviation, because some functions, such as a softmax, ignore the mean.
     """
-    parts = list(map(flat, numbers(dict(outputs))))
+    parts = list(map(flat, floats(dict(outputs))))
     values = flat(argument.detach())
     if not values.numel():
         return 0.0

@@ -27,7 +27,7 @@ class View:
     """All values, entry by entry.
 
     The timed call gets `upstream(gradient)` as its output's gradient. The reference gets `graph`, and
-    `inside(input)` of each input. Compared are the call's `output(...)` and the reference's `expected(...)`.
+    `inside(input)` of each input. The call's `output(...)` is compared with the reference's `expected(...)`.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -40,7 +40,7 @@ class View:
     upstream = output = expected = inside
 
     def is_zero_outside(self, gradient: Tensor) -> bool:  # noqa: ARG002 - there is nothing outside
-        """Whether an input's gradient is zero where `inside` does not look."""
+        """Return whether an input's gradient is zero in the rows that `inside` leaves out."""
         return True
 
 
@@ -49,8 +49,8 @@ class Projection(View):
 
     For operations that map each column of an input [N, F] or [E, F] linearly to the same column of an output
     [N, F]. The entries of r [F, 8] are 1 or -1. An error in one entry of a row is seen in all eight columns.
-    Errors in several entries of a row cancel in all eight columns with a probability of at most 2**-8, those
-    of n rows with at most 2**(-8 n). Errors are relative to the row's norm, so the check is up to sqrt(F)
+    Errors in several entries of a row cancel in all eight columns with a probability of at most 2**-8, errors
+    in n rows with at most 2**(-8 n). Errors are relative to the row's norm, so the check is up to sqrt(F)
     times less sharp than entry by entry.
     """
 
@@ -66,11 +66,11 @@ class Projection(View):
 class Rows(View):
     """A random sample of nodes, on the part of the graph that their outputs depend on.
 
-    The output's gradient is zero at all other nodes, so the gradients of inputs and parameters are those of
-    the sample, and zero outside the nodes that it reaches. If a fraction p of the rows is wrong, n sampled
-    rows miss all of them with a probability of (1 - p)**n: with p = 1 % and 4,096 rows, less than 10**-17. A
-    single wrong row is missed with 1 - n / N. The last node and the node with the fewest neighbours always
-    belong to the sample; so does the node with the most neighbours, unless the second hop matters.
+    The output's gradient is set to zero at all other nodes, so the gradients of inputs and parameters depend
+    on the sample only, and are zero at nodes that it does not reach. If a fraction p of the rows is wrong, n
+    sampled rows miss all of them with a probability of (1 - p)**n: with p = 1 % and 4,096 rows, less than
+    10**-17. A single wrong row is missed with a probability of 1 - n / N. The last node and the node with the
+    fewest neighbours are always in the sample; so is the node with the most, if `reach` is 1.
     """
 
     def __init__(self, graph: Graph, reach: int, width: int, end: int = 1) -> None:
@@ -84,7 +84,7 @@ class Rows(View):
         while True:
             sample = torch.zeros(graph.num_nodes, dtype=torch.bool)
             sample[order[:count]] = sample[fixed] = True
-            self._chosen, nodes = sample, sample
+            self._sample, nodes = sample, sample
             self._entries = entries = sample[ends]
             for hop in range(reach):
                 entries = entries if hop == 0 else nodes[ends]
@@ -97,18 +97,18 @@ class Rows(View):
         self.graph = graph.part(self._nodes, self._edges)
 
     def upstream(self, gradient: Tensor) -> Tensor:
-        """Return the gradient, zero outside the sample."""
-        sample = self._chosen if len(gradient) == self._total[0] else self._entries
+        """Return the gradient, with zeros outside the sample."""
+        sample = self._sample if len(gradient) == self._total[0] else self._entries
         return gradient * sample.to(gradient).view(-1, *(1,) * (gradient.dim() - 1))
 
     def inside(self, tensor: Tensor) -> Tensor:
-        """Return the rows of nodes or entries that the sample reaches; other tensors whole."""
-        index = self._where(tensor)
+        """Return the rows of nodes or entries that the sample reaches; of other tensors, all rows."""
+        index = self._rows_inside(tensor)
         return tensor if index is None else tensor.detach()[index.to(tensor.device)]
 
     def is_zero_outside(self, gradient: Tensor) -> bool:
-        """Whether the gradient is zero at nodes or entries that the sample does not reach."""
-        index = self._where(gradient)
+        """Return whether the gradient is zero at nodes or entries that the sample does not reach."""
+        index = self._rows_inside(gradient)
         if index is None:
             return True
         outside = torch.ones(len(gradient), dtype=torch.bool)
@@ -117,22 +117,23 @@ class Rows(View):
 
     def output(self, output: Tensor) -> Tensor:
         """Return the sampled rows, or the entries that end at sampled nodes."""
-        sample = self._chosen if len(output) == self._total[0] else self._entries
+        sample = self._sample if len(output) == self._total[0] else self._entries
         return output[sample.to(output.device)]
 
     def expected(self, output: Tensor) -> Tensor:
-        """Return the same rows or entries of the part's output."""
+        """Return the same rows or entries of the reference's output on the part of the graph."""
         if len(output) == len(self._nodes):
-            return output[self._chosen[self._nodes]]
+            return output[self._sample[self._nodes]]
         return output[self._entries[self._edges]]
 
-    def _where(self, tensor: Tensor) -> Tensor | None:
+    def _rows_inside(self, tensor: Tensor) -> Tensor | None:
+        """Return the numbers of the rows. Returns None if rows are neither nodes nor entries."""
         size = len(tensor) if tensor.dim() else 0
         return {self._total[0]: self._nodes, self._total[1]: self._edges}.get(size)
 
 
 def view_of(graph: Graph, width: int, operation: Operation | None) -> View:
-    """Return how an operation is checked on a graph: entry by entry if it is a suite's own (None)."""
+    """Return how an operation is checked on a graph. None stands for an operation of the user's own."""
     if operation is None or graph.num_edges * width < LARGE:
         return View(graph)
     if operation.linear:

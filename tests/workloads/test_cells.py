@@ -11,7 +11,7 @@ from gnnbench.suite.spec import DIRECTIONS, FLOATS, FORWARD, Spec
 
 
 def cells(*names, platforms=tuple(PLATFORMS), dtypes=("float32",), index_dtypes=("int64",), **declared):
-    operations = selection.declared(names, **declared)
+    operations = selection.operations_of(names, **declared)
     return list(selection.cells(operations, platforms, dtypes, index_dtypes, "cpu"))
 
 
@@ -51,7 +51,7 @@ def test_a_pull_request_runs_an_operations_last_direction_only():
     ],
 )
 def test_own_operation_runs_where_and_how_it_says_and_nowhere_else(declared, expected):
-    operations = selection.declared(["mine"], **declared)
+    operations = selection.operations_of(["mine"], **declared)
     found = list(selection.cells(operations, tuple(PLATFORMS), ("float32",), ("int64",), "cpu"))
     assert [(cell.direction, cell.platform, cell.core) for cell in found] == expected
     assert not any(cell.skip for cell in found)
@@ -70,7 +70,7 @@ def test_own_operation_runs_where_and_how_it_says_and_nowhere_else(declared, exp
 )
 def test_wrong_declarations_are_refused(name, declared, message):
     with pytest.raises(UsageError, match=message):
-        selection.declared([name], **declared)
+        selection.operations_of([name], **declared)
 
 
 def spec(cell, dataset):

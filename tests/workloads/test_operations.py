@@ -4,6 +4,7 @@ from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import replace
 from random import Random
+from types import ModuleType
 
 import pytest
 import torch
@@ -11,8 +12,8 @@ import torch
 from gnnbench.engine.ground.packages import missing
 from gnnbench.engine.ground.parts import tensors
 from gnnbench.engine.measure.copies import Copies
-from gnnbench.suite import view
-from gnnbench.suite.operations import OPERATIONS, by_name
+from gnnbench.suite import operations, view
+from gnnbench.suite.operations import OPERATIONS
 from gnnbench.suite.platforms import PLATFORMS
 from gnnbench.suite.spec import DIRECTIONS, TRAIN
 from tests.sampling import nightly
@@ -196,10 +197,9 @@ def test_a_limit_may_hold_only_where_a_node_has_many_neighbours(make_case, small
         assert operation.why_not_on(hub, other) is None
 
 
-def test_two_operations_of_one_name_are_refused():
-    one, other = OPERATIONS["linear"], OPERATIONS["conv"]
-    with pytest.raises(ValueError, match="two operations are called 'linear'"):
-        by_name([one, replace(other, name="linear")])
+def test_no_two_operations_have_the_same_name():
+    modules = [module for module in vars(operations).values() if isinstance(module, ModuleType)]
+    assert sum(len(getattr(module, "OPERATIONS", ())) for module in modules) == len(OPERATIONS)
 
 
 def test_operations_say_which_graphs_they_need(small_graph, typed_graph, molecules):

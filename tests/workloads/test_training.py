@@ -44,15 +44,9 @@ def test_a_network_begins_with_the_same_weights_on_every_platform(make_case, bui
     assert not torch.equal(network.ordered(of_pyg)[0], other[0])
 
 
-@pytest.fixture(params=["small_graph", "multi_label_graph"])
-def any_labels(request):
-    """A graph with a class for each node, and one with several tasks."""
-    return request.getfixturevalue(request.param)
-
-
 @pytest.mark.parametrize("platform", OPERATIONS["epoch"].calls)
-def test_an_epoch_begins_with_the_initial_weights_and_is_right(make_case, any_labels, platform):
-    graph = replace(any_labels, x=any_labels.x - 0.5)  # so that a ReLU too many shows
+def test_an_epoch_begins_with_the_initial_weights_and_is_right(make_case, small_graph, platform):
+    graph = replace(small_graph, x=small_graph.x - 0.5)  # so that a ReLU too many shows
     case = make_case("epoch", platform, "train", "float64", graph=graph)
     matrices = [one for one in workload_of(case).inputs[0].parameters() if one.dim() == 2]
     for matrix, (weight, _) in zip(matrices, initial_weights(graph, 8), strict=True):

@@ -232,7 +232,7 @@ def test_outputs_of_several_parts_are_compared_by_place(make_case, make, directi
             [torch.ones(3).to_sparse()],
             r"output\[0\] is strided, and the reference is sparse",
         ),
-        ([object()], [None], r"output\[0\] is a builtins.object, which cannot be compared: give measure"),
+        ([object()], [None], r"output\[0\] is a builtins.object, which cannot be compared: pass measure"),
     ],
 )
 def test_parts_that_differ_or_cannot_be_compared_are_named(make_case, found, right, told):
@@ -400,8 +400,8 @@ def test_an_output_without_a_gradient_has_no_backward_pass(make_case, run):
             lambda x: (x * 2, x),
             r"output\[1\] is None, and the reference is a tensor \[60, 8\]",
         ),
-        (lambda x: x * 2, lambda x: x.detach() * 2, "of the reference, the output needs no gradient"),
-        (lambda x: x * 2, lambda _: object(), "of the reference, output is a builtins.object"),
+        (lambda x: x * 2, lambda x: x.detach() * 2, "reference: the output needs no gradient"),
+        (lambda x: x * 2, lambda _: object(), "reference: output is a builtins.object"),
     ],
 )
 def test_outputs_are_compared_before_gradients_are_made(make_case, run, expected, told):

@@ -50,8 +50,8 @@ def loss(graph: Graph, uncertainty: Tensor, *parameters: Tensor) -> Tensor:
         weight = (
             torch.ones(graph.num_edges, dtype=torch.float64) if state is None else state.kept_edges.double()
         )
-        entries, weight = definitions.looped(graph, weight)
-        weight = definitions.normalized(entries, weight, graph.num_nodes)
+        entries, weight = definitions.with_self_loops(graph, weight)
+        weight = definitions.normalize(entries, weight, graph.num_nodes)
         h = x if state is None else x * row_scale(state.kept_nodes).unsqueeze(1)
         h = (definitions.aggregate(entries, weight, h @ parameters[0]) + parameters[2]).relu()
         return (definitions.aggregate(entries, weight, h @ parameters[1]) + parameters[3]).log_softmax(dim=1)

@@ -8,7 +8,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from gnnbench.engine.ground.errors import UsageError
 from gnnbench.suite.operations.mh_aggregate import Edges
 
 from .chain import Propose, State, draw, entropy, row_scale, uncertainty
@@ -45,13 +44,7 @@ class View(NamedTuple):
 
 
 def data_of(edges: Edges, x: Tensor, train: Tensor, y: Tensor) -> Data:
-    """Make the training data from features [n, F] and classes [n].
-
-    Raises:
-        UsageError: the labels are multi-label.
-    """
-    if y.is_floating_point():
-        raise UsageError("MH-Aug needs one class per node, but this data set is multi-label; choose another")
+    """Make the training data from features [n, F] and classes [n]."""
     return Data(edges, structure(edges), x, features(x), train, y)
 
 

@@ -4,7 +4,6 @@ from tests.graphs import (  # noqa: F401
     _platform_is_installed,
     make_case,
     molecules,
-    multi_label_graph,
     small_graph,
     typed_graph,
 )

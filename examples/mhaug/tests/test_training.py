@@ -10,8 +10,6 @@ from mhaug.model import GCN, Features
 from mhaug.saint import Sampling, induced
 from mhaug.settings import Settings
 
-from gnnbench.engine.ground.errors import UsageError
-
 SETTINGS = Settings(hidden=8)
 
 
@@ -146,9 +144,7 @@ def test_edges_of_the_possible_leave_a_finite_loss(small_graph, edit):
     assert all(parameter.isfinite().all() for parameter in model.parameters())
 
 
-def test_one_class_trains_and_labels_of_several_tasks_are_refused(small_graph, multi_label_graph):
+def test_one_class_trains(small_graph):
     graph = replace(small_graph, y=torch.zeros(60, dtype=torch.int64), num_classes=1)
     progress, _ = run(graph, accepts=3, proposals=50)
     assert progress[-1].accepts == 3
-    with pytest.raises(UsageError, match="MH-Aug needs one class per node"):
-        data_of(multi_label_graph)

@@ -52,7 +52,7 @@ def _workload(operation: str, platform: str, plan: Any) -> tuple[Callable[[], An
     from gnnbench.suite.case import Case
     from gnnbench.suite.graphs.catalog import DatasetName
     from gnnbench.suite.graphs.load import load
-    from gnnbench.suite.graphs.locate import data_folder
+    from gnnbench.suite.graphs.published import data_folder
     from gnnbench.suite.operations import OPERATIONS
     from gnnbench.suite.spec import FORWARD, TRAIN, Spec
 

@@ -136,7 +136,7 @@ def _check(
     if case.spec.direction == FORWARD_BACKWARD:
         run, arguments = with_backward(module, run, arguments)
     view = reference.view(case.graph, case.spec.hidden, first)
-    verify(case, module, run, arguments, first.reference, result=kernel.result, view=view, kept=reference)
+    verify(case, module, run, arguments, first.reference, result=kernel.result, view=view, cache=reference)
     return _Entrant(way, structure_kind(structure, case.graph), Call(run, arguments, {}), context)
 
 

@@ -1,15 +1,16 @@
-"""The ids of graphs: a published data set, its synthetic stand-in, a random graph, or a file.
+"""The names of graphs: a published data set, its synthetic stand-in, a random graph, or a file.
 
 pytest imports this module during collection, so it imports nothing heavy.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from ...engine.ground.errors import UsageError, unknown_name
 from ...engine.ground.files import user_path
-from .published import ATTRIBUTES_WIDTH, DATASETS, NODE, Dataset, Relation
+from .published import ATTRIBUTES_WIDTH, DATASETS, NODE, Dataset, Relation, raw_folder
 
 __all__ = ["ATTRIBUTES_WIDTH", "DATASETS", "FORMS", "Dataset", "DatasetName"]
 
@@ -54,16 +55,16 @@ class DatasetName:
     id: str
     """The id in test ids; for a path, the file's name."""
     dataset: Dataset
-    """The published data set, or the counts of a random graph; a file's has no counts of nodes and edges."""
+    """The published data set, or the counts of a random graph. Of a file, both counts are 0."""
     synthetic: bool = False
     """Whether structure, features and labels are all synthetic."""
     fraction: float = 1.0
-    """Fraction of the published nodes and edges, in (0, 1]; below 1 for stand-ins only."""
+    """Fraction of the published nodes and edges, in (0, 1]. Only stand-ins may have less than 1."""
     scale: int = 0
     """A random graph has 2**scale nodes, or molecules."""
     edges: float = 0.0
-    """Undirected edges per node of a random graph, which drops duplicates among them; `hub` has exactly this
-    number."""
+    """Undirected edges that are drawn for each node of a random graph. Only `hub` then has no duplicates to
+    drop."""
     path: Path | None = None
 
     @classmethod
@@ -90,14 +91,14 @@ class DatasetName:
             )
         fraction = _number(text, number, 1, "a fraction above 0 and at most 1, such as @0.1") if at else 1.0
         suffix = f"@{fraction!r}" if fraction < 1 else ""
-        twin = cls(f"{name}:synthetic{suffix}", DATASETS[name], synthetic=True, fraction=fraction)
-        split = zip(twin.split, DATASETS[name].split, strict=True)
-        if twin.is_crowded or any(part < 1 <= whole for part, whole in split):
+        stand_in = cls(f"{name}:synthetic{suffix}", DATASETS[name], synthetic=True, fraction=fraction)
+        split = zip(stand_in.split, DATASETS[name].split, strict=True)
+        if stand_in.is_crowded or any(part < 1 <= whole for part, whole in split):
             raise UsageError(
-                f"dataset '{text}': {twin.nodes} nodes are too few for {twin.pairs} edges and a split; "
-                "give a larger fraction"
+                f"dataset '{text}': {stand_in.nodes} nodes are too few for {stand_in.pairs} edges "
+                "and a split; give a larger fraction"
             )
-        return twin
+        return stand_in
 
     @classmethod
     def _parse_random(cls, text: str, family: str, variant: str) -> "DatasetName":
@@ -109,15 +110,15 @@ class DatasetName:
                 f"{row.scales[-1]}, such as {family}:14 for 2**14 {row.unit}"
             )
         scale = int(number)
-        what = f"the edges of a node, above 0 and at most {MOST_EDGES}, such as rmat:14@4"
-        per_node = _number(text, edges, MOST_EDGES, what) if at else row.edges
+        expected = f"the edges of a node, above 0 and at most {MOST_EDGES}, such as rmat:14@4"
+        per_node = _number(text, edges, MOST_EDGES, expected) if at else row.edges
         suffix = f"@{per_node:g}" if per_node != row.edges else ""
         name = f"{family}:{scale}{suffix}"
-        numbers = round(row.nodes * 2**scale), round(per_node * 2**scale), row.features, row.classes
+        counts = round(row.nodes * 2**scale), round(per_node * 2**scale), row.features, row.classes
         graphs = 2**scale if family == "molecules" else 0
         part = graphs // 12  # as in ZINC
-        counts = Dataset(name, family, *numbers, split=(graphs - 2 * part, part, part), graphs=graphs)
-        graph = cls(name, counts, synthetic=True, scale=scale, edges=per_node)
+        dataset = Dataset(name, family, *counts, split=(graphs - 2 * part, part, part), graphs=graphs)
+        graph = cls(name, dataset, synthetic=True, scale=scale, edges=per_node)
         if family == "hub" and graph.is_crowded:
             raise UsageError(f"dataset '{text}': {graph.nodes} nodes are too few for {graph.pairs} edges")
         return graph
@@ -140,7 +141,7 @@ class DatasetName:
 
     @property
     def pairs(self) -> int:
-        """The number of undirected edges; for an R-MAT graph, which draws some twice, an upper bound."""
+        """The number of undirected edges. An upper bound for `rmat` and `uniform`, which draw some twice."""
         return sum(sum(block.values()) for block in self.blocks.values())
 
     @property
@@ -171,12 +172,37 @@ class DatasetName:
         return train, val, test
 
 
-def _number(text: str, number: str, most: float, what: str) -> float:
-    """Read a number above 0 and at most `most`; refuse NaN and other text."""
+def _number(text: str, number: str, largest: float, expected: str) -> float:
+    """Read a number above 0 and at most `largest`; a UsageError says what is `expected`."""
     try:
         value = float(number)
     except ValueError:
         value = 0.0
-    if not 0 < value <= most:
-        raise UsageError(f"dataset '{text}': '{number}' must be {what}")
+    if not 0 < value <= largest:
+        raise UsageError(f"dataset '{text}': '{number}' must be {expected}")
     return value
+
+
+def resolve(
+    names: Iterable[DatasetName], data_root: Path | None, real_only: bool
+) -> tuple[list[DatasetName], list[str]]:
+    """Return the names without duplicates, and a line for each replaced data set.
+
+    A synthetic stand-in replaces a data set without files; with `real_only`, UsageError is raised instead.
+    """
+    resolved: dict[str, DatasetName] = {}
+    notices = []
+    for requested in names:
+        name = requested
+        if not (name.synthetic or name.path or raw_folder(name.dataset, data_root)):
+            stand_in, reason = f"{name.id}:synthetic", f"{name.id} is not in the data folder"
+            if real_only:
+                raise UsageError(
+                    f"{reason}; put its files there (--gnn-data), or omit --gnn-real to use {stand_in}"
+                )
+            name = DatasetName.parse(stand_in)
+            notices.append(f"{reason}: using its synthetic stand-in {stand_in} (--gnn-real to fail instead)")
+        first = resolved.setdefault(name.id, name)
+        if first.path != name.path:
+            raise UsageError(f"{first.path} and {name.path} have the same name: rename one of the files")
+    return list(resolved.values()), notices

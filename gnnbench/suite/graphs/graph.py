@@ -22,9 +22,9 @@ Floats = NDArray[np.float32]
 class Graph:
     """A simple undirected graph with features, labels and splits, on the CPU.
 
-    All platforms get the same form: both directions of each edge, no self-loops, no duplicates. Entries are
-    sorted by target, then source: the order of a CSR matrix with targets as rows. Platforms add self-loops
-    themselves.
+    All platforms get the same form: both directions of each edge, without self-loops and duplicates. Each
+    direction is an entry of the adjacency matrix. Entries are sorted by target, then source: the order of a
+    CSR matrix with targets as rows. Operations that need self-loops add them.
 
     A graph may have types of edges and of nodes. Then the reverse of an edge belongs to the reverse of its
     relation, and two nodes may have one entry for each relation.
@@ -38,7 +38,7 @@ class Graph:
     x: Tensor
     """float32 [N, F]."""
     y: Tensor
-    """Classes, int64 [N]; multi-label: 0 or 1 per task, float32 [N, C]."""
+    """Classes, int64 [N]."""
     num_classes: int
     train_mask: Tensor
     """bool [N], like the other two masks."""
@@ -52,7 +52,7 @@ class Graph:
     node_types: tuple[str, ...] = (NODE,)
     sizes: Tensor | None = None
     """Numbers of nodes of the separate graphs, such as molecules, in the order of the nodes: int64 [M]. All
-    nodes of a separate graph have its label and its part of the split. None if there is one graph only."""
+    nodes of a separate graph have its label and are in its part of the split. None if there is one graph."""
 
     @classmethod
     def build(
@@ -61,7 +61,7 @@ class Graph:
         source: Ints,
         target: Ints,
         x: Floats,
-        y: Ints | Floats,
+        y: Ints,
         num_classes: int,
         train: Ints,
         val: Ints,
@@ -76,15 +76,15 @@ class Graph:
         """Make a graph from listed edges, in any order and direction: source and target int64 [M].
 
         `train`, `val` and `test` are node numbers. `edge_type` has the position in `relations` of each listed
-        edge; relations include reverses; a relation without a reverse is its own. `type_sizes` has numbers of
-        nodes by type, in the order of nodes, and `sizes` numbers of nodes by separate graph. Raises
-        UsageError if a node number is outside [0, N).
+        edge. Relations include reverses; a relation without a reverse is its own reverse. `type_sizes` has
+        numbers of nodes by type, in the order of nodes, and `sizes` numbers of nodes by separate graph.
+        Raises UsageError if a node number is outside [0, N).
         """
         num_nodes = len(x)
-        bounds = (end for ids in (source, target) if len(ids) for end in (ids.min(), ids.max()))
-        if strays := [end for end in bounds if not 0 <= end < num_nodes]:
+        bounds = (node for ends in (source, target) if len(ends) for node in (ends.min(), ends.max()))
+        if unknown := [node for node in bounds if not 0 <= node < num_nodes]:
             raise UsageError(
-                f"{name}: an edge has node {strays[0]}, outside 0..{num_nodes - 1}; "
+                f"{name}: an edge has node {unknown[0]}, outside 0..{num_nodes - 1}; "
                 "check how the file numbers its nodes"
             )
         entries, types = _entries(source, target, num_nodes, edge_type, reverses(relations))
@@ -130,7 +130,7 @@ class Graph:
 
     @cached_property
     def max_degree(self) -> int:
-        """The number of entries that end at the node with the most."""
+        """The largest number of entries that end at one node."""
         return int(self.edge_index[1].bincount().max()) if self.num_edges else 0
 
     @property
@@ -155,7 +155,7 @@ class Graph:
 
     @cached_property
     def content_hash(self) -> str:
-        """16 hexadecimal digits of the SHA-256 of shapes, bytes and relations, without the name."""
+        """16 hexadecimal digits of the SHA-256 of shapes, bytes and relations; the name does not count."""
         digest = hashlib.sha256()
         tensors = [self.edge_index, self.x, self.y, self.train_mask, self.val_mask, self.test_mask]
         tensors += [part for part in (self.edge_type, self.node_type, self.sizes) if part is not None]
@@ -172,15 +172,15 @@ def _entries(
 ) -> tuple[Ints, Ints | None]:
     """Return each edge once in both directions, without loops, by target then source: int64 [2, E].
 
-    With types, two nodes have an entry for each of their relations, sorted by relation, and the relation of
-    each entry is returned too: int64 [E]. `reverse` has the position of each relation's reverse.
+    If edges have types, two nodes have an entry for each of their relations, sorted by relation. The relation
+    of each entry is then returned too: int64 [E]. `reverse` has the position of each relation's reverse.
     """
-    proper = source != target
-    source, target = source[proper], target[proper]
+    no_loop = source != target
+    source, target = source[no_loop], target[no_loop]
     # One key per entry: sorting integers is several times faster than a lexsort of pairs.
     keys = np.concatenate((target * num_nodes + source, source * num_nodes + target))
     if edge_type is not None:
-        edge_type = edge_type[proper]
+        edge_type = edge_type[no_loop]
         keys *= len(reverse)
         keys += np.concatenate((edge_type, np.array(reverse)[edge_type]))
     # np.unique uses a hash table, which is ten times slower with millions of keys.

@@ -11,16 +11,16 @@ from ...engine.ground.errors import UsageError
 from ...engine.ground.files import cache_folder, hold
 from ...engine.measure.memory import is_out_of_memory
 from . import readers, synthetic
-from .catalog import Dataset, DatasetName
+from .catalog import Dataset, DatasetName, resolve
 from .graph import Graph
-from .locate import data_folder, raw_folder, resolve
+from .published import data_folder, raw_folder
 
 _READERS = b"1"
-"""Version of the readers; change it when a reader makes another graph of the same files."""
+"""Version of the readers; change it if a reader then makes another graph of the same files."""
 
 
 def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
-    """Read or make a graph on the CPU.
+    """Read or generate a graph on the CPU.
 
     `data_root`, the folder of real data sets, is only read; `cache` is for graphs that take long to read.
     Raises UsageError if memory is too small, or if files are missing or broken.
@@ -32,12 +32,12 @@ def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
         raise UsageError(f"{name.id} is not in the data folder; use {name.id}:synthetic")
     try:
         if folder is None:
-            return readers.matrix_market(name.path) if name.path else _made(name)
+            return readers.matrix_market(name.path) if name.path else _generate(name)
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
             return _read(dataset, folder, cache)
     except UsageError:
         raise
-    except Exception as error:  # of any parser
+    except Exception as error:  # parsers raise all kinds
         if is_out_of_memory(error):
             reason = f"does not fit into memory ({_reason(error)}); use a smaller graph"
         elif folder:
@@ -48,10 +48,10 @@ def load(name: DatasetName, data_root: Path | None, cache: Path) -> Graph:
         raise UsageError(f"{name.id}: {reason}") from error
 
 
-def _made(name: DatasetName) -> Graph:
+def _generate(name: DatasetName) -> Graph:
     families = (synthetic.rmat, synthetic.uniform, synthetic.hub, synthetic.molecules)
-    makers = {family.__name__: family for family in families}
-    return makers.get(name.dataset.family, synthetic.twin)(name)
+    generators = {family.__name__: family for family in families}
+    return generators.get(name.dataset.family, synthetic.stand_in)(name)
 
 
 def _read(dataset: Dataset, folder: Path, cache: Path) -> Graph:

@@ -1,12 +1,17 @@
-"""The published data sets and their properties.
+"""The published data sets, their properties, and their files in the data folder.
 
 pytest imports this module during collection, so it imports nothing heavy.
 """
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from pathlib import Path
 from typing import NamedTuple
+
+from ...engine.ground.errors import UsageError
+from ...engine.ground.files import user_path
 
 ATTRIBUTES_WIDTH = 128
 """Number of synthetic features for nodes without features."""
@@ -14,6 +19,9 @@ NODE = "node"
 """The type of all nodes of a graph that has one type."""
 REVERSE = "rev_"
 """Prefix of the relation that has the same edges in the other direction."""
+
+DATA_VARIABLE = "GNNBENCH_DATA"
+_PLANETOID_PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
 
 
 class Relation(NamedTuple):
@@ -36,7 +44,7 @@ class Relation(NamedTuple):
 
 
 def reverses(relations: Sequence[Relation]) -> list[int]:
-    """Return the position of each relation's reverse; its own if it has none."""
+    """Return the position of each relation's reverse. A relation without a reverse has its own position."""
     position = {relation: index for index, relation in enumerate(relations)}
     return [position.get(relation.reverse, index) for index, relation in enumerate(relations)]
 
@@ -54,20 +62,16 @@ class Dataset:
     """The published number of edges; Planetoid counts both directions."""
     features: int
     classes: int
-    """Number of classes, or of tasks if `multi_label`."""
     split: tuple[int, int, int] = (0, 0, 0)
     """Numbers of nodes to train, validate and test on: of the first type if there are several. Of a data set
     of separate graphs, numbers of graphs."""
     hidden: int = 128
     """Default width of features in benchmarks."""
-    multi_label: bool = False
-    edge_features: int = 0
-    """Published features per edge; a node's features are the mean over its edges."""
     node_types: tuple[tuple[str, int], ...] = ()
-    """Names and numbers of nodes, if there are several types; nodes of the first type have the classes."""
+    """Names and numbers of nodes by type; the first type has the classes. Empty if there is one type."""
     relations: tuple[tuple[Relation, int], ...] = ()
-    """Relations, including reverses, and their numbers of edges; empty if edges have no types. Of a data set
-    with relations only the stand-in is used."""
+    """Relations, including reverses, and their numbers of edges; empty if edges have no types. A data set
+    with relations is available as a stand-in only."""
     graphs: int = 0
     """Number of separate graphs; 0 if the data set is one graph."""
     title: str = ""
@@ -75,7 +79,7 @@ class Dataset:
 
     @property
     def pairs(self) -> int:
-        """Simple undirected edges of the synthetic stand-in."""
+        """The number of undirected edges of the synthetic stand-in."""
         return self.edges // 2 if self.family == "planetoid" else self.edges
 
 
@@ -84,7 +88,7 @@ def _planetoid(title: str, counts: tuple[int, int, int, int], train: int) -> Dat
     return Dataset(title.lower(), "planetoid", *counts, split=split, hidden=256, title=title)
 
 
-def _both(source: str, name: str, target: str, edges: int) -> tuple[tuple[Relation, int], ...]:
+def _with_reverse(source: str, name: str, target: str, edges: int) -> tuple[tuple[Relation, int], ...]:
     relation = Relation(source, name, target)
     return (relation, edges), (relation.reverse, edges)
 
@@ -101,7 +105,7 @@ def _aifb(relations: int, edges: int) -> Dataset:
         split=(140, 0, 36),
         hidden=16,
         relations=tuple(
-            pair for rank, size in enumerate(sizes) for pair in _both(NODE, f"r{rank}", NODE, size)
+            pair for rank, size in enumerate(sizes) for pair in _with_reverse(NODE, f"r{rank}", NODE, size)
         ),
     )
 
@@ -110,26 +114,8 @@ _ALL = (
     _planetoid("Cora", (2708, 10556, 1433, 7), train=140),
     _planetoid("CiteSeer", (3327, 9104, 3703, 6), train=120),
     _planetoid("PubMed", (19717, 88648, 500, 3), train=60),
-    Dataset(
-        "ogbn-arxiv",
-        "ogb",
-        *(169_343, 1_166_243, 128, 40),
-        split=(90_941, 29_799, 48_603),
-    ),
-    Dataset(
-        "ogbn-products",
-        "ogb",
-        *(2_449_029, 61_859_140, 100, 47),
-        split=(196_615, 39_323, 2_213_091),
-    ),
-    Dataset(
-        "ogbn-proteins",
-        "ogb",
-        *(132_534, 39_561_252, 8, 112),
-        split=(86_619, 21_236, 24_679),
-        multi_label=True,
-        edge_features=8,
-    ),
+    Dataset("ogbn-arxiv", "ogb", 169_343, 1_166_243, 128, 40, split=(90_941, 29_799, 48_603)),
+    Dataset("ogbn-products", "ogb", 2_449_029, 61_859_140, 100, 47, split=(196_615, 39_323, 2_213_091)),
     Dataset(
         "ogbn-mag-hetero",
         "ogb",
@@ -140,12 +126,44 @@ _ALL = (
             ("field_of_study", 59_965),
         ),
         relations=(
-            *_both("author", "affiliated_with", "institution", 1_043_998),
-            *_both("author", "writes", "paper", 7_145_660),
+            *_with_reverse("author", "affiliated_with", "institution", 1_043_998),
+            *_with_reverse("author", "writes", "paper", 7_145_660),
             (Relation("paper", "cites", "paper"), 5_416_271),
-            *_both("paper", "has_topic", "field_of_study", 7_505_078),
+            *_with_reverse("paper", "has_topic", "field_of_study", 7_505_078),
         ),
     ),
     _aifb(relations=45, edges=29_043),
 )
 DATASETS = {dataset.id: dataset for dataset in _ALL}
+
+
+def data_folder(path: str | None = None) -> Path | None:
+    """Return the folder of real data sets: `path`, or `GNNBENCH_DATA`. Returns None if neither is set."""
+    text = path or os.environ.get(DATA_VARIABLE)
+    if not text:
+        return None
+    folder = user_path(text)
+    if not folder.is_dir():
+        raise UsageError(
+            f"data folder {text} does not exist; set another one (--gnn-data or {DATA_VARIABLE}), or none"
+        )
+    return folder.resolve()
+
+
+def raw_folder(dataset: Dataset, root: Path | None) -> Path | None:
+    """Return the folder of the data set's files below a data folder. Returns None if any file is missing.
+
+    The layout is that of PyG and ogb: `Planetoid/Cora/raw` with eight files, or `ogbn_arxiv` with `raw` and
+    `split`, directly in the data folder or in its subfolder `ogb`.
+    """
+    if root is None or dataset.relations:
+        return None
+    if dataset.family == "planetoid":
+        folder = root / "Planetoid" / dataset.title / "raw"
+        files = (folder / f"ind.{dataset.id}.{part}" for part in _PLANETOID_PARTS)
+        return folder if all(file.is_file() for file in files) else None
+    name = dataset.id.replace("-", "_")
+    for folder in (root / "ogb" / name, root / name):
+        if (folder / "split").is_dir() and (folder / "raw" / "edge.csv.gz").is_file():
+            return folder
+    return None

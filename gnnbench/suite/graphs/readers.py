@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from ...engine.ground.errors import UsageError
 from ...engine.ground.packages import hidden
-from . import attributes
 from .catalog import Dataset
-from .graph import Floats, Graph, Ints
+from .graph import Graph
+from .synthetic import attributes
 
 
 def planetoid(dataset: Dataset, folder: Path) -> Graph:
@@ -28,19 +28,16 @@ def planetoid(dataset: Dataset, folder: Path) -> Graph:
 def ogb(dataset: Dataset, folder: Path) -> Graph:
     """Read a data set with its standard split from a folder with `raw` and `split`.
 
-    Edges become undirected. In ogbn-proteins, nodes get the mean of their edges' features. ogb's own classes
-    ask questions and write a cache next to the files, which they cannot read with torch 2.6.
+    Edges become undirected. ogb's own classes would prompt the user, and write a cache next to the files that
+    cannot be loaded from torch 2.6 on.
     """
-    with hidden("outdated"):  # `import ogb` would query a package index for newer versions, in a thread
+    with hidden("outdated"):  # otherwise `import ogb` queries a package index for newer versions, in a thread
         from ogb.io import read_graph_raw as readers
     raw = folder / "raw"
     split = [_table(folder / "split", part)[:, 0].astype(np.int64) for part in ("train", "valid", "test")]
-    (graph,) = readers.read_csv_graph_raw(str(raw), add_inverse_edge=dataset.edge_features > 0)
-    edges, x, labels = graph["edge_index"], graph["node_feat"], _table(raw, "node-label")
-    source, target = edges
-    if x is None:
-        x = _mean_of_edges(edges, graph["edge_feat"], graph["num_nodes"])
-    y = labels.astype(np.float32) if dataset.multi_label else labels.reshape(-1).astype(np.int64)
+    (graph,) = readers.read_csv_graph_raw(str(raw), add_inverse_edge=False)
+    source, target = graph["edge_index"]
+    x, y = graph["node_feat"], _table(raw, "node-label").reshape(-1).astype(np.int64)
     return Graph.build(dataset.id, source, target, x, y, dataset.classes, *split, synthetic=False)
 
 
@@ -52,18 +49,11 @@ def _table(folder: Path, name: str) -> NDArray[np.float64]:
     return np.loadtxt(files[0], delimiter=",", ndmin=2)
 
 
-def _mean_of_edges(edges: Ints, features: Floats, nodes: int) -> Floats:
-    """Return the mean feature of the edges that end at each node, zeros without edges: float32 [N, K]."""
-    count = np.maximum(np.bincount(edges[1], minlength=nodes), 1)
-    columns = [np.bincount(edges[1], weights=column, minlength=nodes) / count for column in features.T]
-    return np.stack(columns, axis=1).astype(np.float32)
-
-
 def matrix_market(path: Path) -> Graph:
     """Read a graph's structure from a Matrix Market file; features, labels and split are synthetic.
 
-    Entries become undirected edges, whether the file lists one direction (symmetric) or both; values, loops
-    and duplicates are dropped. The graph does not count as synthetic: times depend on the structure.
+    Entries become undirected edges, whether the file lists one direction (symmetric) or both. Values, loops
+    and duplicates are dropped. The graph does not count as synthetic, because times depend on the structure.
     """
     import scipy.io
 
@@ -82,6 +72,6 @@ def matrix_market(path: Path) -> Graph:
         path.name,
         matrix.row.astype(np.int64),
         matrix.col.astype(np.int64),
-        *attributes.made_up(rows),
+        *attributes(rows),
         synthetic=False,
     )

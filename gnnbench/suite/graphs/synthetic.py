@@ -1,28 +1,43 @@
-"""Seeded graphs: stand-ins with a published data set's counts and a skew of degrees; R-MAT; molecules.
+"""Seeded random graphs: stand-ins for published data sets, R-MAT and uniform graphs, hubs, and molecules.
 
-A seed gives the same bytes on every machine with every NumPy, as its RandomState does not change any more.
+A seed gives the same bytes on every machine with every NumPy: RandomState does not change any more, and
+arithmetic uses integers or single IEEE operations.
 """
 
 from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.random import RandomState
+from numpy.typing import NDArray
 
-from . import attributes, matching
-from .catalog import DatasetName
-from .graph import Graph, Ints
+from .catalog import ATTRIBUTES_CLASSES, ATTRIBUTES_WIDTH, DatasetName
+from .graph import Floats, Graph, Ints
 
 SEED = 20160328
 """Another seed changes all graphs, so their baselines are no longer comparable."""
 
+_ROWS_AT_ONCE = 1 << 16
+_CENTRE_WEIGHT = 3 / 64
+"""Weight of a class centre relative to noise: a node's features alone do not show its class."""
 
-def twin(name: DatasetName) -> Graph:
+# Quantiles of Cora's degrees: (thousandths of the nodes, degree in hundredths).
+_CORA_DEGREES = (
+    *((0, 100), (90, 100), (287, 200), (497, 300), (670, 400), (794, 500), (870, 600), (910, 700)),
+    *((935, 800), (951, 900), (960, 1000), (967, 1100), (974, 1200), (982, 1450), (990, 1900)),
+)
+_CORA_MEAN = 390
+_FINE = 1000
+"""Factor of Cora's degrees in hundredths: makes interpolation in integers finer."""
+_BILLION = 1_000_000_000
+
+
+def stand_in(name: DatasetName) -> Graph:
     """Make the synthetic stand-in of a data set: exactly `name.nodes` nodes and `2 * name.pairs` entries.
 
     Degrees follow Cora's distribution scaled to the mean, with a Pareto tail, so that larger graphs have
-    larger hubs. With several types of nodes, the first type has the classes and the split; nodes of others
-    have class 0 and features without a class. Relations between the same types of nodes divide the edges
-    at random, so two nodes have one relation.
+    larger hubs. Of several types of nodes, the first has the classes and the split; all other nodes have
+    class 0. Relations between the same two types of nodes get random parts of the edges between them, so two
+    nodes have at most one relation.
     """
     dataset, random = name.dataset, RandomState(SEED)
     classes, sizes = dataset.classes, name.type_sizes
@@ -30,7 +45,7 @@ def twin(name: DatasetName) -> Graph:
     nodes = {kind: range(*ends) for kind, ends in zip(sizes, bounds, strict=True)}
     labelled = next(iter(sizes.values()))
     label = np.zeros(name.nodes, dtype=np.int64)
-    label[:labelled] = attributes.labels(random, labelled, classes)
+    label[:labelled] = _labels(random, labelled, classes)
     edges, types = [], []
     for (start, end), block in name.blocks.items():
         edges.append(_edges(random, sum(block.values()), nodes[start], nodes[end]))
@@ -41,10 +56,10 @@ def twin(name: DatasetName) -> Graph:
         name.id,
         source,
         target,
-        attributes.features(random, label, classes, dataset.features),
-        attributes.tasks(random, label, classes) if dataset.multi_label else label,
+        _features(random, label, classes, dataset.features),
+        label,
         classes,
-        *attributes.split(random, labelled, name.split),
+        *_split(random, labelled, name.split),
         synthetic=True,
         edge_type=np.concatenate(types) if types else None,
         relations=name.relations,
@@ -55,16 +70,16 @@ def twin(name: DatasetName) -> Graph:
 def _edges(random: RandomState, pairs: int, nodes: range, others: range) -> Ints:
     """Return simple edges from `nodes` to `others`, or within one type of nodes: int64 [2, pairs]."""
 
-    def stubs(of: range, total: int, most: float) -> Ints:
-        return matching.stubs(random, matching.citation_degrees(len(of), total, most)) + of.start
+    def ends_of(numbers: range, total: int, largest: float) -> Ints:
+        return _stubs(random, _citation_degrees(len(numbers), total, largest)) + numbers.start
 
     # A simple graph has no room for hubs far beyond sqrt(2 E) (Boguna et al. 2004).
     largest = 2 * np.sqrt(2.0 * pairs)
     if nodes == others:
-        ends = stubs(nodes, 2 * pairs, largest)
-        return matching.simple(random, ends[::2], ends[1::2])
-    sources = stubs(nodes, pairs, min(largest, len(others) / 2))
-    edges = matching.simple(random, sources, stubs(others, pairs, min(largest, len(nodes) / 2)))
+        ends = ends_of(nodes, 2 * pairs, largest)
+        return _simple(random, ends[::2], ends[1::2])
+    sources = ends_of(nodes, pairs, min(largest, len(others) / 2))
+    edges = _simple(random, sources, ends_of(others, pairs, min(largest, len(nodes) / 2)))
     return edges if nodes.start < others.start else edges[::-1]
 
 
@@ -80,12 +95,12 @@ def rmat(name: DatasetName) -> Graph:
         draws = random.random_sample(name.pairs)
         lower = draws >= 0.76  # noqa: PLR2004
         ends = 2 * ends + (lower, draws >= np.where(lower, 0.95, 0.57))
-    return _drawn(name, *random.permutation(name.nodes)[ends])
+    return _with_attributes(name, *random.permutation(name.nodes)[ends])
 
 
 def uniform(name: DatasetName) -> Graph:
     """Draw `name.pairs` uniformly random edges among `name.nodes` nodes; drop loops and duplicates."""
-    return _drawn(name, *RandomState(SEED).randint(name.nodes, size=(2, name.pairs)))
+    return _with_attributes(name, *RandomState(SEED).randint(name.nodes, size=(2, name.pairs)))
 
 
 _HUB_SHARE = 10
@@ -95,26 +110,26 @@ _HUB_SHARE = 10
 def hub(name: DatasetName) -> Graph:
     """Make a simple graph with a hub, of exactly `name.nodes` nodes and `name.pairs` undirected edges.
 
-    A kernel that gives each row to one thread waits for the hub's. The other degrees follow a power law with
+    A kernel with a thread for each row waits for the hub's row. The other degrees follow a power law with
     exponent 3. Nodes are numbered at random.
     """
     random, others = RandomState(SEED), name.nodes - 1
     neighbours = random.permutation(others)[: name.pairs // _HUB_SHARE]
-    degrees = matching.power_law_degrees(others, 2 * (name.pairs - len(neighbours)))
-    ends = matching.stubs(random, degrees)
-    low, high = matching.simple(random, ends[::2], ends[1::2])
+    degrees = _power_law_degrees(others, 2 * (name.pairs - len(neighbours)))
+    ends = _stubs(random, degrees)
+    low, high = _simple(random, ends[::2], ends[1::2])
     edges = np.concatenate((low, neighbours)), np.concatenate((high, np.full(len(neighbours), others)))
-    return _drawn(name, *random.permutation(name.nodes)[np.stack(edges)])
+    return _with_attributes(name, *random.permutation(name.nodes)[np.stack(edges)])
 
 
-def _drawn(name: DatasetName, source: Ints, target: Ints) -> Graph:
-    return Graph.build(name.id, source, target, *attributes.made_up(name.nodes), synthetic=True)
+def _with_attributes(name: DatasetName, source: Ints, target: Ints) -> Graph:
+    return Graph.build(name.id, source, target, *attributes(name.nodes), synthetic=True)
 
 
 _FEWEST = 9
 """Atoms of the smallest molecule."""
 _SPREAD = 28
-"""Largest value of each of the four random numbers that a molecule's size is made of."""
+"""A molecule's size is a scaled sum of four random numbers from 0 to this."""
 _RING = 6
 """Atoms of a ring."""
 
@@ -127,8 +142,8 @@ def molecules(name: DatasetName) -> Graph:
     (documentation of torch_geometric.datasets.ZINC).
 
     A molecule is a chain, in which a bond between each sixth atom and the fifth before it may close a ring.
-    The size is a scaled sum of four uniform random numbers. The label says whether a molecule has more rings
-    than the median; its atoms' features depend a little on the label.
+    The size is a scaled sum of four uniform random numbers. The label says whether the molecule has more
+    rings than the median; the features of its atoms depend a little on the label.
     """
     random, count = RandomState(SEED), name.dataset.graphs
     sizes = _sizes(random, count, name.nodes)
@@ -139,12 +154,12 @@ def molecules(name: DatasetName) -> Graph:
     rings = random.permutation(np.flatnonzero(atom % _RING == _RING - 1))[: name.pairs - len(follower)]
     number = np.bincount(molecule[rings], minlength=count)
     label = (number > np.median(number)).astype(np.int64)[molecule]
-    parts = attributes.split(random, count, name.split)
+    parts = _split(random, count, name.split)
     return Graph.build(
         name.id,
         np.concatenate((follower - 1, rings - (_RING - 1))),
         np.concatenate((follower, rings)),
-        attributes.features(random, label, name.dataset.classes, name.dataset.features),
+        _features(random, label, name.dataset.classes, name.dataset.features),
         label,
         name.dataset.classes,
         *(np.flatnonzero(np.isin(molecule, part)) for part in parts),
@@ -161,3 +176,108 @@ def _sizes(random: RandomState, count: int, nodes: int) -> Ints:
     sizes += missing // count
     sizes[random.permutation(count)[: missing % count]] += 1
     return sizes
+
+
+def _citation_degrees(nodes: int, total: int, largest: float) -> Ints:
+    """Return ascending degrees with a sum of `total`, distributed like Cora's: int64 [nodes].
+
+    Above Cora's 99th percentile they have a Pareto tail up to about `largest`.
+    """
+    below, degree = np.array(_CORA_DEGREES).T * np.array([[_BILLION // 1000], [_FINE]])
+    quantile = (2 * np.arange(nodes, dtype=np.int64) + 1) * (_BILLION // 2) // nodes
+    knot = np.clip(np.searchsorted(below, quantile, side="right"), 1, len(below) - 1)
+    rise, run = degree[knot] - degree[knot - 1], below[knot] - below[knot - 1]
+    weight = (degree[knot - 1] + rise * (quantile - below[knot - 1]) // run).astype(np.float64)
+    # Pareto with exponent 2 above the last knot: the degree grows as 1 / sqrt(share of nodes above).
+    tail = quantile >= below[-1]
+    weight[tail] = degree[-1] * np.sqrt((_BILLION - below[-1]) / (_BILLION - quantile[tail]))
+    mean = total / nodes
+    return _rounded(np.minimum(weight, largest / mean * (_CORA_MEAN * _FINE)), total)
+
+
+def _power_law_degrees(nodes: int, total: int) -> Ints:
+    """Return descending degrees with a sum of `total`: int64 [nodes].
+
+    The k-th largest is proportional to 1 / sqrt(k), as in Barabasi and Albert's graphs (Science 1999).
+    """
+    return _rounded(_BILLION / np.sqrt(np.arange(1, nodes + 1, dtype=np.float64)), total)
+
+
+def _rounded(weight: NDArray[np.float64], total: int) -> Ints:
+    """Return integers proportional to the weights, with a sum of `total`."""
+    # Rounding the running sum, not each degree, keeps the total exact. Weights become integers first,
+    # because integer sums do not depend on the order.
+    running = np.cumsum(weight.astype(np.int64)).astype(np.float64)
+    upto: Ints = (running * (total / running[-1])).astype(np.int64)
+    upto[-1] = total
+    return np.diff(upto, prepend=0)
+
+
+def _stubs(random: RandomState, degrees: Ints) -> Ints:
+    """Return each node as many times as its degree, in random order: int64 [sum(degrees)]."""
+    return random.permutation(np.repeat(random.permutation(len(degrees)), degrees))
+
+
+def _simple(random: RandomState, source: Ints, target: Ints) -> Ints:
+    """Return as many simple edges as there are pairs of ends, sorted by their lower end: int64 [2, M].
+
+    This is the configuration model (Molloy and Reed, 1995), but that a random pair from the same ranges of
+    nodes replaces each loop and each duplicate.
+    """
+    count, nodes = len(source), int(max(source.max(), target.max())) + 1
+    bounds = [(ends.min(), ends.max() + 1) for ends in (source, target)]
+    keys = np.empty(0, dtype=np.int64)
+    while True:
+        low, high = np.minimum(source, target), np.maximum(source, target)
+        keys = np.concatenate((keys, (low * nodes + high)[low < high]))
+        keys.sort()
+        keys = keys[np.diff(keys, prepend=-1) > 0]
+        if len(keys) == count:
+            return np.stack(np.divmod(keys, nodes))
+        source, target = (random.randint(*ends, size=count - len(keys)) for ends in bounds)
+
+
+def _labels(random: RandomState, nodes: int, classes: int) -> Ints:
+    """Return classes with sizes proportional to 1/2, 1/3, 1/4, ..., roughly as in Cora: int64 [nodes]."""
+    shares = np.cumsum(1 / np.arange(2, classes + 2))
+    position = np.arange(nodes) / nodes * shares[-1]
+    return random.permutation(np.searchsorted(shares, position, side="right"))
+
+
+def _features(random: RandomState, label: Ints, classes: int, width: int) -> Floats:
+    """Return the centre of each node's class plus noise, with norms of rows about 1: float32 [N, width].
+
+    Centres and noise are sums of four uniform bytes, of mean 510 and standard deviation 147.8, moved to mean
+    0 and times a power of two.
+    """
+    scale = np.float32(2.0 ** -(7 + width.bit_length() // 2))
+    centre = _nearly_normal(random, classes, width) * (scale * _CENTRE_WEIGHT)
+    x = np.empty((len(label), width), dtype=np.float32)
+    for start in range(0, len(label), _ROWS_AT_ONCE):
+        part = label[start : start + _ROWS_AT_ONCE]
+        noise = _nearly_normal(random, len(part), width) * scale
+        np.add(noise, centre[part], out=x[start : start + len(part)])
+    return x
+
+
+def _nearly_normal(random: RandomState, rows: int, width: int) -> Floats:
+    octets = np.frombuffer(random.bytes(4 * rows * width), dtype=np.uint8).reshape(4, rows, width)
+    return octets.sum(axis=0, dtype=np.float32) - np.float32(510)
+
+
+def _split(random: RandomState, nodes: int, sizes: tuple[int, int, int]) -> list[Ints]:
+    """Return a random split into nodes to train, validate and test on: int64 [sizes[i]] each."""
+    return np.split(random.permutation(nodes), np.cumsum(sizes))[:3]
+
+
+def attributes(nodes: int) -> tuple[Floats, Ints, int, Ints, Ints, Ints]:
+    """Return synthetic attributes for a graph without attributes; they depend on its number of nodes only.
+
+    They are features, float32 [nodes, 128]; labels, int64 [nodes], on which features depend and edges do not;
+    the number of classes, 16; and the node numbers to train (60 %), validate (20 %) and test on.
+    """
+    random, part = RandomState(nodes), nodes // 5
+    label = _labels(random, nodes, ATTRIBUTES_CLASSES)
+    x = _features(random, label, ATTRIBUTES_CLASSES, ATTRIBUTES_WIDTH)
+    train, val, test = _split(random, nodes, (nodes - 2 * part, part, part))
+    return x, label, ATTRIBUTES_CLASSES, train, val, test

@@ -36,7 +36,7 @@ def sizes(graph: Graph) -> Tensor:
 
 
 def membership(graph: Graph) -> Tensor:
-    """Return the number of the graph that each node of a batch belongs to: int64 [n]."""
+    """Return the position in the batch of each node's graph: int64 [n]."""
     counts = sizes(graph)
     return torch.arange(len(counts)).repeat_interleave(counts)
 
@@ -52,7 +52,7 @@ def bonds(edge_index: Tensor) -> Tensor:
 
 
 def molecules(case: Case, count: int) -> Iterator[Molecule]:
-    """Yield the first graphs, each in separate memory."""
+    """Yield the first `count` graphs, each in memory of its own."""
     graph = case.graph
     last = all_sizes(graph)[:count].cumsum(0)
     # Entries are sorted by target.
@@ -95,8 +95,8 @@ def _join(graphs: list[Any]) -> Any:
     return pyg_data.Batch.from_data_list(graphs)
 
 
-def opened(batch: Any, *_graphs: Any) -> tuple[Tensor, ...]:
-    """Return the tensors of a batch of either library, in the form of `reference`."""
+def tensors_of(batch: Any, *_graphs: Any) -> tuple[Tensor, ...]:
+    """Return the tensors of a batch of PyG or DGL, in the form of `reference`."""
     if not hasattr(batch, "ptr"):
         sizes = batch.batch_num_nodes()
         member = torch.arange(len(sizes)).to(sizes).repeat_interleave(sizes)
@@ -135,23 +135,23 @@ def reference(graph: Graph) -> tuple[Tensor, ...]:
     return edge_index, numbers, counts, member, graph.x[: len(member)].double()
 
 
-_joined = partial(Call, run=_join, result=opened)
+_batch_call = partial(Call, run=_join, result=tensors_of)
 _operation = partial(operation, batched=True, directions=(FORWARD,), graphs=MOLECULES, group="batches")
 
 OPERATIONS = (
     _operation(
         "batch",
-        pyg=_joined("Batch.from_data_list", build=lambda case: pyg_molecules(case, SIZE)),
-        sparse=_joined(
+        pyg=_batch_call("Batch.from_data_list", build=lambda case: pyg_molecules(case, SIZE)),
+        sparse=_batch_call(
             "Batch.from_data_list with SparseTensor as adj_t", build=partial(_with_matrix, _sparse_matrix)
         ),
-        dgl=Call("dgl.batch", "dgl.batch", build=lambda case: dgl_molecules(case, SIZE), result=opened),
+        dgl=Call("dgl.batch", "dgl.batch", build=lambda case: dgl_molecules(case, SIZE), result=tensors_of),
         example=True,
         reference=reference,
     ),
     _operation(
         "batch_csr",
-        pyg=_joined("Batch.from_data_list with CSR tensors as adj_t", build=partial(_with_matrix, _csr)),
+        pyg=_batch_call("Batch.from_data_list with CSR tensors as adj_t", build=partial(_with_matrix, _csr)),
         reference=reference,
         default=False,
     ),

@@ -22,6 +22,7 @@ import sys
 sys.modules.update({name: type(sys)(name) for name in sys.argv[1:]}, outdated=None)
 del sys.argv[1:]
 """
+"""Replaces the modules of the command line by empty ones, and hides `outdated`: see `import_dgl`."""
 
 
 class InterpreterError(Exception):

@@ -22,7 +22,7 @@ _MOST_NODES = 16384
 
 
 def counts(num_nodes: int) -> list[int]:
-    """Return each part's number of nodes: eighths of the graph, or of its first _MOST_NODES nodes."""
+    """Return the numbers of nodes of the parts: one to eight eighths of the graph, or of _MOST_NODES."""
     largest = min(num_nodes, _MOST_NODES)
     return [max(1, largest * part // SIZES) for part in range(1, SIZES + 1)]
 
@@ -65,21 +65,23 @@ def _pyg() -> Kernel:
     return Kernel(build, run)
 
 
-def reference(graph: Graph, *tensors: Tensor, of: Callable[..., Tensor]) -> Tensor:
-    """Return the layer `of(part, *parameters, x)` on each part, concatenated: [sum of nodes, out]."""
+def reference(graph: Graph, *tensors: Tensor, layer: Callable[..., Tensor]) -> Tensor:
+    """Return `layer(part, *parameters, x)` for all parts, concatenated: [sum of nodes, out]."""
     *parameters, x = tensors
-    return torch.cat([of(part, *parameters, x[: part.num_nodes]) for part in _parts(graph)])
+    return torch.cat([layer(part, *parameters, x[: part.num_nodes]) for part in _parts(graph)])
 
 
 DEPTH = 3
 
 
 class _Model(NamedTuple):
-    """A class of PyG; its layer's definition takes the graph, `matrices` and `vectors` parameters, and x."""
+    """A model class of PyG, and the definition of its layer."""
 
     name: str
     layer: Callable[..., Tensor]
+    """Takes the graph, the layer's matrices, its vectors, and x."""
     matrices: int
+    """Number of matrices of a layer."""
     vectors: int
     reach: int
     limits: tuple[Limit, ...] = ()
@@ -99,7 +101,7 @@ def edge_layer(
     source, target = graph.edge_index
     ends = torch.cat((x[target], x[source] - x[target]), dim=1)
     messages = (ends @ inner + inner_bias).relu() @ outer + outer_bias
-    return definitions.reduced(target, messages, len(x), "amax")
+    return definitions.reduce_by_node(target, messages, len(x), "amax")
 
 
 def _adding(degree: int, *dtypes: str) -> tuple[Limit, ...]:
@@ -121,45 +123,47 @@ def model(case: Case) -> Module:
     """Make an operation's model."""
     kind = next(kind for name, kind in _MODELS.items() if case.spec.operation.startswith(name))
     width = case.spec.hidden
-    return network.drawn(case, getattr(pyg_nn, kind.name)(width, width, DEPTH, case.graph.num_classes))
+    return network.with_random_parameters(
+        case, getattr(pyg_nn, kind.name)(width, width, DEPTH, case.graph.num_classes)
+    )
 
 
-def logits(graph: Graph, *tensors: Tensor, of: _Model) -> Tensor:
+def logits(graph: Graph, *tensors: Tensor, kind: _Model) -> Tensor:
     """Return a model's output [N, C]; `tensors` are its matrices, its vectors and x."""
     *parameters, x = tensors
-    matrices = iter(parameters[: DEPTH * of.matrices])
-    vectors = iter(parameters[DEPTH * of.matrices :])
+    matrices = iter(parameters[: DEPTH * kind.matrices])
+    vectors = iter(parameters[DEPTH * kind.matrices :])
     for index in range(DEPTH):
-        values = *islice(matrices, of.matrices), *islice(vectors, of.vectors)
-        x = of.layer(graph, *values, x.relu() if index else x)
+        values = *islice(matrices, kind.matrices), *islice(vectors, kind.vectors)
+        x = kind.layer(graph, *values, x.relu() if index else x)
     return x
 
 
-def loss(graph: Graph, *tensors: Tensor, of: _Model) -> Tensor:
+def loss(graph: Graph, *tensors: Tensor, kind: _Model) -> Tensor:
     """Return the model's loss on the training nodes."""
-    return epoch.loss(graph, logits(graph, *tensors, of=of))
+    return epoch.loss(graph, logits(graph, *tensors, kind=kind))
 
 
-def _operations(prefix: str, of: _Model) -> Iterator[Operation]:
+def _operations(prefix: str, kind: _Model) -> Iterator[Operation]:
     for what, direction, reference in (("inference", FORWARD, logits), ("training", TRAIN, loss)):
         for end, threads in (("", None), ("_1_thread", 1)):
-            limits = (*of.limits, *([CPU_THREADS] if threads else []))
+            limits = (*kind.limits, *([CPU_THREADS] if threads else []))
             # On a small graph the compiler adds up without scatter_add_.
             rounding = tuple(limit._replace(raises=False) for limit in limits)
             if threads:
-                rounding += of.compiled_limits
+                rounding += kind.compiled_limits
             yield operation(
                 f"{prefix}_{what}{end}",
-                pyg=Call(of.name, "apply", limits, "edges"),
+                pyg=Call(kind.name, "apply", limits, "edges"),
                 compiled=Call(
-                    f"torch.compile({of.name})",
+                    f"torch.compile({kind.name})",
                     limits=rounding,
                     make=lambda: Kernel(on_pyg.edges, compiled()),
                 ),
                 sparse="torch.compile does not trace torch_sparse's operators: see pyg for its models",
                 directions=(direction,),
-                reference=partial(reference, of=of),
-                reach=of.reach if direction == FORWARD else None,
+                reference=partial(reference, kind=kind),
+                reach=kind.reach if direction == FORWARD else None,
                 threads=threads,
                 reads_all=False,
                 group="compiled",
@@ -181,12 +185,12 @@ OPERATIONS = (
         "conv_compiled_sizes",
         pyg=Call("torch.compile(GCNConv)", make=_pyg),
         example=True,
-        reference=partial(reference, of=layers.conv),
+        reference=partial(reference, layer=layers.conv),
     ),
     _of_sizes(
         "gat_conv_compiled_sizes",
         pyg=Call("torch.compile(GATConv)", make=_pyg),
-        reference=partial(reference, of=gat_conv.gat),
+        reference=partial(reference, layer=gat_conv.gat),
     ),
-    *(row for prefix, of in _MODELS.items() for row in _operations(prefix, of)),
+    *(row for prefix, kind in _MODELS.items() for row in _operations(prefix, kind)),
 )

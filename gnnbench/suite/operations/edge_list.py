@@ -35,7 +35,7 @@ def one_direction(graph: Graph) -> Tensor:
 
 
 def listed(edges: Callable[[Graph], Tensor], case: Case) -> Edges:
-    """Return a list of the case's graph, with the case's index dtype."""
+    """Return the edge list that `edges` takes from the case's graph, in the case's index dtype."""
     return Edges(edges(case.graph).to(case.device, case.index_dtype), case.graph.num_nodes)
 
 
@@ -51,7 +51,7 @@ def keys(edges: Tensor, num_nodes: int) -> Tensor:
 
 
 def edges_of(keys: Tensor, num_nodes: int) -> Tensor:
-    """Return the edges of `keys`: int64 [2, M]."""
+    """Return the edges that have these `keys`: int64 [2, M]."""
     return torch.stack((keys // num_nodes, keys % num_nodes))
 
 
@@ -60,7 +60,7 @@ def unchanged(output: Any, *_inputs: Any) -> Any:
     return output
 
 
-def _opened(output: Any, *_inputs: Any) -> Any:
+def _edges_and_weights(output: Any, *_inputs: Any) -> Any:
     """Return the edges in a library's output, and their weights if there are any."""
     if isinstance(output, torch.Tensor) and output.is_sparse:
         return output.indices(), output.values()
@@ -86,12 +86,12 @@ def _undirected_sparse_structure(case: Case) -> Any:
 
 
 def _list_and_order(edges: Tensor, before: Tensor, order: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the sorted list, and the original list in the order that the library returned."""
-    return _targets_sorted(edges), _targets_sorted(before[:, order.long()])
+    """Return a library's sorted list, and the original list in the order that the library returned."""
+    return _sort_targets(edges), _sort_targets(before[:, order.long()])
 
 
-def _targets_sorted(edges: Tensor) -> Tensor:
-    """Return a list sorted by source with each source's targets sorted, as libraries do not sort targets."""
+def _sort_targets(edges: Tensor) -> Tensor:
+    """Sort the targets of each source in a list that is sorted by source; libraries do not sort them."""
     num_nodes = int(edges.max()) + 1
     return torch.stack((edges[0], keys(edges, num_nodes).sort().values % num_nodes))
 
@@ -132,7 +132,7 @@ def edge_index_sort_by(graph: Graph) -> tuple[Tensor, Tensor]:
     return edges, edges
 
 
-_call = partial(Call, result=_opened)
+_call = partial(Call, result=_edges_and_weights)
 _operation = partial(operation, with_pyg_lib=True, group="structure")
 
 OPERATIONS = (

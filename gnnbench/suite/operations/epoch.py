@@ -39,10 +39,8 @@ def logits(graph: Graph, *tensors: Tensor) -> Tensor:
 
 
 def loss(graph: Graph, logits: Tensor) -> Tensor:
-    """Return the mean cross-entropy of the training nodes; binary if each has one label per task."""
+    """Return the mean cross-entropy of the training nodes."""
     logits, labels = logits[graph.train_mask], graph.y[graph.train_mask]
-    if labels.is_floating_point():
-        return -F.logsigmoid(logits.where(labels > 0, -logits)).mean()
     return (logits.logsumexp(dim=1) - logits.gather(1, labels.unsqueeze(1)).squeeze(1)).mean()
 
 
@@ -52,7 +50,10 @@ def network_loss(graph: Graph, *tensors: Tensor) -> Tensor:
 
 
 def gat_loss(graph: Graph, *tensors: Tensor) -> Tensor:
-    """Return GAT's loss; `tensors` are source, target and weight of both layers, their biases, and x."""
+    """Return GAT's loss.
+
+    `tensors` are the attention vectors of source and target and the weight of each layer, both biases, and x.
+    """
     source, target, weight, next_source, next_target, next_weight, bias, next_bias, x = tensors
     hidden = F.elu(gat_conv.gat(graph, source, target, weight, bias, x))
     return loss(graph, gat_conv.gat(graph, next_source, next_target, next_weight, next_bias, hidden))

@@ -27,16 +27,16 @@ def _by_graph(graph: Graph, values: Tensor) -> Tensor:
     return values[sizes.cumsum(0) - sizes]
 
 
-def trained_on(graph: Graph) -> Tensor:
+def training_numbers(graph: Graph) -> Tensor:
     """Return the numbers of the training graphs, ascending: int64 [T]."""
     return _by_graph(graph, graph.train_mask).nonzero().squeeze(1)
 
 
-def _chosen(case: Case, make: Callable[[Case, int], list[Any]]) -> list[tuple[Any, Tensor]]:
-    """Return a platform's training graphs on the CPU, each with its class: int64 []."""
+def _training_graphs(case: Case, make: Callable[[Case, int], list[Any]]) -> list[tuple[Any, Tensor]]:
+    """Return the training graphs as a platform's objects on the CPU, each with its class: int64 []."""
     labels = _by_graph(case.graph, case.graph.y)
     graphs = make(case.on_cpu(), len(labels))
-    return [(graphs[number], labels[number]) for number in trained_on(case.graph).tolist()]
+    return [(graphs[number], labels[number]) for number in training_numbers(case.graph).tolist()]
 
 
 def _losses(model: Module, optimizer: Optimizer, batches: Iterable[tuple[Any, Tensor, Tensor]]) -> Tensor:
@@ -55,7 +55,7 @@ def _kernel(
     build: Callable[[Case], list[Any]],
     batches: Callable[[list[Any], Any], Iterable[tuple[Any, Tensor, Tensor]]],
 ) -> Kernel:
-    """Return the kernel; `batches` joins graphs into the batches of `_losses`, on a device."""
+    """Return the kernel. `batches` yields joined graphs on a device, with features and labels."""
 
     def run(graphs: list[Any], model: Module, optimizer: Optimizer) -> Tensor:
         return _losses(model, optimizer, batches(graphs, next(model.parameters()).device))
@@ -69,7 +69,7 @@ def _kernel(
 
 def _pyg() -> Kernel:
     def build(case: Case) -> list[Any]:
-        labelled = _chosen(case, pyg_molecules)
+        labelled = _training_graphs(case, pyg_molecules)
         for graph, label in labelled:
             graph.y = label
         return [graph for graph, _ in labelled]
@@ -88,7 +88,7 @@ def _dgl() -> Kernel:
             batch = graph.to(device)
             yield batch, batch.ndata["x"], y.to(device)
 
-    return _kernel(lambda case: _chosen(case, dgl_molecules), batches)
+    return _kernel(lambda case: _training_graphs(case, dgl_molecules), batches)
 
 
 def model(case: Case) -> Module:
@@ -103,14 +103,16 @@ def model(case: Case) -> Module:
     out = linear(hidden, case.graph.num_classes)
     if case.spec.platform == "dgl":
         convolutions = [dgl.nn.GINConv(mlp, "sum") for mlp in networks]
-        return network.drawn(case, network.GIN(convolutions, out, on_dgl.apply, pool.mean_dgl))
+        return network.with_random_parameters(
+            case, network.GIN(convolutions, out, on_dgl.apply, pool.mean_dgl)
+        )
     gin = network.GIN(
         [pyg_nn.GINConv(mlp) for mlp in networks],
         out,
         lambda batch, layer, x: layer(x, batch.edge_index),
         lambda batch, x: pyg_nn.global_mean_pool(x, batch.batch, batch.num_graphs),
     )
-    return network.drawn(case, gin)
+    return network.with_random_parameters(case, gin)
 
 
 def logits(graph: Graph, numbers: Tensor, parameters: Sequence[Tensor]) -> Tensor:
@@ -131,7 +133,7 @@ def logits(graph: Graph, numbers: Tensor, parameters: Sequence[Tensor]) -> Tenso
         h = h + definitions.aggregate(part.edge_index, None, h)
         for matrix, bias in zip(matrices[index : index + 2], biases[index : index + 2], strict=True):
             h = (h @ matrix + bias).relu()
-    means = definitions.reduced(torch.searchsorted(numbers, member[nodes]), h, len(numbers), "mean")
+    means = definitions.reduce_by_node(torch.searchsorted(numbers, member[nodes]), h, len(numbers), "mean")
     return means @ matrices[-1] + biases[-1]
 
 
@@ -143,8 +145,8 @@ def losses(graph: Graph, *parameters: Tensor) -> Tensor:
         log_softmax = logits(graph, numbers, parameters).log_softmax(dim=1)
         return -log_softmax.gather(1, labels[numbers].unsqueeze(1)).mean()
 
-    batches = trained_on(graph).split(BATCH)
-    return definitions.trained(parameters, [partial(loss, numbers) for numbers in batches])
+    batches = training_numbers(graph).split(BATCH)
+    return definitions.train(parameters, [partial(loss, numbers) for numbers in batches])
 
 
 OPERATIONS = (

@@ -1,6 +1,6 @@
-"""A training epoch of a two-layer GraphSAGE on batches of nodes and of sampled neighbours, by library.
+"""A training epoch of a two-layer GraphSAGE (Hamilton et al., NeurIPS 2017) on batches of sampled nodes.
 
-Hamilton et al., NeurIPS 2017.
+The seeds of a batch are the nodes that the loss is for; their neighbours are drawn at two hops.
 """
 
 import warnings
@@ -32,10 +32,11 @@ class Batch(NamedTuple):
     loaded: Any
 
 
-class Drawn(NamedTuple):
-    """The same batch for checks, on the CPU: training nodes [T] and all nodes [n], by the graph's numbers.
+class Draw(NamedTuple):
+    """A batch for checks, on the CPU: seeds [T] and all nodes [n], by the graph's numbers.
 
-    `layers` has sources and targets, int64 [2, m], by the batch's numbers, and the number of output rows.
+    `layers` has for each layer sources and targets, int64 [2, m], by the batch's numbers, and the number of
+    output rows.
     """
 
     seeds: Tensor
@@ -45,7 +46,7 @@ class Drawn(NamedTuple):
 
 
 def build(case: Case) -> Network:
-    """Return the network on a case's platform; DGL's takes an iterator of blocks, one for each layer."""
+    """Return the network on a case's platform; on DGL it takes an iterator of blocks, one for each layer."""
     model = sage_network(case)
     if case.spec.platform == "dgl":
         model.convolve = lambda blocks, layer, x: layer(next(blocks), x)
@@ -60,7 +61,7 @@ def loss(model: Network, batch: Batch) -> Tensor:
 
 
 class Record:
-    """The batches of the first epoch, for its check: with several threads DGL may draw others in the next."""
+    """Keeps the batches of the first epoch for its check; with several threads the next may draw others."""
 
     def __init__(self) -> None:
         self.batches: list[Batch] = []
@@ -111,12 +112,12 @@ class _Pyg:
             batch = loaded.to(device)
             yield Batch(batch.edge_index, batch.x, batch.y[: batch.batch_size], loaded)
 
-    def drawn(self, batch: Batch) -> Drawn:
+    def draw_of(self, batch: Batch) -> Draw:
         loaded = batch.loaded
-        nodes, edges = sampled.whole(loaded.n_id), sampled.whole(loaded.edge_index)
+        nodes, edges = sampled.to_int64(loaded.n_id), sampled.to_int64(loaded.edge_index)
         seeds = nodes[: loaded.batch_size]
-        hops = sampled.renumbered(len(seeds), nodes, *edges, loaded.e_id)
-        return Drawn(seeds, nodes, hops, [(edges, len(nodes)), (edges, len(seeds))])
+        hops = sampled.hops_of_list(len(seeds), nodes, *edges, loaded.e_id)
+        return Draw(seeds, nodes, hops, [(edges, len(nodes)), (edges, len(seeds))])
 
 
 class _Dgl:
@@ -143,16 +144,19 @@ class _Dgl:
             for _, _, blocks in loader:
                 yield Batch(blocks, blocks[0].srcdata["x"], blocks[-1].dstdata["y"], blocks)
 
-    def drawn(self, batch: Batch) -> Drawn:
+    def draw_of(self, batch: Batch) -> Draw:
         blocks = batch.loaded
-        nodes, seeds = sampled.whole(blocks[0].srcdata[dgl.NID]), sampled.whole(blocks[-1].dstdata[dgl.NID])
-        edges = [torch.stack([*map(sampled.whole, block.edges())]) for block in blocks]
+        nodes, seeds = (
+            sampled.to_int64(blocks[0].srcdata[dgl.NID]),
+            sampled.to_int64(blocks[-1].dstdata[dgl.NID]),
+        )
+        edges = [torch.stack([*map(sampled.to_int64, block.edges())]) for block in blocks]
         layers = [(ends, block.num_dst_nodes()) for ends, block in zip(edges, blocks, strict=True)]
-        return Drawn(seeds, nodes, sampled.hops_of_blocks(seeds, blocks), layers)
+        return Draw(seeds, nodes, sampled.hops_of_blocks(seeds, blocks), layers)
 
 
 LIBRARIES: Mapping[str, _Pyg | _Dgl] = {"pyg": _Pyg(), "dgl": _Dgl()}
-"""The code that loads and draws batches, by platform; features and classes are on the CPU."""
+"""By platform, the code that loads batches, and describes them for checks. Features are on the CPU."""
 
 
 def prepare(case: Case) -> tuple[Callable[..., Tensor], Any, Network, Optimizer, Record]:
@@ -168,29 +172,29 @@ def prepare(case: Case) -> tuple[Callable[..., Tensor], Any, Network, Optimizer,
     return run, loader(case), model, optimizer, Record()
 
 
-def checked(
+def check(
     case: Case, losses: Tensor, _loader: Any, model: Network, _optimizer: Any, record: Record
 ) -> tuple[Tensor, ...]:
-    """Check an epoch's batches, empty the record, and return the counterpart of `reference`.
+    """Check an epoch's batches, empty the record, and return the seeds and the relative losses.
 
-    That is the training nodes, and each loss divided by the float64 loss of the same batch. Raises
-    MismatchError if a neighbour is missing, drawn twice or not in the graph.
+    A loss is relative to the float64 loss of the same batch, so `reference` has ones. Raises MismatchError if
+    a neighbour is missing, drawn twice or not in the graph.
     """
     library = LIBRARIES[case.spec.platform]
     batches, record.batches = record.batches, []
-    draws = [library.drawn(batch) for batch in batches]
+    draws = [library.draw_of(batch) for batch in batches]
     after = loss(model, batches[0]).detach()
     for draw in draws:
         for hop, fan_out in zip(draw.hops, FAN_OUTS, strict=True):
             sampled.require_hop(case.graph, hop, fan_out)
     parameters = network.parameters(sage_network(case))
-    expected = definitions.trained(parameters, [partial(right_loss, case.graph, draw) for draw in draws])
+    expected = definitions.train(parameters, [partial(right_loss, case.graph, draw) for draw in draws])
     seeds = torch.cat([draw.seeds for draw in draws])
     computed = torch.cat((losses, after.unsqueeze(0)))
     return seeds.to(losses.device), (computed.double() / expected.to(losses.device)).to(losses)
 
 
-def right_loss(graph: Graph, draw: Drawn, parameters: Sequence[Tensor]) -> Tensor:
+def right_loss(graph: Graph, draw: Draw, parameters: Sequence[Tensor]) -> Tensor:
     """Return the loss of a batch in float64; `parameters` are both weights of both layers, then biases."""
     x = graph.x[draw.nodes].double()
     for index, (edges, count) in enumerate(draw.layers):

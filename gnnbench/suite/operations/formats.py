@@ -43,7 +43,7 @@ def _dgl(graph: Any, _weight: Tensor, form: str) -> Any:
 
 
 def _dgl_parts(form: str, output: Any, _graph: Any, weight: Tensor) -> Compressed:
-    """Return a format with weights instead of edge numbers, and sorted: DGL does not sort a row's columns."""
+    """Return the arrays of a DGL format with weights instead of edge numbers, and with sorted columns."""
     pointer, other, number = output.adj_tensors(form)
     line = torch.arange(len(pointer) - 1, device=pointer.device).repeat_interleave(pointer.diff())
     order = keys(torch.stack((line, other)), len(pointer) - 1).argsort()
@@ -75,7 +75,7 @@ def to_coo(graph: Graph, weight: Tensor) -> Compressed:
 
 
 def compressed(entries: Callable[[Graph], Tensor], graph: Graph, weight: Tensor) -> Compressed:
-    """Return the matrix whose rows are the first ends of a graph's listed entries, in CSR."""
+    """Return the CSR matrix of listed entries, int64 [2, E], whose rows are their first ends."""
     ends = entries(graph)
     order = keys(ends, graph.num_nodes).argsort()
     pointer = torch.cat((torch.zeros(1), ends[0].bincount(minlength=graph.num_nodes).cumsum(0))).long()

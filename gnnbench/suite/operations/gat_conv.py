@@ -67,7 +67,7 @@ def gatv2_parameters(width: int) -> dict[str, Tensor]:
 
 
 def _channels(width: int) -> int:
-    """Return C, so that H C is the input's width if that is a multiple of H."""
+    """Return the width C of a head: H C is the input's width, if that is a multiple of H."""
     return max(1, width // HEADS)
 
 
@@ -80,7 +80,7 @@ def _on_dgl(graph: DGLGraph, layer: Module, x: Tensor) -> Tensor:
     return layer(graph, x).flatten(1)
 
 
-def _made(case: Case, name: str, fan_in: int, heads: int, width: int) -> Module:
+def _library_layer(case: Case, name: str, fan_in: int, heads: int, width: int) -> Module:
     library = dgl.nn if case.spec.platform == "dgl" else pyg_nn
     return getattr(library, name)(fan_in, width, heads)
 
@@ -91,8 +91,8 @@ def layer(case: Case) -> Module:
     values = gatv2_parameters(width) if is_v2 else gat_parameters(width)
     if is_v2 and case.spec.platform == "dgl":
         del values["bias"]
-    conv = _made(case, "GATv2Conv" if is_v2 else "GATConv", width, HEADS, _channels(width))
-    return network.filled(case, conv, values.values())
+    conv = _library_layer(case, "GATv2Conv" if is_v2 else "GATConv", width, HEADS, _channels(width))
+    return network.with_parameters(case, conv, values.values())
 
 
 def widths(num_features: int, hidden: int, num_classes: int) -> tuple[tuple[int, int, int], ...]:
@@ -108,12 +108,12 @@ def build(case: Case, seed: int = 0) -> Network:
     """Return the network on a case's platform."""
     shapes = widths(case.graph.num_features, case.spec.hidden, case.graph.num_classes)
     apply = _on_dgl if case.spec.platform == "dgl" else load(case.spec.platform).apply
-    layers = [_made(case, "GATConv", *shape) for shape in shapes]
-    return network.drawn(case, network.Network(layers, apply, "elu"), seed)
+    layers = [_library_layer(case, "GATConv", *shape) for shape in shapes]
+    return network.with_random_parameters(case, network.Network(layers, apply, "elu"), seed)
 
 
 def _looped(graph: Graph) -> Graph:
-    return replace(graph, edge_index=definitions.looped(graph)[0])
+    return replace(graph, edge_index=definitions.with_self_loops(graph)[0])
 
 
 def attend(graph: Graph, score: Tensor, hidden: Tensor) -> Tensor:
@@ -166,7 +166,7 @@ def transformer_layer(case: Case) -> Module:
     matrices = (inputs.pattern(4 * width, width) / width**0.5).chunk(4)
     vectors = inputs.pattern(4 * width, 1).squeeze(1).chunk(4)
     conv = pyg_nn.TransformerConv(width, width // HEADS, HEADS)
-    network.filled(case, conv, (*matrices, *vectors))
+    network.with_parameters(case, conv, (*matrices, *vectors))
     conv.lin_key.bias.requires_grad_(False)
     return conv
 

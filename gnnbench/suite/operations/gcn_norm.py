@@ -22,8 +22,8 @@ def _dgl_weights(graph: Any, weight: Tensor) -> Any:
 
 def gcn_norm(graph: Graph, weight: Tensor) -> Tensor:
     """Return D^-1/2 (A + I) D^-1/2 (Kipf and Welling, ICLR 2017), with sums by target as D: COO."""
-    entries, weight = definitions.looped(graph, weight)
-    return definitions.matrix(graph, entries, definitions.normalized(entries, weight, graph.num_nodes))
+    entries, weight = definitions.with_self_loops(graph, weight)
+    return definitions.matrix(graph, entries, definitions.normalize(entries, weight, graph.num_nodes))
 
 
 def edge_weight_norm(graph: Graph, weight: Tensor) -> Tensor:
@@ -31,7 +31,7 @@ def edge_weight_norm(graph: Graph, weight: Tensor) -> Tensor:
 
     This is `dgl.nn.EdgeWeightNorm("both")`, which differs from gcn_norm if weights depend on the direction.
     """
-    entries, weight = definitions.looped(graph, weight)
+    entries, weight = definitions.with_self_loops(graph, weight)
     source, target = entries
     inward, outward = (definitions.sums(end, weight, graph.num_nodes) for end in (target, source))
     return definitions.matrix(graph, entries, weight * inward[target].rsqrt() * outward[source].rsqrt())
@@ -93,7 +93,9 @@ OPERATIONS = (
         ),
         dgl=Call("dgl.add_self_loop", "add_self_loops"),
         core=True,
-        reference=lambda graph, weight: definitions.matrix(graph, *definitions.looped(graph, weight)),
+        reference=lambda graph, weight: definitions.matrix(
+            graph, *definitions.with_self_loops(graph, weight)
+        ),
         group="normalisation",
     ),
 )

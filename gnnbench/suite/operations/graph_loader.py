@@ -14,7 +14,7 @@ from ..libraries import dgl, pyg_data, pyg_loader, torch
 from ..limits import refuses
 from ..loading import Loading
 from ..operation import FORWARD, Call, operation
-from .batch import MOLECULES, all_sizes, dgl_molecules, opened, pyg_molecules
+from .batch import MOLECULES, all_sizes, dgl_molecules, pyg_molecules, tensors_of
 from .neighbor_loader import BATCHES, REPEATS, workers
 from .neighbors import ON_CPU
 
@@ -88,7 +88,7 @@ def result(batches: list[Any], _loading: Loading) -> tuple[Tensor, ...]:
     """Return the tensors of the batches of either platform, in the form of `reference`."""
     parts, first = [], 0
     for batch in batches:
-        edges, _, numbers, _, x = opened(batch)
+        edges, _, numbers, _, x = tensors_of(batch)
         parts.append((edges + first, numbers, x))
         first += len(x)
     lists, sizes, features = zip(*parts, strict=True)

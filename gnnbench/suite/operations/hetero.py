@@ -19,14 +19,14 @@ MAG = "ogbn-mag-hetero:synthetic@0.01"
 
 
 class _Typed(NamedTuple):
-    """edge_index or SparseTensor by relation, or a DGLGraph; numbers of nodes by type, in nodes' order."""
+    """A graph: edge_index or SparseTensor by relation, or a DGLGraph. `sizes` are its nodes by type."""
 
     graph: Any
     sizes: dict[str, int]
 
 
 def _run(apply: Callable[..., dict[str, Tensor]], typed: _Typed, *inputs: Any) -> Tensor:
-    """Take and return the features of all types as one tensor [N, F].
+    """Split features [N, F] by type of node, call `apply`, and join its outputs: [N, F].
 
     `apply` takes the graph, the layer if there is one, and features by type; it returns outputs by type.
     """
@@ -65,7 +65,7 @@ def layer(case: Case) -> Layer:
         layer = pyg_nn.HeteroConv(convolutions, aggr="sum")
     matrices = inputs.pattern(2 * len(relations) * width, width).reshape(-1, width, width) / width**0.5
     vectors = inputs.pattern(len(relations) * width, 1).reshape(-1, width)
-    return network.Layer(network.filled(case, layer, (*matrices, *vectors)), layer.parameters())
+    return network.Layer(network.with_parameters(case, layer, (*matrices, *vectors)), layer.parameters())
 
 
 def _on_pyg(relations: "dict[Relation, Any]", layer: Layer, features: dict[str, Tensor]) -> Any:
@@ -86,7 +86,7 @@ def _sparse_graph(case: Case) -> _Typed:
 
 
 def _dgl_graph(case: Case, *, empty: bool = False) -> _Typed:
-    """Return the heterograph, with `empty` relations only on request, as update_all refuses them."""
+    """Return the heterograph; without `empty`, it lacks relations without edges, which update_all refuses."""
     sizes = case.graph.type_sizes
     edges = {
         tuple(relation): tuple(ends) for relation, ends in edges_of(case).items() if empty or ends.size(1)

@@ -48,8 +48,8 @@ def loading(case: Case) -> Loading:
     return Loading(loader)
 
 
-def checked(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
-    """Check each batch, and return how many seeds each has."""
+def check(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
+    """Check each batch, and return the numbers of seeds of the batches."""
     graph, kind, starts = case.graph, case.graph.node_types[0], first_nodes(case.graph)
     require = _require_hgt if case.spec.operation.startswith("hgt") else _require_neighbors
     relations = {
@@ -76,7 +76,7 @@ def checked(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
 def _require_neighbors(
     graph: Graph, members: Tensor, edges: "Mapping[Relation, Hop]", relations: "Mapping[Relation, Graph]"
 ) -> None:
-    """Check NeighborLoader's draw: by relation, once per node, at the hop after the node is reached."""
+    """Check a draw of NeighborLoader: by relation, once per node, at the hop after the node is reached."""
     depth, count = torch.full((graph.num_nodes,), -1), 0
     depth[next(iter(edges.values())).expanded] = 0
     for hop, fan_out in enumerate(FAN_OUTS):
@@ -97,7 +97,7 @@ def _require_neighbors(
 def _require_hgt(
     graph: Graph, members: Tensor, edges: "Mapping[Relation, Hop]", relations: "Mapping[Relation, Graph]"
 ) -> None:
-    """Check that the edges are all edges among the nodes, and that each type has its number of nodes."""
+    """Check a draw of HGTLoader: all edges among its nodes, and the right number of nodes of each type."""
     inside, seed, near, certain = torch.zeros((4, graph.num_nodes), dtype=torch.bool)
     inside[members] = True
     for relation, typed in relations.items():
@@ -118,8 +118,9 @@ def _require_hgt(
     for name, start in first_nodes(graph).items():
         part = slice(start, start + graph.type_sizes[name])
         count, least = (int((mask & ~seed)[part].sum()) for mask in (inside, certain))
-        fits = min(SAMPLES[0], least) <= count <= sum(SAMPLES)
-        sampled.require(fits, f"{count} nodes of type {name} were drawn")
+        low, high = min(SAMPLES[0], least), sum(SAMPLES)
+        message = f"{count} nodes of type {name} were drawn, not {low} to {high}"
+        sampled.require(low <= count <= high, message)
 
 
 OPERATIONS = tuple(
@@ -138,7 +139,7 @@ OPERATIONS = tuple(
         (
             "hetero",
             "NeighborLoader([15, 10]) of HeteroData",
-            "dgl.dataloading.DataLoader draws of heterographs as of others: see neighbor_loader",
+            "DGL's DataLoader treats heterographs like other graphs: see neighbor_loader",
         ),
         ("hgt", "HGTLoader([512, 512])", "DGL has no sampler of nodes by type"),
     )

@@ -1,6 +1,6 @@
 """Layers and their parts: GCN, GraphSAGE, GIN, custom messages, a product, embeddings of nodes.
 
-GCN normalises its graph in each call, or beforehand (`conv_cached`). Custom messages are all stored.
+GCN normalises its graph in each call, or beforehand (`conv_cached`). Custom messages are stored edge by edge.
 """
 
 from functools import partial
@@ -34,7 +34,9 @@ def sage_layer(case: Case) -> Module:
     """Make a GraphSAGE layer with means, from hidden to hidden width."""
     width = case.spec.hidden
     matrices = (inputs.pattern(2 * width, width) / (2 * width) ** 0.5).chunk(2)
-    return network.filled(case, _sage(case, width, width), (*matrices, inputs.pattern(width, 1).squeeze(1)))
+    return network.with_parameters(
+        case, _sage(case, width, width), (*matrices, inputs.pattern(width, 1).squeeze(1))
+    )
 
 
 def sage_graph(case: Case) -> Any:
@@ -47,7 +49,7 @@ def sage_network(case: Case, seed: int = 0) -> Network:
     """Return the network of two layers on a case's platform."""
     widths = pairwise((case.graph.num_features, case.spec.hidden, case.graph.num_classes))
     layers = [_sage(case, *ends) for ends in widths]
-    return network.drawn(case, network.Network(layers, load(case.spec.platform).apply), seed)
+    return network.with_random_parameters(case, network.Network(layers, load(case.spec.platform).apply), seed)
 
 
 def gin(case: Case) -> Module:
@@ -65,7 +67,7 @@ def gin(case: Case) -> Module:
     inner_bias, outer_bias = inputs.pattern(2 * width, 1).squeeze(1).chunk(2)
     matrices = inner.round(), outer / width**0.5
     vectors = torch.tensor([EPSILON]), inner_bias.round() + 0.25, outer_bias
-    return network.filled(case, layer, (*matrices, *vectors))
+    return network.with_parameters(case, layer, (*matrices, *vectors))
 
 
 def whole_features(case: Case) -> Tensor:
@@ -82,14 +84,14 @@ def linear_weight(case: Case) -> Any:
     """Return the first weight of the GCN [in, out], on pyg in a Linear without bias."""
     weight, _ = network.initial_weights(network.widths(case.graph, case.spec.hidden))[0]
     if case.spec.platform == "pyg":
-        return network.filled(case, pyg_nn.Linear(*weight.shape, bias=False), [weight.t()])
+        return network.with_parameters(case, pyg_nn.Linear(*weight.shape, bias=False), [weight.t()])
     return case.tensor(weight)
 
 
 def propagation(graph: Graph) -> tuple[Tensor, Tensor]:
     """Return the entries of D^-1/2 (A + I) D^-1/2: int64 [2, E + N] and float64 [E + N]."""
-    entries, ones = definitions.looped(graph)
-    return entries, definitions.normalized(entries, ones, graph.num_nodes)
+    entries, ones = definitions.with_self_loops(graph)
+    return entries, definitions.normalize(entries, ones, graph.num_nodes)
 
 
 def conv(graph: Graph, weight: Tensor, bias: Tensor, x: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..annotations import Case, Graph, Tensor
-from ..libraries import definitions, dgl, on_dgl, on_torch, torch
+from ..libraries import definitions, dgl, on_dgl, torch
 from ..limits import CSR_PRODUCT, DGL_HALF, OVERFLOW, avoids
 from ..operation import FORWARD, FORWARD_BACKWARD, Call, Kernel, operation
 
@@ -163,8 +163,8 @@ def reference(graph: Graph) -> Tensor:
         (kept_edges.double(), torch.ones(graph.num_nodes, 1, dtype=torch.float64)),
         (None, kept_nodes.double().unsqueeze(1)),
     ):
-        once = definitions.aggregate(*definitions.looped(graph, weight), x)
-        columns.append(definitions.aggregate(*definitions.looped(graph, weight), once))
+        once = definitions.aggregate(*definitions.with_self_loops(graph, weight), x)
+        columns.append(definitions.aggregate(*definitions.with_self_loops(graph, weight), once))
     return torch.cat(columns, dim=1).t()
 
 
@@ -192,7 +192,7 @@ def _layers(hops: int) -> Kernel:
 def hops_reference(hops: int, graph: Graph, x: Tensor) -> Tensor:
     """Return (A + I)^hops x: [N, 1]."""
     for _ in range(hops):
-        x = definitions.aggregate(definitions.looped(graph)[0], None, x)
+        x = definitions.aggregate(definitions.with_self_loops(graph)[0], None, x)
     return x
 
 
@@ -201,12 +201,7 @@ OPERATIONS = (
         operation(
             f"aggregate{name}",
             dgl=Call(f"AGGNet: {by_layers}", make=partial(_layers, hops), limits=(DGL_HALF,)),
-            torch=Call(
-                by_product,
-                partial(_products, hops),
-                (CSR_PRODUCT,),
-                lambda case: on_torch.structure(case, self_loops=True),
-            ),
+            torch=Call(by_product, partial(_products, hops), (CSR_PRODUCT,), "looped_structure"),
             elsewhere="AGGNet is DGL code; the platform torch has the same sums",
             directions=(FORWARD, *(() if name else (FORWARD_BACKWARD,))),
             core=not name,

@@ -12,28 +12,28 @@ from .neighbors import sampling
 PAIRS = 4096
 
 
-def wanted(graph: Graph) -> int:
+def pair_count(graph: Graph) -> int:
     """Return the number of pairs to draw: PAIRS, or a smaller graph's number of entries."""
     return min(PAIRS, graph.num_edges)
 
 
-def _pyg(given: Any) -> Tensor:
+def _pyg(structure: Any) -> Tensor:
     # PyG draws with Python's generator; other versions may draw with torch's.
     random.seed(sampled.SEED)
     torch.default_generator.manual_seed(sampled.SEED)
-    graph, count = given
+    graph, count = structure
     return utils.negative_sampling(graph.edge_index, graph.num_nodes, count)
 
 
-def _dgl(given: Any) -> Tensor:
+def _dgl(structure: Any) -> Tensor:
     dgl.seed(sampled.SEED)
-    graph, count = given
+    graph, count = structure
     return torch.stack(dgl.sampling.global_uniform_negative_sampling(graph, count))
 
 
-def checked(case: Case, pairs: Tensor, *_inputs: Any) -> Tensor:
+def check(case: Case, pairs: Tensor, *_inputs: Any) -> Tensor:
     """Check that pairs [2, m] are distinct, of two nodes each and without an edge; return their number."""
-    graph, (source, target) = case.graph, sampled.whole(pairs)
+    graph, (source, target) = case.graph, sampled.to_int64(pairs)
     inside = (pairs >= 0) & (pairs < graph.num_nodes)
     sampled.require(inside.all(), "a drawn pair has a node that is not in the graph")
     sampled.require(not sampled.has_edges(graph, source, target).any(), "a drawn pair is an edge")
@@ -50,14 +50,14 @@ OPERATIONS = (
             "utils.negative_sampling",
             _pyg,
             (KEY_OVERFLOW,),
-            lambda case: (on_pyg.numbered_edges(case), wanted(case.graph)),
+            lambda case: (on_pyg.numbered_edges(case), pair_count(case.graph)),
         ),
         dgl=Call(
             "dgl.sampling.global_uniform_negative_sampling",
             _dgl,
-            build=lambda case: (on_dgl.structure(case), wanted(case.graph)),
+            build=lambda case: (on_dgl.structure(case), pair_count(case.graph)),
         ),
-        reference=lambda graph: torch.tensor(wanted(graph)),
+        reference=lambda graph: torch.tensor(pair_count(graph)),
         graphs=(),  # PyG needs a second on the stand-in of ogbn-arxiv
     ),
 )

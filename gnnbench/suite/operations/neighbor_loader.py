@@ -1,4 +1,7 @@
-"""Loaders that draw neighbours of batches of nodes or edges and fetch features, with workers and without."""
+"""Loaders that draw neighbours of batches of nodes or edges and fetch features, with workers and without.
+
+The seeds of a batch are the nodes for which it is made.
+"""
 
 import sys
 from typing import Any
@@ -14,7 +17,7 @@ from .neighbors import BATCH, FAN_OUTS, ON_CPU, by_pyg, sampling
 BATCHES = 8
 """Number of batches that a call takes."""
 REPEATS = 1000
-"""How many times a loader has the same nodes, so that it does not end while it is timed."""
+"""How often a loader repeats its nodes, so that it does not end while it is timed."""
 
 _FUSED = avoids(
     "with several threads DGL's NeighborSampler numbers nodes wrongly in int32, from its second batch on",
@@ -23,7 +26,7 @@ _FUSED = avoids(
 
 
 def batches_of(count: int) -> Tensor:
-    """Return numbers below `count` for BATCHES batches of at most BATCH, the same each time: int64 [n]."""
+    """Return fixed random numbers below `count`, for BATCHES batches of at most BATCH each: int64 [n]."""
     order = torch.randperm(count, generator=torch.Generator().manual_seed(0))
     return order[: BATCHES * min(BATCH, count // BATCHES)]
 
@@ -45,7 +48,7 @@ def loading(case: Case) -> Loading:
 
 
 def link_loading(case: Case) -> Loading:
-    """Return the loader of edges, of as many random pairs of nodes, and of the neighbours of all ends."""
+    """Return the loader of edges, as many random pairs of nodes, and neighbours of all their ends."""
     data = pyg_data.Data(x=case.node_features(), edge_index=case.edge_index())
     chosen = batches_of(case.graph.num_edges)
     loader = quietly(
@@ -81,12 +84,12 @@ def first(loading: Loading) -> list[Any]:
     return batches
 
 
-def checked(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
-    """Check each batch, and return how many seeds each has."""
+def check(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
+    """Check each batch, and return the numbers of seeds of the batches."""
     library, graph, counts = _library(case), case.graph, []
     nodes = batches_of(graph.num_nodes)
     for batch in library.batches(batches, torch.device("cpu")):
-        draw = library.drawn(batch)
+        draw = library.draw_of(batch)
         seeds = draw.seeds
         sampled.require(bool(torch.isin(seeds, nodes).all()), "a seed is not among the loader's nodes")
         sampled.require(len(seeds.unique()) == len(seeds), "a seed comes twice")
@@ -98,8 +101,8 @@ def checked(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
     return torch.tensor(counts, device=case.device)
 
 
-def checked_links(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
-    """Check each batch, and return its number of edges and pairs; a random pair may be an edge."""
+def check_links(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
+    """Check each batch, and return the numbers of edges and pairs; a random pair may be an edge."""
     graph = case.graph
     candidates, counts = graph.edge_index[:, batches_of(graph.num_edges)], []
     for batch in batches:
@@ -111,7 +114,7 @@ def checked_links(case: Case, batches: list[Any], *_inputs: Any) -> Tensor:
         sampled.require(torch.isin(keys, possible).all(), "an edge is not among the loader's edges")
         sampled.require(len(keys.unique()) == count, "an edge comes twice")
         ends = edges.unique()
-        hops = sampled.renumbered(len(ends), batch.n_id, *batch.edge_index, batch.e_id)
+        hops = sampled.hops_of_list(len(ends), batch.n_id, *batch.edge_index, batch.e_id)
         same = hops[0].expanded.sort().values.equal(ends)
         sampled.require(same, "the nodes whose neighbours are drawn are not the ends of edges and pairs")
         for hop, fan_out in zip(hops, FAN_OUTS, strict=True):
@@ -148,7 +151,7 @@ OPERATIONS = (
             f"link_loader_{workers}_workers",
             pyg=by_pyg(f"LinkNeighborLoader([15, 10], neg_sampling='binary'), {workers} workers"),
             sparse="LinkNeighborLoader takes edge_index and SparseTensor alike: see pyg",
-            dgl="as_edge_prediction_sampler draws for edges as for other nodes: see neighbor_loader",
+            dgl="DGL draws neighbours for edges as it does for nodes: see neighbor_loader",
             reference=lambda graph: torch.full((BATCHES,), 2 * len(batches_of(graph.num_edges)) // BATCHES),
             default=False,
             with_pyg_lib=True,

@@ -8,7 +8,7 @@ from ..libraries import dgl, on_dgl, pyg_data, pyg_sampler, sampled, torch
 from ..limits import HALF, refuses
 from ..loading import quietly
 from ..operation import FORWARD, Call, Kernel, Operation, operation
-from .subgraph import drawn
+from .subgraph import random_nodes
 
 FAN_OUTS = (15, 10)
 """Neighbours to draw per node at the first hop, and at the second."""
@@ -18,13 +18,13 @@ GRAPHS = ("ogbn-arxiv:synthetic@0.1",)
 """Half of its nodes have more than 10 neighbours, and 4 % of Cora's."""
 
 ON_CPU = refuses("it draws on the CPU only", "cuda")
-INT64_ONLY = refuses("samplers get int64: torch_sparse's take no other", "int32")
+INT64_ONLY = refuses("torch_sparse's samplers take int64 indices only", "int32")
 _WEIGHTS = refuses("DGL takes no probabilities in half precision", HALF)
 
 
 def seeds(graph: Graph) -> Tensor:
     """Return BATCH random nodes, in random order, the same each time."""
-    return drawn(graph, BATCH)
+    return random_nodes(graph, BATCH)
 
 
 def _pyg_sampler(case: Case, **options: Any) -> Any:
@@ -45,7 +45,7 @@ def _pyg_hops(output: Any, batch: Chosen) -> Any:
     # PyG sorts edges by target, like the graph's entries, and returns the permutation if it moved any.
     moved, entry = batch.graph.edge_permutation, output.edge
     entry = entry if moved is None else moved[entry]
-    return sampled.renumbered(len(batch.nodes), output.node, output.row, output.col, entry)
+    return sampled.hops_of_list(len(batch.nodes), output.node, output.row, output.col, entry)
 
 
 def _sparse(batch: Chosen, *, replace: bool) -> Any:
@@ -73,16 +73,16 @@ def _dgl(batch: Chosen, prob: str | None = None, *, replace: bool = False) -> li
 
 
 def _dgl_hops(output: list[Any], batch: Chosen) -> Any:
-    nodes, hops = sampled.whole(batch.nodes), []
+    nodes, hops = sampled.to_int64(batch.nodes), []
     for part in output:
-        source, target = map(sampled.whole, part.edges())
-        hops.append(sampled.Hop(source, target, sampled.whole(part.edata[dgl.EID]), nodes))
+        source, target = map(sampled.to_int64, part.edges())
+        hops.append(sampled.Hop(source, target, sampled.to_int64(part.edata[dgl.EID]), nodes))
         nodes = source.unique()
     return hops
 
 
-def checked(case: Case, kernel: Kernel, output: Any, batch: Chosen) -> tuple[Tensor, Tensor]:
-    """Check a kernel's draw, whose hops its `result` returns; return the counterpart of `reference`."""
+def check(case: Case, kernel: Kernel, output: Any, batch: Chosen) -> tuple[Tensor, Tensor]:
+    """Check what a kernel drew, whose `result` returns the hops; return what `reference` must be equal to."""
     graph, name = case.graph, case.spec.operation
     if not kernel.result:
         return _trees(graph, output, batch, timed=name.endswith("_temporal"))
@@ -96,18 +96,21 @@ def checked(case: Case, kernel: Kernel, output: Any, batch: Chosen) -> tuple[Ten
 
 
 def reference(graph: Graph) -> tuple[Tensor, Tensor]:
-    """Return what all draws share: the seeds, and the number of neighbours drawn for each, [n] each."""
+    """Return the seeds, and the number of neighbours that every draw has for each: int64 [n] each."""
     nodes = seeds(graph)
     return nodes, sampled.degrees(graph)[nodes].clamp(max=FAN_OUTS[0])
 
 
 def times(graph: Graph) -> Tensor:
-    """Return a random time at which each node was made: int64 [N]."""
-    return drawn(graph, graph.num_nodes)
+    """Return the random times at which nodes were created: int64 [N]."""
+    return random_nodes(graph, graph.num_nodes)
 
 
 def _trees(graph: Graph, output: Any, batch: Chosen, *, timed: bool) -> tuple[Tensor, Tensor]:
-    """Check each seed's own draw, if `timed` of older nodes only; return the counterpart of `reference`."""
+    """Check that neighbours are drawn for each seed alone; return what `reference` must be equal to.
+
+    If `timed`, no neighbour may be younger than the seed.
+    """
     permutation, tree, count = batch.graph.edge_permutation, output.batch, len(batch.nodes)
     entry = output.edge if permutation is None else permutation[output.edge]
     (source, target), row, col = graph.edge_index, output.row, output.col
@@ -179,7 +182,7 @@ def _uniform(*, replace: bool, **more: Any) -> Operation:
             partial(_sparse, replace=replace),
             (ON_CPU,),
             lambda case: case.csr()[:2],
-            lambda output, batch: sampled.renumbered(len(batch.nodes), *output),
+            lambda output, batch: sampled.hops_of_list(len(batch.nodes), *output),
         ),
         dgl=_draw(
             f"dgl.sampling.sample_neighbors{text}, twice", partial(_dgl, replace=replace), result=_dgl_hops
@@ -209,7 +212,7 @@ OPERATIONS = (
         sampling(
             f"sample_neighbors_{name}",
             pyg_lib=_with_pyg_lib(**options),
-            pyg="NeighborSampler draws so through pyg-lib only",
+            pyg="NeighborSampler draws like this through pyg-lib only",
             reference=expected,
             default=False,
         )

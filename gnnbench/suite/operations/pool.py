@@ -34,7 +34,7 @@ def features(case: Case) -> Tensor:
 def layer(case: Case) -> Module:
     """Make a TopKPooling."""
     width = case.spec.hidden
-    return network.filled(case, pyg_nn.TopKPooling(width, RATIO), [inputs.pattern(width, 1).t()])
+    return network.with_parameters(case, pyg_nn.TopKPooling(width, RATIO), [inputs.pattern(width, 1).t()])
 
 
 def _pyg_batch(case: Case) -> _Batch:
@@ -147,7 +147,7 @@ OPERATIONS = (
     _operation(
         "topk_pool",
         pyg=Call("TopKPooling", _top_k, (SCATTER_ADD, _TIES), _pyg_batch, result=_top_k_result),
-        dgl="DGL has no layer that keeps a part of the nodes; its topk_nodes: see sort_pool",
+        dgl="DGL has no layer that keeps some of the nodes; for its topk_nodes see sort_pool",
         reference=top_k,
     ),
     _operation(
@@ -165,7 +165,7 @@ OPERATIONS = (
             result=lambda output, graphs, x: (output, _dense(graphs, x, 1)),
         ),
         torch="pad_sequence takes a list of tensors, not the rows of a batch",
-        dgl="DGL fills up features inside of topk_nodes only: see sort_pool",
+        dgl="DGL pads features inside topk_nodes only: see sort_pool",
         reference=dense_batch,
     ),
 )

@@ -7,7 +7,7 @@ from ..annotations import Case, Chosen, Graph, Tensor
 from ..libraries import dgl, on_sparse, sampled, torch
 from ..operation import Call
 from .neighbors import ON_CPU, sampling
-from .subgraph import drawn
+from .subgraph import random_nodes
 
 WALKS = 1024
 LENGTH = 10
@@ -19,7 +19,7 @@ def starts(graph: Graph) -> Tensor:
 
     torch_sparse 0.6.18 reads outside its arrays if a walk comes to a node without neighbours.
     """
-    nodes = drawn(graph, graph.num_nodes)
+    nodes = random_nodes(graph, graph.num_nodes)
     return nodes[graph.edge_index[0].bincount(minlength=graph.num_nodes)[nodes] > 0][:WALKS]
 
 
@@ -39,15 +39,15 @@ def _dgl(batch: Chosen) -> Tensor:
     return dgl.sampling.random_walk(batch.graph, batch.nodes, length=LENGTH)[0]
 
 
-def checked(case: Case, walks: Tensor, _batch: Chosen) -> tuple[Tensor, Tensor]:
-    """Return the counterpart of `reference`: each walk's start, and whether its steps are edges."""
-    nodes = sampled.whole(walks)
+def check(case: Case, walks: Tensor, _batch: Chosen) -> tuple[Tensor, Tensor]:
+    """Return the start of each walk, and whether its steps are edges, as `reference` does."""
+    nodes = sampled.to_int64(walks)
     steps = sampled.has_edges(case.graph, nodes[:, :-1].flatten(), nodes[:, 1:].flatten())
     return walks[:, 0], steps.view(len(nodes), -1).to(walks.device)
 
 
 def reference(graph: Graph) -> tuple[Tensor, Tensor]:
-    """Return the starts [n], and True for each of LENGTH steps, which must be edges: bool [n, LENGTH]."""
+    """Return the starts [n], and True for each step, because each must be an edge: bool [n, LENGTH]."""
     nodes = starts(graph)
     return nodes, torch.ones(len(nodes), LENGTH, dtype=torch.bool)
 
@@ -59,7 +59,7 @@ OPERATIONS = (
         "random_walk",
         sparse=_call("SparseTensor.random_walk", _sparse, (ON_CPU,), _sparse_graph),
         dgl=_call("dgl.sampling.random_walk", _dgl),
-        pyg="PyG walks through torch_cluster, which is a library of its own: see sparse",
+        pyg="PyG's walks are in torch_cluster, a separate library: see sparse",
         reference=reference,
         default=False,
     ),

@@ -41,7 +41,7 @@ def layer(case: Case) -> Layer:
     bases = inputs.pattern(BASES * width, width).reshape(BASES, width, width) / width**0.5
     coefficients = inputs.pattern(relations, BASES) / BASES**0.5
     values = (bases, coefficients, *case.weights(width, width))
-    return network.filled(case, network.Layer(module, map(module.get_parameter, names)), values)
+    return network.with_parameters(case, network.Layer(module, map(module.get_parameter, names)), values)
 
 
 def _edge_type(case: Case) -> Tensor:
@@ -50,7 +50,7 @@ def _edge_type(case: Case) -> Tensor:
 
 
 def _sorted_graph(case: Case) -> _Edges:
-    """Return DGL's graph with its edges sorted by relation, and the divisors of means."""
+    """Return DGL's graph with its edges sorted by relation, and the factors by which sums become means."""
     graph, edge_type = case.graph, _edge_type(case).cpu()
     order = edge_type.argsort(stable=True)
     source, target = case.edge_index()[:, order.to(case.device)]

@@ -99,14 +99,14 @@ def _segment_dgl(lengths: Tensor, messages: Tensor, reduce: str) -> Tensor:
     return dgl.ops.segment_reduce(lengths, messages, reduce)
 
 
-def reduced(graph: Graph, messages: Tensor, end: int, reduce: Any) -> Tensor:
+def reduce_at(graph: Graph, messages: Tensor, end: int, reduce: Any) -> Tensor:
     """Reduce messages by source (`end` 0) or target (`end` 1); 0 for a node without messages: [N, F]."""
-    return definitions.reduced(graph.edge_index[end], messages, graph.num_nodes, reduce)
+    return definitions.reduce_by_node(graph.edge_index[end], messages, graph.num_nodes, reduce)
 
 
 def products(graph: Graph, messages: Tensor) -> Tensor:
     """Return each node's product of positive messages, as exp of the sum of logarithms: [N, F]."""
-    return reduced(graph, messages.log(), 0, "sum").exp()
+    return reduce_at(graph, messages.log(), 0, "sum").exp()
 
 
 def _ones(case: Case) -> Any:
@@ -132,9 +132,9 @@ def ranks(graph: Graph, values: Tensor) -> Tensor:
 def reductions(end: int) -> tuple[Callable[..., Operation], ...]:
     """Return functions that make operations of sums, of means and of maxima at one end of the entries."""
     return (
-        partial(_operation, reference=partial(reduced, end=end, reduce="sum"), linear=True),
-        partial(_operation, reference=partial(reduced, end=end, reduce="mean"), linear=True),
-        partial(_operation, reference=partial(reduced, end=end, reduce="amax"), reach=1, end=end),
+        partial(_operation, reference=partial(reduce_at, end=end, reduce="sum"), linear=True),
+        partial(_operation, reference=partial(reduce_at, end=end, reduce="mean"), linear=True),
+        partial(_operation, reference=partial(reduce_at, end=end, reduce="amax"), reach=1, end=end),
     )
 
 

@@ -67,7 +67,7 @@ def _torch_gather(edge_index: Tensor, x: Tensor) -> Tensor:
 
 
 def update_all(message: str, reduce: str, *limits: Limit, build: Any = None) -> Call:
-    """Return DGL's call; `run` takes x [N, F] of `copy_u`, messages [E, F] of `copy_e`, both of `u_mul_e`."""
+    """Return DGL's call. `run` takes x [N, F] for `copy_u`, [E, F] for `copy_e`, x and [E] for `u_mul_e`."""
 
     def make() -> Kernel:
         fields = {"copy_u": ("x",), "copy_e": ("w",), "u_mul_e": ("x", "w")}[message]
@@ -87,7 +87,7 @@ def update_all(message: str, reduce: str, *limits: Limit, build: Any = None) -> 
     return Call(f"update_all({message}, {reduce})", limits=(*limits, DGL_HALF), make=make)
 
 
-def aggregated(graph: Graph, x: Tensor, reduce: Any) -> Tensor:
+def aggregate_neighbours(graph: Graph, x: Tensor, reduce: Any) -> Tensor:
     """Return the sums, means or maxima over neighbours: [N, F]."""
     return definitions.aggregate(graph.edge_index, None, x, reduce)
 
@@ -114,12 +114,12 @@ def dots(graph: Graph, x: Tensor, y: Tensor) -> Tensor:
     return torch.einsum("ef,ef->e", x[source], y[target])
 
 
-sums = partial(aggregated, reduce="sum")
+sums = partial(aggregate_neighbours, reduce="sum")
 
 _operation = partial(operation, group="aggregation")
 _sum = partial(_operation, reference=sums, linear=True)
-_mean = partial(_operation, reference=partial(aggregated, reduce="mean"), linear=True)
-_max = partial(_operation, reference=partial(aggregated, reduce="amax"), reach=1)
+_mean = partial(_operation, reference=partial(aggregate_neighbours, reduce="mean"), linear=True)
+_max = partial(_operation, reference=partial(aggregate_neighbours, reduce="amax"), reach=1)
 
 OPERATIONS = (
     _sum(

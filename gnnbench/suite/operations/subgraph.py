@@ -1,4 +1,4 @@
-"""Parts of a graph: edges among half of the nodes or between both halves, neighbourhoods; rows."""
+"""Parts of a graph: edges among half of the nodes or between both halves, neighbourhoods, selected rows."""
 
 from functools import partial
 from typing import Any
@@ -20,14 +20,14 @@ _MAPPING = refuses("utils.k_hop_subgraph writes int64 into a mapping of int32", 
 _ON_CPU = refuses("torch_sparse.saint_subgraph works on the CPU only", "cuda")
 
 
-def drawn(graph: Graph, count: int) -> Tensor:
+def random_nodes(graph: Graph, count: int) -> Tensor:
     """Return random nodes in random order, the same each time: int64 [count]."""
     return torch.randperm(graph.num_nodes, generator=torch.Generator().manual_seed(0))[:count]
 
 
 def half(graph: Graph) -> Tensor:
     """Return a random half of the nodes, ascending: int64 [N // 2]."""
-    return drawn(graph, graph.num_nodes // 2).sort().values
+    return random_nodes(graph, graph.num_nodes // 2).sort().values
 
 
 def halves(graph: Graph) -> tuple[Tensor, Tensor]:
@@ -40,7 +40,7 @@ def halves(graph: Graph) -> tuple[Tensor, Tensor]:
 
 def seeds(graph: Graph) -> Tensor:
     """Return SEEDS random nodes, in random order."""
-    return drawn(graph, SEEDS)
+    return random_nodes(graph, SEEDS)
 
 
 _TYPES = ("target", "source")
@@ -128,7 +128,8 @@ def bipartite_subgraph(graph: Graph, weight: Tensor) -> Tensor:
 def k_hop_subgraph(graph: Graph) -> tuple[Tensor, Tensor, Tensor]:
     """Return the part of the graph from which HOPS or fewer edges lead to a seed.
 
-    Returns its nodes, ascending [n]; all edges among them, renumbered and sorted [2, m]; the seeds' numbers.
+    Returns the nodes, ascending [n]; all edges among them, renumbered and sorted [2, m]; the new numbers of
+    the seeds.
     """
     source, target = graph.edge_index
     reached = torch.zeros(graph.num_nodes, dtype=torch.bool)
@@ -149,7 +150,7 @@ def _induced(graph: Graph, nodes: Tensor) -> tuple[Graph, Tensor]:
 
 def shuffled_half(graph: Graph) -> Tensor:
     """Return a random half of the nodes, in random order: int64 [N // 2]."""
-    return drawn(graph, graph.num_nodes // 2)
+    return random_nodes(graph, graph.num_nodes // 2)
 
 
 def _nodes(case: Case) -> Tensor:
@@ -157,7 +158,7 @@ def _nodes(case: Case) -> Tensor:
 
 
 def mask(graph: Graph) -> Tensor:
-    """Return whether `shuffled_half` has a node: bool [N]."""
+    """Return whether each node is in `shuffled_half`: bool [N]."""
     return torch.zeros(graph.num_nodes, dtype=torch.bool).index_fill(0, shuffled_half(graph), True)
 
 
@@ -215,7 +216,7 @@ OPERATIONS = (
             result=_k_hop_dgl,
             nodes=seeds,
         ),
-        sparse="torch_sparse.sample_adj goes one hop: see subgraph",
+        sparse="torch_sparse.sample_adj takes one hop only: see subgraph",
         directions=(FORWARD,),
         reference=k_hop_subgraph,
     ),
@@ -223,7 +224,7 @@ OPERATIONS = (
         "mask_select",
         pyg=Call("utils.mask_select", lambda mask, x: utils.mask_select(x, 0, mask), build=_mask),
         torch=Call("x[mask]", lambda mask, x: x[mask], build=_mask),
-        elsewhere="features are PyTorch tensors there too: see torch",
+        elsewhere="features are PyTorch tensors on this platform, too: see torch",
         reference=lambda graph, x: x[mask(graph)],
         linear=True,
     ),
@@ -231,7 +232,7 @@ OPERATIONS = (
         "index_select",
         pyg=Call("utils.select", lambda nodes, x: utils.select(x, nodes, 0), build=_nodes),
         torch=Call("torch.index_select", lambda nodes, x: torch.index_select(x, 0, nodes), build=_nodes),
-        elsewhere="features are PyTorch tensors there too: see torch",
+        elsewhere="features are PyTorch tensors on this platform, too: see torch",
         reference=lambda graph, x: x[shuffled_half(graph)],
         linear=True,
     ),

@@ -43,7 +43,7 @@ PLATFORMS: Mapping[str, Platform] = {
 }
 
 COMPARED = tuple(name for name in PLATFORMS if name not in ("compiled", "pyg_lib"))
-"""Each operation has a call on each of these platforms, or a reason why not; all others are PyG again."""
+"""Each operation has a call on each of these platforms, or a reason why not; the others run PyG, too."""
 
 Result = Callable[..., "Tensor | tuple[Tensor, ...]"]
 """Takes the output and the inputs of `run`; returns tensors in the form of the reference's output."""
@@ -95,7 +95,7 @@ class PlatformModule(Protocol):
         """Make the graph for sparse products: a CSR tensor, a SparseTensor or a DGLGraph."""
 
     def entries(self, output: Any) -> "Tensor | None":
-        """Return a graph's targets and sources, int64 [2, M], in its order; None for a dense output."""
+        """Return a graph's targets and sources, int64 [2, M], in its order. None if the output is dense."""
 
     def values(self, output: Any) -> "Tensor":
         """Return a dense output, or the weights [M] of a graph."""
@@ -111,7 +111,7 @@ class PlatformModule(Protocol):
 
 
 def why_not_on(name: str, device: str) -> str | None:
-    """Import a library; return why it cannot work on a device and what to do, or None.
+    """Import a library; return why it cannot work on a device and what to do. Returns None if it can work.
 
     Without nvcc, pip builds torch_sparse for the CPU only; DGL on the package index is for the CPU only, too.
     """

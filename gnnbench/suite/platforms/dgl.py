@@ -29,7 +29,7 @@ def layer(weight: Tensor, bias: Tensor, *, cached: bool = False) -> nn.Module:
 
 
 def entries(output: Tensor | DGLGraph) -> Tensor | None:
-    """Return a graph's targets and sources, int64 [2, M]; None for a dense output."""
+    """Return a graph's targets and sources, int64 [2, M]. Returns None if the output is dense."""
     if isinstance(output, Tensor):
         return None
     source, target = output.edges()

@@ -23,7 +23,7 @@ def layer(weight: Tensor, bias: Tensor, *, cached: bool = False) -> nn.Module:
 
 
 def entries(output: Tensor | tuple[Tensor, Tensor]) -> Tensor | None:
-    """Return the targets and sources of (edge_index, weight), int64 [2, M]; None for a dense output."""
+    """Return the targets and sources of (edge_index, weight), int64 [2, M]. None if the output is dense."""
     return None if isinstance(output, Tensor) else output[0].flip(0).long()
 
 

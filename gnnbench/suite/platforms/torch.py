@@ -54,6 +54,7 @@ def structure(case: Case, *, self_loops: bool = False, normalized: bool = False)
     return torch.sparse_csr_tensor(*arrays, size=size, check_invariants=False)
 
 
+looped_structure = partial(structure, self_loops=True)
 layer_graph = partial(structure, self_loops=True, normalized=True)
 
 

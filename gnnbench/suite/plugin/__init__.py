@@ -3,6 +3,7 @@
 from collections.abc import Generator, Iterable
 from contextlib import nullcontext, suppress
 from importlib import import_module
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -59,7 +60,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if marker is None:
         return
     try:
-        operations = selection.declared(marker.args, **marker.kwargs)
+        operations = selection.operations_of(marker.args, **marker.kwargs)
         graph_names = selection.graphs(operations)
     except (UsageError, TypeError) as error:
         name = metafunc.function.__name__
@@ -75,12 +76,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     options = run.options
     cells = selection.cells(operations, options.platforms, options.dtypes, options.index_dtypes, run.device)
     fields = ("operation", "direction", "platform", "dtype", "index_dtype")
+    values = attrgetter(*fields)
     metafunc.parametrize(
-        fields,
-        [
-            pytest.param(*(getattr(cell, name) for name in fields), id=cell.id, marks=_marks(cell))
-            for cell in cells
-        ],
+        fields, [pytest.param(*values(cell), id=cell.id, marks=_marks(cell)) for cell in cells]
     )
     graphs = [(name.id, hidden) for name in names for hidden in options.hidden or (name.dataset.hidden,)]
     ids = [f"{name}-{hidden}" for name, hidden in graphs]
@@ -89,7 +87,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def load_used_libraries(items: Iterable[pytest.Item]) -> None:
-    """Import the libraries and modules that these benchmarks of the suite import when they run."""
+    """Import everything that these benchmarks of the suite would import when they run."""
     names = {item.callspec.params["platform"] for item in items if owns(item) and hasattr(item, "callspec")}
     for name in sorted(names):
         with suppress(Exception):  # the library is missing or broken; the test says so
@@ -142,7 +140,7 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Attach the results for the summary to the report of a test."""
+    """Attach what the summary shows of a test to the test's report."""
     report = yield
     if call.when == "call" and owns(item):
         from . import terminal

@@ -53,7 +53,7 @@ class Choice:
             config.hook.pytest_deselected(items=rest)
 
     def lines(self, items: Sequence[pytest.Item]) -> list[str]:
-        """Return the header line that says which benchmarks run, or how long all of them take."""
+        """Return the line for pytest's header: which benchmarks run, or how long all of them take."""
         config, (runs, rest), to_time = self._config, self._counts, _runnable(items)
         if rest:
             run = "runs, the default one" if runs == 1 else "run, the default ones"

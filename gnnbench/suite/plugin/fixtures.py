@@ -60,16 +60,16 @@ def case(
     hidden: int,
     device: str,
 ) -> "Iterator[Case]":
-    """The test's spec and graph, from which inputs are built; skips the test if the graph does not fit."""
+    """The test's spec and graph, from which inputs are built; skips the test if a limit rules it out."""
     from ..case import Case
 
     spec = Spec(operation, direction, platform, dtype, index_dtype, graph.name, hidden, device)
-    row = operations.OPERATIONS.get(operation)
-    if row and (reason := row.why_not_on(graph, spec)):
+    built_in = operations.OPERATIONS.get(operation)
+    if built_in and (reason := built_in.why_not_on(graph, spec)):
         pytest.skip(reason)
-    hides = platform == "pyg" and row and row.with_pyg_lib and is_installed("pyg_lib")
     # The platform pyg_lib has the calls with pyg-lib.
-    with platforms.without_pyg_lib() if hides else nullcontext():
+    hides_pyg_lib = platform == "pyg" and built_in and built_in.with_pyg_lib and is_installed("pyg_lib")
+    with platforms.without_pyg_lib() if hides_pyg_lib else nullcontext():
         yield Case(spec, graph)
 
 
@@ -178,8 +178,8 @@ def measure(
     `measure(run, *inputs, reference=function)` calls `run(*inputs)`, and its backward pass if the test's
     direction has one. The reference gets the graph and float64 copies of the floating-point tensors among the
     inputs; for a module, its weights [in, out] and then its biases. The default is the operation's reference.
-    Another call is checked after the timing.
-    `result=function` takes the output and `inputs`, and returns the compared tensors: see `Kernel.result`.
+    After the timing another call is checked.
+    `result=function` takes the output and `inputs`, and returns the tensors to compare: see `Kernel.result`.
     """
     from ...engine.measure.clock import Call
     from ...engine.measure.conditions import cpu_threads
@@ -196,8 +196,8 @@ def measure(
         result: Result | None = None,
     ) -> Any:
         spec = case.spec
-        row = None if reference else operations.OPERATIONS.get(spec.operation)
-        expected = row.reference if row else reference
+        built_in = None if reference else operations.OPERATIONS.get(spec.operation)
+        expected = built_in.reference if built_in else reference
         if "gnnbench" in benchmark.extra_info:
             reason = "measure was called before in this test: write a test for each kernel"
             pytest.fail(f"{spec.id}: {reason}", pytrace=False)
@@ -212,11 +212,11 @@ def measure(
         is_checked = not (options.counters or getattr(request.config.option, CHECKED, False))
 
         def check() -> None:
-            view = kept_reference.view(case.graph, spec.hidden, row)
-            verify(case, library, run, inputs, expected, result=result, view=view, kept=kept_reference)
+            view = kept_reference.view(case.graph, spec.hidden, built_in)
+            verify(case, library, run, inputs, expected, result=result, view=view, cache=kept_reference)
             benchmark.reference_error = max(case.errors, default=None)
 
-        with cpu_threads(row.threads if row else None):
+        with cpu_threads(built_in.threads if built_in else None):
             with _failing(spec):
                 if spec.direction == FORWARD_BACKWARD:
                     run, inputs = with_backward(library, run, inputs)
@@ -232,8 +232,11 @@ def measure(
                     check()
                 benchmark.has_error = False
             # Autocast decides which values have two bytes, so the bytes are unknown.
-            if "measurement" in part and row and row.reads_all and spec.dtype != AUTOCAST:
-                work, seconds = roofline.least(case, run, inputs), part["measurement"]["location_ns"] / 1e9
+            if "measurement" in part and built_in and built_in.reads_all and spec.dtype != AUTOCAST:
+                work, seconds = (
+                    roofline.least(case, run, inputs),
+                    part["measurement"]["location_ns"] / 1e9,
+                )
                 part["limit"] = codec.encode(roofline.limit(work, rates(spec.dtype), seconds))
         return output
 

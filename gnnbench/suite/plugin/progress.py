@@ -18,7 +18,7 @@ class SessionProgress:
 
     def __init__(self, reporter: Any, items: Sequence[pytest.Item]) -> None:
         self._reporter = reporter
-        self._ours = {item.nodeid for item in items}
+        self._test_ids = {item.nodeid for item in items}
         self._specs = {item.nodeid: spec_of(item) for item in items if not item.get_closest_marker("skip")}
         self._number = 0
         self._finished = False
@@ -29,7 +29,7 @@ class SessionProgress:
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
         """Suppress pytest's letters between the progress lines, but not the words of its summary."""
-        if report.nodeid not in self._ours or self._finished or hasattr(report, "wasxfail"):
+        if report.nodeid not in self._test_ids or self._finished or hasattr(report, "wasxfail"):
             return None
         if report.when == "call" or not report.passed:
             return report.outcome if report.when == "call" or report.skipped else "error", "", ""

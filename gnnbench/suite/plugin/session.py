@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from ...engine.plugin.session import given, options_of
-from ..graphs.catalog import DatasetName
-from ..graphs.locate import resolve
+from ..graphs.catalog import DatasetName, resolve
 from ..operations import OPERATIONS
 from ..options import SuiteOptions
 from ..spec import Spec
@@ -29,7 +28,7 @@ class Run:
     _resolved: dict[tuple[str, ...], list[DatasetName]] = field(default_factory=dict)
 
     def graphs(self, of_operation: Sequence[str] = ()) -> list[DatasetName]:
-        """Return the graphs of an operation; stand-ins replace unavailable data sets."""
+        """Return the graphs of an operation; synthetic stand-ins replace unavailable data sets."""
         key = tuple(of_operation)
         if key not in self._resolved:
             requests, options = self.options.graphs(self.device, of_operation), self.options
@@ -40,9 +39,9 @@ class Run:
         return self._resolved[key]
 
     def graphs_of(self, operation: str) -> list[DatasetName]:
-        """Return the graphs of an operation, which may be a suite's own."""
-        row = OPERATIONS.get(operation)
-        return self.graphs(row.graphs if row else ())
+        """Return the graphs of an operation of gnnbench or of the user's own."""
+        built_in = OPERATIONS.get(operation)
+        return self.graphs(built_in.graphs if built_in else ())
 
 
 COUNTED = pytest.StashKey[dict[str, Any]]()
@@ -62,12 +61,12 @@ def run_of(config: pytest.Config) -> Run:
 
 
 def owns(item: pytest.Item) -> bool:
-    """Return whether a test is one of gnnbench's own benchmarks: it names its operations."""
+    """Return whether a test is a benchmark of the suite: its marker names operations."""
     return item.get_closest_marker(MARKER) is not None
 
 
 def spec_of(item: pytest.Item) -> Spec:
-    """Return the spec of one of gnnbench's own benchmarks, from its parameters."""
+    """Return the spec of a benchmark of the suite, from its parameters."""
     assert isinstance(item, pytest.Function)
     params: dict[str, Any] = {**item.callspec.params, "dataset": item.callspec.params["graph"]}
     return Spec(**{part.name: params[part.name] for part in fields(Spec)})

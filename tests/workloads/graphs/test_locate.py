@@ -1,14 +1,14 @@
 import pytest
 
 from gnnbench.engine.ground.errors import UsageError
-from gnnbench.suite.graphs import locate
-from gnnbench.suite.graphs.catalog import DATASETS, DatasetName
+from gnnbench.suite.graphs.catalog import DATASETS, DatasetName, resolve
+from gnnbench.suite.graphs.published import raw_folder
 
 PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
 
 
 def resolved(*texts, root=None, real_only=False):
-    names, notices = locate.resolve(map(DatasetName.parse, texts), root, real_only=real_only)
+    names, notices = resolve(map(DatasetName.parse, texts), root, real_only=real_only)
     return [name.id for name in names], notices
 
 
@@ -22,20 +22,20 @@ def raw(tmp_path):
 
 
 def test_cora_is_here_with_all_its_files(raw, tmp_path):
-    assert locate.raw_folder(DATASETS["cora"], tmp_path) == raw
+    assert raw_folder(DATASETS["cora"], tmp_path) == raw
     (raw / "ind.cora.ty").unlink()
-    assert not locate.raw_folder(DATASETS["cora"], tmp_path)
+    assert not raw_folder(DATASETS["cora"], tmp_path)
 
 
 def test_arxiv_need_not_be_in_a_folder_of_ogb(tmp_path):
     (tmp_path / "ogbn_arxiv/raw").mkdir(parents=True)
     (tmp_path / "ogbn_arxiv/split").mkdir()
     (tmp_path / "ogbn_arxiv/raw/edge.csv.gz").touch()
-    assert locate.raw_folder(DATASETS["ogbn-arxiv"], tmp_path) == tmp_path / "ogbn_arxiv"
+    assert raw_folder(DATASETS["ogbn-arxiv"], tmp_path) == tmp_path / "ogbn_arxiv"
 
 
 @pytest.mark.usefixtures("raw")
-def test_a_set_that_is_not_in_the_data_folder_becomes_its_twin_or_is_an_error(tmp_path):
+def test_a_set_that_is_not_in_the_data_folder_becomes_its_stand_in_or_is_an_error(tmp_path):
     asked = ("cora", "ogbn-arxiv", "ogbn-arxiv:synthetic", "rmat:5")
     names, (notice,) = resolved(*asked, root=tmp_path)
     assert names == ["cora", "ogbn-arxiv:synthetic", "rmat:5"]

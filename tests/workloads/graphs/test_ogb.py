@@ -6,12 +6,11 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.suite.graphs.catalog import DATASETS, DatasetName
 from gnnbench.suite.graphs.load import load
-from gnnbench.suite.graphs.locate import raw_folder
+from gnnbench.suite.graphs.published import raw_folder
 
 NODES = 30
 SPLIT = dict(zip(("train", "valid", "test"), np.split(np.arange(NODES), [20, 25]), strict=True))
@@ -76,18 +75,6 @@ def test_tables_are_read_once_and_changed_files_anew(tmp_path, monkeypatch):
     assert again.content_hash == first.content_hash
     table(folder / "raw/node-label", np.full(NODES, 39))
     assert set(read("ogbn-arxiv", tmp_path).y.tolist()) == {39}
-
-
-def test_proteins_get_the_mean_of_their_edges_and_many_labels(tmp_path):
-    tables = {
-        "edge-feat": np.repeat(np.arange(NODES - 1.0)[:, None], 8, axis=1),
-        "node-label": np.arange(NODES * 112).reshape(NODES, 112) % 2,
-    }
-    homogeneous(write_folder(tmp_path, "ogbn_proteins", "species"), **tables)
-    graph = read("ogbn-proteins", tmp_path)
-    assert graph.num_edges == 2 * (NODES - 1)
-    assert graph.x[:, 7].tolist() == [0.0, *(i + 0.5 for i in range(NODES - 2)), NODES - 2.0]
-    assert (graph.y.dtype, tuple(graph.y.shape)) == (torch.float32, (NODES, 112))
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_epochs_draw_the_same_each_time_and_start_no_process(sampled, platform, 
         for seed in (0, 0, 1):
             library.start(seed)
             batch = next(library.batches(loader, torch.device("cpu")))
-            drawn.append(library.drawn(batch).hops[0].entry.tolist())
+            drawn.append(library.draw_of(batch).hops[0].entry.tolist())
         assert (psutil.Process().children(), threading.active_count()) == before
     assert drawn[0] == drawn[1] != drawn[2]
 

@@ -193,6 +193,6 @@ def test_wrong_numbers_of_drawn_nodes_are_found(make_case, monkeypatch, message,
     case = make_case("sample_neighbors", "sparse")
     kernel, batch = kernel_of(case)
     output = kernel.run(batch)
-    neighbors.checked(case, kernel, output, batch)
+    neighbors.check(case, kernel, output, batch)
     with pytest.raises(MismatchError, match=message):
-        neighbors.checked(case, kernel, change(output), batch)
+        neighbors.check(case, kernel, change(output), batch)

@@ -121,11 +121,6 @@ def with_a_relation_backwards(typed):
     return {**typed.graph, extends: typed.graph[extends].flip(0)}
 
 
-def without_scores(_, graphs, pool, x):
-    _, _, _, _, kept, _ = pool(x, graphs.edge_index, batch=graphs.member)
-    return x[kept]
-
-
 def with_optimizer(change):
     def wrong(run, *inputs):
         change(next(one for one in inputs if isinstance(one, torch.optim.Optimizer)))
@@ -145,10 +140,10 @@ def doubled(_, edges, weight):
     return utils.sort_edge_index(edges.edge_index, 2 * weight - weight.detach(), edges.num_nodes)
 
 
-def k_hop(hops=HOPS, **options):
+def k_hop(**options):
     def wrong(_, chosen):
-        given = {"num_nodes": chosen.graph.num_nodes, "relabel_nodes": True, **options}
-        return utils.k_hop_subgraph(chosen.nodes, hops, chosen.graph.edge_index, **given)
+        options.update(num_nodes=chosen.graph.num_nodes, relabel_nodes=True)
+        return utils.k_hop_subgraph(chosen.nodes, HOPS, chosen.graph.edge_index, **options)
 
     return wrong
 
@@ -173,19 +168,13 @@ OF_PYG = [
     ("rgcn_conv", "the reverse relations", of_edges(edge_type=lambda edges: REVERSES[edges.edge_type])),
     ("hetero_conv", "a relation backwards", of_edges(graph=with_a_relation_backwards)),
     ("hetero_conv", "types reversed", of_edges(sizes=lambda typed: dict(reversed(typed.sizes.items())))),
-    ("batch", "another order", lambda run, graphs: run(graphs[::-1])),
-    ("topk_pool", "no scores", without_scores),
     ("sort_pool", "not sorted", lambda _, g, x: utils.to_dense_batch(x, g.member)[0][:, :8].flatten(1)),
-    ("to_dense_batch", "ones", lambda _, g, x: utils.to_dense_batch(x, g.member, fill_value=1)[0]),
-    ("coalesce", "duplicates kept", lambda _, e, w: utils.sort_edge_index(e.edge_index, w, e.num_nodes)),
     ("coalesce", "mean", lambda _, e, w: utils.coalesce(e.edge_index, w, e.num_nodes, "mean")),
     ("sort_edge_index", "its weights", lambda _, e, w: (utils.sort_edge_index(e.edge_index), w)),
     ("edge_index_sort_by", "column instead of row", lambda _, index: index.sort_by("col")),
-    ("to_undirected", "one direction", lambda _, e: e.edge_index),
     ("to_csr", "transposed", lambda _, e, w: utils.to_torch_csr_tensor(e.edge_index.flip(0), w, 60)),
     ("to_csc", "weights", lambda _, e, w: utils.to_torch_csc_tensor(e.edge_index, w.sort().values, 60)),
     ("subgraph", "old numbers", lambda _, c, w: utils.subgraph(c.nodes, c.graph.edge_index, w, num_nodes=60)),
-    ("k_hop_subgraph", "one hop", k_hop(1)),
     ("k_hop_subgraph", "against the edges", k_hop(flow="target_to_source")),
     ("k_hop_subgraph", "only edges on the way", k_hop(directed=True)),
     ("index_select", "ascending", lambda _, nodes, x: x[nodes.sort().values]),
@@ -194,13 +183,11 @@ OF_PYG = [
 OF_DGL = [
     ("random_walk", "another start", of(lambda walks: walks.flip(0))),
     ("random_walk", "a step that is no edge", of(lambda walks: walks.index_fill(1, torch.tensor([4]), 59))),
-    ("random_walk", "too short", of(lambda walks: walks[:, :-1])),
     ("rgcn_conv", "sums", of_edges(norm=lambda edges: torch.ones_like(edges.norm))),
     ("epoch_gin epoch_sage_batches", "a weight does not learn", with_optimizer(does_not_learn)),
     ("epoch_gin", "a graph less", lambda run, graphs, *rest: run(graphs[:-1], *rest)),
 ]
 OF_TORCH = [
-    ("degree", "one more", of(lambda degree: degree + (torch.arange(60) == 3))),
     ("message_passing", "ends swapped", ends_swapped),
 ]
 NODES = {
