@@ -124,7 +124,7 @@ class _Run:
         return self.inspector.trials
 
     def _plan_timing(self, start: float) -> None:
-        """Divide the rest of the time among the benchmarks that must be timed. `start`: of the inspection."""
+        """Divide the rest of the time among the benchmarks that must be timed. `start`: when inspection began."""
         plan, suite = self._plan, self.inspector.suite
         self._notes += self.inspector.notes()
         if plan.shard:
