@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from gnnbench.engine.ground import codec, cpu
 from gnnbench.engine.judge.groups import SideTimings, judge
-from gnnbench.engine.judge.verdict import Thresholds, confirmed
+from gnnbench.engine.judge.verdict import Thresholds, require_confirmation
 from gnnbench.engine.store import run_file
 
 ROOT = Path(__file__).parents[2]
@@ -99,7 +99,7 @@ def _confirmed(base: SideTimings, whole: SideTimings) -> set[int]:
     return {
         column
         for column in np.flatnonzero(suspects)
-        if confirmed(found[column], CONFIRMING).verdict == "slower"
+        if require_confirmation(found[column], CONFIRMING).verdict == "slower"
     }
 
 

@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import rules
 
 from gnnbench.engine.judge.groups import SideTimings, judge
-from gnnbench.engine.judge.verdict import Thresholds, confirmed
+from gnnbench.engine.judge.verdict import Thresholds, require_confirmation
 from gnnbench.engine.measure import estimate
 
 Array = NDArray[np.float64]
@@ -128,8 +128,8 @@ def gate(base: Processes, head: Processes, effect: float) -> set[int]:
     if not suspects.any():
         return set()
     side.logs[1:, ~suspects] = np.nan
-    found = judge(SideTimings(*base), side, THRESHOLDS)
-    return {column for column, one in enumerate(found) if confirmed(one, CONFIRMING).verdict == "slower"}
+    found = [require_confirmation(one, CONFIRMING) for one in judge(SideTimings(*base), side, THRESHOLDS)]
+    return {column for column, one in enumerate(found) if one.verdict == "slower"}
 
 
 def one_run(seed: int, drift: float) -> dict[str, Any]:

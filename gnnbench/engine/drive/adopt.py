@@ -166,7 +166,7 @@ def _set_up(project: Project) -> list[str]:
 
 
 def template(name: str) -> str:
-    """Return the text of a template."""
+    """Return the text of a file in `templates`."""
     return resources.files(__package__).joinpath("templates", name).read_text("utf-8")
 
 

@@ -171,7 +171,7 @@ def _untimed(pair: Pair, axis: Axis, head: list[Benchmark], base: list[Benchmark
 
 
 def pair(benchmarks: Iterable[Benchmark], axis: Axis) -> Paired:
-    """Pair benchmarks along an axis."""
+    """Return the pairs of benchmarks that differ in the field of an axis only."""
     groups: dict[tuple[str, tuple[tuple[str, str], ...]], dict[str, list[str]]] = {}
     names: set[str] = set()
     labels = {}

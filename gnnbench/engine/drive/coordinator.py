@@ -122,8 +122,8 @@ class _Run:
         """The benchmarks by name. Empty until the tests are collected."""
         return self.inspector.trials
 
-    def _plan_timing(self, start: float) -> None:
-        """Divide the rest of the time among the benchmarks that must be timed. `start`: of the inspection."""
+    def _plan_timing(self, inspection_start: float) -> None:
+        """Divide the rest of the time among the benchmarks that must be timed."""
         plan, suite = self._plan, self.inspector.suite
         self._notes += self.inspector.notes()
         if plan.shard:
@@ -139,7 +139,7 @@ class _Run:
                 self._record(trial, reason)
             elif trial.known.same_kernels:
                 self.schedule.leave_out(trial.name)
-        self.schedule.spend(RealTime.seconds() - start)
+        self.schedule.spend(RealTime.seconds() - inspection_start)
         names = [trial.name for trial in self._trials.values() if trial.known.needs_host_time]
         seconds = plan.per_benchmark_seconds
         self._host_schedule = Schedule(names, plan.thresholds.of_host, seconds, self.schedule.left_seconds)

@@ -45,7 +45,7 @@ class Base:
 
 
 def base_of(source: Record | Variant) -> Base:
-    """Return a record or a variant as a base."""
+    """Return the base for a record or a variant."""
     if isinstance(source, Variant):
         return Base(source.text, source)
     return Base(f"record {source.id}", None, source.read(), source.environment)
@@ -79,7 +79,7 @@ class Judging:
     comparison: Comparison = field(default_factory=lambda: Comparison([]))
 
     def __post_init__(self) -> None:
-        """Compare the times and fingerprints that exist before anything is timed in turns."""
+        """Compare the times and fingerprints of base and session, and choose what to time in turns."""
         base = self.base
         if not (base.runs or self.turns):
             raise UsageError(f"{base.title} can be compared in turns only: leave out --gnn-turns never")
@@ -165,7 +165,7 @@ class Judging:
             self.use_record(f"{error.filename or 'a file'}: {error.strerror or error}")
 
     def use_record(self, reason: str) -> None:
-        """Let the times of the record decide, because the base cannot be built or run for a reason."""
+        """Let the times of the record decide. `reason`: why the base cannot be built or run."""
         if not self.base.runs:
             raise UsageError(reason)
         self._say_untimed(self.names, reason)

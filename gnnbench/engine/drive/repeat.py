@@ -22,7 +22,7 @@ MOST_IDS = 5
 
 @dataclass(frozen=True)
 class Commands:
-    """Commands for benchmarks of a comparison."""
+    """Commands that investigate benchmarks of a comparison further."""
 
     ab: str
     """The command that compares the benchmarks again."""
@@ -86,7 +86,7 @@ def of_variants(base: Prepared, head: Prepared, plan: Plan, suite: Suite) -> Rep
 
 
 def of_runs(base: RunFile, head: RunFile, options: tuple[str, ...]) -> Repeat | None:
-    """Return the variants with the code of two runs. Returns None if this code cannot be built again."""
+    """Return how commands compare the code of two runs again. Returns None if it cannot be built again."""
     old, new = base.sources, head.sources
     if not old or not new or any(tree.dirty for tree in (*old.trees, *new.trees)):
         return None

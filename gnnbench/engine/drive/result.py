@@ -114,7 +114,7 @@ class Result:
         return tuple(filter(None, (part, end, *self.first_notes(), self.power())))
 
     def first_notes(self) -> tuple[str, ...]:
-        """Return how busy the machine was, and the notes."""
+        """Return a note if the machine was busy, and the other notes."""
         return tuple(filter(None, (self._busy(), *self.notes)))
 
     def power(self) -> str:
@@ -151,7 +151,7 @@ def kind(content: Any) -> Kind | None:
 
 
 def read(path: Path) -> Result:
-    """Read a result."""
+    """Return the result saved in a file."""
     return parse(path, json_io.read(path, _REMEDY))
 
 

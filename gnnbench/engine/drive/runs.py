@@ -94,7 +94,7 @@ def result(
     thresholds: Thresholds,
     options: tuple[str, ...] = (),
 ) -> Result:
-    """Compare the processes of two runs."""
+    """Return the comparison of two runs, with accepted changes and rules of the settings applied."""
     sides = Side.of_runs(base), Side.of_runs(head)
     repetition = repeat.of_runs(base[0], head[0], options)
     return apply_excuses(

@@ -48,7 +48,7 @@ class Agreement:
 
 
 def not_compared(reason: str) -> Agreement:
-    """Return the agreement of outputs that were not compared for a reason."""
+    """Return the agreement of outputs that were not compared, with the reason."""
     return Agreement("not compared", reason)
 
 

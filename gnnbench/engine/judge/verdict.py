@@ -112,7 +112,7 @@ class Judgement:
         return None if self.low is None or self.high is None else not self.low <= 1 <= self.high
 
     def looks_slower(self, thresholds: Thresholds) -> bool:
-        """Tell whether to measure again: slower by the effect, and by about one standard error.
+        """Tell whether to measure it again, because it is slower by the effect and about one standard error.
 
         The final verdict uses all processes, so measuring again too often only costs time.
         """
@@ -161,7 +161,7 @@ class GpuAndHost:
 def require_confirmation(judgement: Judgement, processes: int) -> Judgement:
     """Change slower to undecided if too few processes without contention confirmed it.
 
-    `processes`: number of new processes that timed it again. Two must have been undisturbed, or one of one.
+    `processes`: number of new processes that timed it again. Two of them must count, or the only one.
     """
     if judgement.verdict == "slower" and judgement.head_processes < 1 + min(processes, 2):
         reason = "too few processes without contention confirmed it"
@@ -180,7 +180,7 @@ def judge_ratio(
     """Judge a log ratio by its standard error.
 
     `family`: number of benchmarks that the simultaneous interval covers. `least`: the largest log ratio that
-    an outlier could cause, which no detectable effect can be below.
+    an outlier could cause. It is a lower limit of the detectable effect.
     """
     own_width = _own_width(error, degrees_of_freedom, thresholds)
     family_width = error * _quantile((1 - thresholds.family_level) / 2 / family, degrees_of_freedom)

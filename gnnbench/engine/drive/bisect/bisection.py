@@ -79,7 +79,7 @@ class Bisected:
 
     @property
     def verdicts(self) -> Counter[str]:
-        """The number of benchmarks with each verdict on the ends."""
+        """How many benchmarks have each verdict in the comparison of the ends."""
         return Counter(row.judgement.verdict for row in self.ends.rows)
 
 
@@ -118,7 +118,7 @@ def preparer(line: Line, plan: Plan, watcher: Listener, stack: ExitStack) -> Cal
 
 
 def run(good: str, bad: str, plan: Plan, watcher: Listener) -> Bisected:
-    """Find what changed the benchmarks between two ends."""
+    """Find where the times of benchmarks changed between two variants."""
     history = line(good, bad, plan.folder)
     with ExitStack() as stack:
         return _Bisection(history, preparer(history, plan, watcher, stack), plan, watcher).run()
@@ -153,7 +153,7 @@ class _Bisection:
             self._saved = codec.decode(json.loads(self._file.read_bytes()), Saved)
 
     def run(self) -> Bisected:
-        """Bisect; after an interruption, or when the time is used up, return the results so far."""
+        """Bisect. Return the results so far if the run is interrupted or the time is used up."""
         ends = self._compare_ends()
         try:
             unfinished = INTERRUPTED if ends.interrupted else self._search(ends)
@@ -197,7 +197,7 @@ class _Bisection:
         return ends
 
     def _search(self, ends: Result) -> str | None:
-        """Search the changes of each benchmark that differs between the ends. Returns why it ended early."""
+        """Search where benchmarks that differ between the ends changed. Returns a reason if it ends early."""
         different = [row for row in ends.rows if row.judgement.verdict in ("slower", "faster")]
         for row in different:
             ratios = row.judgement.ratio, row.judgement.low, row.judgement.high
