@@ -2,7 +2,7 @@
 
 import pytest
 
-from gnnbench.engine.plugin import writing
+from gnnbench.engine.plugin.terminal import FailureText, fail
 from gnnbench.engine.show.lines import Note
 from tests import terminal
 from tests.suite import environment, pytest_on_cpu
@@ -46,7 +46,7 @@ def test_lines_and_wrong_usage_are_broken_at_words_and_ids_at_separators(tmp_pat
 def test_the_first_reason_is_the_one_in_the_last_lines():
     report = pytest.TestReport("test_a.py::a", ("test_a.py", 1, "a"), {}, "passed", None, "call")
     report.outcome = "failed"
-    report.longrepr = writing.FailureText([Note("counters differ")])
-    writing.fail(report, Note("too long"))
-    writing.fail(report, Note("slower", "gnnbench ab"), first=True)
+    report.longrepr = FailureText([Note("counters differ")])
+    fail(report, Note("too long"))
+    fail(report, Note("slower", "gnnbench ab"), first=True)
     assert str(report.longrepr) == "slower: gnnbench ab\ncounters differ\ntoo long"

@@ -10,13 +10,13 @@ from ..process.variants import variant
 from ..process.variants.collected import FIXED_INPUTS, IN_PLACE, WHOLE_CALL
 from ..store import baseline, suite
 from ..store.option_defaults import every
-from . import histogram, pace
+from . import histogram, pace, terminal
 from .limits import GATE, LimitCheck
 from .selection import Selection
 from .session import attached, given, options_of, settings_of, take_settings, untimed_by
+from .terminal import say, usage_error
 from .timing import PLUGIN as TIMING
 from .timing import Timing, timing_of
-from .writing import say, usage_error
 
 _DEFAULT_STORAGE = "file://./.benchmarks"
 _SUITE = "gnnbench-suite"
@@ -107,8 +107,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     pace.end(config, session.items)
     has_table = config.pluginmanager.has_plugin("terminalreporter") and not config.option.collectonly
     if has_table and any(map(timing_of(config).instrument, session.items)):
-        from . import terminal
-
         terminal.shorten_their_table(config)
 
 
@@ -124,8 +122,6 @@ def pytest_runtest_makereport(
     """Attach the results for the summary to the report of a test."""
     report = yield
     if call.when == "call" and not suite.installed().owns(item) and timing_of(item.config).instrument(item):
-        from . import terminal
-
         report.gnnbench = terminal.record(item)  # type: ignore[attr-defined]
     return report
 
@@ -141,6 +137,4 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         text = f"pytest-benchmark did this comparison: {why}; for gnnbench's, give {A_COMMIT} or record times"
         say(terminalreporter, text, how_to_record(config))
     if records := attached(terminalreporter, "gnnbench"):
-        from . import terminal
-
         terminal.summarize(terminalreporter, records)

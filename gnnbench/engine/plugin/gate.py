@@ -29,7 +29,7 @@ from ..show.lines import Note, wrapped
 from ..show.progress import Progress
 from ..store import accepted
 from ..store.option_defaults import from_settings
-from . import records, writing
+from . import records, terminal
 from .session import arguments_without, options_of, settings_of, stop
 from .withheld import Withheld
 
@@ -102,7 +102,7 @@ class Gate:
         if judging := self._judged:
             terminalreporter.ensure_newline()
             for line in judging.differences:
-                writing.say(terminalreporter, line)
+                terminal.say(terminalreporter, line)
             if judging.comparison.rows:
                 explanations = causes.of_result(judging.result)
                 verbose = terminalreporter.verbosity > 0
@@ -110,9 +110,9 @@ class Gate:
                 writer = console.Terminal(colour=terminalreporter.hasmarkup)
                 terminalreporter.write(writer.write(document))
         for note in self._lines:
-            writing.say(terminalreporter, note.text, note.command)
+            terminal.say(terminalreporter, note.text, note.command)
         for note in self._failures:
-            writing.say(terminalreporter, f"failed: {note.text}", note.command, red=True)
+            terminal.say(terminalreporter, f"failed: {note.text}", note.command, red=True)
 
     def _write(self, line: str) -> None:
         """Write a line on the progress of timing in turns."""
@@ -230,7 +230,7 @@ class Gate:
             sentence = self._sentence(judging, row)
             if row.fullname in tests:
                 report = next(phase for phase in tests[row.fullname] if phase.when == "call")
-                writing.fail(report, sentence, first=True)
+                terminal.fail(report, sentence, first=True)
             else:
                 self._failures.append(Note(f"{row.fullname}: {sentence.text}", sentence.command))
 

@@ -9,7 +9,7 @@ from pytest_benchmark.utils import slugify
 
 from ..ground import devices, environment, packages, units
 from ..ground.errors import UsageError
-from . import writing
+from . import terminal
 
 _Group = tuple[str | None, Sequence[dict[str, Any]]]
 """A group of pytest-benchmark: its name and its benchmarks."""
@@ -23,7 +23,7 @@ def take_over(config: pytest.Config) -> None:
     if not prefixes:
         return
     if reason := packages.missing(packages.DRAWING):
-        raise writing.usage_error(f"--benchmark-histogram: {reason}")
+        raise terminal.usage_error(f"--benchmark-histogram: {reason}")
     config.option.benchmark_histogram = []
     config.pluginmanager.register(_Histogram(config, prefixes[-1]), "gnnbench-histogram")
 
@@ -60,15 +60,15 @@ class _Histogram:
         timed, drawn = (sum(len(entries) for _, entries in some) for some in (self._groups, groups))
         if left_out := timed - drawn:
             text = units.count(left_out, "benchmark")
-            writing.say(terminalreporter, f"not drawn, because the test failed: {text}")
+            terminal.say(terminalreporter, f"not drawn, because the test failed: {text}")
         elif not timed and not self._config.option.collectonly:
-            writing.say(terminalreporter, "--benchmark-histogram: no benchmark was timed")
+            terminal.say(terminalreporter, "--benchmark-histogram: no benchmark was timed")
         try:
             if groups:
                 self._draw(terminalreporter, groups)
         except UsageError as error:
             line = f"failed: --benchmark-histogram: {error}; give the beginning of another path"
-            writing.say(terminalreporter, line, red=True)
+            terminal.say(terminalreporter, line, red=True)
             session = terminalreporter._session  # noqa: SLF001
             if session and session.exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -89,4 +89,4 @@ class _Histogram:
             path = next(candidate for candidate in candidates if candidate not in paths)
             paths.add(path)
             slides.save(picture, footer, self._config.invocation_params.dir / path)
-            writing.say(reporter, f"drew {path}.svg and .png")
+            terminal.say(reporter, f"drew {path}.svg and .png")

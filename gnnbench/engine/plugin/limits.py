@@ -8,7 +8,7 @@ from ..ground import units
 from ..show.lines import Note
 from ..store.benchmark import part_of
 from ..store.suite import installed
-from . import writing
+from . import terminal
 from .session import options_of, ours_of, seconds_of, settings_of
 
 GATE = "gnnbench-gate"
@@ -29,7 +29,7 @@ class LimitCheck:
         report = yield
         if call.when == "call" and report.passed:
             for reason in filter(None, (self._fault(item), _exceeded(item))):
-                writing.fail(report, Note(reason))
+                terminal.fail(report, Note(reason))
         return report
 
     def _fault(self, item: pytest.Item) -> str:
@@ -47,7 +47,7 @@ class LimitCheck:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """List the faults that rules ignore."""
         for line in self._ignored:
-            writing.say(terminalreporter, line)
+            terminal.say(terminalreporter, line)
 
 
 def _exceeded(item: pytest.Item) -> str:

@@ -1,15 +1,18 @@
-"""What a session prints: a list of times, and pytest-benchmark's table of all other benchmarks."""
+"""What a session prints: notes, reasons for failures, a list of times, and pytest-benchmark's table."""
 
-from collections.abc import Generator, Mapping
-from typing import Any
+import sys
+from collections.abc import Generator, Mapping, Sequence
+from typing import Any, Self
 
 import pytest
 
 from ..ground import json_io, units
-from ..show.lines import wrapped
+from ..ground.errors import one_line
+from ..measure import estimate
+from ..show.lines import Note, wrapped
 from ..show.measured import half_width, notes, remarks, times
 from ..store.benchmark import part_of
-from . import pace, writing
+from . import pace
 
 PROGRESS = "gnnbench-progress"
 """Name of a suite's plugin that prints a line for each benchmark."""
@@ -18,6 +21,46 @@ _OF_THEIR_TABLE = tuple(
     f"--benchmark-{name}" for name in ("columns", "cprofile", "group-by", "name", "sort", "verbose")
 )
 """Options of pytest-benchmark that make it show its whole table."""
+
+
+def say(reporter: Any, text: str, command: str = "", **markup: bool) -> None:
+    """Write a line that begins with the project's name; it may end with a command."""
+    if reporter:
+        reporter.write_line(wrapped(Note(f"gnnbench: {text}", command)), **markup)
+
+
+def usage_error(text: str) -> pytest.UsageError:
+    """Return the error for wrong usage; pytest writes `ERROR: ` and the text to standard error."""
+    line = f"ERROR: gnnbench: {text}"
+    # A process started by gnnbench has no terminal: its last line is read by gnnbench, so it is not broken.
+    return pytest.UsageError((wrapped(line) if sys.stderr.isatty() else line).removeprefix("ERROR: "))
+
+
+class FailureText(str):
+    """Why a test has failed: a line for each reason, broken only on a terminal."""
+
+    __slots__ = ("reasons",)
+    reasons: Sequence[Note]
+
+    def __new__(cls, reasons: Sequence[Note]) -> Self:
+        """Join the reasons."""
+        text = super().__new__(cls, "\n".join(map(str, reasons)))
+        text.reasons = reasons
+        return text
+
+    def toterminal(self, writer: Any) -> None:
+        """Write the lines."""
+        for reason in self.reasons:
+            writer.line(wrapped(reason))
+
+
+def fail(report: pytest.TestReport, reason: Note, *, first: bool = False) -> None:
+    """Mark the report of a test's call as failed; pytest's summary shows the first reason only."""
+    others = report.longrepr.reasons if isinstance(report.longrepr, FailureText) else ()
+    line = Note(one_line(reason.text), one_line(reason.command))
+    report.longrepr = FailureText([line, *others] if first else [*others, line])
+    report.outcome = "failed"
+    vars(report).pop("wasxfail", None)  # pytest would not count it as failed
 
 
 def record(item: pytest.Item) -> dict[str, Any] | None:
@@ -33,16 +76,14 @@ def record(item: pytest.Item) -> dict[str, Any] | None:
 
 def summarize(reporter: Any, records: Mapping[str, dict[str, Any]]) -> None:
     """Write a line for each benchmark, and notes about them."""
-    from ..measure import estimate
-
     headline = f"time of a call with its {estimate.SHOWN_LEVEL:.0%} interval"
-    writing.say(reporter, "; ".join(filter(None, (headline, pace.disturbance()))))
+    say(reporter, "; ".join(filter(None, (headline, pace.disturbance()))))
     for name, entry in records.items():
         time = entry["time"]
         reporter.write_line(wrapped(f"{time}{name}", indent=" " * len(time)))
     rows = ((name, entry["remarks"]) for name, entry in records.items())
     for line in notes(rows, len(records), reporter.verbosity):
-        writing.say(reporter, line)
+        say(reporter, line)
 
 
 def shorten_their_table(config: pytest.Config) -> None:

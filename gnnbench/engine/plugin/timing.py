@@ -26,7 +26,7 @@ from ..process.variants.import_roots import LEFT, left
 from ..process.variants.outcome import several_calls
 from ..store import suite
 from ..store.parts import FORMAT_VERSION
-from . import selection, writing
+from . import selection, terminal
 from .session import OUT_OF_MEMORY, here, options_of, settings_of, stop
 
 if TYPE_CHECKING:
@@ -205,9 +205,9 @@ class Timing:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Write which benchmarks were called several times, and whether the run was not saved."""
         for line in several_calls(self.kept.repeated):
-            writing.say(terminalreporter, line)
+            terminal.say(terminalreporter, line)
         if self._unsaved:
-            writing.say(terminalreporter, f"failed: {self._unsaved}", red=True)
+            terminal.say(terminalreporter, f"failed: {self._unsaved}", red=True)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_benchmark_update_json(

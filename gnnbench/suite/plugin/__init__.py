@@ -12,8 +12,7 @@ from ...engine.ground.errors import UsageError
 from ...engine.ground.packages import missing
 from ...engine.plugin.selection import CHOICE
 from ...engine.plugin.session import attached, given, stop
-from ...engine.plugin.terminal import PROGRESS
-from ...engine.plugin.writing import usage_error
+from ...engine.plugin.terminal import PROGRESS, usage_error
 from ...engine.process.variants.collected import declares
 from .. import cells as selection
 from .. import memory, platforms

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from ...engine.ground import environment, units
-from ...engine.plugin import writing
 from ...engine.plugin.session import OUT_OF_MEMORY, arguments_without, options_of, ours_of, seconds_of
+from ...engine.plugin.terminal import say
 from ...engine.show import console
 from ...engine.show.lines import Note, wrapped
 from ...engine.store.benchmark import part_of
@@ -83,7 +83,7 @@ def summarize(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
         lines.append(f"synthetic data: {', '.join(graphs)}")
     reporter.write_line("")
     for line in lines:
-        writing.say(reporter, line)
+        say(reporter, line)
 
 
 def _counted(records: Sequence[dict[str, Any]], config: pytest.Config) -> list[str]:
