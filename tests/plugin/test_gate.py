@@ -225,7 +225,7 @@ def test_who_compares(pytester):
 def test_pytest_benchmark_s_own_comparison_keeps_its_exit_code_and_one_line_says_whose_it_is(tmp_path):
     (tmp_path / "test_one.py").write_text("def test_one(benchmark):\n    benchmark(sum, [1])\n")
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    said = "gnnbench: pytest-benchmark did this comparison: there is no record; for gnnbench's, give "
+    said = "gnnbench: pytest-benchmark compared, because there is no record; to compare with gnnbench, give "
     again = "gnnbench baseline record -- -p no:cacheprovider --gnn-device cpu --benchmark-max-time=0.01 ."
     words = (COMPARE, "--benchmark-max-time=0.01")
     result = run(*words, cwd=tmp_path)

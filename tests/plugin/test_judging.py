@@ -15,7 +15,7 @@ from gnnbench.engine.judge.verdict import SAME_CODE, Judgement, Thresholds
 from gnnbench.engine.measure.sources import Sources, Tree
 from gnnbench.engine.plugin import records
 from gnnbench.engine.plugin.limits import GATE
-from gnnbench.engine.plugin.session import here
+from gnnbench.engine.plugin.session import session_environment
 from gnnbench.engine.process.variants import variant
 from gnnbench.engine.store import accepted
 from gnnbench.engine.store.baseline import FOLDER, RecordStore
@@ -72,11 +72,11 @@ class Session:
     def record(self, versions, then, threads="2", **environment):
         """Save a record of these versions of benchmarks, and take what is saved as the base."""
         content = run_files.content(
-            *entries(versions, threads).values(), **{**vars(here(self.config)), **environment}
+            *entries(versions, threads).values(), **{**vars(session_environment(self.config)), **environment}
         )
         content["machine_info"], content["gnnbench"]["sources"] = run_files.MACHINE, codec.encode(then)
         recorded.save(self._root, content, 2)
-        newest, _ = RecordStore(self._root / FOLDER).nearest(here(self.config))
+        newest, _ = RecordStore(self._root / FOLDER).nearest(session_environment(self.config))
         return self.compare(base_of(newest))
 
     def judge(self, decided, **changes):

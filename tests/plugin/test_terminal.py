@@ -6,7 +6,7 @@ import pytest
 from _pytest.terminal import TerminalReporter
 
 from gnnbench.engine.plugin.limits import GATE
-from gnnbench.engine.plugin.terminal import PROGRESS, shorten_their_table
+from gnnbench.engine.plugin.terminal import PROGRESS, shorten_table
 from gnnbench.suite.plugin import terminal
 from gnnbench.suite.plugin.progress import SessionProgress
 from gnnbench.suite.spec import Spec
@@ -116,7 +116,7 @@ def test_each_result_stands_in_its_line_of_progress_and_the_table_notes_what_mus
 )
 def test_pytest_benchmark_s_table_has_all_benchmarks_where_an_option_is_about_it(pytester, option, whole):
     config = pytester.parseconfigure(option)
-    shorten_their_table(config)
+    shorten_table(config)
     benchmarks = [
         {"name": name, "group": name, "params": {"platform": 1}, "extra_info": {"gnnbench": ours}}
         for name, ours in (("theirs", "any"), ("ours", {"version": 1, "measurement": {}}))

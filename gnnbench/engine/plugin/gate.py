@@ -1,6 +1,7 @@
 """`--benchmark-compare`: compares a session's benchmarks with a record or a variant; slower tests fail.
 
-The reports of timed benchmarks are withheld until all are timed and judged, see `drive/gate.py`.
+pytest reports a test when it ends. Here, timed benchmarks are reported after all of them were judged.
+Those whose code has changed are timed in turns: alternately in processes of both versions.
 """
 
 import math
@@ -34,7 +35,7 @@ from .session import arguments_without, options_of, settings_of, stop
 from .withheld import Withheld
 
 _UNLIMITED = 1e9
-"""Seconds for each benchmark: only the limit for all together matters."""
+"""Seconds for each benchmark: only the limit for all benchmarks together counts."""
 _UNTIMED = "run without -n, --benchmark-skip, --benchmark-disable and --gnn-layouts off, or record again"
 
 
@@ -42,7 +43,7 @@ class Gate:
     """Compares the session with its base and reports the verdicts."""
 
     def __init__(self, config: pytest.Config, variant: Variant | None) -> None:
-        """Compare with a variant, or if None, with the newest record."""
+        """Compare with a variant, or with the newest record if the variant is None."""
         self._config, self._variant = config, variant
         self._withheld = Withheld(config)
         config.pluginmanager.register(self._withheld)
@@ -65,7 +66,7 @@ class Gate:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Compare after the last test; an interrupted session is not compared."""
+        """Compare after the last test. An interrupted session is not compared."""
         try:
             result = yield
             if not session.config.option.collectonly:
@@ -98,7 +99,7 @@ class Gate:
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Write the differences, the verdicts, the lines of the summary and the failures."""
+        """Write the code's differences, the verdicts, the notes and the failures."""
         if judging := self._judged:
             terminalreporter.ensure_newline()
             for line in judging.differences:
@@ -115,14 +116,14 @@ class Gate:
             terminal.say(terminalreporter, f"failed: {note.text}", note.command, red=True)
 
     def _write(self, line: str) -> None:
-        """Write a line on the progress of timing in turns."""
+        """Write a line about the progress of timing in turns."""
         if reporter := self._config.pluginmanager.get_plugin("terminalreporter"):
             reporter.ensure_newline()
             reporter.write_line(line)
 
     @cached_property
     def _base(self) -> tuple[Base | None, Note | None]:
-        """What the session is compared with, or None and why there is nothing to compare with."""
+        """What the session is compared with; if there is nothing, None and a note that says why."""
         source, missing = (self._variant, None) if self._variant else records.find(self._config)
         return (base_of(source) if source else None), missing
 
@@ -141,10 +142,10 @@ class Gate:
             verdicts = {row.fullname: row.judgement.verdict for row in rows}
             if missing or not _has_judged({*verdicts.values()}):
                 names = self._judged.missing if self._judged else ()
-                self._say_so(session, missing, [name for name in names if verdicts[name] != "ignored"])
+                self._note_unjudged(session, missing, [name for name in names if verdicts[name] != "ignored"])
 
     def _judging(self, base: Base, session: pytest.Session) -> Judging:
-        """Return the judging of this session against a base."""
+        """Return the object that will judge this session against a base."""
         config, options, benchmarks = self._config, options_of(self._config), records.timed(self._config)
         level, shard = Thresholds(options.effect).family_level, options.shard
         thresholds = Thresholds(
@@ -163,9 +164,9 @@ class Gate:
     def _judge(self, judging: Judging) -> None:
         """Judge the session's benchmarks, except those of failed tests."""
         config, options, settings = self._config, options_of(self._config), settings_of(self._config)
-        is_usual = options.effect == EFFECT and settings.file is None
-        by_rules = any(rule.effect for rule in settings.rules)
-        effect = () if is_usual or by_rules else ("--effect", f"{options.effect:g}")
+        is_default = options.effect == EFFECT and settings.file is None
+        has_rules = any(rule.effect for rule in settings.rules)
+        effect = () if is_default or has_rules else ("--effect", f"{options.effect:g}")
         plan = Plan(
             arguments=arguments_without(config, "time", "shard"),
             defaults=from_settings(settings),
@@ -191,7 +192,7 @@ class Gate:
         self._report(judging, strict=options.strict)
 
     def _in_turns(self, judging: Judging, result: Result) -> Iterator[Note]:
-        """Yield how many benchmarks were decided in turns, and how to go on."""
+        """Yield how many benchmarks were decided in turns, and the command that times the others longer."""
         rows = [row for row in result.rows if not row.judgement.same_code]
         count = sum(not (row.counts and row.counts.decided) for row in rows)
         text = f"{units.count(len(rows), 'benchmark')} timed in turns with {judging.base.title}"
@@ -205,15 +206,15 @@ class Gate:
             words = ["pytest", *arguments_without(self._config), compare, f"--gnn-budget={seconds:g}"]
             yield Note(f"to time {units.count(count, 'benchmark')} for longer", shlex.join(words))
 
-    def _say_so(self, session: pytest.Session, missing: Note | None, untimed: Collection[str]) -> None:
-        """Say that no benchmark was judged: a failure if there is no record, or no times for its tests."""
+    def _note_unjudged(self, session: pytest.Session, missing: Note | None, untimed: Collection[str]) -> None:
+        """Note that no benchmark was judged. Without a record or with untimed tests, the session fails."""
         option, is_failure = session.config.option, options_of(self._config).strict
         if untimed and not (self._failures or session.testsfailed):
             text = f"this session did not time {units.count(len(untimed), 'test')} of the record; {_UNTIMED}"
             missing, is_failure = Note(text, records.how_to_record(self._config)), True
         elif missing:
-            has_any = not session.items or any(map(declares, session.items))
-            is_failure |= has_any and not (option.benchmark_save or option.benchmark_autosave)
+            has_benchmarks = not session.items or any(map(declares, session.items))
+            is_failure |= has_benchmarks and not (option.benchmark_save or option.benchmark_autosave)
         text = "no benchmark was judged"
         if not (is_failure or self._failures):
             text += " (--gnn-strict makes this a failure)"
@@ -222,10 +223,10 @@ class Gate:
 
     def _report(self, judging: Judging, *, strict: bool) -> None:
         """Fail the tests of worse benchmarks; with `strict`, also those of undecided ones."""
-        unsure = ("undecided", "incomparable") if strict else ()
+        inconclusive = ("undecided", "incomparable") if strict else ()
         tests = {item.nodeid: reports for item, reports in self._withheld.tests.items()}
         for row in judging.comparison.rows:
-            if not row.is_worse and row.judgement.verdict not in unsure:
+            if not row.is_worse and row.judgement.verdict not in inconclusive:
                 continue
             sentence = self._sentence(judging, row)
             if row.fullname in tests:
@@ -235,7 +236,7 @@ class Gate:
                 self._failures.append(Note(f"{row.fullname}: {sentence.text}", sentence.command))
 
     def _sentence(self, judging: Judging, row: Compared) -> Note:
-        """Return the verdict on a benchmark with its reason, and the command that repeats it, on one line."""
+        """Return the verdict on a benchmark with its reason, and the command that repeats its comparison."""
         text, result = f"{wording.sentence(row)} [{judging.base.title}]", judging.result
         if result.repeat and row.counts:
             return Note(f"{text}; repeat", result.repeat.commands([row.fullname]).ab)
@@ -243,5 +244,5 @@ class Gate:
 
 
 def _has_judged(verdicts: set[str]) -> bool:
-    """Tell whether a benchmark was judged, or all were ignored."""
+    """Tell whether any benchmark was judged. True, too, if rules ignore all benchmarks."""
     return bool(verdicts - {"incomparable", "ignored"}) or verdicts == {"ignored"}

@@ -18,7 +18,7 @@ _LONGEST = 60
 
 
 def take_over(config: pytest.Config) -> None:
-    """If the option is given, draw instead of pytest-benchmark."""
+    """If `--benchmark-histogram` is given, let gnnbench draw in place of pytest-benchmark."""
     prefixes = config.getoption("benchmark_histogram", None)
     if not prefixes:
         return
@@ -39,13 +39,13 @@ class _Histogram:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_benchmark_group_stats(self, group_by: str) -> Generator[None, Any, Any]:
-        """Keep pytest-benchmark's groups."""
+        """Remember pytest-benchmark's groups for the summary."""
         self._groups = yield
         self._by_operation = group_by == "group"
         return self._groups
 
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-        """Remember tests that fail: they may have timed something else."""
+        """Remember tests that fail: what they timed may not be what they test."""
         if call.when == "call":
             (self._failed.add if call.excinfo else self._failed.discard)(item.nodeid)
 
@@ -57,10 +57,10 @@ class _Histogram:
             for name, entries in self._groups
             if (rows := [entry for entry in entries if entry["fullname"] not in self._failed])
         ]
-        timed, drawn = (sum(len(entries) for _, entries in some) for some in (self._groups, groups))
-        if left_out := timed - drawn:
-            text = units.count(left_out, "benchmark")
-            terminal.say(terminalreporter, f"not drawn, because the test failed: {text}")
+        timed, drawn = (sum(len(rows) for _, rows in listed) for listed in (self._groups, groups))
+        if timed > drawn:
+            count = units.count(timed - drawn, "benchmark")
+            terminal.say(terminalreporter, f"not drawn, because the test failed: {count}")
         elif not timed and not self._config.option.collectonly:
             terminal.say(terminalreporter, "--benchmark-histogram: no benchmark was timed")
         try:

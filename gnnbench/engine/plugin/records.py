@@ -14,7 +14,7 @@ from ..show.lines import Note
 from ..store import baseline, run_file
 from ..store.baseline import Record, RecordStore
 from ..store.run_file import RunFile
-from .session import arguments_without, here
+from .session import arguments_without, session_environment
 from .timing import timing_of
 
 A_COMMIT = "--benchmark-compare=git:main"
@@ -23,7 +23,7 @@ A_COMMIT = "--benchmark-compare=git:main"
 def find(config: pytest.Config) -> tuple[Record | None, Note | None]:
     """Return the newest record of this machine, or None and a message."""
     store = RecordStore(config.rootpath / baseline.FOLDER)
-    machine = here(config)
+    machine = session_environment(config)
     record, fields = store.nearest(machine)
     if record and not any(name in environment.MACHINE for name, *_ in fields):
         return record, None

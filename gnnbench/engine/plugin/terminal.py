@@ -17,7 +17,7 @@ from . import pace
 PROGRESS = "gnnbench-progress"
 """Name of a suite's plugin that prints a line for each benchmark."""
 
-_OF_THEIR_TABLE = tuple(
+_TABLE_OPTIONS = tuple(
     f"--benchmark-{name}" for name in ("columns", "cprofile", "group-by", "name", "sort", "verbose")
 )
 """Options of pytest-benchmark that make it show its whole table."""
@@ -32,12 +32,12 @@ def say(reporter: Any, text: str, command: str = "", **markup: bool) -> None:
 def usage_error(text: str) -> pytest.UsageError:
     """Return the error for wrong usage; pytest writes `ERROR: ` and the text to standard error."""
     line = f"ERROR: gnnbench: {text}"
-    # A process started by gnnbench has no terminal: its last line is read by gnnbench, so it is not broken.
+    # gnnbench reads the last line of processes that it starts, so the text is broken only on a terminal.
     return pytest.UsageError((wrapped(line) if sys.stderr.isatty() else line).removeprefix("ERROR: "))
 
 
 class FailureText(str):
-    """Why a test has failed: a line for each reason, broken only on a terminal."""
+    """Why a test has failed: one line for each reason. Only a terminal breaks long lines."""
 
     __slots__ = ("reasons",)
     reasons: Sequence[Note]
@@ -64,7 +64,7 @@ def fail(report: pytest.TestReport, reason: Note, *, first: bool = False) -> Non
 
 
 def record(item: pytest.Item) -> dict[str, Any] | None:
-    """Return what the summary shows of a benchmark. Returns None if gnnbench did not time it."""
+    """Return a benchmark's entry in the list of times. Returns None if gnnbench did not time it."""
     benchmark = item.funcargs.get("benchmark")  # type: ignore[attr-defined]
     measurement = part_of(benchmark.extra_info).measurement if benchmark else None
     if not measurement:
@@ -75,7 +75,7 @@ def record(item: pytest.Item) -> dict[str, Any] | None:
 
 
 def summarize(reporter: Any, records: Mapping[str, dict[str, Any]]) -> None:
-    """Write a line for each benchmark, and notes about them."""
+    """Write the list of times: a line for each benchmark, and notes below."""
     headline = f"time of a call with its {estimate.SHOWN_LEVEL:.0%} interval"
     say(reporter, "; ".join(filter(None, (headline, pace.disturbance()))))
     for name, entry in records.items():
@@ -86,16 +86,19 @@ def summarize(reporter: Any, records: Mapping[str, dict[str, Any]]) -> None:
         say(reporter, line)
 
 
-def shorten_their_table(config: pytest.Config) -> None:
+def shorten_table(config: pytest.Config) -> None:
     """Leave gnnbench's benchmarks out of pytest-benchmark's table, unless an option needs that table."""
     # Only the command line counts, because a project's addopts may contain these options.
-    has_option = any(str(word).startswith(_OF_THEIR_TABLE) for word in config.invocation_params.args)
+    has_option = any(str(word).startswith(_TABLE_OPTIONS) for word in config.invocation_params.args)
     if not has_option and not config.getoption("benchmark_compare"):
-        config.pluginmanager.register(_TheirTable(), "gnnbench-their-table")
+        config.pluginmanager.register(_ShortTable(), "gnnbench-short-table")
 
 
-class _TheirTable:
-    """Leaves benchmarks out of pytest-benchmark's table, but not of histograms: their wrapper is inside."""
+class _ShortTable:
+    """Leaves gnnbench's benchmarks out of pytest-benchmark's table.
+
+    Histograms keep them, because the wrapper of `histogram.py` runs inside this one.
+    """
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_benchmark_group_stats(self) -> Generator[None, Any, Any]:

@@ -27,7 +27,7 @@ from ..process.variants.outcome import several_calls
 from ..store import suite
 from ..store.parts import FORMAT_VERSION
 from . import selection, terminal
-from .session import OUT_OF_MEMORY, here, options_of, settings_of, stop
+from .session import OUT_OF_MEMORY, options_of, session_environment, settings_of, stop
 
 if TYPE_CHECKING:
     from ..measure.sources import Sources
@@ -36,7 +36,7 @@ PLUGIN = "gnnbench-timing"
 
 
 class Timing:
-    """Installs gnnbench's timing, and handles errors and saving."""
+    """Replaces pytest-benchmark's timing with gnnbench's, reports its errors, and completes the run file."""
 
     def __init__(self, config: pytest.Config, *, all_benchmarks: bool) -> None:
         self._config = config
@@ -51,7 +51,7 @@ class Timing:
         self._definitions: dict[str, str] = {}
         """Hash of the definition of each benchmark that is not gnnbench's own, by id."""
         self._budget: TimeBudget | None = None
-        """None if each benchmark has a time of its own."""
+        """The time of `--gnn-time`. None without this option: each benchmark has its own limit."""
         self._suite = set(LEFT)
         """Top-level modules and folders that contain the benchmarks."""
 
@@ -76,7 +76,7 @@ class Timing:
         )
 
     def _choose(self, fixture: Any) -> Instrument | None:
-        """Return the test's instrument, unless pytest-benchmark is disabled, as with -n, or profiles."""
+        """Return the running test's instrument. Returns None if pytest-benchmark is disabled or profiles."""
         return None if fixture.disabled or fixture.cprofile else self._instrument
 
     def sources(self) -> "Sources":
@@ -86,13 +86,11 @@ class Timing:
         return sources.collect(self._config.rootpath, self._suite)
 
     def part(self) -> dict[str, Any]:
-        """Return the fields of the run file on what was measured, and where."""
-        parts, shard = (
-            {"environment": here(self._config), "sources": self.sources()},
-            options_of(self._config).shard,
-        )
-        of_shard = {"shard": str(shard)} if shard else {}
-        return {"version": FORMAT_VERSION, **codec.encode(parts), **of_shard}
+        """Return the run file's fields about the machine and the code."""
+        part = {"environment": session_environment(self._config), "sources": self.sources()}
+        if shard := options_of(self._config).shard:
+            part["shard"] = str(shard)
+        return {"version": FORMAT_VERSION, **codec.encode(part)}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pycollect_makemodule(self, module_path: Path) -> None:
@@ -132,7 +130,7 @@ class Timing:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Set how the next benchmark is timed."""
+        """Choose the instrument of the next test, with its part of `--gnn-time`."""
         instrument = self.instrument(item)
         if isinstance(instrument, TimeInstrument) and self._budget and not item.get_closest_marker("skip"):
             seconds = self._budget.next_seconds()
@@ -151,7 +149,7 @@ class Timing:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-        """Report in one line that a benchmark cannot be timed; running out of memory is a result."""
+        """Report in one line that a benchmark cannot be timed, and save that one ran out of memory."""
         store, is_builtin = self.kept, suite.installed().owns(pyfuncitem)
         try:
             return (yield)
@@ -234,7 +232,7 @@ def timing_of(config: pytest.Config) -> Timing:
 
 
 def _definition(item: pytest.Function) -> str:
-    """Return a hash of another suite's test and of those of its fixtures that the suite defines."""
+    """Return a hash of the source of a test and its fixtures."""
     from ..measure.definition import definition_hash
 
     fixtures = [chain[-1].func for chain in item._fixtureinfo.name2fixturedefs.values()]  # noqa: SLF001
