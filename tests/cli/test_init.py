@@ -272,7 +272,7 @@ def test_a_suite_that_pytest_cannot_collect_is_exit_2_with_the_reason(tmp_path, 
     found = run()
     assert found.returncode == 2
     assert found.stderr.splitlines()[-2:] == [
-        "gnnbench: no benchmark here: does it need packages that are not installed?",
+        "gnnbench: pytest finds no benchmarks; install the packages that these files import",
         "test_sum.py cannot be collected: ModuleNotFoundError: No module named 'no_such_package'",
     ]
     assert not (tmp_path / "gnnbench.toml").exists()

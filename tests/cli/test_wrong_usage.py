@@ -36,7 +36,7 @@ def folder(tmp_path_factory):
         ("ab . . --plant 5 -- test_suite.py", "plant '5' must lie between 0 and 1, as in 2% or 0.02"),
         nightly(pytest.param("ab . . -- test_nothing.py", "pytest finds no benchmarks here")),
         ("ab . . -- -k nowhere test_suite.py", "no benchmarks here; deselected by -k nowhere: 2 benchmarks"),
-        ("init nowhere.py", "no such file or folder: 'nowhere.py': name those that have benchmarks"),
+        ("init nowhere.py", "no such file or folder: 'nowhere.py': name existing ones with benchmarks"),
         nightly(pytest.param("ab . . -- test_marked.py", "marked as benchmarks, but without")),
         ("ab . . -- test_suite.py --gnn-shard=1/2", "give gnnbench ab its own --shard"),
         ("bisect git:nowhere git:main -- test_suite.py", "git:nowhere names no commit"),

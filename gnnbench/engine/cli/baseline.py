@@ -72,8 +72,8 @@ def _record(options: argparse.Namespace) -> int:
         runs = _runs(arguments, options.processes, folder, progress)
         contents = [_as_recorded(json_io.read(run.path, run_file.REMEDY), runs[0].benchmarks) for run in runs]
     record = store.save(contents, get_machine_id(), (runs[0].commit or "unversioned")[:10], options.reason)
-    if why := git.why_no_commit(root):
-        line = f"gnnbench: recorded without a commit, so that its code cannot be built again: {why}"
+    if reason := git.why_no_commit(root):
+        line = f"gnnbench: recorded without a commit, so the code cannot be built again: {reason}"
         streams.say(line, sys.stderr)
     if warning := baseline.disturbed(runs):
         streams.say(f"gnnbench: {warning}", sys.stderr)

@@ -44,7 +44,7 @@ def suite(rest: Sequence[str], command: str) -> list[str]:
 
 
 def nearest(path: str) -> str | None:
-    """Return the relative path of a file or folder in the nearest parent that has it. None if none has."""
+    """Return the relative path of a file or folder in the nearest parent that has it, or None."""
     candidates = (folder / path for folder in above(Path.cwd()))
     return next((os.path.relpath(candidate) for candidate in candidates if candidate.exists()), None)
 
@@ -65,7 +65,7 @@ BUILD = OPTIONS["build"]
 def declare(
     parser: argparse.ArgumentParser, options: Sequence[Option] = (), shared: Sequence[Option] = ()
 ) -> None:
-    """Declare options whose defaults may be in the settings: of the command, and shared with pytest."""
+    """Declare the options of a command and those shared with pytest; settings may change their defaults."""
     for option in (*options, *shared):
         option.declare(parser.add_argument)
     parser.set_defaults(table=(options, shared))
@@ -152,10 +152,10 @@ def saving(file: Path | None, result: Any) -> "Iterator[None]":
 
 def exit_code(comparison: "Comparison", *, strict: bool) -> int:
     """Return the exit code for a comparison, see docs/cli.md."""
-    counted = [row.judgement for row in comparison.rows if row.judgement.verdict != "ignored"]
-    verdicts: set[str] = {judgement.verdict for judgement in counted}
-    is_judged = bool(comparison.rows) and (not counted or any(judgement.judged for judgement in counted))
+    judgements = [row.judgement for row in comparison.rows if row.judgement.verdict != "ignored"]
+    verdicts: set[str] = {judgement.verdict for judgement in judgements}
+    is_judged = bool(comparison.rows) and (not judgements or any(row.judged for row in judgements))
     if any(row.is_worse for row in comparison.rows):
         return SLOWER
-    unsure = verdicts & {"undecided", "incomparable"}
-    return NOTHING_SLOWER if is_judged and not (strict and unsure) else NOT_JUDGED
+    inconclusive = verdicts & {"undecided", "incomparable"}
+    return NOTHING_SLOWER if is_judged and not (strict and inconclusive) else NOT_JUDGED

@@ -25,7 +25,7 @@ from ..process.variants.collected import Suite
 _QUIT_SECONDS = 20.0
 RECHECK_SECONDS = 0.4
 """Length of a visit in a pair that checks a change."""
-_ONE_PLACE = "both sides use one place, such as a port or a file"
+_ONE_PLACE = "both sides use the same port or file"
 _UNEXECUTED = "runs none of the compiled functions that differ"
 _COMMANDS = ("inspect", "calibrate")
 """Those that call the benchmark, in the order in which both sides get them."""
@@ -54,7 +54,7 @@ def failures(terms: Terms, shared: Shared, listener: Listener, trials: Iterable[
     for name, reason in again.items():
         trial, why = failing[name]
         if not reason and why.kind != "died":
-            text = f"the {why.sides[0]} passes alone, and not beside the other side: {why.text}"
+            text = f"the {why.sides[0]} passes alone, but not while the other side runs: {why.text}"
             trial.not_timed = NotTimed("incomparable", f"{_ONE_PLACE}: {text}", SIDES)
         elif in_base.get(name):
             trial.not_timed = NotTimed("incomparable", f"fails on both sides: {reason}", SIDES)
@@ -107,8 +107,8 @@ def changes(
     if not names or shared.why_apart or shared.why_no_forks:
         return ""
     if shared.parents and shared.left_seconds() < shared.parents.seconds / 2:
-        return "what changed was not timed in two processes: no time was left"
-    pairs.separate("what changed is timed in processes of its own")
+        return "changed benchmarks were not timed in processes of their own: no time was left"
+    pairs.separate("changed benchmarks are timed in processes of their own")
     visits: dict[str, list[Visit]] = {name: [] for name in names}
     pair_plan = PairPlan(dict.fromkeys(names, RECHECK_SECONDS))
     for _ in range(RECHECKS):

@@ -185,7 +185,7 @@ class Judging:
                 refusals.setdefault(reason, []).append(row.fullname)
                 continue
             change = first.redefined and first.redefined.partition(":")[0]
-            notes = (*([f"{change}; both sides ran today's"] if change else ()), *row.notes)
+            notes = (*([f"{change}; both sides ran today's definition"] if change else ()), *row.notes)
             self.in_turns[row.fullname] = replace(
                 row, labels=first.labels, seconds=row.seconds or first.seconds, notes=notes
             )

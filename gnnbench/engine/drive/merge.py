@@ -16,7 +16,7 @@ from .result import Result
 from .runs import describe_fields
 
 _REMEDY = "merge files written by --benchmark-json or gnnbench ab --json"
-_EQUAL = (*environment.WHERE, *environment.WHAT, "commit", "dirty")
+_EQUAL = (*environment.CONDITIONS, *environment.VERSIONS, "commit", "dirty")
 """Fields of the environment that must be equal in all shards."""
 _OF_SHARD = ("shard", "not_default")
 """Fields that are valid for one shard only."""

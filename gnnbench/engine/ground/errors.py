@@ -13,8 +13,8 @@ class UsageError(Exception):
     """An input, a file or the installation cannot be used.
 
     The message is one line that says what is wrong, where, and what to do; `details` are further lines, such
-    as the output of a process. Unprintable characters are replaced. The plugin and the command show it
-    without a traceback. As most functions may raise it, few docstrings say so.
+    as the output of a process. Unprintable characters are replaced. Users see no traceback. Most functions
+    may raise it, so few docstrings mention it.
     """
 
     def __init__(self, message: str, *details: str) -> None:
@@ -38,7 +38,7 @@ def _shown(match: re.Match[str]) -> str:
 
 
 def unknown_name(kind: str, name: str, candidates: Iterable[str]) -> UsageError:
-    """Return the error for a name that is not a candidate; it suggests the most similar one, or lists all."""
+    """Return the error for a name that is no candidate; it suggests a similar candidate, or lists all."""
     names = sorted(candidates)
     matches = difflib.get_close_matches(name.lower(), names, n=1, cutoff=_NEAR)
     hint = f"did you mean {matches[0]}?" if matches else f"known: {', '.join(names)}"

@@ -38,13 +38,13 @@ class Option:
     bare: str | None = None
     """The text that the bare option stands for. None if it needs a text."""
     path: str | None = None
-    """How texts that are paths end; in settings they are relative to the file. None if no text is a path."""
+    """Texts with this ending are paths, relative to the file of settings. None if no text is a path."""
     one_run: bool = False
-    """Whether it is about one run only, so that settings have no default for it."""
+    """Whether it concerns a single run, so that settings cannot have a default for it."""
     of_machine: bool = False
-    """Whether a value that this machine refuses may be right on another machine."""
+    """Whether its values depend on the machine, so that settings are not checked."""
     compares: bool = False
-    """Whether it is about --benchmark-compare."""
+    """Whether it only matters with --benchmark-compare."""
     untimed: bool = False
     """Whether nothing is timed if it is given."""
     passed_on: bool = False
@@ -82,7 +82,7 @@ class Option:
         return replace(self, help=text)
 
     def value(self, typed: Any) -> Any:
-        """Return the value of what was typed: a text, several, or a flag's state; for None, the default."""
+        """Return the value of what was typed: a text, a list of texts, or a flag. None gives the default."""
         if self.is_list:
             names = [name.strip() for text in typed or () for name in text.split(",")]
             return tuple(dict.fromkeys(map(self._read, [name for name in names if name] or self.default)))
@@ -142,7 +142,7 @@ def positive(text: str) -> int | None:
 
 
 def described(option: Option, text: str = "") -> Any:
-    """Return the field of a dataclass for an option, which is None if it is not given."""
+    """Return a dataclass's field for an option; its value is None if the option is not given."""
     return field(default=None, metadata={"option": option.described(text)})
 
 

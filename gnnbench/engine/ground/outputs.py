@@ -1,4 +1,4 @@
-"""The parts of a function's output, by their place."""
+"""The parts of a function's output by place: a place is an expression such as `['paper'][0].mean`."""
 
 import sys
 from collections import deque
@@ -20,14 +20,14 @@ _DEEPEST = 30
 
 
 class UncomparableError(TypeError):
-    """A part of an output has a type that cannot be compared."""
+    """A part of an output has a type whose values cannot be compared."""
 
 
 class TooMuchError(Exception):
     """Inputs or outputs are too large to be compared; the message is one line."""
 
 
-class Opened:
+class OutputParts:
     """The parts of an output, read without running functions of `tested`, the packages under test.
 
     `plain` returns the text of an object of another type, or None if it has none. Without `plain`, an
@@ -42,7 +42,7 @@ class Opened:
     ) -> None:
         self._tested, self._plain = tested, plain
         self.parts: dict[str, Any] = {}
-        """Tensors, arrays and plain values by place: `""` for the whole, `['paper'][0].mean`."""
+        """Tensors, arrays and plain values by place. The place of the output itself is `""`."""
         self.left: dict[str, str] = {}
         """Types of the parts that cannot be compared, by place."""
         self.kinds: dict[str, str] = {}
@@ -50,7 +50,7 @@ class Opened:
         self.orders: dict[str, str] = {}
         """Keys of dictionaries in order, by place."""
         self.lists: dict[str, Any] = {}
-        """Lists that are one part, by place."""
+        """Lists that are a single part, by place."""
         self._open("", value, ())
 
     def _open(self, place: str, value: Any, path: tuple[int, ...]) -> None:
@@ -110,19 +110,19 @@ class Opened:
 
 
 def parts(value: Any) -> dict[str, Any]:
-    """Return tensors, arrays and plain values by place: `""` for the whole, `['paper'][0].mean`.
+    """Return tensors, arrays and plain values by place: `""` for the output itself, `['paper'][0].mean`.
 
     Dictionaries, lists, tuples, named tuples, sets and dataclasses are opened, and so are PyG's Data, DGL's
     and NetworkX's graphs, DataFrames of pandas and Polars, and SciPy's sparse matrices. A SparseTensor
-    becomes a sparse COO tensor of torch. An `array.array` and what has NumPy's `__array__` become arrays of
-    NumPy. A list or tuple of many floats, whole numbers, or other plain values is one part, a tuple; an empty
-    container is `()`.
+    becomes a sparse COO tensor of torch. An `array.array`, and an object with NumPy's `__array__`, becomes an
+    array of NumPy. A list or tuple of many floats, whole numbers, or other plain values is one part, a tuple.
+    An empty container is `()`.
 
     Raises:
         UncomparableError: a part has another type; the message names it and its place.
         TooMuchError: there are too many parts.
     """
-    return Opened(value).parts
+    return OutputParts(value).parts
 
 
 def _is_array(value: Any) -> bool:
@@ -135,7 +135,7 @@ def _is_array(value: Any) -> bool:
 
 
 def is_plain_list(value: Collection[Any]) -> bool:
-    """Tell whether a list has enough numbers or texts to be one part."""
+    """Tell whether a list becomes a single part: it is long and has only plain values, floats unmixed."""
     types = {type(item) for item in value} if len(value) > _FEW else {object}
     return types <= {*PLAIN} - {float} or any(
         all(issubclass(kind, base) for kind in types) for base in (float, Integral)

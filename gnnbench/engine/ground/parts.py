@@ -1,8 +1,8 @@
-"""What values consist of: one registry of types, for all code that walks through objects.
+"""Which parts a value has, by its type: for all code that walks through objects.
 
-Copying, searching for inputs, comparing outputs and finding the values that code reads are visitors of it.
-Types are found by name, so that only packages are imported that the measured code imports itself. Parts are
-read from where they are stored: no function of the code under test runs.
+This code copies inputs, searches for them, compares outputs, and finds the values that a function reads.
+Types are found by name, so that no package is imported that the measured code does not import. Parts are read
+from where they are stored: no function of the code under test runs.
 """
 
 import sys
@@ -15,10 +15,10 @@ from types import MappingProxyType, MemberDescriptorType, MethodType
 from typing import Any, NamedTuple
 
 Parts = Iterable[tuple[str, Any]]
-"""The parts of a value, each with the end of its place: `[0]`, `['x']`, `.weight`."""
+"""The parts of a value, each with how to reach it from the value: `[0]`, `['x']`, `.weight`."""
 
 _FEW = 60
-"""Characters of a key in a place; a hash distinguishes longer keys."""
+"""Most characters that are shown of a dictionary's key; a hash distinguishes longer keys."""
 
 
 class Kind(NamedTuple):
@@ -29,11 +29,11 @@ class Kind(NamedTuple):
     rebuild: Callable[[Any, list[Any]], Any] | None = None
     """The inverse: returns a value with other parts, in the same order. None if only deepcopy can."""
     content: Callable[[Any], Parts] | None = None
-    """The parts to compare, if these differ from `parts`: equal values have equal ones in any layout."""
+    """The parts to compare, if not `parts`: equal values have equal parts, however they are stored."""
     subclasses: bool = True
     """Whether subclasses are treated like the type."""
     is_free: bool = False
-    """Whether the parts may get other values, as they need not fit each other."""
+    """Whether the parts are independent, so that each may get another value."""
 
 
 def kind_of(value: Any) -> Kind | None:
@@ -46,7 +46,7 @@ def kind_of(value: Any) -> Kind | None:
 
 
 def kind_or_container(value: Any) -> Kind | None:
-    """Return how a value is read, including subclasses of containers, which cannot be rebuilt."""
+    """Return how a value is read. Subclasses of containers are read too, although they cannot be rebuilt."""
     kinds = (kind for base, kind in _CONTAINERS.items() if issubclass(type(value), base))
     return kind_of(value) or next(kinds, None)
 
@@ -72,7 +72,7 @@ def _library_kind(value: Any, tested: Collection[str]) -> Kind | None:
 
 
 def attributes_of(value: Any) -> Parts | None:
-    """Return an object's attributes and slots, as they are stored. Returns None if it may have more."""
+    """Return an object's attributes and slots. Returns None for a class, and for types written in C."""
     bases = type(value).__mro__[:-1]
     if (
         not bases
@@ -127,7 +127,7 @@ def captured(function: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _items(value: Any) -> Parts:
-    """Return the items of a dictionary; the place of a key that is an object is its type and number."""
+    """Return the items of a dictionary. A key that is an object is written as its type and number."""
     for number, (key, item) in enumerate(
         dict.items(value) if issubclass(type(value), dict) else value.items()
     ):
@@ -158,7 +158,7 @@ def _members(value: Any) -> Parts:
 
 
 def _stored(*names: str) -> Callable[[Any], Parts]:
-    """Return a function that returns the values of attributes, without a place of their own."""
+    """Return a function that returns the values of these attributes of an object."""
     return lambda value: (("", vars(value)[name]) for name in names if name in vars(value))
 
 

@@ -9,7 +9,7 @@ from ..show.lines import Note
 from ..store.benchmark import part_of
 from ..store.suite import installed
 from . import terminal
-from .session import gnnbench_part, options_of, seconds_of, settings_of
+from .session import benchmark_part, options_of, seconds_of, settings_of
 
 GATE = "gnnbench-gate"
 """Name of the plugin that compares, which is registered only with `--benchmark-compare`."""
@@ -35,7 +35,7 @@ class LimitCheck:
 
     def _fault(self, item: pytest.Item) -> str:
         """Return how a benchmark's counters differ from those that its suite expects. Empty if they agree."""
-        part, config = gnnbench_part(item), self._config
+        part, config = benchmark_part(item), self._config
         if not config.pluginmanager.has_plugin(GATE) or "measurement" not in part:
             return ""
         strict, settings = options_of(config).strict, settings_of(config)

@@ -47,7 +47,7 @@ def timed(config: pytest.Config) -> dict[str, dict[str, Any]]:
     """Return the `extra_info` of each benchmark that gnnbench timed in this session."""
     benchmarks: dict[str, dict[str, Any]] = {}
     for bench in config._benchmarksession.benchmarks:  # type: ignore[attr-defined]  # noqa: SLF001
-        if "measurement" in json_io.own_part(bench.extra_info):
+        if "measurement" in json_io.gnnbench_part(bench.extra_info):
             benchmarks.setdefault(bench.fullname, bench.extra_info)  # the first entry counts, as in run files
     return benchmarks
 

@@ -93,14 +93,14 @@ def argument_paths(config: pytest.Config) -> list[str]:
     ]
 
 
-def gnnbench_part(item: pytest.Item) -> dict[str, Any]:
+def benchmark_part(item: pytest.Item) -> dict[str, Any]:
     """Return gnnbench's part of the `extra_info` of a test's benchmark. Empty if there is none."""
-    return json_io.own_part(getattr(_fixture(item), "extra_info", None))
+    return json_io.gnnbench_part(getattr(_fixture(item), "extra_info", None))
 
 
 def seconds_of(item: pytest.Item) -> float | None:
     """Return gnnbench's estimate of a time, or pytest-benchmark's median, or None if there is neither."""
-    part, stats = gnnbench_part(item), getattr(_fixture(item), "stats", None)
+    part, stats = benchmark_part(item), getattr(_fixture(item), "stats", None)
     if measurement := part.get("measurement"):
         return float(measurement["location_ns"]) / 1e9
     return float(stats.stats.median) if stats else None

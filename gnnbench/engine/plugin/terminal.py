@@ -104,7 +104,7 @@ class _ShortTable:
     def pytest_benchmark_group_stats(self) -> Generator[None, Any, Any]:
         """Keep only the benchmarks that gnnbench does not show."""
         groups = [
-            (name, [row for row in entries if "measurement" not in json_io.own_part(row["extra_info"])])
+            (name, [row for row in entries if "measurement" not in json_io.gnnbench_part(row["extra_info"])])
             for name, entries in (yield)
         ]
         return [(name, entries) for name, entries in groups if entries]

@@ -97,7 +97,7 @@ def own_packages(trees: Trees, other: Trees, root: str) -> Collection[str]:
         }
     for part in itertools.chain.from_iterable(modules[name] for name in packages):
         if _file(part).endswith(tuple(EXTENSION_SUFFIXES)):
-            raise NotTogetherError(f"{part.__name__} is compiled, and it differs or uses what does")
+            raise NotTogetherError(f"{part.__name__} is compiled, and it or one of its imports differs")
     return packages
 
 

@@ -114,7 +114,8 @@ def rates(request: pytest.FixtureRequest, device: str) -> "Callable[[str], Rates
     """The machine's memory and arithmetic rates by dtype, measured once and cached."""
     from .. import roofline
 
-    machine = environment.name_with_versions(session_environment(request.config))
+    fields = (*environment.CONDITIONS, *environment.VERSIONS)
+    machine = environment.name(session_environment(request.config), fields)
     return lambda dtype: roofline.rates(device, dtype, machine, cache_folder())
 
 

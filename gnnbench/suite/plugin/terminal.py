@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ...engine.ground import environment, units
-from ...engine.plugin.session import OUT_OF_MEMORY, arguments_without, gnnbench_part, options_of, seconds_of
+from ...engine.plugin.session import OUT_OF_MEMORY, arguments_without, benchmark_part, options_of, seconds_of
 from ...engine.plugin.terminal import say
 from ...engine.show import console
 from ...engine.show.lines import Note, wrapped
@@ -36,7 +36,7 @@ def header(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
 def record(item: pytest.Item, *, passed: bool) -> dict[str, Any] | None:
     """Return a test's data for the summary, plain for xdist, or None if nothing was measured."""
     benchmark = item.funcargs.get("benchmark")  # type: ignore[attr-defined]
-    part, seconds = gnnbench_part(item), seconds_of(item)
+    part, seconds = benchmark_part(item), seconds_of(item)
     counts, out_of_memory = item.stash.get(COUNTED, None), item.stash.get(OUT_OF_MEMORY, None)
     is_timed = benchmark and benchmark.stats and not benchmark.has_error
     if not (is_timed or counts or out_of_memory or (passed and part)):

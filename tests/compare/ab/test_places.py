@@ -231,7 +231,7 @@ def test_data_of_the_suite_that_differ_are_incomparable(how, project):
     project.package(".", SLOW)
     found = project.affected()
     assert found["test_total"] == "unknown"
-    assert "base: it uses bench/data.json of the caller's tree" in project.why("test_total")
+    assert "base: it uses bench/data.json of the working tree" in project.why("test_total")
     assert project.affected() == found, "a refused run keeps nothing"
 
 

@@ -97,7 +97,7 @@ def why_incomparable(crossed: Mapping[str, Mapping[str, Any]], differing: Collec
     """Return why the sides cannot be compared, in one line; empty if they can."""
     for side, files in crossed.items():
         if paths := [path for path in files["foreign"] if path in differing]:
-            return f"{side}: it uses {_named(paths)} of the caller's tree, which differs between the sides"
+            return f"{side}: it uses {_named(paths)} of the working tree, which differs between the sides"
         if paths := [*files["withheld"], *files["built"]]:
             remedy = "give --build CMD (pytest: --gnn-build), or path:DIR of a build"
             advice = f"{build} does not make it" if build else remedy

@@ -106,7 +106,7 @@ def _checked_out(
         folder = tree / repository.prefix
         if not folder.is_dir():
             raise UsageError(
-                f"{text} has no folder {repository.prefix}: start in, or give, a folder of that commit"
+                f"{text} has no folder {repository.prefix}: start in a folder that the commit has"
             )
         trees = import_roots(folder)
         if part.folder is None:
