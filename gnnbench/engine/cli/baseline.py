@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..ground import codec, git, json_io, units
 from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
-from ..ground.options import Option, whole
+from ..ground.options import Option, whole_number
 from ..show.lines import Note
 from ..show.progress import Progress
 from . import streams
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..store.run_file import RunFile
 
 PROCESSES = 2
-_PROCESSES = Option("processes", "N", f"{PROCESSES}", whole, "be a whole number, as in 5").described(
+_PROCESSES = Option("processes", "N", f"{PROCESSES}", whole_number, "be a whole number, as in 5").described(
     f"number of new processes. Default: {PROCESSES}; take 5 to compare times across sessions."
 )
 

@@ -19,9 +19,9 @@ _OPTIONS = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    ends = "git:REF, git:DIR@REF or pip:NAME==VERSION"
-    parser.add_argument("good", metavar="GOOD", help=f"the older end: {ends}")
-    parser.add_argument("bad", metavar="BAD", help="the newer end, of the same kind")
+    kinds = "git:REF, git:DIR@REF or pip:NAME==VERSION"
+    parser.add_argument("good", metavar="GOOD", help=f"the older commit or release: {kinds}")
+    parser.add_argument("bad", metavar="BAD", help="the newer one, of the same kind")
     common.declare(parser, _OPTIONS, (common.EFFECT, common.BUILD))
     text = "find what changed outputs, and time nothing"
     parser.add_argument("--outputs", action="store_true", help=text)

@@ -152,10 +152,7 @@ def saving(file: Path | None, result: Any) -> "Iterator[None]":
 
 def exit_code(comparison: "Comparison", *, strict: bool) -> int:
     """Return the exit code for a comparison, see docs/cli.md."""
-    judgements = [row.judgement for row in comparison.rows if row.judgement.verdict != "ignored"]
-    verdicts: set[str] = {judgement.verdict for judgement in judgements}
-    is_judged = bool(comparison.rows) and (not judgements or any(row.judged for row in judgements))
     if any(row.is_worse for row in comparison.rows):
         return SLOWER
-    inconclusive = verdicts & {"undecided", "incomparable"}
-    return NOTHING_SLOWER if is_judged and not (strict and inconclusive) else NOT_JUDGED
+    inconclusive = any(row.judgement.verdict in ("undecided", "incomparable") for row in comparison.rows)
+    return NOTHING_SLOWER if comparison.is_judged and not (strict and inconclusive) else NOT_JUDGED

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..ground import json_io
+from ..ground import json_io, units
 from ..ground.errors import UsageError, unknown_name
 from ..judge.accepted import Accepted, Entry
 from ..store import run_file
@@ -51,7 +51,8 @@ def entries(
         row for row in worse if results or not row.has_other_result
     ]
     if not selection:
-        hint = f"; {len(worse)} with a different output: --result" if worse else ""
+        outputs = units.count(len(worse), "different output")
+        hint = f"; --result accepts {outputs}" if worse else ""
         raise UsageError(
             f"{path}: no benchmark is slower or needs more memory, so there is nothing to accept{hint}"
         )
@@ -67,8 +68,8 @@ def entries(
         if row.has_other_result and not results:
             raise UsageError(f"{path}: {name} has {judgement.reason}; give --result to accept that")
         if earlier := in_force(accepted, whole.base, whole.head, name):
-            what = f"{earlier[-1].place} accepts something of {name} already"
-            json_io.refuse(path, what, "remove that entry, and compare again")
+            reason = f"{earlier[-1].place} already accepts a change of {name}"
+            json_io.refuse(path, reason, "remove that entry, and compare again")
         ratios = judgement.ratio or 1.0, judgement.low or 1.0, judgement.high or 1.0
         more_bytes = memory.head_bytes - memory.base_bytes if memory and memory.fails else 0
         slower = judgement.verdict == "slower"

@@ -135,10 +135,8 @@ def differences(
     first: Environment, second: Environment, fields: Sequence[str] = CONDITIONS
 ) -> list[tuple[str, Any, Any]]:
     """Return the name of each field that differs, with its values in both environments."""
-    left, right = _flat(first), _flat(second)
-    return [
-        (field, left.get(field), right.get(field)) for field in fields if left.get(field) != right.get(field)
-    ]
+    pairs = [(field, _flat(first).get(field), _flat(second).get(field)) for field in fields]
+    return [row for row in pairs if row[1] != row[2]]
 
 
 def name(environment: Environment, fields: Sequence[str] = CONDITIONS) -> str:

@@ -23,15 +23,15 @@ class UsageError(Exception):
 
 def one_line(text: str) -> str:
     """Return a text with each unprintable character, line breaks included, replaced by `?`."""
-    return re.sub(r"[^ -~]", _shown, text)
+    return re.sub(r"[^ -~]", _harmless, text)
 
 
 def printable(text: str) -> str:
     """Return a text with each unprintable character replaced by `?`, except line breaks and tabs."""
-    return re.sub(r"[^ -~\n\t]", _shown, text)
+    return re.sub(r"[^ -~\n\t]", _harmless, text)
 
 
-def _shown(match: re.Match[str]) -> str:
+def _harmless(match: re.Match[str]) -> str:
     """Return a character, or `?` if it could control a terminal."""
     # Python calls the no-break space unprintable.
     return match[0] if match[0].isprintable() or unicodedata.category(match[0]) == "Zs" else "?"

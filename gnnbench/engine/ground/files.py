@@ -16,6 +16,7 @@ from .errors import UsageError
 CACHE_VARIABLE = "GNNBENCH_CACHE"
 _SCRATCH = "gnnbench-run-"
 _LEAST_BYTES = 2**16
+"""A file system with less free space counts as full."""
 
 
 def cache_folder() -> Path:

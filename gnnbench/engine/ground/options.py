@@ -17,15 +17,15 @@ from .shard import Shard
 
 EFFECT = 0.03
 TIMEOUT_SECONDS = 120.0
-"""How long a child process may be silent."""
+"""Seconds after which a child process that does not answer is stopped."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """What a user types, and where."""
+    """An option of pytest and of commands, and a key in settings."""
 
     name: str
-    """`--gnn-NAME` of pytest, `--NAME` of commands; its key in settings has `_` for `-`."""
+    """pytest has `--gnn-NAME`, commands have `--NAME`; the key in settings has `_` in place of `-`."""
     metavar: str
     default: Any
     """The default as typed. A flag has True or False; a list, which may be repeated, has a tuple."""
@@ -131,14 +131,14 @@ def seconds(name: str, default: float | None, text: str) -> Option:
     return Option(name, "S", typed, *_SECONDS).described(f"{text}{default_text}")
 
 
-def whole(text: str) -> int | None:
+def whole_number(text: str) -> int | None:
     """Read a whole number. Returns None for any other text."""
     return int(text) if text.isascii() and text.isdecimal() else None
 
 
 def positive(text: str) -> int | None:
     """Read a whole number of at least 1. Returns None for any other text."""
-    return whole(text) or None
+    return whole_number(text) or None
 
 
 def described(option: Option, text: str = "") -> Any:
@@ -153,7 +153,7 @@ def options_of(values: type[Any]) -> dict[str, Option]:
 
 @dataclass(frozen=True)
 class Values:
-    """The checked values of options, a field for each. No data is loaded or downloaded yet."""
+    """The checked values of options, one field for each option."""
 
     @classmethod
     def parse(cls, **typed: Any) -> Self:
@@ -206,7 +206,7 @@ class Options(Values):
         "seconds for all benchmarks together that --benchmark-compare times in turns. Default: 300.",
     )
     confirm: int = described(
-        Option("confirm", "N", "3", whole, "be a whole number, as in 3; 0 for none", compares=True),
+        Option("confirm", "N", "3", whole_number, "be a whole number, as in 3; 0 for none", compares=True),
         "number of new processes that time a benchmark again that looks slower, before its test fails. "
         "Default: 3.",
     )

@@ -43,7 +43,7 @@ class OutputParts:
         self._tested, self._plain = tested, plain
         self.parts: dict[str, Any] = {}
         """Tensors, arrays and plain values by place. The place of the output itself is `""`."""
-        self.left: dict[str, str] = {}
+        self.uncomparable: dict[str, str] = {}
         """Types of the parts that cannot be compared, by place."""
         self.kinds: dict[str, str] = {}
         """Types of containers and objects, by place."""
@@ -92,9 +92,9 @@ class OutputParts:
     def _becomes_array(self, value: Any) -> bool:
         if "numpy" not in sys.modules:
             return False
-        method = getattr(type(value), "__array__", None)
-        tested = type(value).__module__.partition(".")[0] in self._tested and isinstance(method, FunctionType)
-        return (method is not None and not tested) or type(value).__module__ == "array"
+        module, method = type(value).__module__, getattr(type(value), "__array__", None)
+        is_tested = module.partition(".")[0] in self._tested and isinstance(method, FunctionType)
+        return (method is not None and not is_tested) or module == "array"
 
     def _add_leaf(self, place: str, value: Any) -> None:
         if issubclass(type(value), PLAIN):
@@ -102,9 +102,9 @@ class OutputParts:
         elif self._becomes_array(value):
             self._add(place, sys.modules["numpy"].asarray(value))
         elif self._plain is None:
-            raise UncomparableError(f"output{place} is a {_name(value)}")
+            raise UncomparableError(f"output{place} is a {_type_name(value)}")
         elif type(value) is not type and self._plain(value) is None:
-            self.left[place] = _name(value)
+            self.uncomparable[place] = _type_name(value)
         else:
             self._add(place, value)
 
@@ -142,5 +142,5 @@ def is_plain_list(value: Collection[Any]) -> bool:
     )
 
 
-def _name(value: Any) -> str:
+def _type_name(value: Any) -> str:
     return f"{type(value).__module__}.{type(value).__qualname__}"

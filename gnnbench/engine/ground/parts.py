@@ -118,7 +118,7 @@ def sparse_layouts() -> tuple[Any, ...]:
 
 
 def captured(function: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what a function captured, by name."""
+    """Yield the name and value of each variable that a function captures."""
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
             yield name, cell.cell_contents
@@ -143,7 +143,7 @@ def _key(number: int, key: Any) -> str:
     return text if len(text) <= _FEW else f"{text[:_FEW]}... {zlib.crc32(text.encode()):08x}"
 
 
-def _numbered(value: Any) -> Parts:
+def _elements(value: Any) -> Parts:
     kind = next(base for base in (list, tuple, deque) if issubclass(type(value), base))
     return ((f"[{number}]", item) for number, item in enumerate(kind.__iter__(value)))
 
@@ -259,9 +259,9 @@ _KINDS: dict[str, Kind] = {
         lambda _, parts: partial(parts[0], *parts[1], **parts[2]),
         is_free=True,
     ),
-    "builtins.list": Kind(_numbered, lambda _, parts: parts, subclasses=False, is_free=True),
+    "builtins.list": Kind(_elements, lambda _, parts: parts, subclasses=False, is_free=True),
     "builtins.tuple": Kind(
-        _numbered,
+        _elements,
         lambda value, parts: type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts),
         is_free=True,
     ),
@@ -294,7 +294,7 @@ _KINDS: dict[str, Kind] = {
 
 _CONTAINERS: Mapping[type, Kind] = {
     **dict.fromkeys((dict, MappingProxyType), Kind(_items, is_free=True)),
-    **dict.fromkeys((list, tuple, deque), Kind(_numbered, is_free=True)),
+    **dict.fromkeys((list, tuple, deque), Kind(_elements, is_free=True)),
     **dict.fromkeys((set, frozenset), Kind(_members)),
 }
 """How containers are read; subclasses too."""

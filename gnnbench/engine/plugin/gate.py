@@ -20,7 +20,7 @@ from ..ground import codec, units
 from ..ground.errors import UsageError
 from ..ground.files import cache_folder
 from ..ground.options import EFFECT, TIMEOUT_SECONDS
-from ..judge.comparison import Compared
+from ..judge.comparison import Compared, Comparison
 from ..judge.verdict import Thresholds
 from ..process.plan import Plan
 from ..process.variants.collected import declares
@@ -36,7 +36,7 @@ from .withheld import Withheld
 
 _UNLIMITED = 1e9
 """Seconds for each benchmark: only the limit for all benchmarks together counts."""
-_UNTIMED = "run without -n, --benchmark-skip, --benchmark-disable and --gnn-layouts off, or record again"
+_REMEDY = "run without -n, --benchmark-skip, --benchmark-disable and --gnn-layouts off, or record again"
 
 
 class Gate:
@@ -47,9 +47,9 @@ class Gate:
         self._config, self._variant = config, variant
         self._withheld = Withheld(config)
         config.pluginmanager.register(self._withheld)
-        self._judged: Judging | None = None
+        self._judging: Judging | None = None
         """None if nothing was compared."""
-        self._lines: list[Note] = []
+        self._notes: list[Note] = []
         self._failures: list[Note] = []
         """Failures that belong to no test."""
 
@@ -72,7 +72,7 @@ class Gate:
             if not session.config.option.collectonly:
                 self._compare(session)
         except BaseException as error:
-            self._judged = None
+            self._judging = None
             self._failures.append(Note("interrupted: the timed benchmarks were not compared"))
             if isinstance(error, KeyboardInterrupt):
                 # pytest cannot show a frame that was interrupted before its first line.
@@ -80,7 +80,7 @@ class Gate:
             raise
         finally:
             self._withheld.release()
-        if self._judged and self._judged.is_interrupted:
+        if self._judging and self._judging.is_interrupted:
             raise KeyboardInterrupt
         return result
 
@@ -94,13 +94,13 @@ class Gate:
     @pytest.hookimpl(trylast=True)
     def pytest_benchmark_update_json(self, output_json: dict[str, Any]) -> None:
         """Add the verdicts to the run file."""
-        if self._judged and "gnnbench" in output_json:
-            output_json["gnnbench"]["compared"] = codec.encode(self._judged.result)
+        if self._judging and "gnnbench" in output_json:
+            output_json["gnnbench"]["compared"] = codec.encode(self._judging.result)
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Write the code's differences, the verdicts, the notes and the failures."""
-        if judging := self._judged:
+        if judging := self._judging:
             terminalreporter.ensure_newline()
             for line in judging.differences:
                 terminal.say(terminalreporter, line)
@@ -110,7 +110,7 @@ class Gate:
                 document = verdicts.document(judging.comparison, explanations, judging.timed, verbose=verbose)
                 writer = console.Terminal(colour=terminalreporter.hasmarkup)
                 terminalreporter.write(writer.write(document))
-        for note in self._lines:
+        for note in self._notes:
             terminal.say(terminalreporter, note.text, note.command)
         for note in self._failures:
             terminal.say(terminalreporter, f"failed: {note.text}", note.command, red=True)
@@ -123,29 +123,30 @@ class Gate:
 
     @cached_property
     def _base(self) -> tuple[Base | None, Note | None]:
-        """What the session is compared with; if there is nothing, None and a note that says why."""
+        """The base of the comparison, or None and a note that says why there is none."""
         source, missing = (self._variant, None) if self._variant else records.find(self._config)
         return (base_of(source) if source else None), missing
 
     def _compare(self, session: pytest.Session) -> None:
+        """Judge the session against its base, and note so if no benchmark was judged."""
         missing = None
         try:
             base, missing = self._base
             if base:
-                self._judged = self._judging(base, session)
-                self._judge(self._judged)
+                self._judging = self._prepare(base, session)
+                self._judge(self._judging)
         except (UsageError, OSError) as error:
             self._failures.append(Note(str(error)))
-            self._judged = None
+            self._judging = None
         finally:
-            rows = self._judged.comparison.rows if self._judged else ()
-            verdicts = {row.fullname: row.judgement.verdict for row in rows}
-            if missing or not _has_judged({*verdicts.values()}):
-                names = self._judged.missing if self._judged else ()
-                self._note_unjudged(session, missing, [name for name in names if verdicts[name] != "ignored"])
+            comparison = self._judging.comparison if self._judging else Comparison([])
+            if missing or not comparison.is_judged:
+                names = self._judging.missing if self._judging else ()
+                ignored = {row.fullname for row in comparison.rows if row.judgement.verdict == "ignored"}
+                self._note_unjudged(session, missing, {*names} - ignored)
 
-    def _judging(self, base: Base, session: pytest.Session) -> Judging:
-        """Return the object that will judge this session against a base."""
+    def _prepare(self, base: Base, session: pytest.Session) -> Judging:
+        """Return this session's benchmarks and its base, ready to be judged."""
         config, options, benchmarks = self._config, options_of(self._config), records.timed(self._config)
         level, shard = Thresholds(options.effect).family_level, options.shard
         thresholds = Thresholds(
@@ -162,7 +163,7 @@ class Gate:
         return Judging(head, base, thresholds, options.confirm, options.turns, options.build, missing)
 
     def _judge(self, judging: Judging) -> None:
-        """Judge the session's benchmarks, except those of failed tests."""
+        """Judge the session's benchmarks, note the verdicts, and fail the tests of worse benchmarks."""
         config, options, settings = self._config, options_of(self._config), settings_of(self._config)
         is_default = options.effect == EFFECT and settings.file is None
         has_rules = any(rule.effect for rule in settings.rules)
@@ -185,10 +186,10 @@ class Gate:
         passed_ids = {item.nodeid for item in self._withheld.tests}
         with Progress(write=self._write) as progress:
             judging.run(plan, config.rootpath, progress, passed_ids)
-        self._lines.extend(map(Note, judging.lines))
+        self._notes.extend(map(Note, judging.lines))
         if judging.timed:
-            self._lines.extend(self._in_turns(judging, judging.timed))
-        self._lines.extend(map(Note, wording.result(judging.comparison).splitlines()))
+            self._notes.extend(self._in_turns(judging, judging.timed))
+        self._notes.extend(map(Note, wording.result(judging.comparison).splitlines()))
         self._report(judging, strict=options.strict)
 
     def _in_turns(self, judging: Judging, result: Result) -> Iterator[Note]:
@@ -210,7 +211,7 @@ class Gate:
         """Note that no benchmark was judged. Without a record or with untimed tests, the session fails."""
         option, is_failure = session.config.option, options_of(self._config).strict
         if untimed and not (self._failures or session.testsfailed):
-            text = f"this session did not time {units.count(len(untimed), 'test')} of the record; {_UNTIMED}"
+            text = f"this session did not time {units.count(len(untimed), 'test')} of the record; {_REMEDY}"
             missing, is_failure = Note(text, records.how_to_record(self._config)), True
         elif missing:
             has_benchmarks = not session.items or any(map(declares, session.items))
@@ -218,7 +219,7 @@ class Gate:
         text = "no benchmark was judged"
         if not (is_failure or self._failures):
             text += " (--gnn-strict makes this a failure)"
-        lines = self._failures if is_failure else self._lines
+        lines = self._failures if is_failure else self._notes
         lines.append(Note(f"{text}: {missing.text}", missing.command) if missing else Note(text))
 
     def _report(self, judging: Judging, *, strict: bool) -> None:
@@ -241,8 +242,3 @@ class Gate:
         if result.repeat and row.counts:
             return Note(f"{text}; repeat", result.repeat.commands([row.fullname]).ab)
         return Note(text)
-
-
-def _has_judged(verdicts: set[str]) -> bool:
-    """Tell whether any benchmark was judged. True, too, if rules ignore all benchmarks."""
-    return bool(verdicts - {"incomparable", "ignored"}) or verdicts == {"ignored"}

@@ -66,7 +66,7 @@ class Effects:
             return {}
         contents = OutputParts(output, tested, digest.plain)
         check_size("the output", contents.parts.values())
-        self.left |= contents.left
+        self.left |= contents.uncomparable
         for texts, what in ((contents.kinds, "type"), (contents.orders, "order")):
             self.parts |= {f"output{place} {what}": Portable(TEXT, text) for place, text in texts.items()}
         for place, part in portable(contents.parts, self.left).items():
