@@ -67,7 +67,7 @@ LONG = {
     "bisect git:HEAD~2 git:HEAD -- bench": (0, "the ends do not differ"),
     "bisect git:HEAD~2 git:HEAD --outputs -v -- bench": (0, "no other output of 2 benchmarks"),
     "watch git:HEAD --state s --since HEAD~2 --until HEAD~1 --clone . -- bench": (0, "2 same code"),
-    "init --yes": (0, "to see that they run: python -m pytest bench/test_words.py"),
+    "init --yes": (0, "to run the benchmarks: python -m pytest bench/test_words.py"),
 }
 """What times, or starts several processes."""
 

@@ -119,7 +119,7 @@ def test_a_repository_without_benchmarks_gets_one_that_runs(tmp_path, run, monke
         "without a benchmark: src/kernels/modules.py:17: refused: ValueError: no such shape",
         "without a benchmark: src/kernels/modules.py:4: Layer: no value for plan",
     ]
-    assert "to see that they run: python -m pytest benchmarks" in said
+    assert "to run the benchmarks: python -m pytest benchmarks" in said
     after = state(tmp_path)
     assert {name: text for name, text in after.items() if name in before} == before
     assert sorted(set(after) - set(before)) == [
@@ -145,7 +145,7 @@ def test_where_nothing_can_be_called_the_benchmark_is_an_example(tmp_path, run, 
     (tmp_path / "setup.cfg").write_text("[tool:pytest]\npython_files = tests/*.py\n")
     found = run()
     assert "\nno operation of this repository could be called" in f"\n{found.stdout}"
-    assert "to see that they run: python -m pytest benchmarks/test_operations.py" in found.stdout
+    assert "to run the benchmarks: python -m pytest benchmarks/test_operations.py" in found.stdout
     ran = suite.run("benchmarks/test_operations.py", "--benchmark-disable", cwd=tmp_path)
     assert ran.returncode == 0, ran.stdout
 
@@ -286,7 +286,7 @@ def test_benchmarks_that_settings_deselect_exist_and_the_commands_take_them(tmp_
     said = found.stdout.splitlines()
     assert "deselected by -m 'not perf', which -m '' overrides: 1 benchmark" in said
     assert "1 benchmark function in test_sum.py" in said
-    assert "to see that they run: python -m pytest test_sum.py -m ''" in said
+    assert "to run the benchmarks: python -m pytest test_sum.py -m ''" in said
     workflow = yaml.safe_load((tmp_path / ".github/workflows/benchmarks.yml").read_text())
     assert workflow["jobs"]["ab"]["steps"][-1]["with"]["arguments"] == "test_sum.py -m ''"
     assert not (tmp_path / "benchmarks").exists()

@@ -80,6 +80,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _plan(options: argparse.Namespace) -> "Plan":
+    """Return how the run is measured and judged; a shard gets its part of the error rate."""
     if any(word.startswith("--gnn-shard") for word in options.rest):
         raise UsageError(
             "--gnn-shard does not divide the error rate; give gnnbench ab its own --shard, before --"

@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     with Progress() as progress:
         bisected = bisection.run(*arguments, progress)
     if bisected.unfinished:
-        streams.say(f"{bisected.unfinished}; the same command continues")
+        streams.say(f"{bisected.unfinished}; repeat the command to continue")
     with common.saving(options.json, bisected):
         streams.show(show.document(bisected, verbose=options.verbose))
     if bisected.unfinished == bisection.INTERRUPTED:

@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         streams.say("nothing was written")
         return 0
-    streams.say(Note("to see that they run", fresh.typed(_arguments(project), Path.cwd())))
+    streams.say(Note("to run the benchmarks", fresh.typed(_arguments(project), Path.cwd())))
     _say_next(plan)
     return 0
 

@@ -56,7 +56,7 @@ def clipped(reason: str) -> str:
 def damage(error: Exception) -> str:
     """Return what an exception of DAMAGE says about the content."""
     if isinstance(error, (TypeError, AttributeError)):
-        return "a field has another form"  # their texts are about Python's types
+        return "a field has the wrong type"  # their texts are about Python's types
     return f"no {error}" if isinstance(error, KeyError) else str(error)
 
 

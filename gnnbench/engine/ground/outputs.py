@@ -53,8 +53,9 @@ class OutputParts:
         """Lists that are a single part, by place."""
         self._open("", value, ())
 
-    def _open(self, place: str, value: Any, path: tuple[int, ...]) -> None:
-        if id(value) in path:
+    def _open(self, place: str, value: Any, outer: tuple[int, ...]) -> None:
+        """Add the parts of a value; `outer` has the ids of the objects that contain it."""
+        if id(value) in outer:
             return
         if _is_array(value):
             self._add(place, value)
@@ -68,7 +69,7 @@ class OutputParts:
         content = walker.content_of(value, self._tested)
         if content is None and not self._is_leaf(value) and (self._plain or is_dataclass(value)):
             content = walker.attributes_of(value)
-        if content is None or len(path) > _DEEPEST:
+        if content is None or len(outer) > _DEEPEST:
             self._add_leaf(place, value)
             return
         items = list(content)
@@ -76,7 +77,7 @@ class OutputParts:
         if issubclass(type(value), Mapping):
             self.orders[place] = " ".join(name for name, _ in items)
         for name, item in items:
-            self._open(place + name, item, (*path, id(value)))
+            self._open(place + name, item, (*outer, id(value)))
         if not items:
             self._add(place, ())
 

@@ -237,7 +237,7 @@ class _Bisection:
         pair, times = pairs.measure(terms, self._trials, pair_plan)
         for name, why in times.failures.items():
             if "base" in why.sides:
-                raise UsageError(f"{name} fails in the good end now ({why.text}); the same command continues")
+                raise UsageError(f"{name} now fails in GOOD ({why.text}); repeat the command to continue")
         broken = None if times.visits or times.failures else pair.broken
         ratios = {name: _log_ratio(visit) for name, visit in times.visits.items()}
         failures = {name: why.text for name, why in times.failures.items()}
