@@ -59,7 +59,7 @@ class Session:
         self._turns = "--gnn-turns=never" not in arguments
         self.thresholds = Thresholds(0.03, accepted=accepted.find(self._root))
         timed = {name: one["extra_info"] for name, one in entries(versions).items()}
-        self.head = records.live(self.config, timed)
+        self.head = records.as_run_file(self.config, timed)
 
     def compare(self, base):
         """Take a base, and return what judges."""

@@ -119,6 +119,7 @@ def _as_recorded(content: dict[str, Any], names: "Collection[str]") -> dict[str,
 
 
 def _show(options: argparse.Namespace) -> int:
+    """Print the newest record, and return the exit code."""
     from ..plugin.rootdir import rootdir
     from ..show.document import Column, tables
     from ..show.names import labels_of
@@ -144,8 +145,8 @@ def _show(options: argparse.Namespace) -> int:
     for key, value in codec.encode(runs[0].environment).items():
         streams.say(f"  {key}: {json.dumps(value)}", indent="    ")
     times = {name: _times(runs, name) for name in runs[0].benchmarks}
-    columns = [Column(name, "number", itemgetter(place)) for place, name in enumerate(("time", "spread"))]
-    columns.append(Column("disturbed", "number", itemgetter(2)))
+    titles = ("time", "spread", "disturbed")
+    columns = [Column(title, "number", itemgetter(index)) for index, title in enumerate(titles)]
     streams.show(tables(labels_of(runs[0].benchmarks.values()), columns, times))
     return 0
 

@@ -82,7 +82,7 @@ def thresholds_of(options: argparse.Namespace) -> "Thresholds":
 def plan_of(options: argparse.Namespace, command: str, **more: Any) -> "Plan":
     """Return how the processes of a command run, after checking that `--json` can be written.
 
-    `command`: the usage of the command, for a message.
+    `command`: the usage of the command, for a message; `more`: other fields of the plan.
     """
     from ..process.plan import Plan
 

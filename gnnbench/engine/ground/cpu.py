@@ -147,10 +147,10 @@ _Sample = tuple[float, float, float]
 """Seconds: the time, the CPU time of all programs on the cores, and the CPU time of this process."""
 
 
-def _busy_seconds(numbers: list[int]) -> float:
+def _busy_seconds(core_numbers: list[int]) -> float:
     """Return the CPU time of the cores since boot, of all programs and of the hypervisor."""
     times_by_core = psutil.cpu_times(percpu=True)
-    watched = [times_by_core[core] for core in numbers if core < len(times_by_core)] or times_by_core
+    watched = [times_by_core[core] for core in core_numbers if core < len(times_by_core)] or times_by_core
     idle = ("idle", "iowait", "guest", "guest_nice")  # a guest's time is in `user` as well
     return sum(value for times in watched for name, value in times._asdict().items() if name not in idle)
 
@@ -164,8 +164,8 @@ def _process_seconds() -> float:
     return total
 
 
-def _sample(numbers: list[int]) -> _Sample:
-    return RealTime.seconds(), _busy_seconds(numbers), _process_seconds()
+def _sample(core_numbers: list[int]) -> _Sample:
+    return RealTime.seconds(), _busy_seconds(core_numbers), _process_seconds()
 
 
 @dataclass

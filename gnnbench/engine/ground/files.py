@@ -88,13 +88,12 @@ def check_writable(path: Path, read: Iterable[Path] = ()) -> None:
     try:
         if path.is_char_device() or path.is_fifo():
             return
-        is_folder = path.is_dir()
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "it is a folder")
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.stem}-"):
             pass
     except OSError as error:
         raise UsageError(f"{path} cannot be written ({error.strerror}): choose another file") from None
-    if is_folder:
-        raise UsageError(f"{path} cannot be written (it is a folder): choose another file")
 
 
 def check_folder(folder: Path) -> None:

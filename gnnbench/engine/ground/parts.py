@@ -60,13 +60,10 @@ def content_of(value: Any, tested: Collection[str] = ()) -> Parts | None:
 
 
 def _library_kind(value: Any, tested: Collection[str]) -> Kind | None:
+    """Return how a value of an imported library is read. Returns None if the library is under test."""
     for (module, name), kind in _LIBRARIES.items():
-        type_ = getattr(sys.modules.get(module), name, None)
-        if (
-            isinstance(type_, type)
-            and issubclass(type(value), type_)
-            and module.partition(".")[0] not in tested
-        ):
+        type_, is_tested = getattr(sys.modules.get(module), name, None), module.partition(".")[0] in tested
+        if isinstance(type_, type) and issubclass(type(value), type_) and not is_tested:
             return kind
     return None
 
@@ -74,11 +71,8 @@ def _library_kind(value: Any, tested: Collection[str]) -> Kind | None:
 def attributes_of(value: Any) -> Parts | None:
     """Return an object's attributes and slots. Returns None for a class, and for types written in C."""
     bases = type(value).__mro__[:-1]
-    if (
-        not bases
-        or issubclass(type(value), type)
-        or not all(base.__flags__ & _HEAP_OR_FIXED == _HEAP for base in bases)
-    ):
+    in_python = all(base.__flags__ & _HEAP_OR_FIXED == _HEAP for base in bases)
+    if not bases or not in_python or issubclass(type(value), type):
         return None
     attributes = dict[str, Any]()
     with suppress(AttributeError):  # it has slots only
@@ -128,15 +122,15 @@ def captured(function: Any) -> Iterator[tuple[str, Any]]:
 
 def _items(value: Any) -> Parts:
     """Return the items of a dictionary. A key that is an object is written as its type and number."""
-    for number, (key, item) in enumerate(
-        dict.items(value) if issubclass(type(value), dict) else value.items()
-    ):
-        yield f"[{_key(number, key)}]", item
+    items = dict.items(value) if issubclass(type(value), dict) else value.items()
+    for number, (key, item) in enumerate(items):
+        yield f"[{_key_text(number, key)}]", item
 
 
-def _key(number: int, key: Any) -> str:
+def _key_text(number: int, key: Any) -> str:
+    """Return a dictionary's key as a text that is the same in each process."""
     if isinstance(key, tuple):
-        return f"({', '.join(_key(number, item) for item in key)})"
+        return f"({', '.join(_key_text(number, item) for item in key)})"
     if type(key) not in _PLAIN_KEYS and type(key).__module__ not in ("numpy", "enum"):
         return f"{type(key).__qualname__} {number}"
     text = repr(key)
@@ -179,7 +173,7 @@ def _optimizer(value: Any) -> Parts:
 
 
 def _sparse_tensor(value: Any) -> Parts:
-    """Return torch_sparse's matrix as torch's; which indices it stores depends on earlier calls."""
+    """Return torch_sparse's matrix as torch's COO tensor, as its cached indices depend on earlier calls."""
     storage, torch = vars(vars(value)["storage"]), sys.modules["torch"]
     row, values = storage["_row"], storage["_value"]
     if row is None:
@@ -192,6 +186,7 @@ def _sparse_tensor(value: Any) -> Parts:
 
 
 def _scipy(value: Any) -> Parts:
+    """Return the entries of a sparse matrix, sorted and without duplicates, and its shape."""
     rows = value.tocsr()
     if not rows.has_canonical_format:
         rows = rows.copy()

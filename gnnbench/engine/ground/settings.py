@@ -63,10 +63,8 @@ class Settings:
 
     def rule(self, key: str, name: str) -> Rule | None:
         """Return the last rule that matches a benchmark and sets a field of `Rule`. None if there is none."""
-        return next(
-            (rule for rule in reversed(self.rules) if getattr(rule, key) is not None and rule.matches(name)),
-            None,
-        )
+        rules = [rule for rule in self.rules if getattr(rule, key) is not None and rule.matches(name)]
+        return rules[-1] if rules else None
 
     def value(self, key: str, name: str) -> Any:
         """Return a field of the last rule that matches a benchmark and sets it. None if there is none."""

@@ -87,7 +87,7 @@ def _compare(config: pytest.Config) -> None:
 
 
 def _why_left_to_pytest_benchmark(config: pytest.Config, base: Any) -> str:
-    """Return why pytest-benchmark, not gnnbench, compares with a value of `--benchmark-compare`, or `""`."""
+    """Return why pytest-benchmark handles `--benchmark-compare=base`. Empty if gnnbench does."""
     option = config.option
     if untimed := [option.name for option in untimed_options(config)]:
         return f"--gnn-{untimed[0]} times nothing"

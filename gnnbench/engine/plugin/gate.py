@@ -1,5 +1,6 @@
 """`--benchmark-compare`: compares a session's benchmarks with a record or a variant; slower tests fail.
 
+A record has timings that were saved earlier; a variant is another version of the code.
 pytest reports a test when it ends. Here, timed benchmarks are reported after all of them were judged.
 Those whose code has changed are timed in turns: alternately in processes of both versions.
 """
@@ -159,7 +160,7 @@ class Gate:
         report_ids = {report.nodeid for report in records.reports(session)}
         untimed = ({item.nodeid for item in session.items} | report_ids) - benchmarks.keys()
         missing = [name for run in base.runs[:1] for name in run.benchmarks if name in untimed]
-        head = records.live(config, benchmarks)
+        head = records.as_run_file(config, benchmarks)
         return Judging(head, base, thresholds, options.confirm, options.turns, options.build, missing)
 
     def _judge(self, judging: Judging) -> None:
@@ -167,6 +168,7 @@ class Gate:
         config, options, settings = self._config, options_of(self._config), settings_of(self._config)
         is_default = options.effect == EFFECT and settings.file is None
         has_rules = any(rule.effect for rule in settings.rules)
+        # For the command that repeats the comparison.
         effect = () if is_default or has_rules else ("--effect", f"{options.effect:g}")
         plan = Plan(
             arguments=arguments_without(config, "time", "shard"),
@@ -190,7 +192,7 @@ class Gate:
         if judging.timed:
             self._notes.extend(self._in_turns(judging, judging.timed))
         self._notes.extend(map(Note, wording.result(judging.comparison).splitlines()))
-        self._report(judging, strict=options.strict)
+        self._fail_tests(judging, strict=options.strict)
 
     def _in_turns(self, judging: Judging, result: Result) -> Iterator[Note]:
         """Yield how many benchmarks were decided in turns, and the command that times the others longer."""
@@ -222,8 +224,8 @@ class Gate:
         lines = self._failures if is_failure else self._notes
         lines.append(Note(f"{text}: {missing.text}", missing.command) if missing else Note(text))
 
-    def _report(self, judging: Judging, *, strict: bool) -> None:
-        """Fail the tests of worse benchmarks; with `strict`, also those of undecided ones."""
+    def _fail_tests(self, judging: Judging, *, strict: bool) -> None:
+        """Fail the tests of worse benchmarks; if `strict`, also of undecided and incomparable ones."""
         inconclusive = ("undecided", "incomparable") if strict else ()
         tests = {item.nodeid: reports for item, reports in self._withheld.tests.items()}
         for row in judging.comparison.rows:

@@ -1,4 +1,4 @@
-"""The record that a session is compared with, and how to make one."""
+"""The record (saved timings) that a session is compared with, and how to make one."""
 
 import os
 import shlex
@@ -52,7 +52,7 @@ def timed(config: pytest.Config) -> dict[str, dict[str, Any]]:
     return benchmarks
 
 
-def live(config: pytest.Config, benchmarks: Mapping[str, Mapping[str, Any]]) -> RunFile:
+def as_run_file(config: pytest.Config, benchmarks: Mapping[str, Mapping[str, Any]]) -> RunFile:
     """Return this session as a run file, from the `extra_info` of each benchmark."""
     machine = config._benchmarksession.get_machine_info()  # type: ignore[attr-defined]  # noqa: SLF001
     entries = [

@@ -1,4 +1,4 @@
-"""Deselects the tests of other shards."""
+"""Deselects the tests of other shards: `--gnn-shard 1/4` runs a quarter of the tests."""
 
 from collections.abc import Generator
 

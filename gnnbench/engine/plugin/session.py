@@ -86,11 +86,8 @@ def session_environment(config: pytest.Config) -> environment.Environment:
 def argument_paths(config: pytest.Config) -> list[str]:
     """Return the folders and files among pytest's arguments, relative to rootdir."""
     folder, root = config.invocation_params.dir, config.rootpath
-    return [
-        Path(os.path.relpath(folder / argument, root)).as_posix()
-        for argument in config.args
-        if "::" not in argument
-    ]
+    paths = [folder / argument for argument in config.args if "::" not in argument]
+    return [Path(os.path.relpath(path, root)).as_posix() for path in paths]
 
 
 def benchmark_part(item: pytest.Item) -> dict[str, Any]:

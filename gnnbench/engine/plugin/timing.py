@@ -1,4 +1,4 @@
-"""Decides which benchmarks of a session gnnbench times, and adds its part to the run file."""
+"""Decides which benchmarks gnnbench times, and adds its part to the run file of `--benchmark-json`."""
 
 import json
 import sys
@@ -109,8 +109,7 @@ class Timing:
             for item in timed
             if isinstance(item, pytest.Function) and not suite.installed().owns(item)
         }
-        seconds = options_of(self._config).time_seconds
-        if seconds:
+        if seconds := options_of(self._config).time_seconds:
             runnable = sum(not item.get_closest_marker("skip") for item in timed)
             self._budget = TimeBudget(seconds, runnable)
         try:
@@ -149,7 +148,7 @@ class Timing:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-        """Report in one line that a benchmark cannot be timed, and save that one ran out of memory."""
+        """Report in one line why a benchmark cannot be timed; if it ran out of memory, save that."""
         store, is_builtin = self.kept, suite.installed().owns(pyfuncitem)
         try:
             return (yield)
