@@ -130,7 +130,7 @@ def test_a_repository_without_benchmarks_gets_one_that_runs(tmp_path, run, monke
         "gnnbench.toml",
     ]
     assert "\npytest without arguments runs benchmarks too: " in found.stdout
-    assert "\nstill to do: in .github/workflows/benchmarks.yml, write gnnbench's repository" in found.stdout
+    assert "\nstill to do: in .github/workflows/benchmarks.yml, replace OWNER/gnnbench" in found.stdout
     ran = suite.run("benchmarks", "-v", "--benchmark-disable", cwd=tmp_path)
     assert "test_operations.py::test_scaled PASSED" in ran.stdout
     again = run()

@@ -137,7 +137,7 @@ def test_turns_do_not_judge_what_they_could_not_build_or_run_as_it_was_recorded(
     ended = replace(FAILED, reason="base: its process ended")
     found = {"slow": saved.SLOWER, "same": SAME_CODE, "broken": FAILED, "failed": FAILED, "ended": ended}
     rows = session.judge(found)
-    across = "compared with the times of record 0001 only: "
+    across = "compared only with the times of record 0001: "
     assert [line for line in session.judged.lines if across in line] == [
         f"1 benchmark {across}the code that differs could not be built again",
         f"2 benchmarks {across}base: it raised ValueError",

@@ -40,7 +40,9 @@ def suite(rest: Sequence[str], command: str) -> list[str]:
         return [folder, *rest]
     if has_testpaths(rest):
         return [*rest]
-    raise UsageError(f"there is no folder named benchmarks; give the path of the suite: {command} -- PATH")
+    missing = next((word for word in words if not word.startswith("-")), None)
+    reason = f"no such file or folder: {missing}" if missing else "there is no folder named benchmarks"
+    raise UsageError(f"{reason}; give the path of the suite: {command} -- PATH")
 
 
 def nearest(path: str) -> str | None:

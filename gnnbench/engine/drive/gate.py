@@ -248,7 +248,7 @@ class Judging:
     def _across(self, names: Sequence[str], reason: str) -> None:
         """Add the line that says why benchmarks of the record are not judged in turns."""
         names = [name for name in names if name in self.recorded]
-        only = f"compared with the times of {self.base.title} only" if self.is_comparable else "not compared"
+        only = f"compared only with the times of {self.base.title}" if self.is_comparable else "not compared"
         if names:
             self.lines.append(f"{units.count(len(names), 'benchmark')} {only}: {reason}")
 
