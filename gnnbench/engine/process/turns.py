@@ -18,7 +18,7 @@ from .variants.child import SIDES, DiedError
 from .variants.outcome import SEVERAL
 
 SAME_CODE = NotTimed("same code", "runs the same code")
-_NO_CALL = "it never calls `benchmark`"
+_NO_CALL = "the test never calls `benchmark`"
 _FAR = 20
 """If a side is faster or slower by more than this factor, its rounds have a number of calls of their own."""
 _COSTS = 6

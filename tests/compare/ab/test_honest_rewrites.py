@@ -179,7 +179,7 @@ def test_a_new_buffer_has_nothing_in_the_base_to_compare_it_with(tmp_path):
 def test_a_parameter_of_one_side_is_not_compared_and_named(tmp_path, side):
     layers = [lambda: Layer("weight"), lambda: Layer("weight", parameter=True)]
     found = of_layers(tmp_path, *layers[:: 1 if side == "head" else -1])
-    reason = f"the inputs differ: only the {side} has .scale"
+    reason = f"the sides get different inputs: only the {side} has .scale"
     assert (found.status, found.reason) == ("not compared", reason)
 
 

@@ -173,13 +173,13 @@ class _Bisection:
     def _compared(self) -> Result:
         if self._saved.ends:
             done = units.count(len(self._saved.measured), "measurement")
-            self._watcher.say(f"continuing after the comparison of the ends and {done} of an earlier run")
+            self._watcher.say(f"continuing after the comparison of GOOD and BAD and {done} of an earlier run")
             return self._saved.ends
         sides = self._ready(0), self._ready(self._line.last)
         ends = coordinator.run(*sides, self._plan, self._watcher)
         if ends.rows and all(row.judgement.verdict == "incomparable" for row in ends.rows):
             name, why = ends.rows[0].fullname, ends.rows[0].judgement.reason
-            raise UsageError(f"the ends cannot be compared: {name}: {why}; give ends that run the benchmarks")
+            raise UsageError(f"GOOD and BAD cannot be compared: {name}: {why}; give two that run it")
         if not ends.interrupted:
             self._saved.ends = ends
             save(self._file, json.dumps(codec.encode(self._saved)))
