@@ -61,7 +61,7 @@ def as_text(value: Any) -> str:
 
 
 def read(path: Path, content: Any, kind: type[_Any], version: int, remedy: str) -> _Any:
-    """Return a file's content as an object of its type. The error for a misfit ends with `remedy`."""
+    """Return a file's content as an object of its type. If it does not fit, the error ends with `remedy`."""
     number = content.get("version") if isinstance(content, dict) else None
     if number != version:
         reason = f"version {number!r} of the format, and this gnnbench reads {version}"

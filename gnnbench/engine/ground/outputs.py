@@ -136,7 +136,7 @@ def _is_array(value: Any) -> bool:
 
 
 def is_plain_list(value: Collection[Any]) -> bool:
-    """Tell whether a list becomes a single part: it is long and has only plain values, floats unmixed."""
+    """Tell whether a list is a single part: it has many plain values, and either all or none are floats."""
     types = {type(item) for item in value} if len(value) > _FEW else {object}
     return types <= {*PLAIN} - {float} or any(
         all(issubclass(kind, base) for kind in types) for base in (float, Integral)

@@ -22,7 +22,7 @@ _FEW = 60
 
 
 class Kind(NamedTuple):
-    """How a type is read, and rebuilt."""
+    """How to read the parts of a type's values, and how to rebuild a value from other parts."""
 
     parts: Callable[[Any], Parts]
     """Everything that may be, or contain, a tensor or an array."""
@@ -37,7 +37,7 @@ class Kind(NamedTuple):
 
 
 def kind_of(value: Any) -> Kind | None:
-    """Return how a value is read. Returns None if its type is unknown."""
+    """Return how to read the parts of a value. Returns None if its type is unknown."""
     for base in type(value).__mro__[:-1]:
         kind = _KINDS.get(f"{base.__module__}.{base.__qualname__}")
         if kind is not None:
@@ -46,13 +46,13 @@ def kind_of(value: Any) -> Kind | None:
 
 
 def kind_or_container(value: Any) -> Kind | None:
-    """Return how a value is read. Subclasses of containers are read too, although they cannot be rebuilt."""
+    """Return how to read the parts of a value, which may also be of a subclass of a container."""
     kinds = (kind for base, kind in _CONTAINERS.items() if issubclass(type(value), base))
     return kind_of(value) or next(kinds, None)
 
 
 def content_of(value: Any, tested: Collection[str] = ()) -> Parts | None:
-    """Return the compared parts of a container, a graph or a table. Returns None for other values."""
+    """Return the parts of a container, a graph or a table to compare. Returns None for other values."""
     kind = kind_or_container(value) or _library_kind(value, tested)
     if kind is None or kind is LEAF or kind is TENSOR:
         return None
@@ -60,7 +60,7 @@ def content_of(value: Any, tested: Collection[str] = ()) -> Parts | None:
 
 
 def _library_kind(value: Any, tested: Collection[str]) -> Kind | None:
-    """Return how a value of an imported library is read. Returns None if the library is under test."""
+    """Return how to read the parts of a library's value. Returns None if the library is under test."""
     for (module, name), kind in _LIBRARIES.items():
         type_, is_tested = getattr(sys.modules.get(module), name, None), module.partition(".")[0] in tested
         if isinstance(type_, type) and issubclass(type(value), type_) and not is_tested:
@@ -320,7 +320,7 @@ def tensors(value: Any) -> Iterator[Any]:
 
 
 def tensors_of_any_layout(value: Any) -> Iterator[Any]:
-    """Yield the tensors in a value of a known type, with sparse tensors whole."""
+    """Yield the tensors in a value of a known type. Sparse and nested tensors are not taken apart."""
     kind = kind_of(value)
     if kind is TENSOR:
         yield value

@@ -119,7 +119,7 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Attach what the summary shows of a benchmark to the report of its test."""
+    """Attach a benchmark's entry in the list of times to the report of its test."""
     report = yield
     if call.when == "call" and not suite.installed().owns(item) and timing_of(item.config).instrument(item):
         report.gnnbench = terminal.record(item)  # type: ignore[attr-defined]

@@ -129,7 +129,7 @@ class Gate:
         return (base_of(source) if source else None), missing
 
     def _compare(self, session: pytest.Session) -> None:
-        """Judge the session against its base, and note so if no benchmark was judged."""
+        """Judge the session against its base, and add a note if no benchmark was judged."""
         missing = None
         try:
             base, missing = self._base

@@ -27,7 +27,7 @@ _IS_SET = pytest.StashKey[bool]()
 
 
 def begin(config: pytest.Config) -> None:
-    """Set OMP_WAIT_POLICY if gnnbench may time something; a test file that imports torch is loaded later."""
+    """Set OMP_WAIT_POLICY if gnnbench may time something, before a test file can import torch."""
     options = vars(config.known_args_namespace)
     is_off = options.get("benchmark_disable") and not options.get("benchmark_enable")
     is_skipped = options.get("benchmark_skip") and not options.get("benchmark_only")
