@@ -166,7 +166,7 @@ class _Comparing:
     def _compare_overwritten(self) -> None:
         for number, which in ((NEW, "the next"), (AGAIN, "a later")):
             for place in self._of_head_only(number, "overwritten"):
-                raise _DifferError(f"{which} call of the head changes output{place}, which it returned")
+                raise _DifferError(f"{which} call of the head changes output{place} of an earlier call")
 
     def _repeats(self, side: int) -> bool:
         """Whether a side returns the same for the same inputs, but for rounding."""
