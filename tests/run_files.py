@@ -47,7 +47,7 @@ def entry(name, milliseconds=1.0, *, seed=0, blocks=60, **changes):
     """Return a benchmark's record with so many blocks of three rounds."""
     random = np.random.default_rng([seed, *name.encode()])
     times = (milliseconds * 1e6 * np.exp(random.normal(0, 0.02, (blocks, 3)))).round(1).tolist()
-    measured = Measurement("fake", "one", "no tensors among its arguments", stopped_by="time")
+    measured = Measurement("fake", "one", "the arguments have no tensors", stopped_by="time")
     measured.processes = [Process(times)]
     ours = {"version": FORMAT_VERSION, "measurement": measured.as_json(), **changes}
     names = {"fullname": f"test_a.py::{name}", "name": name}

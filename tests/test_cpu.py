@@ -17,7 +17,7 @@ from gnnbench.engine.ground.cpu import (
     Placement,
     RealTime,
     _last_started,
-    _own_seconds,
+    _process_seconds,
     cores,
 )
 
@@ -129,14 +129,14 @@ def test_what_a_busy_neighbour_takes_is_seen():
 
 
 def test_what_children_use_is_this_process_s_own():
-    before = _own_seconds()
+    before = _process_seconds()
     with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as child:
         deadline = time.monotonic() + 60
-        while _own_seconds() - before < 0.1:
+        while _process_seconds() - before < 0.1:
             assert time.monotonic() < deadline
             time.sleep(0.02)
         child.kill()
-    assert _own_seconds() - before >= 0.1
+    assert _process_seconds() - before >= 0.1
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ def system(monkeypatch):
         system.own += own * seconds
 
     system.run = run
-    monkeypatch.setattr(cpu, "_look", lambda _cores: (system.now, system.busy, system.own))
+    monkeypatch.setattr(cpu, "_sample", lambda _cores: (system.now, system.busy, system.own))
     monkeypatch.setattr(RealTime, "sleep", run)
     return system
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from gnnbench.engine.ground import codec, environment
-from gnnbench.engine.ground.environment import WHAT, WHERE, Environment, Gpu
+from gnnbench.engine.ground.environment import CONDITIONS, VERSIONS, Environment, Gpu
 from gnnbench.engine.ground.packages import version
 from tests import nvml
 
@@ -147,7 +147,7 @@ def test_every_compared_field_is_one_and_a_saved_environment_is_equal(here):
         "libraries": set(environment.LIBRARIES),
     }
     single = {field.name for field in fields(Environment)}
-    for name in (*WHERE, *WHAT):
+    for name in (*CONDITIONS, *VERSIONS):
         group, _, rest = name.partition(".")
         assert rest in groups[group] if rest else name in single - set(groups)
     assert codec.decode(json.loads(json.dumps(codec.encode(here))), Environment) == here
@@ -175,10 +175,9 @@ def test_names_the_field_that_differs_if_it_is_compared(here, changes, where, wh
     base = replace(here, cpu="Fast", thread_settings=(), python="3.11.2", libraries=TORCH)
     head = replace(base, **{**changes, "gpu": replace(base.gpu, **changes.get("gpu", {}))})
     assert environment.differences(base, head) == where
-    assert environment.differences(base, head, WHAT) == what
-    same = environment.name(base) == environment.name(head)
-    same_versions = environment.name_with_versions(base) == environment.name_with_versions(head)
-    assert (same, same_versions) == (not where, not where and not what)
+    assert environment.differences(base, head, VERSIONS) == what
+    assert (environment.name(base) == environment.name(head)) == (not where)
+    assert (environment.name(base, VERSIONS) == environment.name(head, VERSIONS)) == (not what)
 
 
 @pytest.mark.parametrize(
@@ -193,4 +192,3 @@ def test_name_is_a_folder_s(here, cpu, gpu, expected):
     gpu = replace(here.gpu, name=gpu) if gpu else None
     machine = replace(here, cpu=cpu, gpu=gpu, libraries=TORCH)
     assert re.fullmatch(rf"{expected}[0-9a-f]{{8}}", environment.name(machine))
-    assert re.fullmatch(rf"{expected}torch-2.13.0_[0-9a-f]{{8}}", environment.name_with_versions(machine))

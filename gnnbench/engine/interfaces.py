@@ -1,7 +1,6 @@
-"""The classes of the engine to derive from: what measures, is compared, writes, or is told.
+"""The engine's base classes: an instrument measures, a writer writes documents, a listener shows progress.
 
-A way to measure and an output are one file each: a class that derives from one of these.
-Only types of the rooms are imported here, for their names.
+Each way to measure and each output format is one module with a class that derives from one of these.
 """
 
 from abc import ABC, abstractmethod
@@ -17,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class Instrument(ABC):
-    """Measures what a test passes to `benchmark`, and returns what the test gets.
+    """Measures the function that a test passes to `benchmark`, and returns the function's output.
 
-    A plugin chooses one for each test, see `measure/seam.py`. `fixture` is pytest-benchmark's.
+    The plugin chooses an instrument for each test, see `measure/seam.py`. `fixture` is pytest-benchmark's.
     """
 
     @abstractmethod
@@ -27,14 +26,14 @@ class Instrument(ABC):
         """Measure `benchmark(function, ...)`."""
 
     @abstractmethod
-    def measure_pedantic(self, fixture: Any, asked: "Pedantic") -> Any:
+    def measure_pedantic(self, fixture: Any, calls: "Pedantic") -> Any:
         """Measure `benchmark.pedantic(...)`."""
 
 
 class Writer(ABC):
     """Writes documents: tables of values, headings and notes, see `show/document.py`.
 
-    Names and texts in them may come from strangers' files. A writer cleans them for its output.
+    A document may quote files from elsewhere. Each writer escapes its texts for its output format.
     """
 
     @abstractmethod
@@ -43,16 +42,16 @@ class Writer(ABC):
 
 
 class Listener:
-    """Is told the progress of what takes long; this one shows none, `show/progress.py` has one that does."""
+    """Receives the progress of a long operation and ignores it; `show/progress.py` has one that shows it."""
 
     def say(self, text: str) -> None:
         """Receive a note, or a problem from which the run recovered."""
 
     def step(self, text: str, at_most_seconds: float | None = None) -> None:
-        """Receive the step that begins, and the longest time that it can take, if known."""
+        """Receive the step that begins, and the longest time that it can take. None if that is unknown."""
 
     def detail(self, text: str) -> None:
-        """Receive what is done within the step, such as the last line that a program printed."""
+        """Receive a detail of the current step, such as the last line that a program printed."""
 
     def update(self, decisions: "Mapping[str, Decision]", spent_seconds: float, left_seconds: float) -> None:
         """Receive the state of each benchmark that is timed."""

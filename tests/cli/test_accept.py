@@ -128,4 +128,4 @@ def test_more_memory_is_accepted_too_and_what_an_entry_is_about_is_not_accepted_
     assert (entry["ratio"], entry["low"], entry["high"], entry["more_bytes"]) == (1.2, 1.18, 1.22, 100)
     status, said = project.accept("ab.json")
     assert (status, len(project.entries())) == (2, 1)
-    assert f"entry 1 ({MORE}) accepts something of {MORE} already; remove that entry, and compare" in said
+    assert f"entry 1 ({MORE}) already accepts a change of {MORE}; remove that entry, and compare" in said

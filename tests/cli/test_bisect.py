@@ -39,12 +39,12 @@ def between(folder, good="git:good", bad="git:main"):
         (("same", "slower"), None, 1, "1 slower, 1 same; 1 candidate, 4 pairs of processes; 60.0 s"),
         (("slower", "faster"), None, 1, "1 slower, 1 faster; "),
         (("faster", "undecided"), None, 0, "1 faster, 1 undecided; "),
-        (("same",), None, 0, "the ends do not differ: 1 same; "),
+        (("same",), None, 0, "GOOD and BAD do not differ: 1 same; "),
         (("same", "undecided"), None, 3, "undecided: 1 same, 1 undecided; "),
-        (("incomparable",), None, 3, "the ends do not differ: 1 incomparable; "),
+        (("incomparable",), None, 3, "GOOD and BAD do not differ: 1 incomparable; "),
         ((), None, 3, "no benchmark was compared; 1 candidate, "),
-        (("slower",), "interrupted", 130, "interrupted; the same command continues"),
-        (("slower",), "no time is left", 1, "no time is left; the same command continues"),
+        (("slower",), "interrupted", 130, "interrupted; repeat the command to continue"),
+        (("slower",), "no time is left", 1, "no time is left; repeat the command to continue"),
     ],
 )
 def test_how_the_ends_differ_and_how_to_continue_is_said(

@@ -49,7 +49,9 @@ def test_where_too_few_pairs_leave_all_undecided_nothing_was_judged():
     wide = Compared(
         "c", Judgement("undecided", "the interval is too wide", ratio=1.1, low=0.9, high=1.3), 1e-3
     )
-    assert exit_code(Comparison([few]), strict=False) == 3
+    absent, ignored = (Compared("d", Judgement(name, "it is")) for name in ("incomparable", "ignored"))
+    assert exit_code(Comparison([few, absent, ignored]), strict=False) == 3
+    assert exit_code(Comparison([ignored]), strict=True) == 0
     assert exit_code(Comparison([few, wide]), strict=False) == 0
     assert exit_code(Comparison([]), strict=False) == 3
 

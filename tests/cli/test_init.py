@@ -116,7 +116,7 @@ def test_a_repository_without_benchmarks_gets_one_that_runs(tmp_path, run, monke
         "without a benchmark: src/kernels/modules.py:17: refused: ValueError: no such shape",
         "without a benchmark: src/kernels/modules.py:4: Layer: no value for plan",
     ]
-    assert "to see that they run: python -m pytest benchmarks" in said
+    assert "to run the benchmarks: python -m pytest benchmarks" in said
     after = state(tmp_path)
     assert {name: text for name, text in after.items() if name in before} == before
     assert sorted(set(after) - set(before)) == [
@@ -127,7 +127,7 @@ def test_a_repository_without_benchmarks_gets_one_that_runs(tmp_path, run, monke
         "gnnbench.toml",
     ]
     assert "\npytest without arguments runs benchmarks too: " in found.stdout
-    assert "\nstill to do: in .github/workflows/benchmarks.yml, write gnnbench's repository" in found.stdout
+    assert "\nstill to do: in .github/workflows/benchmarks.yml, replace OWNER/gnnbench" in found.stdout
     ran = suite.run("benchmarks", "-v", "--benchmark-disable", cwd=tmp_path)
     assert "test_operations.py::test_scaled PASSED" in ran.stdout
     again = run()
@@ -142,7 +142,7 @@ def test_where_nothing_can_be_called_the_benchmark_is_an_example(tmp_path, run, 
     (tmp_path / "setup.cfg").write_text("[tool:pytest]\npython_files = tests/*.py\n")
     found = run()
     assert "\nno operation of this repository could be called" in f"\n{found.stdout}"
-    assert "to see that they run: python -m pytest benchmarks/test_operations.py" in found.stdout
+    assert "to run the benchmarks: python -m pytest benchmarks/test_operations.py" in found.stdout
     ran = suite.run("benchmarks/test_operations.py", "--benchmark-disable", cwd=tmp_path)
     assert ran.returncode == 0, ran.stdout
 
@@ -268,7 +268,7 @@ def test_a_suite_that_pytest_cannot_collect_is_exit_2_with_the_reason(tmp_path, 
     found = run()
     assert found.returncode == 2
     assert found.stderr.splitlines()[-2:] == [
-        "gnnbench: no benchmark here: does it need packages that are not installed?",
+        "gnnbench: pytest finds no benchmarks; install the packages that these files import",
         "test_sum.py cannot be collected: ModuleNotFoundError: No module named 'no_such_package'",
     ]
     assert not (tmp_path / "gnnbench.toml").exists()
@@ -282,7 +282,7 @@ def test_benchmarks_that_settings_deselect_exist_and_the_commands_take_them(tmp_
     said = found.stdout.splitlines()
     assert "deselected by -m 'not perf', which -m '' overrides: 1 benchmark" in said
     assert "1 benchmark function in test_sum.py" in said
-    assert "to see that they run: python -m pytest test_sum.py -m ''" in said
+    assert "to run the benchmarks: python -m pytest test_sum.py -m ''" in said
     workflow = yaml.safe_load((tmp_path / ".github/workflows/benchmarks.yml").read_text())
     assert workflow["jobs"]["ab"]["steps"][-1]["with"]["arguments"] == "test_sum.py -m ''"
     assert not (tmp_path / "benchmarks").exists()

@@ -54,7 +54,7 @@ def test_another_result_fails_until_it_is_accepted_with_a_reason(project):
     assert row["ratio"], "its times are shown still"
     refused = gnnbench("accept", "ab.json", "--reason", "it is enough", cwd=project)
     assert refused.returncode == 2
-    assert "; 2 with a different output: --result" in refused.stderr
+    assert "; --result accepts 2 different outputs" in refused.stderr
     accepted = gnnbench("accept", "ab.json", half, "--result", "--reason", "it is enough", cwd=project)
     assert accepted.returncode == 0, accepted.stderr
     assert "accepted a different output: " in accepted.stdout

@@ -88,7 +88,7 @@ def test_what_cannot_be_judged_says_why():
     one = of(np.zeros((1, 1)), 0.01)
     assert "one process on each side" in judge(one, one, THRESHOLDS)[0].reason
     blind = of(np.zeros((1, 3)), nan)
-    assert judge(base, blind, THRESHOLDS)[0].reason == "too few blocks for an interval"
+    assert judge(base, blind, THRESHOLDS)[0].reason == "too few measurements for an interval"
 
 
 @given(

@@ -157,9 +157,9 @@ def test_what_cannot_be_copied_is_left_and_named():
         "a non-leaf tensor of an autograd graph": torch.ones(3, requires_grad=True) * 2,
         "Linear (TypeError)": module,
         "a tensor with hooks": hooked,
-        "SGD whose step something else replaced": scheduled,
+        "SGD whose step method was replaced": scheduled,
         "an inference tensor": inference,
-        "a tensor that is conjugated or negated when read": torch.ones(1, dtype=torch.complex64).conj(),
+        "a tensor with the conjugate or negative bit": torch.ones(1, dtype=torch.complex64).conj(),
         "a nested tensor": torch.nested.nested_tensor([torch.ones(1), torch.ones(2)]),
     }
     given = (*torn.values(), object(), {1, 2}, torch.ones(1).numpy())

@@ -38,14 +38,14 @@ def test_tensors_are_counted_and_without_them_there_is_a_fingerprint_alone():
 def test_a_call_that_cannot_be_inspected_says_why():
     found = inspected({}.__getitem__, 1).as_json()
     nothing = {"counts": {}, "memory": None, "fingerprint": None, "launches": []}
-    assert found == {**nothing, "unseen": "it cannot be inspected (KeyError: 1)"}
+    assert found == {**nothing, "unseen": "the call cannot be inspected (KeyError: 1)"}
 
     def multiplies(x):
         return x @ x  # in torch
 
     line = multiplies.__code__.co_firstlineno + 1
     why = inspected(multiplies, torch.ones(2, 3), devices=["cpu"]).unseen
-    assert why.startswith("it cannot be inspected (RuntimeError: mat1 and mat2 shapes")
+    assert why.startswith("the call cannot be inspected (RuntimeError: mat1 and mat2 shapes")
     assert why.endswith(f", test_inspection.py:{line})")
     assert "\n" not in why
 
@@ -83,12 +83,12 @@ def start_thread():
 @pytest.mark.parametrize(
     ("function", "why"),
     [
-        (start_thread, "it starts a thread"),
-        (functools.partial(subprocess.run, ["true"], check=True), "it starts a process"),
-        (lambda: os.system("true"), "it starts a process"),
-        (lambda: os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0), "it starts a process"),
-        (lambda: sys.setprofile(None), "it sets a profile function"),
-        (lambda: cProfile.Profile().runcall(len, ()), "it starts a profiler"),
+        (start_thread, "the call starts a thread"),
+        (functools.partial(subprocess.run, ["true"], check=True), "the call starts a process"),
+        (lambda: os.system("true"), "the call starts a process"),
+        (lambda: os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0), "the call starts a process"),
+        (lambda: sys.setprofile(None), "the call sets a profile function"),
+        (lambda: cProfile.Profile().runcall(len, ()), "the call starts a profiler"),
     ],
     ids=["thread", "subprocess", "system", "spawn", "profile", "profiler"],
 )

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from gnnbench.engine.plugin import gate
 from gnnbench.engine.plugin.limits import GATE
 from gnnbench.engine.store.baseline import FOLDER
 from tests.plugin import recorded as records
@@ -225,7 +224,7 @@ def test_who_compares(pytester):
 def test_pytest_benchmark_s_own_comparison_keeps_its_exit_code_and_one_line_says_whose_it_is(tmp_path):
     (tmp_path / "test_one.py").write_text("def test_one(benchmark):\n    benchmark(sum, [1])\n")
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    said = "gnnbench: pytest-benchmark did this comparison: there is no record; for gnnbench's, give "
+    said = "gnnbench: pytest-benchmark compared, because there is no record; to compare with gnnbench, give "
     again = "gnnbench baseline record -- -p no:cacheprovider --gnn-device cpu --benchmark-max-time=0.01 ."
     words = (COMPARE, "--benchmark-max-time=0.01")
     result = run(*words, cwd=tmp_path)
@@ -303,19 +302,6 @@ def test_a_shard_s_level_is_its_part_of_the_error_rate(known):
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "judged"),
-    [
-        ("incomparable same", True),
-        ("incomparable ignored", False),
-        ("ignored", True),
-        ("undecided", True),
-    ],
-)
-def test_what_is_incomparable_was_not_judged_and_undecided_is_one_answer(verdicts, judged):
-    assert gate._has_judged(set(verdicts.split())) == judged
-
-
-@pytest.mark.parametrize(
     ("words", "benchmarks", "failed", "said"),
     [
         ((COMPARE,), 1, [MISSING], []),
@@ -334,7 +320,7 @@ def test_without_a_record_the_session_fails_in_one_line_with_what_to_type(
     judging, session = config.pluginmanager.get_plugin(GATE), pytest.Session.from_config(config)
     session.items = [SimpleNamespace(nodeid="a.py::a", fixturenames=["benchmark"][:benchmarks])]
     judging._compare(session)
-    for lines, starts in ((judging._failures, failed), (judging._lines, said)):
+    for lines, starts in ((judging._failures, failed), (judging._notes, said)):
         assert len(lines) == len(starts)
         assert all(map(str.startswith, map(str, lines), starts))
     if MISSING in failed:

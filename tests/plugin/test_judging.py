@@ -15,7 +15,7 @@ from gnnbench.engine.judge.verdict import SAME_CODE, Judgement, Thresholds
 from gnnbench.engine.measure.sources import Sources, Tree
 from gnnbench.engine.plugin import records
 from gnnbench.engine.plugin.limits import GATE
-from gnnbench.engine.plugin.session import here
+from gnnbench.engine.plugin.session import session_environment
 from gnnbench.engine.process.variants import variant
 from gnnbench.engine.store import accepted
 from gnnbench.engine.store.baseline import FOLDER, RecordStore
@@ -59,7 +59,7 @@ class Session:
         self._turns = "--gnn-turns=never" not in arguments
         self.thresholds = Thresholds(0.03, accepted=accepted.find(self._root))
         timed = {name: one["extra_info"] for name, one in entries(versions).items()}
-        self.head = records.live(self.config, timed)
+        self.head = records.as_run_file(self.config, timed)
 
     def compare(self, base):
         """Take a base, and return what judges."""
@@ -72,11 +72,11 @@ class Session:
     def record(self, versions, then, threads="2", **environment):
         """Save a record of these versions of benchmarks, and take what is saved as the base."""
         content = run_files.content(
-            *entries(versions, threads).values(), **{**vars(here(self.config)), **environment}
+            *entries(versions, threads).values(), **{**vars(session_environment(self.config)), **environment}
         )
         content["machine_info"], content["gnnbench"]["sources"] = run_files.MACHINE, codec.encode(then)
         recorded.save(self._root, content, 2)
-        newest, _ = RecordStore(self._root / FOLDER).nearest(here(self.config))
+        newest, _ = RecordStore(self._root / FOLDER).nearest(session_environment(self.config))
         return self.compare(base_of(newest))
 
     def judge(self, decided, **changes):
@@ -137,7 +137,7 @@ def test_turns_do_not_judge_what_they_could_not_build_or_run_as_it_was_recorded(
     ended = replace(FAILED, reason="base: its process ended")
     found = {"slow": saved.SLOWER, "same": SAME_CODE, "broken": FAILED, "failed": FAILED, "ended": ended}
     rows = session.judge(found)
-    across = "compared with the times of record 0001 only: "
+    across = "compared only with the times of record 0001: "
     assert [line for line in session.judged.lines if across in line] == [
         f"1 benchmark {across}the code that differs could not be built again",
         f"2 benchmarks {across}base: it raised ValueError",

@@ -1,7 +1,7 @@
 import pytest
 
 from gnnbench.engine.plugin import records
-from gnnbench.engine.plugin.session import arguments_without, here, stop
+from gnnbench.engine.plugin.session import arguments_without, session_environment, stop
 from gnnbench.engine.store.baseline import FOLDER
 from tests import run_files
 from tests.plugin import recorded
@@ -27,7 +27,7 @@ def test_a_mistake_that_is_found_late_stops_the_session_but_only_a_test_of_a_wor
 def test_the_records_of_a_machine_or_the_most_similar_one_and_how_to_make_some(pytester):
     words = ("--benchmark-compare", "--gnn-device=cpu", "--gnn-budget", "9", "--gnn-strict", "-q")
     config = pytester.parseconfigure(*words)
-    there = here(config)
+    there = session_environment(config)
 
     def save(**environment):
         return recorded.save(

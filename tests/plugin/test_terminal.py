@@ -6,13 +6,15 @@ import pytest
 from _pytest.terminal import TerminalReporter
 
 from gnnbench.engine.plugin.limits import GATE
-from gnnbench.engine.plugin.terminal import PROGRESS, shorten_their_table
+from gnnbench.engine.plugin.terminal import PROGRESS, FailureText, fail, shorten_table
+from gnnbench.engine.show.lines import Note
 from gnnbench.suite.plugin import terminal
 from gnnbench.suite.plugin.progress import SessionProgress
 from gnnbench.suite.spec import Spec
 from gnnbench.suite.table import TableRow
+from tests import terminal as screens
 from tests.plugin.recorded import collected
-from tests.suite import SMALL, run_kernels
+from tests.suite import SMALL, environment, pytest_on_cpu, run_kernels
 
 OWN = """
 import pytest
@@ -116,7 +118,7 @@ def test_each_result_stands_in_its_line_of_progress_and_the_table_notes_what_mus
 )
 def test_pytest_benchmark_s_table_has_all_benchmarks_where_an_option_is_about_it(pytester, option, whole):
     config = pytester.parseconfigure(option)
-    shorten_their_table(config)
+    shorten_table(config)
     benchmarks = [
         {"name": name, "group": name, "params": {"platform": 1}, "extra_info": {"gnnbench": ours}}
         for name, ours in (("theirs", "any"), ("ours", {"version": 1, "measurement": {}}))
@@ -178,3 +180,48 @@ def test_the_first_note_stands_below_the_tables_unless_all_are_asked_for(pyteste
     assert len(lines) == shown
     assert lines[0].startswith("f+b: ")
     assert lines[2].endswith("; 5 more notes: -v prints them") == (shown == 3)
+
+
+STRANGER = """
+import pytest
+
+@pytest.mark.parametrize("case", ["{}"])
+def test_of_a_stranger(benchmark, case):
+    benchmark(sum, [1])
+""".format("a_long_parameter-" * 5)
+
+
+def test_lines_and_wrong_usage_are_broken_at_words_and_ids_at_separators(tmp_path):
+    (tmp_path / "test_suite.py").write_text(STRANGER)
+    words = ("test_suite.py", "--gnn-layouts=sample", "--benchmark-max-time=0.01")
+    spinning = {"OMP_WAIT_POLICY": "ACTIVE"}
+    result = screens.run(pytest_on_cpu(*words), tmp_path, environment(**spinning))
+    assert result.returncode == 0, result.stdout
+    shown = result.stdout[result.stdout.index("\ngnnbench: ") + 1 :].partition("\n---")[0]
+    lines = shown.splitlines()
+    assert max(map(len, lines)) <= 80
+    start = next(number for number, line in enumerate(lines) if "test_suite.py::test_of" in line)
+    name, *rest = lines[start : start + 3]
+    assert name.endswith("test_suite.py::test_of_a_stranger[a_long_parameter-")
+    assert all(line.startswith(" " * 17) and line.endswith(("-", "]")) for line in rest)
+    assert (
+        "its 95% interval; times are disturbed by idle\n  OpenMP threads: OMP_WAIT_POLICY is ACTIVE; "
+        in shown
+    )
+
+    words = ("test_suite.py", "--gnn-strict", "--benchmark-compare", "--benchmark-compare-fail=min:5%")
+    result = screens.run(pytest_on_cpu(*words), tmp_path, environment())
+    assert result.returncode == 4
+    lines = result.stdout.split("ERROR: ")[1].strip().splitlines()
+    assert len(lines) == 3
+    assert max(map(len, lines)) <= 80
+    assert all(line.startswith("  ") for line in lines[1:])
+
+
+def test_the_first_reason_is_the_one_in_the_last_lines():
+    report = pytest.TestReport("test_a.py::a", ("test_a.py", 1, "a"), {}, "passed", None, "call")
+    report.outcome = "failed"
+    report.longrepr = FailureText([Note("counters differ")])
+    fail(report, Note("too long"))
+    fail(report, Note("slower", "gnnbench ab"), first=True)
+    assert str(report.longrepr) == "slower: gnnbench ab\ncounters differ\ntoo long"

@@ -124,7 +124,7 @@ def test_what_cannot_be_built_again_is_compared_across_sessions(project):
     project.git("gc", "-q", "--prune=now")
     result, found = project.run(COMPARE)
     assert result.returncode == 0, result.stdout
-    assert "1 benchmark compared with the times of record 0001 only: git:" in result.text
+    assert "1 benchmark compared only with the times of record 0001: git:" in result.text
     assert {name for name, one in found.items() if one["same_code"]} == {"test_second"}
     assert not any("pairs" in one for one in found.values())
 

@@ -43,10 +43,8 @@ def test_few_processes_say_what_their_intervals_cover_and_what_has_no_row_is_cou
     assert "one process: the intervals cover variation within it only." in text
     (mean,) = (line for line in words(text) if line.startswith("dgl / pyg"))
     assert mean.endswith("x? 2 benchmarks")
-    assert (
-        "1 benchmark without a row: each has no partner that differs in platform alone, with platform pyg on "
-        "one side" in text
-    )
+    row = "each has no counterpart with platform pyg and otherwise the same fields"
+    assert f"1 benchmark without a row: {row}" in text
     text = shown(compared(tmp_path, one, other))
     assert "2 processes of one run; rows need 3 for a narrow interval" in text
 

@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
         streams.show(texts.step_document(step))
     _write(options.page, state)
     if interrupted:
-        streams.say("interrupted; the same command continues")
+        streams.say("interrupted; repeat the command to continue")
     sys.stdout.flush()
     if any(row.is_worse for step in new for row, _ in step.confirmed().values()):
         status = SLOWER

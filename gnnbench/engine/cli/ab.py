@@ -28,7 +28,7 @@ _OPTIONS = (
         "afterwards count the instructions of a call, on both sides, where the code differs"
     ),
     Option("plant", "P", None, *FRACTION, one_run=True).described(
-        "make each timed round of HEAD so much longer, to see that this is found: ab . . --plant 5%"
+        "slow each timed round of HEAD down by this fraction, to check that ab finds it: ab . . --plant 5%"
     ),
     *common.PROCESSES,
 )
@@ -80,6 +80,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _plan(options: argparse.Namespace) -> "Plan":
+    """Return how the run is measured and judged; a shard gets its part of the error rate."""
     if any(word.startswith("--gnn-shard") for word in options.rest):
         raise UsageError(
             "--gnn-shard does not divide the error rate; give gnnbench ab its own --shard, before --"

@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--result", action=argparse.BooleanOptionalAction, help="also accept that outputs differ"
     )
-    parser.add_argument("--reason", required=True, metavar="TEXT", help="why they are intended; it is shown")
+    parser.add_argument("--reason", required=True, metavar="TEXT", help="why they are intended")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -52,13 +52,13 @@ def run(options: argparse.Namespace) -> int:
         memory = [f"{units.size(entry.more_bytes)} more memory"] if entry.more_bytes else []
         outputs = ["a different output"] if entry.result else []
         streams.say(f"accepted {' and '.join(times + memory + outputs)}: {entry.benchmark}")
-    what = "1 entry" if len(new) == 1 else f"{len(new)} entries"
-    streams.say(f"{what} written to {old.file}; commit the file together with the change")
+    count = "1 entry" if len(new) == 1 else f"{len(new)} entries"
+    streams.say(f"{count} written to {old.file}; commit the file together with the change")
     return NOTHING_SLOWER
 
 
 def _file() -> "Accepted":
-    """Return the project's file, or a new file in pytest's rootdir if there is none."""
+    """Return the project's accepted.toml, or a new one in pytest's rootdir if there is none."""
     from ..plugin.rootdir import rootdir
     from ..store import accepted
 

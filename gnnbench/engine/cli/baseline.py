@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..ground import codec, git, json_io, units
 from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
-from ..ground.options import Option, whole
+from ..ground.options import Option, whole_number
 from ..show.lines import Note
 from ..show.progress import Progress
 from . import streams
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..store.run_file import RunFile
 
 PROCESSES = 2
-_PROCESSES = Option("processes", "N", f"{PROCESSES}", whole, "be a whole number, as in 5").described(
+_PROCESSES = Option("processes", "N", f"{PROCESSES}", whole_number, "be a whole number, as in 5").described(
     f"number of new processes. Default: {PROCESSES}; take 5 to compare times across sessions."
 )
 
@@ -72,8 +72,8 @@ def _record(options: argparse.Namespace) -> int:
         runs = _runs(arguments, options.processes, folder, progress)
         contents = [_as_recorded(json_io.read(run.path, run_file.REMEDY), runs[0].benchmarks) for run in runs]
     record = store.save(contents, get_machine_id(), (runs[0].commit or "unversioned")[:10], options.reason)
-    if why := git.why_no_commit(root):
-        line = f"gnnbench: recorded without a commit, so that its code cannot be built again: {why}"
+    if reason := git.why_no_commit(root):
+        line = f"gnnbench: recorded without a commit, so the code cannot be built again: {reason}"
         streams.say(line, sys.stderr)
     if warning := baseline.disturbed(runs):
         streams.say(f"gnnbench: {warning}", sys.stderr)
@@ -121,6 +121,7 @@ def _as_recorded(content: dict[str, Any], names: "Collection[str]") -> dict[str,
 
 
 def _show(options: argparse.Namespace) -> int:
+    """Print the newest record, and return the exit code."""
     from ..plugin.rootdir import rootdir
     from ..show.document import Column, tables
     from ..show.names import labels_of
@@ -146,8 +147,8 @@ def _show(options: argparse.Namespace) -> int:
     for key, value in codec.encode(runs[0].environment).items():
         streams.say(f"  {key}: {json.dumps(value)}", indent="    ")
     times = {name: _times(runs, name) for name in runs[0].benchmarks}
-    columns = [Column(name, "number", itemgetter(place)) for place, name in enumerate(("time", "spread"))]
-    columns.append(Column("disturbed", "number", itemgetter(2)))
+    titles = ("time", "spread", "disturbed")
+    columns = [Column(title, "number", itemgetter(index)) for index, title in enumerate(titles)]
     streams.show(tables(labels_of(runs[0].benchmarks.values()), columns, times))
     return 0
 

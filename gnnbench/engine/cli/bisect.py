@@ -11,7 +11,7 @@ from .common import INTERRUPTED, NOT_JUDGED, NOTHING_SLOWER, SLOWER
 BUDGET_SECONDS = 180.0
 TOTAL_SECONDS = 1800.0
 _OPTIONS = (
-    seconds("budget", BUDGET_SECONDS, "average seconds per benchmark to find out whether the ends differ"),
+    seconds("budget", BUDGET_SECONDS, "average seconds per benchmark to find whether GOOD and BAD differ"),
     seconds("total-budget", TOTAL_SECONDS, "seconds for everything together"),
     *common.PROCESSES,
 )
@@ -19,9 +19,9 @@ _OPTIONS = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    ends = "git:REF, git:DIR@REF or pip:NAME==VERSION"
-    parser.add_argument("good", metavar="GOOD", help=f"the older end: {ends}")
-    parser.add_argument("bad", metavar="BAD", help="the newer end, of the same kind")
+    kinds = "git:REF, git:DIR@REF or pip:NAME==VERSION"
+    parser.add_argument("good", metavar="GOOD", help=f"the older commit or release: {kinds}")
+    parser.add_argument("bad", metavar="BAD", help="the newer one, of the same kind")
     common.declare(parser, _OPTIONS, (common.EFFECT, common.BUILD))
     text = "find what changed outputs, and time nothing"
     parser.add_argument("--outputs", action="store_true", help=text)
@@ -42,22 +42,22 @@ def run(options: argparse.Namespace) -> int:
         seed=secrets.randbits(32),
     )
     environment.let_idle_threads_sleep()
-    ends = options.good, options.bad, plan
+    arguments = options.good, options.bad, plan
     if options.outputs:
         with Progress() as progress:
-            result = outputs.run(*ends, progress)
+            result = outputs.run(*arguments, progress)
         with common.saving(options.json, result):
             streams.show(show.of_outputs(result, verbose=options.verbose))
         is_known = any(agreement.status != "not compared" for agreement in result.results.values())
         return SLOWER if result.changes else NOTHING_SLOWER if is_known else NOT_JUDGED
     with Progress() as progress:
-        bisected = bisection.run(*ends, progress)
+        bisected = bisection.run(*arguments, progress)
     if bisected.unfinished:
-        streams.say(f"{bisected.unfinished}; the same command continues")
+        streams.say(f"{bisected.unfinished}; repeat the command to continue")
     with common.saving(options.json, bisected):
         streams.show(show.document(bisected, verbose=options.verbose))
     if bisected.unfinished == bisection.INTERRUPTED:
         return INTERRUPTED
     counts = bisected.verdicts
-    unsure = not counts["faster"] and (counts["undecided"] or counts["incomparable"] or not counts)
-    return SLOWER if counts["slower"] else NOT_JUDGED if unsure else NOTHING_SLOWER
+    is_inconclusive = not counts["faster"] and (counts["undecided"] or counts["incomparable"] or not counts)
+    return SLOWER if counts["slower"] else NOT_JUDGED if is_inconclusive else NOTHING_SLOWER

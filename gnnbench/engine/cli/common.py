@@ -40,11 +40,13 @@ def suite(rest: Sequence[str], command: str) -> list[str]:
         return [folder, *rest]
     if has_testpaths(rest):
         return [*rest]
-    raise UsageError(f"there is no folder named benchmarks; give the path of the suite: {command} -- PATH")
+    missing = next((word for word in words if not word.startswith("-")), None)
+    reason = f"no such file or folder: {missing}" if missing else "there is no folder named benchmarks"
+    raise UsageError(f"{reason}; give the path of the suite: {command} -- PATH")
 
 
 def nearest(path: str) -> str | None:
-    """Return the relative path of a file or folder in the nearest parent that has it. None if none has."""
+    """Return the relative path of a file or folder in the nearest parent that has it, or None."""
     candidates = (folder / path for folder in above(Path.cwd()))
     return next((os.path.relpath(candidate) for candidate in candidates if candidate.exists()), None)
 
@@ -65,7 +67,7 @@ BUILD = OPTIONS["build"]
 def declare(
     parser: argparse.ArgumentParser, options: Sequence[Option] = (), shared: Sequence[Option] = ()
 ) -> None:
-    """Declare options whose defaults may be in the settings: of the command, and shared with pytest."""
+    """Declare the options of a command and those shared with pytest; settings may change their defaults."""
     for option in (*options, *shared):
         option.declare(parser.add_argument)
     parser.set_defaults(table=(options, shared))
@@ -82,7 +84,7 @@ def thresholds_of(options: argparse.Namespace) -> "Thresholds":
 def plan_of(options: argparse.Namespace, command: str, **more: Any) -> "Plan":
     """Return how the processes of a command run, after checking that `--json` can be written.
 
-    `command`: the usage of the command, for a message.
+    `command`: the usage of the command, for a message; `more`: other fields of the plan.
     """
     from ..process.plan import Plan
 
@@ -152,10 +154,7 @@ def saving(file: Path | None, result: Any) -> "Iterator[None]":
 
 def exit_code(comparison: "Comparison", *, strict: bool) -> int:
     """Return the exit code for a comparison, see docs/cli.md."""
-    counted = [row.judgement for row in comparison.rows if row.judgement.verdict != "ignored"]
-    verdicts: set[str] = {judgement.verdict for judgement in counted}
-    is_judged = bool(comparison.rows) and (not counted or any(judgement.judged for judgement in counted))
     if any(row.is_worse for row in comparison.rows):
         return SLOWER
-    unsure = verdicts & {"undecided", "incomparable"}
-    return NOTHING_SLOWER if is_judged and not (strict and unsure) else NOT_JUDGED
+    inconclusive = any(row.judgement.verdict in ("undecided", "incomparable") for row in comparison.rows)
+    return NOTHING_SLOWER if comparison.is_judged and not (strict and inconclusive) else NOT_JUDGED

@@ -26,9 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--by",
         metavar="FIELD[=BASE]",
-        help="compare the benchmarks of one run that differ only in this field with those in which it is "
-        "BASE, or the run's first value. FIELD: platform, dtype, hidden, dataset, threads, or a parameter "
-        "of pytest. The files are processes of one run.",
+        help="compare benchmarks of one run that differ only in FIELD: platform, dtype, hidden, dataset, "
+        "threads, or a parameter of pytest. The base has the value BASE, or the run's first value. The files "
+        "are processes of one run.",
     )
     common.add_output(parser)
 
@@ -42,8 +42,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _two_sides(options: argparse.Namespace) -> int:
+    """Compare the runs before and after `--`, print the verdicts, and return the exit code."""
     from ..drive import runs
-    from ..ground.environment import WHAT
+    from ..ground.environment import VERSIONS
     from ..show import causes, verdicts, wording
     from ..show.lines import Note
     from ..store import run_file
@@ -52,7 +53,7 @@ def _two_sides(options: argparse.Namespace) -> int:
         raise UsageError("name run files on both sides: gnnbench compare A.json... -- B.json...")
     head, base = ([run_file.read(Path(file)) for file in side] for side in (options.rest, options.base))
     for side in (base, head):
-        runs.check_alike(side, WHAT, "not of the versions of", "give runs of one version on each side")
+        runs.check_alike(side, VERSIONS, "not of the versions of", "give runs of one version on each side")
     effect = options.typed.get("effect")
     result = runs.result(base, head, common.thresholds_of(options), ("--effect", effect) if effect else ())
     comparison = result.comparison
@@ -67,7 +68,7 @@ def _two_sides(options: argparse.Namespace) -> int:
 
 
 def _along(options: argparse.Namespace) -> int:
-    """Compare the benchmarks of one run: nothing within a run is a regression."""
+    """Compare the benchmarks of one run; none of them is a regression, whatever the verdicts."""
     from ..drive import along
     from ..judge.verdict import Thresholds
     from ..show.along import document
@@ -81,8 +82,8 @@ def _along(options: argparse.Namespace) -> int:
         streams.show(document(result, verbose=options.verbose))
     rated = [row for row in result.rows if row.judgement.ratio is not None]
     verdicts = {row.judgement.verdict for row in result.rows}
-    unsure = options.strict and verdicts & {"undecided", "incomparable"}
-    return common.NOTHING_SLOWER if rated and not unsure else common.NOT_JUDGED
+    inconclusive = options.strict and verdicts & {"undecided", "incomparable"}
+    return common.NOTHING_SLOWER if rated and not inconclusive else common.NOT_JUDGED
 
 
 def _changes(base: "RunFile", head: "RunFile") -> list[str]:

@@ -40,14 +40,14 @@ def run(options: argparse.Namespace) -> int:
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    unusable = False
+    is_unusable = False
     with console.status("checking"):
         for finding in examine(vars(options), cache_folder()):
             remedy = f"\n→ {finding.remedy}" if finding.remedy else ""
             table.add_row(finding.what, marks[finding.status], escape(printable(f"{finding.detail}{remedy}")))
-            unusable |= finding.status == "missing"
+            is_unusable |= finding.status == "missing"
     console.print(table)
-    return WRONG_USAGE if unusable else NOTHING_SLOWER
+    return WRONG_USAGE if is_unusable else NOTHING_SLOWER
 
 
 def examine(options: Mapping[str, Any], cache: Path) -> Iterator[Diagnosis]:
@@ -75,8 +75,8 @@ def _cache(cache: Path) -> Diagnosis:
 
 
 def _cuda(gpu: Gpu | None) -> Diagnosis:
-    if why_not := devices.why_no_cuda():
-        return _note("cuda", f"not available: {why_not}")
+    if reason := devices.why_no_cuda():
+        return _note("cuda", f"not available: {reason}")
     assert gpu
     facts = (
         gpu.name,

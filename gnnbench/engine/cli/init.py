@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ..process.variants.outcome import Ending
 
 _MOST_NAMED = 8
-_PACKAGES = "does it need packages that are not installed?"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,10 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--action",
         metavar="WHERE",
-        help="where the workflow has gnnbench from: OWNER/NAME@REF on GitHub, or the folder of a clone on a "
+        help="where the workflow gets gnnbench: OWNER/NAME@REF on GitHub, or the folder of a clone on a "
         "self-hosted runner",
     )
-    parser.add_argument("-v", "--verbose", action="store_true", help="name all that gets no benchmark")
+    parser.add_argument("-v", "--verbose", action="store_true", help="list all that has no benchmark")
     parser.add_argument("--yes", action="store_true", help="write without asking")
 
 
@@ -50,9 +49,9 @@ def run(options: argparse.Namespace) -> int:
 
     for path in options.paths:
         if not Path(path.partition("::")[0] or "missing").exists():
-            raise UsageError(f"no such file or folder: {path!r}: name those that have benchmarks, or nothing")
-    if why := git.refusal(Path.cwd()):
-        raise UsageError(f"git refuses the repository here: {why}")
+            raise UsageError(f"no such file or folder: {path!r}: name existing ones with benchmarks, or none")
+    if reason := git.refusal(Path.cwd()):
+        raise UsageError(f"git refuses the repository at {Path.cwd()}: {reason}")
     folder = git.top(Path.cwd())
     if folder != Path.cwd().resolve():
         streams.say(f"repository: {folder}")
@@ -62,12 +61,12 @@ def run(options: argparse.Namespace) -> int:
     _show(plan)
     if not plan.files:
         streams.say("nothing to write")
-    elif options.yes or _agreed(len(plan.files)):
+    elif options.yes or _is_confirmed(len(plan.files)):
         adopt.write(plan)
     else:
         streams.say("nothing was written")
         return 0
-    streams.say(Note("to see that they run", fresh.shell_command(_here(project), Path.cwd())))
+    streams.say(Note("to run the benchmarks", fresh.shell_command(_arguments(project), Path.cwd())))
     _say_next(plan)
     return 0
 
@@ -81,13 +80,13 @@ def _project(folder: Path, paths: "Sequence[str]", *, verbose: bool) -> "Project
         progress.step("reading the sources")
         survey = Survey(folder)
         modules = survey.may_time
-    ending = _collected(folder, paths, modules)
-    first = "" if ending.benchmarks else _first(survey, verbose=verbose)
+    ending = _collect(folder, paths, modules)
+    first = "" if ending.benchmarks else _write_first(survey, verbose=verbose)
     functions = tuple(dict.fromkeys(name.partition("[")[0] for name in ending.benchmarks))
     return Project(folder, functions, paths, ending.overriding, first)
 
 
-def _collected(folder: Path, paths: "Sequence[str]", modules: "Collection[Path]") -> "Ending":
+def _collect(folder: Path, paths: "Sequence[str]", modules: "Collection[Path]") -> "Ending":
     """Let pytest collect `paths`, or else the files that may have benchmarks; report what fails."""
     from ..process.variants import fresh
     from ..process.variants.outcome import Ending
@@ -98,9 +97,9 @@ def _collected(folder: Path, paths: "Sequence[str]", modules: "Collection[Path]"
         progress.step("pytest --collect-only")
         ending = fresh.collect(paths or ["."], folder, None if paths else modules)
     refused = [f"{file} cannot be collected: {reason}" for file, reason in ending.refused.items()]
-    unread = [folder / place for place in ending.refused]
-    if not ending.benchmarks and any(file.is_relative_to(place) for file in modules for place in unread):
-        raise UsageError(f"no benchmark here: {_PACKAGES}", *refused)
+    unread = [folder / path for path in ending.refused]
+    if not ending.benchmarks and any(file.is_relative_to(path) for file in modules for path in unread):
+        raise UsageError("pytest finds no benchmarks; install the packages that these files import", *refused)
     if not ending.benchmarks and (paths or ending.untimed):
         raise UsageError("pytest finds no benchmarks here", *ending.untimed, *refused)
     for line in (*refused[:_MOST_NAMED], *ending.untimed):
@@ -108,7 +107,7 @@ def _collected(folder: Path, paths: "Sequence[str]", modules: "Collection[Path]"
     return ending
 
 
-def _first(survey: "Survey", *, verbose: bool) -> str:
+def _write_first(survey: "Survey", *, verbose: bool) -> str:
     """Return the text of a first benchmark, and print what has no benchmark."""
     from ..drive import first_benchmark
 
@@ -116,6 +115,7 @@ def _first(survey: "Survey", *, verbose: bool) -> str:
         progress.step("trying what can be timed")
         draft = first_benchmark.write(survey)
     limit = sys.maxsize if verbose else _MOST_NAMED
+    # The first operation for each reason comes first.
     first = {line.split(": ", 2)[2]: line for line in reversed(draft.cannot)}.values()
     lines = sorted(draft.cannot, key=lambda line: line not in first)
     for line in lines[:limit]:
@@ -138,7 +138,7 @@ def _show(plan: "Adoption") -> None:
         count = units.count(len(project.benchmarks), "benchmark function")
         streams.say(f"{count} in {' '.join(project.suite)}")
     for path in plan.existing:
-        streams.say(f"exists, and is kept: {path}")
+        streams.say(f"exists and stays as it is: {path}")
     if text := plan.files.get(BENCHMARK):
         print(f"\n{BENCHMARK}:\n")
         print("".join(f"    {line}".rstrip() + "\n" for line in text.splitlines()))
@@ -147,7 +147,7 @@ def _show(plan: "Adoption") -> None:
         streams.say(f"will be written: {path}{added}")
 
 
-def _agreed(count: int) -> bool:
+def _is_confirmed(count: int) -> bool:
     if not sys.stdin.isatty():
         raise UsageError("nothing was written: no terminal can answer; give --yes to write without asking")
     print(f"write {units.count(count, 'file')}? [Y/n] ", end="", flush=True)
@@ -158,7 +158,7 @@ def _say_next(plan: "Adoption") -> None:
     project = plan.project
     if to_do := plan.to_do():
         streams.say(f"still to do: {to_do}")
-    suite = shlex.join(_here(project))
+    suite = shlex.join(_arguments(project))
     if not project.benchmarks and not project.survey.has_setting("testpaths"):
         streams.say(
             f"pytest without arguments runs {suite} too: pytest --benchmark-skip leaves it out, and so does "
@@ -166,9 +166,9 @@ def _say_next(plan: "Adoption") -> None:
         )
     streams.say(Note("after your next change", f"gnnbench ab git:HEAD . --json ab.json -- {suite}"))
     install = "" if importlib.util.find_spec("altair") else "pip install 'gnnbench[report]', and "
-    streams.say(f"then a page of it: {install}gnnbench report ab.json")
+    streams.say(f"then, for a page with the result: {install}gnnbench report ab.json")
 
 
-def _here(project: "Project") -> list[str]:
+def _arguments(project: "Project") -> list[str]:
     """Return pytest's arguments for the benchmarks, relative to the current folder."""
     return [*(os.path.relpath(project.folder / path) for path in project.suite), *project.options]

@@ -69,12 +69,14 @@ def _run(words: list[str]) -> int:
 
 
 def _missing_package(error: Exception) -> str | None:
+    """Return how to install a package that could not be imported. Returns None for other errors."""
     if isinstance(error, ModuleNotFoundError) and error.name:
         return missing((error.name.partition(".")[0],))
     return None
 
 
 def _failed(text: str) -> int:
+    """Print an error message, and return the exit code."""
     line, _, rest = text.partition("\n")
     with suppress(OSError):
         streams.say(f"gnnbench: {line}", sys.stderr)

@@ -27,12 +27,12 @@ def run(options: argparse.Namespace) -> int:
     """Join the files, save the result, and return the exit code."""
     from ..drive.merge import merge
 
-    whole = merge(options.shards)
-    save(options.output, json.dumps(whole, indent=1) + "\n", options.shards)
-    incomplete = len(whole.get("gnnbench", {}).get("incomplete", ()))
+    result = merge(options.shards)
+    save(options.output, json.dumps(result, indent=1) + "\n", options.shards)
+    incomplete = len(result.get("gnnbench", {}).get("incomplete", ()))
     more = f", {incomplete} interrupted" if incomplete else ""
     files = units.count(len(options.shards), "file")
-    benchmarks = whole["comparison"]["rows"] if "comparison" in whole else whole["benchmarks"]
+    benchmarks = result["comparison"]["rows"] if "comparison" in result else result["benchmarks"]
     count = units.count(len(benchmarks), "benchmark")
     print(f"{files}, {count}{more}: {options.output}")
     return 0

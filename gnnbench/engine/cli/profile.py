@@ -27,7 +27,7 @@ _OPTIONS = (
         f"kind of profile; repeatable or comma-separated: {', '.join(KINDS)}. Default: phases,layers."
     ),
     Option("epochs", "N", "10", positive, "be a whole number of at least 1, as in 10").described(
-        "number of profiled calls, after a first call that is shown separately. Default: 10."
+        "number of profiled calls; a first call before them is shown separately. Default: 10."
     ),
     Option("folder", "DIR", ".benchmarks/profiles", user_path, path="").described(
         "folder in which profiles are saved. Default: .benchmarks/profiles."
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     check_folder(options.folder)
     try:
         with Progress() as progress:
-            folders, failed = _profiled(options, progress)
+            folders, has_failed = _profile(options, progress)
     except KeyboardInterrupt:
         streams.say(f"gnnbench: interrupted; finished profiles are in {options.folder}", sys.stderr)
         return INTERRUPTED
@@ -71,11 +71,11 @@ def run(options: argparse.Namespace) -> int:
         Progress().say(line)
     for path, record in profiles:
         streams.show([*document(path, record)])
-    return WRONG_USAGE if failed else 0 if profiles else NOT_JUDGED
+    return WRONG_USAGE if has_failed else 0 if profiles else NOT_JUDGED
 
 
 def _selection(select: str, rest: Sequence[str]) -> tuple[list[str], str | None]:
-    """Return pytest's arguments, and the text that selects among their benchmarks, if any."""
+    """Return pytest's arguments, and the text that selects among their benchmarks. None selects all."""
     if select in installed().tests:
         file, colons, test = installed().tests[select].partition("::")
         return [f"{nearest(file) or file}{colons}{test}", *rest], None
@@ -84,8 +84,8 @@ def _selection(select: str, rest: Sequence[str]) -> tuple[list[str], str | None]
     return suite(rest, _COMMAND), select
 
 
-def _profiled(options: argparse.Namespace, progress: Progress) -> tuple[list[str], bool]:
-    """Profile in a process of pytest; return each benchmark's folder, if any, and whether one failed."""
+def _profile(options: argparse.Namespace, progress: Progress) -> tuple[list[str], bool]:
+    """Profile in a process of pytest. Return the profiles' folders, and whether a benchmark failed."""
     arguments, select = _selection(options.select, options.rest)
     progress.step("starting pytest")
     settings = {
@@ -107,13 +107,14 @@ def _profiled(options: argparse.Namespace, progress: Progress) -> tuple[list[str
             settings=settings,
         ) as child,
     ):
-        return _ended(child, files / "pytest.log", progress)
+        return _follow(child, files / "pytest.log", progress)
 
 
-def _ended(child: Child, log: Path, progress: Progress) -> tuple[list[str], bool]:
+def _follow(child: Child, log: Path, progress: Progress) -> tuple[list[str], bool]:
+    """Show the progress of the profiling process until it ends, and return as `_profile` does."""
     titles, folders = list[str](), list[str]()
 
-    def running() -> str:
+    def current() -> str:
         number = len(folders)
         return f"[{number + 1}/{len(titles)}] {titles[number]}" if number < len(titles) else "pytest"
 
@@ -125,11 +126,11 @@ def _ended(child: Child, log: Path, progress: Progress) -> tuple[list[str], bool
                 for note in answer["notes"]:
                     progress.say(note)
             else:
-                progress.print(f"{running()}: {answer['how']}")
+                progress.print(f"{current()}: {answer['how']}")
                 folders.append(answer["folder"])
-            progress.step(running())
+            progress.step(current())
     except DiedError as error:
-        how = f"pytest {error}"
+        reason = f"pytest {error}"
     status, lines = child.status(), log.read_text(errors="replace").splitlines()
     if len(folders) == len(titles) and status in (0, 1, 5):  # passed, one failed, none collected
         if status == 1:
@@ -137,6 +138,6 @@ def _ended(child: Child, log: Path, progress: Progress) -> tuple[list[str], bool
         return folders, status == 1
     tail = lines[-20:]
     if not titles:
-        raise UsageError(how, *tail)
-    progress.print("\n".join([f"{running()}: {how.partition(' while ')[0]}", *tail]))
+        raise UsageError(reason, *tail)
+    progress.print("\n".join([f"{current()}: {reason.partition(' while ')[0]}", *tail]))
     return [*folders, ""], True

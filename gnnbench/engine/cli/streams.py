@@ -31,7 +31,7 @@ class _PrintableStream:
 
 @contextmanager
 def prepared() -> Iterator[None]:
-    """Replace characters that are unprintable or not in the encoding; a closed stream discards everything."""
+    """Replace characters that are unprintable or not in the encoding; a closed stream discards its output."""
     streams = sys.stdout, sys.stderr
     for name, stream in zip(("stdout", "stderr"), streams, strict=True):
         if isinstance(stream, io.TextIOWrapper):

@@ -82,9 +82,9 @@ class Adoption:
         if f"uses: {UNKNOWN_ACTION.partition('@')[0]}@" not in text and "@COMMIT" not in text:
             return ""
         return (
-            f"in {_WORKFLOW}, write gnnbench's repository on GitHub, and the full hash of a commit, for "
-            f"{UNKNOWN_ACTION}; or delete the file, and gnnbench init --action /PATH writes it for a "
-            "runner of your own that has a clone of gnnbench in /PATH"
+            f"in {_WORKFLOW}, replace {UNKNOWN_ACTION} by gnnbench's repository on GitHub and the full hash "
+            "of a commit; for a self-hosted runner with a clone of gnnbench in /PATH, delete it and run "
+            "gnnbench init --action /PATH"
         )
 
 

@@ -125,7 +125,7 @@ def compare(runs: Sequence[RunFile], axis: Axis, thresholds: Thresholds) -> Alon
 
     The simultaneous intervals hold for all rows together; each mean has an interval of its own.
     """
-    fields = (*environment.WHERE, *environment.WHAT, "commit")
+    fields = (*environment.CONDITIONS, *environment.VERSIONS, "commit")
     check_alike(runs, fields, "not a process of the run of", "give the files of one run")
     names = list(dict.fromkeys(name for run in runs for name in run.benchmarks))
     by_name = {name: [run.benchmarks[name] for run in runs if name in run.benchmarks] for name in names}
@@ -183,7 +183,7 @@ def pair(benchmarks: Iterable[Benchmark], axis: Axis) -> Paired:
             group = groups.setdefault((function, tuple(fields.items())), {})
             group.setdefault(value, []).append(benchmark.fullname)
     if not names:
-        raise UsageError("these benchmarks have no parameters: there is nothing to compare them by")
+        raise UsageError("these benchmarks have no parameters to compare by")
     if not groups:
         raise unknown_name("field", axis.field, sorted(names)[:_MOST_NAMES])
     values = {value: None for group in groups.values() for value in group}

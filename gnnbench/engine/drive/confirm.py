@@ -25,7 +25,7 @@ from ..process.variants.collected import Suite
 _QUIT_SECONDS = 20.0
 RECHECK_SECONDS = 0.4
 """How long a pair that checks changes measures each benchmark."""
-_SHARED_RESOURCE = "both sides use one place, such as a port or a file"
+_SHARED_RESOURCE = "both sides use the same port or file"
 _UNEXECUTED = "runs none of the compiled functions that differ"
 _COMMANDS = ("inspect", "calibrate")
 """The commands to a worker that call the benchmark, in their usual order."""
@@ -54,7 +54,7 @@ def failures(
     for name, reason in reasons.items():
         failure = failing[name]
         if not reason and failure.kind != "died":
-            text = f"the {failure.sides[0]} passes alone, and not beside the other side: {failure.text}"
+            text = f"the {failure.sides[0]} passes alone, but not while the other side runs: {failure.text}"
             confirmed[name] = NotTimed("incomparable", f"{_SHARED_RESOURCE}: {text}", SIDES)
         elif in_base.get(name):
             confirmed[name] = NotTimed("incomparable", f"fails on both sides: {reason}", SIDES)
@@ -111,8 +111,8 @@ def changes(
     if not names or shared.why_apart or shared.why_no_forks:
         return ""
     if shared.parents and shared.left_seconds() < shared.parents.seconds / 2:
-        return "what changed was not timed in two processes: no time was left"
-    pairs.separate("what changed is timed in processes of its own")
+        return "changed benchmarks were not timed in processes of their own: no time was left"
+    pairs.separate("changed benchmarks are timed in processes of their own")
     visits: dict[str, list[Visit]] = {name: [] for name in names}
     pair_plan = PairPlan(dict.fromkeys(names, RECHECK_SECONDS))
     for _ in range(RECHECKS):

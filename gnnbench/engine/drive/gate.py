@@ -184,7 +184,10 @@ class Judging:
                 refusals.setdefault(reason, []).append(row.fullname)
                 continue
             definition = (untimed.redefined or "").partition(":")[0]
-            notes = (*([f"{definition}; both sides ran today's"] if definition else ()), *row.notes)
+            notes = (
+                *([f"{definition}; both sides ran today's definition"] if definition else ()),
+                *row.notes,
+            )
             self.in_turns[row.fullname] = replace(
                 row, labels=untimed.labels, seconds=row.seconds or untimed.seconds, notes=notes
             )
@@ -241,7 +244,7 @@ class Judging:
     def _say_untimed(self, names: Sequence[str], reason: str) -> None:
         """Add a line that says why benchmarks of the record are not judged in turns."""
         names = [name for name in names if any(name in run.benchmarks for run in self.base.runs[:1])]
-        only = f"compared with the times of {self.base.title} only" if self.is_comparable else "not compared"
+        only = f"compared only with the times of {self.base.title}" if self.is_comparable else "not compared"
         if names:
             self.lines.append(f"{units.count(len(names), 'benchmark')} {only}: {reason}")
 

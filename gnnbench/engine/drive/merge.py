@@ -15,7 +15,7 @@ from .result import Result, kind, parse
 from .runs import describe_fields
 
 _REMEDY = "merge files written by --benchmark-json or gnnbench ab --json"
-_EQUAL = (*environment.WHERE, *environment.WHAT, "commit", "dirty")
+_EQUAL = (*environment.CONDITIONS, *environment.VERSIONS, "commit", "dirty")
 """Fields of the environment that must be equal in all shards."""
 _SHARD_FIELDS = ("shard", "not_default")
 """Fields that hold for one shard only."""

@@ -134,10 +134,10 @@ class Result:
         if not count or not self.is_busy:
             return ""
         whose = f"{units.count(count, 'benchmark')} {'is' if count == 1 else 'are'} undecided"
-        used = units.fraction(self.contention_share or 0.0)
+        busy = f"other programs used {units.fraction(self.contention_share or 0.0)} of its CPU time"
         threads = self.environment.threads if self.environment else 1
         hint = "; with OMP_NUM_THREADS=1 CPU time decides" if threads > 1 else ""
-        return f"the machine was busy: other programs used {used} of its CPU time, maybe why {whose}{hint}"
+        return f"the machine was busy: {busy}, which may be why {whose}{hint}"
 
 
 def kind(content: Any) -> Kind | None:

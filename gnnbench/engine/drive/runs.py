@@ -111,7 +111,7 @@ def _is_far(judgement: Judgement) -> bool:
 
 
 def differing_fields(
-    base: Sequence[RunFile], head: Sequence[RunFile], fields: Sequence[str] = environment.WHERE
+    base: Sequence[RunFile], head: Sequence[RunFile], fields: Sequence[str] = environment.CONDITIONS
 ) -> list[tuple[str, Any, Any]]:
     """Return name and both values of each environment field in which a file differs from the head's first."""
     first = head[0]

@@ -170,7 +170,8 @@ def new_entries(
         row for row in worse if results or not row.has_other_result
     ]
     if not selection:
-        hint = f"; {len(worse)} with a different output: --result" if worse else ""
+        outputs = units.count(len(worse), "different output")
+        hint = f"; --result accepts {outputs}" if worse else ""
         raise UsageError(
             f"{path}: no benchmark is slower or needs more memory, so there is nothing to accept{hint}"
         )
@@ -187,7 +188,7 @@ def new_entries(
         if row.has_other_result and not results:
             raise UsageError(f"{path}: {name} has {judgement.reason}; give --result to accept that")
         if name in present:
-            problem = f"{present[name].place} accepts something of {name} already"
+            problem = f"{present[name].place} already accepts a change of {name}"
             json_io.refuse(path, problem, "remove that entry, and compare again")
         ratios = judgement.ratio or 1.0, judgement.low or 1.0, judgement.high or 1.0
         more_bytes = memory.head_bytes - memory.base_bytes if memory and memory.fails else 0

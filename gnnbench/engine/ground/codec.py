@@ -34,13 +34,13 @@ def decode(content: Any, kind: type[_Any]) -> _Any:
     """Return parsed JSON as an object of a type.
 
     Raises:
-        ValueError: the content has another form; the message is one short line, `$.place: reason`.
+        ValueError: the content does not fit the type; the message is one line, `$.rows[0].time: reason`.
     """
     try:
         return convert(content, kind)
     except ValidationError as error:
-        reason, _, place = " ".join(str(error).split()).partition(" - at ")
-        raise ValueError(f"{place.strip('`') or '$'}: {reason[:1].lower()}{reason[1:]}") from None
+        reason, _, path = " ".join(str(error).split()).partition(" - at ")
+        raise ValueError(f"{path.strip('`') or '$'}: {reason[:1].lower()}{reason[1:]}") from None
 
 
 def encode(value: Any) -> Any:
@@ -61,7 +61,7 @@ def as_text(value: Any) -> str:
 
 
 def read(path: Path, content: Any, kind: type[_Any], version: int, remedy: str) -> _Any:
-    """Return a file's content as an object of its type."""
+    """Return a file's content as an object of its type. If it does not fit, the error ends with `remedy`."""
     number = content.get("version") if isinstance(content, dict) else None
     if number != version:
         reason = f"version {number!r} of the format, and this gnnbench reads {version}"

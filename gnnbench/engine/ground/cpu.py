@@ -1,8 +1,8 @@
-"""Clocks that the code under test cannot replace, and CPU cores: pinning, and the time that others use.
+"""Clocks that the code under test cannot replace, pinning to CPU cores, and the CPU time of other programs.
 
-A scheduler keeps a process on its core. On a virtual machine, cores can differ in speed for seconds, because
-other virtual machines use some of them. Two processes that take turns would then differ by as much as their
-cores. So both sides of a turn run on the same core.
+On a virtual machine, cores can differ in speed for seconds, because other virtual machines use some of them.
+Two processes that are timed alternately on different cores would differ as much as the cores. So both are
+pinned to the same core.
 """
 
 import os
@@ -17,7 +17,7 @@ from typing import NamedTuple, Self
 import psutil
 
 _OTHER_THREADS, _READING_NS = 0.02, 20_000
-"""The CPU time of all threads may exceed the calling thread's by this share and time, as it is read later."""
+"""The process's CPU time, which is read later, may exceed the calling thread's by this share and time."""
 _TASKS = Path("/proc/self/task")
 
 
@@ -57,8 +57,8 @@ class CpuUse(NamedTuple):
         waits = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
         return cls(RealTime.process_nanoseconds(), RealTime.thread_nanoseconds(), waits)
 
-    def is_whole_since(self, before: Self) -> bool:
-        """Return whether only the calling thread has worked since then, without ever waiting."""
+    def is_one_thread_since(self, before: Self) -> bool:
+        """Return whether only the calling thread has run since `before`, without ever waiting."""
         process_ns, thread_ns = self.process_ns - before.process_ns, self.thread_ns - before.thread_ns
         most_ns = (1 + _OTHER_THREADS) * thread_ns + _READING_NS
         return self.waits == before.waits and process_ns <= most_ns
@@ -83,7 +83,7 @@ class Placement:
     def watching(self) -> Iterator[None]:
         """Check whether the calls in this context start a thread or process.
 
-        Threads and processes that other programs start prevent pinning too, as they look the same.
+        If another program starts one meanwhile, this prevents pinning too: the system counts them together.
         """
         newest = _last_started()
         yield
@@ -143,19 +143,19 @@ UNWATCHED_CLOCKS = ("cuda", "fake")
 _SHORTEST_SECONDS = 0.25
 """Shortest window: the system counts CPU time in steps of 0.01 s."""
 
-_Look = tuple[float, float, float]
+_Sample = tuple[float, float, float]
 """Seconds: the time, the CPU time of all programs on the cores, and the CPU time of this process."""
 
 
-def _busy_seconds(numbers: list[int]) -> float:
+def _busy_seconds(core_numbers: list[int]) -> float:
     """Return the CPU time of the cores since boot, of all programs and of the hypervisor."""
     times_by_core = psutil.cpu_times(percpu=True)
-    watched = [times_by_core[core] for core in numbers if core < len(times_by_core)] or times_by_core
+    watched = [times_by_core[core] for core in core_numbers if core < len(times_by_core)] or times_by_core
     idle = ("idle", "iowait", "guest", "guest_nice")  # a guest's time is in `user` as well
     return sum(value for times in watched for name, value in times._asdict().items() if name not in idle)
 
 
-def _own_seconds() -> float:
+def _process_seconds() -> float:
     """Return the CPU time of this process and its children, running ones included."""
     total = sum(os.times()[:4])
     for child in psutil.Process().children(recursive=True):
@@ -164,8 +164,8 @@ def _own_seconds() -> float:
     return total
 
 
-def _look(numbers: list[int]) -> _Look:
-    return RealTime.seconds(), _busy_seconds(numbers), _own_seconds()
+def _sample(core_numbers: list[int]) -> _Sample:
+    return RealTime.seconds(), _busy_seconds(core_numbers), _process_seconds()
 
 
 @dataclass
@@ -173,26 +173,27 @@ class ContentionWatch:
     """Measures CPU contention: the CPU time of other programs while a benchmark runs."""
 
     _cores: list[int] = field(default_factory=cores)
-    _looks: list[_Look] = field(init=False)
+    _samples: list[_Sample] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._looks = [_look(self._cores)]
+        self._samples = [_sample(self._cores)]
 
     def begin(self) -> None:
         """Start the window of a benchmark."""
-        self._looks.append(_look(self._cores))
+        self._samples.append(_sample(self._cores))
 
     def contention_share(self) -> float:
         """Return the fraction of CPU time that other programs used since the last `begin`.
 
-        If this window is too short, it starts at an earlier look. Without an earlier look, the call waits.
+        If this window is too short, it starts at an earlier sample. Without one, the call waits.
         """
-        now = _look(self._cores)
-        start = next((look for look in reversed(self._looks) if now[0] - look[0] >= _SHORTEST_SECONDS), None)
+        now = _sample(self._cores)
+        earlier = (sample for sample in reversed(self._samples) if now[0] - sample[0] >= _SHORTEST_SECONDS)
+        start = next(earlier, None)
         if start is None:
-            start = self._looks[0]
+            start = self._samples[0]
             RealTime.sleep(_SHORTEST_SECONDS - (now[0] - start[0]))
-            now = _look(self._cores)
-        self._looks.append(now)
-        wall, busy, own_seconds = (after - before for after, before in zip(now, start, strict=True))
-        return max(0.0, busy - own_seconds) / (wall * len(self._cores))
+            now = _sample(self._cores)
+        self._samples.append(now)
+        wall, busy, process_seconds = (after - before for after, before in zip(now, start, strict=True))
+        return max(0.0, busy - process_seconds) / (wall * len(self._cores))

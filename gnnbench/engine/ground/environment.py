@@ -6,7 +6,7 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -25,7 +25,7 @@ SYSTEM = Path("/")
 LIBRARIES = ("torch", "torch_geometric", "torch_scatter", "torch_sparse", "dgl", "ogb")
 THREAD_SETTINGS = ("OMP_PROC_BIND", "OMP_PLACES", "KMP_AFFINITY", "MKL_NUM_THREADS", "GOMP_SPINCOUNT")
 
-WHERE = (
+CONDITIONS = (
     *("cpu", "architecture", "cores", "quota_cores", "threads", "wait_policy"),
     *(f"thread_settings.{name}" for name in THREAD_SETTINGS),
     *("governor", "boost", "huge_pages", "allocator", "openmp"),
@@ -33,16 +33,16 @@ WHERE = (
 )
 """Fields that must be equal for two timings to be comparable: hardware, and settings that affect speed.
 
-Not listed: what a comparison is about (the commit and the fields of WHAT); fields with hardly any effect
-(memory size, kernel release); and a GPU's clocks, which vary."""
+Not listed: the commit and VERSIONS, which a comparison may be about; fields with hardly any effect (memory
+size, kernel release); and a GPU's clocks, which vary."""
 
 MACHINE = tuple(
-    field for field in WHERE if field not in ("threads", "wait_policy") and not field.startswith("thread_")
+    name for name in CONDITIONS if name not in ("threads", "wait_policy") and not name.startswith("thread_")
 )
-"""Fields of WHERE that no code can change. The others vary with the test files that ran and may set them."""
+"""Fields of CONDITIONS that no code can change. Test files may set the others."""
 
-WHAT = ("python", "gpu.cuda", *(f"libraries.{name}" for name in LIBRARIES if name != "ogb"))
-"""Fields that are part of the code under test: versions. Processes of one run or record have equal ones.
+VERSIONS = ("python", "gpu.cuda", *(f"libraries.{name}" for name in LIBRARIES if name != "ogb"))
+"""Fields with versions, which belong to the code under test. They are equal in all processes of a run.
 
 Not listed: Python's patch release, and ogb, which only loads data."""
 
@@ -102,9 +102,8 @@ class Environment:
 def collect(root: Path | None = None, *, device: str = "cuda") -> Environment:
     """Describe this machine and process without importing a measured library.
 
-    Import torch first if the environment is saved: only torch knows its thread count.
-
-    `device`: `cpu` leaves the GPU out, so that timings on the CPU stay comparable across GPU drivers.
+    Import torch first if the environment will be saved: only torch knows its thread count. Without the GPU
+    (`device` is `cpu`), timings on the CPU stay comparable across GPU drivers.
     """
     count = len(cores())
     torch = sys.modules.get("torch")
@@ -133,44 +132,27 @@ def collect(root: Path | None = None, *, device: str = "cuda") -> Environment:
 
 
 def differences(
-    first: Environment, second: Environment, fields: Sequence[str] = WHERE
+    first: Environment, second: Environment, fields: Sequence[str] = CONDITIONS
 ) -> list[tuple[str, Any, Any]]:
-    """Return the fields that differ, each with the values of both environments."""
-    left, right = _flat(first), _flat(second)
-    return [
-        (field, left.get(field), right.get(field)) for field in fields if left.get(field) != right.get(field)
-    ]
+    """Return the name of each field that differs, with its values in both environments."""
+    pairs = [(field, _flat(first).get(field), _flat(second).get(field)) for field in fields]
+    return [row for row in pairs if row[1] != row[2]]
 
 
-def name(environment: Environment) -> str:
-    """Return a folder name that comparable environments share: `amd-epyc_1f0c9a3e`."""
+def name(environment: Environment, fields: Sequence[str] = CONDITIONS) -> str:
+    """Return a folder name that environments with equal `fields` share: `amd-epyc_1f0c9a3e`."""
     flat = _flat(environment)
-    return f"{_model(flat)}_{_digest(flat, WHERE)}"
-
-
-def name_with_versions(environment: Environment) -> str:
-    """Return a name that comparable environments with equal versions share."""
-    flat = _flat(environment)
-    torch = (flat.get("libraries.torch") or "none").partition("+")[0]
-    return f"{_model(flat)}_torch-{torch}_{_digest(flat, (*WHERE, *WHAT))}"
-
-
-def _model(flat: Mapping[str, Any]) -> str:
     model = re.sub(r"\((R|TM)\)|\bCPU\b|@.*", "", flat.get("gpu.name") or flat["cpu"])
-    return re.sub(r"[^a-z0-9]+", "-", model.lower())[:40].strip("-")
-
-
-def _digest(flat: Mapping[str, Any], fields: Iterable[str]) -> str:
-    return hashlib.sha256(json.dumps({field: flat.get(field) for field in fields}).encode()).hexdigest()[:8]
+    folder = re.sub(r"[^a-z0-9]+", "-", model.lower())[:40].strip("-")
+    values = json.dumps({field: flat.get(field) for field in fields})
+    return f"{folder}_{hashlib.sha256(values.encode()).hexdigest()[:8]}"
 
 
 def let_idle_threads_sleep() -> bool:
-    """Set OMP_WAIT_POLICY to PASSIVE if it is unset, and return whether it was.
+    """Set OMP_WAIT_POLICY to PASSIVE unless it has a value or torch was imported; return whether it was set.
 
-    After torch was imported, nothing is set: this is too late, as OpenMP has read the variable.
-
-    Spinning idle threads take cores from working ones: with libgomp's default, 3 of 10 processes on two
-    shared cores had SpMM medians of 26 ms instead of 1.05 ms.
+    Importing torch makes OpenMP read the variable. Spinning idle threads take cores from working ones: with
+    libgomp's default, 3 of 10 processes on two shared cores had SpMM medians of 26 ms instead of 1.05 ms.
     """
     if os.environ.get(WAIT_POLICY) or "torch" in sys.modules:
         return False
@@ -179,7 +161,7 @@ def let_idle_threads_sleep() -> bool:
 
 
 def read(path: str) -> str | None:
-    """Return the text of a system file such as `sys/...` or `proc/...`. None if it cannot be read."""
+    """Return the text of a file such as `proc/cpuinfo`. Returns None if it cannot be read."""
     try:
         return (SYSTEM / path).read_text(encoding="utf-8").strip()
     except OSError:

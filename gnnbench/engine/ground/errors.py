@@ -13,8 +13,8 @@ class UsageError(Exception):
     """An input, a file or the installation cannot be used.
 
     The message is one line that says what is wrong, where, and what to do; `details` are further lines, such
-    as the output of a process. Unprintable characters are replaced. The plugin and the command show it
-    without a traceback. As most functions may raise it, few docstrings say so.
+    as the output of a process. Unprintable characters are replaced. Users see no traceback. Most functions
+    may raise it, so few docstrings mention it.
     """
 
     def __init__(self, message: str, *details: str) -> None:
@@ -23,22 +23,22 @@ class UsageError(Exception):
 
 def one_line(text: str) -> str:
     """Return a text with each unprintable character, line breaks included, replaced by `?`."""
-    return re.sub(r"[^ -~]", _shown, text)
+    return re.sub(r"[^ -~]", _harmless, text)
 
 
 def printable(text: str) -> str:
     """Return a text with each unprintable character replaced by `?`, except line breaks and tabs."""
-    return re.sub(r"[^ -~\n\t]", _shown, text)
+    return re.sub(r"[^ -~\n\t]", _harmless, text)
 
 
-def _shown(match: re.Match[str]) -> str:
+def _harmless(match: re.Match[str]) -> str:
     """Return a character, or `?` if it could control a terminal."""
     # Python calls the no-break space unprintable.
     return match[0] if match[0].isprintable() or unicodedata.category(match[0]) == "Zs" else "?"
 
 
 def unknown_name(kind: str, name: str, candidates: Iterable[str]) -> UsageError:
-    """Return the error for a name that is not a candidate; it suggests the most similar one, or lists all."""
+    """Return the error for a name that is no candidate; it suggests a similar candidate, or lists all."""
     names = sorted(candidates)
     matches = difflib.get_close_matches(name.lower(), names, n=1, cutoff=_NEAR)
     hint = f"did you mean {matches[0]}?" if matches else f"known: {', '.join(names)}"

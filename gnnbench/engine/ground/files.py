@@ -1,4 +1,4 @@
-"""Read and write files that other processes may change; the cache folder, and paths that users type."""
+"""Reads and writes files that other processes may change; finds the cache folder, and reads typed paths."""
 
 import errno
 import fcntl
@@ -16,6 +16,7 @@ from .errors import UsageError
 CACHE_VARIABLE = "GNNBENCH_CACHE"
 _SCRATCH = "gnnbench-run-"
 _LEAST_BYTES = 2**16
+"""A file system with less free space counts as full."""
 
 
 def cache_folder() -> Path:
@@ -25,7 +26,7 @@ def cache_folder() -> Path:
 
 
 def above(folder: Path) -> list[Path]:
-    """Return a folder and its parents up to the top of the repository; outside of one, only the folder."""
+    """Return a folder and its parents up to the top of its repository; without a repository, the folder."""
     folder = folder.resolve()
     folders = [folder, *folder.parents]
     index = next((number for number, parent in enumerate(folders) if (parent / ".git").exists()), 0)
@@ -33,14 +34,13 @@ def above(folder: Path) -> list[Path]:
 
 
 def project(folder: Path) -> Path:
-    """Return the folder of the project that contains a folder: the nearest one with the files of a package.
+    """Return the project of a folder: the folder itself or its nearest parent that has a pyproject.toml.
 
-    Without such files, the top of the repository; outside of a repository, the folder itself.
+    setup.py or setup.cfg count, too. Without them, this is the top of the repository, or the folder itself.
     """
-    places = above(folder)
-    return next(
-        (place for place in places if any((place / name).is_file() for name in _PACKAGING)), places[-1]
-    )
+    folders = above(folder)
+    projects = (parent for parent in folders if any((parent / name).is_file() for name in _PACKAGING))
+    return next(projects, folders[-1])
 
 
 _PACKAGING = ("pyproject.toml", "setup.py", "setup.cfg")
@@ -66,7 +66,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 def save(path: Path, content: str | bytes, read: Iterable[Path] = ()) -> None:
-    """Write a file that a user named. A device or a pipe is not replaced, but written to."""
+    """Write a file that a user named; `read` are input files. A device or a pipe is not replaced."""
     _check_is_no_input(path, read)
     try:
         if path.exists() and not path.is_file():
@@ -88,13 +88,12 @@ def check_writable(path: Path, read: Iterable[Path] = ()) -> None:
     try:
         if path.is_char_device() or path.is_fifo():
             return
-        is_folder = path.is_dir()
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "it is a folder")
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.stem}-"):
             pass
     except OSError as error:
         raise UsageError(f"{path} cannot be written ({error.strerror}): choose another file") from None
-    if is_folder:
-        raise UsageError(f"{path} cannot be written (it is a folder): choose another file")
 
 
 def check_folder(folder: Path) -> None:
@@ -112,7 +111,7 @@ def check_folder(folder: Path) -> None:
 
 @contextmanager
 def writing(cache: Path) -> Iterator[None]:
-    """Turn a failure to write into the cache folder into a message of one line."""
+    """Raise UsageError if the block cannot write into the cache folder."""
     try:
         yield
     except OSError as error:
@@ -124,7 +123,7 @@ def writing(cache: Path) -> Iterator[None]:
 
 @contextmanager
 def hold(lock: Path, cache: Path) -> Iterator[None]:
-    """Wait for a lock in the cache folder, and hold it. No folder that is removed may contain the lock."""
+    """Wait for a lock file and hold it. It must not be in a folder that may be removed."""
     with ExitStack() as stack:
         with writing(cache):
             lock.parent.mkdir(parents=True, exist_ok=True)
@@ -149,18 +148,18 @@ def locked(path: Path, how: int) -> Iterator[None]:
 
 
 @contextmanager
-def temporary_folder(place: Path, prefix: str) -> Iterator[Path]:
+def temporary_folder(parent: Path, prefix: str) -> Iterator[Path]:
     """Make a locked folder while the context lasts, and remove the folders of killed runs.
 
     Unlike a process id, a lock is unambiguous across containers and machines.
     """
-    for leftover in place.glob(f"{prefix}*"):
+    for leftover in parent.glob(f"{prefix}*"):
         with suppress(OSError), locked(leftover, fcntl.LOCK_EX | fcntl.LOCK_NB):
             if leftover.stat().st_uid == os.getuid():
                 shutil.rmtree(leftover)
     with ExitStack() as stack:
         while True:
-            temporary = tempfile.TemporaryDirectory(prefix=prefix, dir=place, ignore_cleanup_errors=True)
+            temporary = tempfile.TemporaryDirectory(prefix=prefix, dir=parent, ignore_cleanup_errors=True)
             folder = Path(stack.enter_context(temporary))
             with suppress(OSError):
                 stack.enter_context(locked(folder, fcntl.LOCK_EX))
@@ -172,25 +171,25 @@ def temporary_folder(place: Path, prefix: str) -> Iterator[Path]:
 @contextmanager
 def scratch() -> Iterator[Path]:
     """Make a locked folder in the temporary folder."""
-    place = Path(tempfile.gettempdir())
+    parent = Path(tempfile.gettempdir())
     try:
-        with temporary_folder(place, _SCRATCH) as folder:
+        with temporary_folder(parent, _SCRATCH) as folder:
             yield folder
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise no_room(place, os.strerror(error.errno)) from None
+            raise no_room(parent, os.strerror(error.errno)) from None
         raise
 
 
 def check_room(folder: Path) -> None:
-    """Check, after a failure, that a scratch folder has room."""
+    """Raise UsageError if a scratch folder is full, which may explain a failure."""
     if shutil.disk_usage(folder).free < _LEAST_BYTES:
         raise no_room(folder.parent, os.strerror(errno.ENOSPC))
 
 
-def no_room(folder: Path, why: str) -> UsageError:
+def no_room(folder: Path, reason: str) -> UsageError:
     """Return the error for a temporary folder that is full."""
-    return UsageError(f"the temporary folder {folder} cannot be written ({why}); set TMPDIR to another")
+    return UsageError(f"the temporary folder {folder} cannot be written ({reason}); set TMPDIR to another")
 
 
 def remove(path: Path) -> None:
@@ -207,7 +206,7 @@ def real_path(path: Path) -> Path:
 
 
 def distinct(paths: Iterable[Path]) -> list[Path]:
-    """Return the real paths of run files."""
+    """Return the real paths of run files. Raises UsageError if a file is named twice."""
     real_paths = list(map(real_path, paths))
     if duplicate := next((path for path in real_paths if real_paths.count(path) > 1), None):
         raise UsageError(f"{duplicate} is named twice; name each run file once")
@@ -215,7 +214,7 @@ def distinct(paths: Iterable[Path]) -> list[Path]:
 
 
 def shown(path: Path) -> Path:
-    """Return a path as it is shown: relative to the current folder, if that contains the path."""
+    """Return a path relative to the current folder if it is inside, and unchanged otherwise."""
     current = Path.cwd()
     return path.relative_to(current) if path.is_relative_to(current) else path
 

@@ -37,20 +37,20 @@ def variables() -> dict[str, str]:
 
 
 def why_no_commit(folder: Path) -> str:
-    """Return why the commit of a folder is unknown, with a remedy. Empty if it is known."""
-    return _why_not(folder, "rev-parse", "--verify", "HEAD^{commit}").replace(
+    """Return why git finds no commit in a folder, with a remedy. Empty if it finds one."""
+    return _error_of(folder, "rev-parse", "--verify", "HEAD^{commit}").replace(
         "Needed a single revision", "the repository has no commit yet"
     )
 
 
 def refusal(folder: Path) -> str:
-    """Return why git refuses the repository of a folder. Empty if it accepts it, or there is none."""
-    reason = _why_not(folder, "rev-parse", "--git-dir")
+    """Return why git refuses to read the repository of a folder. Empty if it reads it, or there is none."""
+    reason = _error_of(folder, "rev-parse", "--git-dir")
     return "" if reason.startswith(_NO_REPOSITORY) else reason
 
 
-def _why_not(folder: Path, *arguments: str) -> str:
-    """Return git's error message. Empty if there is no error."""
+def _error_of(folder: Path, *arguments: str) -> str:
+    """Run git, and return its error message. Empty if there is none."""
     try:
         answer = _run(folder, *arguments)
     except OSError:
@@ -83,9 +83,9 @@ def top(folder: Path) -> Path:
 
 
 def tracked(folder: Path) -> frozenset[str]:
-    """Return the names of the files and folders that the commit has directly in a folder.
+    """Return the names of the files and folders directly in a folder, as in the commit.
 
-    Empty for a package that is installed inside a repository.
+    Empty for a package that is installed inside a repository, as git does not track it.
     """
     return frozenset(_ask(folder, "ls-tree", "-z", "--name-only", "HEAD").split("\0")[:-1])
 
@@ -113,13 +113,13 @@ def tree(folder: Path, commit: str) -> str:
 
 
 def changes(folder: Path) -> frozenset[str]:
-    """Return the paths of new and possibly changed files, relative to the top of the repository."""
+    """Return the paths of untracked and changed files, submodules' too, relative to the top."""
     listing = ("status", "--porcelain", "-z", "--untracked-files=all", "--no-renames")
     names = {line[3:] for line in _ask(folder, *listing).split("\0")[:-1]}
     folders = {name for name in names if (folder / name).is_dir()}
     for name in folders:
-        place = folder / name
-        files = () if name.endswith("/") else tracked_files(place) | changes(place)
+        path = folder / name
+        files = () if name.endswith("/") else tracked_files(path) | changes(path)
         names |= {f"{name}/{file}" for file in files}
     return frozenset(names - folders)
 
@@ -140,12 +140,11 @@ def submodules(folder: Path, commit: str) -> dict[str, tuple[Path, str]]:
     shared = folder / _ask(folder, "rev-parse", "--git-common-dir").removesuffix("\n")
     repositories = {}
     for path, hash_ in pinned.items():
-        places = (shared / "modules" / names.get(path, path), folder / path / ".git")
-        repository = next(filter(Path.is_dir, places), None)
-        if repository:
+        candidates = (shared / "modules" / names.get(path, path), folder / path / ".git")
+        if repository := next(filter(Path.is_dir, candidates), None):
             repositories[path] = repository, hash_
             nested = submodules(repository, hash_)
-            repositories |= {f"{path}/{name}": place for name, place in nested.items()}
+            repositories |= {f"{path}/{name}": row for name, row in nested.items()}
     return repositories
 
 
@@ -189,9 +188,9 @@ def commit_of(folder: Path, hash_: str) -> Commit | None:
     return next(iter(_commits(folder, "-1", hash_)), None)
 
 
-def _commits(folder: Path, *which: str) -> list[Commit]:
+def _commits(folder: Path, *revisions: str) -> list[Commit]:
     log = ("-c", "log.showSignature=false", "log", "-z", "--first-parent", "--reverse")
-    words = _ask(folder, *log, "--format=%H%x00%cs%x00%s", *which).split("\0")
+    words = _ask(folder, *log, "--format=%H%x00%cs%x00%s", *revisions).split("\0")
     return [Commit(*fields) for fields in zip(words[::3], words[1::3], words[2::3], strict=False)]
 
 

@@ -1,4 +1,4 @@
-"""Checked reading of JSON files and numbers, which may be cut off or written by other programs."""
+"""Reads JSON files that may be cut off or written by other programs."""
 
 import json
 from collections.abc import Iterator
@@ -9,11 +9,11 @@ from typing import Any, NoReturn
 from .errors import UsageError
 
 DAMAGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
-"""The errors raised by reading content that departs from its format."""
+"""The exceptions of reading content that departs from its format."""
 _LONGEST_REASON = 300
 """Longest reason, in characters."""
 NAMES = {"NaN": "nan", "Infinity": "inf", "-Infinity": "-inf"}
-"""Texts in place of the numbers that JSON lacks, written as in Python, and so in test ids."""
+"""JSON has neither NaN nor infinity: these texts replace them, written as in test ids."""
 KEY = "gnnbench"
 """Key of gnnbench's part of a file of pytest-benchmark."""
 
@@ -21,8 +21,8 @@ KEY = "gnnbench"
 def read(path: Path, remedy: str) -> Any:
     """Return the content of a JSON file.
 
-    NaN and Infinity, which Python writes although JSON lacks them, become texts; see NAMES. `remedy` says
-    what to do if the file is not JSON.
+    NaN and Infinity, which Python writes although JSON lacks them, become texts; see NAMES. The error for a
+    file that is not JSON ends with `remedy`.
     """
     try:
         raw = path.read_bytes()
@@ -41,7 +41,7 @@ def refuse(path: Path, reason: str, remedy: str) -> NoReturn:
 
 @contextmanager
 def refusing(path: Path, what: str, remedy: str) -> Iterator[None]:
-    """Refuse a file if the content that the context reads departs from its format."""
+    """Raise UsageError if the block fails because the file's content departs from its format."""
     try:
         yield
     except DAMAGE as error:
@@ -54,18 +54,18 @@ def clipped(reason: str) -> str:
 
 
 def damage(error: Exception) -> str:
-    """Return the message of one of DAMAGE in words."""
+    """Return what an exception of DAMAGE says about the content."""
     if isinstance(error, (TypeError, AttributeError)):
-        return "a field has another form"  # their texts are about Python's types
+        return "a field has the wrong type"  # their texts are about Python's types
     return f"no {error}" if isinstance(error, KeyError) else str(error)
 
 
 def fields(value: Any) -> dict[str, Any]:
-    """Return a JSON object. Empty if the value is none, as users may write anything."""
+    """Return a JSON object, or an empty one for any other value, which a user may have written."""
     return value if isinstance(value, dict) else {}
 
 
-def own_part(content: Any) -> dict[str, Any]:
+def gnnbench_part(content: Any) -> dict[str, Any]:
     """Return gnnbench's part of a benchmark's `extra_info`, or of a run file. Empty if there is none.
 
     The part has a whole number as `version`. Users may write anything in its place.

@@ -17,15 +17,15 @@ from .shard import Shard
 
 EFFECT = 0.03
 TIMEOUT_SECONDS = 120.0
-"""How long a child process may be silent."""
+"""Seconds after which a child process that does not answer is stopped."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """What a user types, and where."""
+    """An option of pytest and of commands, and a key in settings."""
 
     name: str
-    """`--gnn-NAME` of pytest, `--NAME` of commands; its key in settings has `_` for `-`."""
+    """pytest has `--gnn-NAME`, commands have `--NAME`; the key in settings has `_` in place of `-`."""
     metavar: str
     default: Any
     """The default as typed. A flag has True or False; a list, which may be repeated, has a tuple."""
@@ -38,13 +38,13 @@ class Option:
     bare: str | None = None
     """The text that the bare option stands for. None if it needs a text."""
     path: str | None = None
-    """How texts that are paths end; in settings they are relative to the file. None if no text is a path."""
+    """Texts with this ending are paths, relative to the file of settings. None if no text is a path."""
     one_run: bool = False
-    """Whether it is about one run only, so that settings have no default for it."""
+    """Whether it concerns a single run, so that settings cannot have a default for it."""
     of_machine: bool = False
-    """Whether a value that this machine refuses may be right on another machine."""
+    """Whether its values depend on the machine, so that settings are not checked."""
     compares: bool = False
-    """Whether it is about --benchmark-compare."""
+    """Whether it only matters with --benchmark-compare."""
     untimed: bool = False
     """Whether nothing is timed if it is given."""
     passed_on: bool = False
@@ -82,7 +82,7 @@ class Option:
         return replace(self, help=text)
 
     def value(self, typed: Any) -> Any:
-        """Return the value of what was typed: a text, several, or a flag's state; for None, the default."""
+        """Return the value of what was typed: a text, a list of texts, or a flag. None gives the default."""
         if self.is_list:
             names = [name.strip() for text in typed or () for name in text.split(",")]
             return tuple(dict.fromkeys(map(self._read, [name for name in names if name] or self.default)))
@@ -131,18 +131,18 @@ def seconds(name: str, default: float | None, text: str) -> Option:
     return Option(name, "S", typed, *_SECONDS).described(f"{text}{default_text}")
 
 
-def whole(text: str) -> int | None:
+def whole_number(text: str) -> int | None:
     """Read a whole number. Returns None for any other text."""
     return int(text) if text.isascii() and text.isdecimal() else None
 
 
 def positive(text: str) -> int | None:
     """Read a whole number of at least 1. Returns None for any other text."""
-    return whole(text) or None
+    return whole_number(text) or None
 
 
 def described(option: Option, text: str = "") -> Any:
-    """Return the field of a dataclass for an option, which is None if it is not given."""
+    """Return a dataclass's field for an option; its value is None if the option is not given."""
     return field(default=None, metadata={"option": option.described(text)})
 
 
@@ -153,7 +153,7 @@ def options_of(values: type[Any]) -> dict[str, Option]:
 
 @dataclass(frozen=True)
 class Values:
-    """The checked values of options, a field for each. No data is loaded or downloaded yet."""
+    """The checked values of options, one field for each option."""
 
     @classmethod
     def parse(cls, **typed: Any) -> Self:
@@ -206,7 +206,7 @@ class Options(Values):
         "seconds for all benchmarks together that --benchmark-compare times in turns. Default: 300.",
     )
     confirm: int = described(
-        Option("confirm", "N", "3", whole, "be a whole number, as in 3; 0 for none", compares=True),
+        Option("confirm", "N", "3", whole_number, "be a whole number, as in 3; 0 for none", compares=True),
         "number of new processes that time a benchmark again that looks slower, before its test fails. "
         "Default: 3.",
     )

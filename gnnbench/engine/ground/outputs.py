@@ -1,4 +1,4 @@
-"""The parts of a function's output, by their place."""
+"""The parts of a function's output by place: a place is an expression such as `['paper'][0].mean`."""
 
 import sys
 from collections import deque
@@ -20,14 +20,14 @@ _DEEPEST = 30
 
 
 class UncomparableError(TypeError):
-    """A part of an output has a type that cannot be compared."""
+    """A part of an output has a type whose values cannot be compared."""
 
 
 class TooMuchError(Exception):
     """Inputs or outputs are too large to be compared; the message is one line."""
 
 
-class Opened:
+class OutputParts:
     """The parts of an output, read without running functions of `tested`, the packages under test.
 
     `plain` returns the text of an object of another type, or None if it has none. Without `plain`, an
@@ -42,19 +42,20 @@ class Opened:
     ) -> None:
         self._tested, self._plain = tested, plain
         self.parts: dict[str, Any] = {}
-        """Tensors, arrays and plain values by place: `""` for the whole, `['paper'][0].mean`."""
-        self.left: dict[str, str] = {}
+        """Tensors, arrays and plain values by place. The place of the output itself is `""`."""
+        self.uncomparable: dict[str, str] = {}
         """Types of the parts that cannot be compared, by place."""
         self.kinds: dict[str, str] = {}
         """Types of containers and objects, by place."""
         self.orders: dict[str, str] = {}
         """Keys of dictionaries in order, by place."""
         self.lists: dict[str, Any] = {}
-        """Lists that are one part, by place."""
+        """Lists that are a single part, by place."""
         self._open("", value, ())
 
-    def _open(self, place: str, value: Any, path: tuple[int, ...]) -> None:
-        if id(value) in path:
+    def _open(self, place: str, value: Any, outer: tuple[int, ...]) -> None:
+        """Add the parts of a value; `outer` has the ids of the objects that contain it."""
+        if id(value) in outer:
             return
         if _is_array(value):
             self._add(place, value)
@@ -68,7 +69,7 @@ class Opened:
         content = walker.content_of(value, self._tested)
         if content is None and not self._is_leaf(value) and (self._plain or is_dataclass(value)):
             content = walker.attributes_of(value)
-        if content is None or len(path) > _DEEPEST:
+        if content is None or len(outer) > _DEEPEST:
             self._add_leaf(place, value)
             return
         items = list(content)
@@ -76,7 +77,7 @@ class Opened:
         if issubclass(type(value), Mapping):
             self.orders[place] = " ".join(name for name, _ in items)
         for name, item in items:
-            self._open(place + name, item, (*path, id(value)))
+            self._open(place + name, item, (*outer, id(value)))
         if not items:
             self._add(place, ())
 
@@ -92,9 +93,9 @@ class Opened:
     def _becomes_array(self, value: Any) -> bool:
         if "numpy" not in sys.modules:
             return False
-        method = getattr(type(value), "__array__", None)
-        tested = type(value).__module__.partition(".")[0] in self._tested and isinstance(method, FunctionType)
-        return (method is not None and not tested) or type(value).__module__ == "array"
+        module, method = type(value).__module__, getattr(type(value), "__array__", None)
+        is_tested = module.partition(".")[0] in self._tested and isinstance(method, FunctionType)
+        return (method is not None and not is_tested) or module == "array"
 
     def _add_leaf(self, place: str, value: Any) -> None:
         if issubclass(type(value), PLAIN):
@@ -102,27 +103,27 @@ class Opened:
         elif self._becomes_array(value):
             self._add(place, sys.modules["numpy"].asarray(value))
         elif self._plain is None:
-            raise UncomparableError(f"output{place} is a {_name(value)}")
+            raise UncomparableError(f"output{place} is a {_type_name(value)}")
         elif type(value) is not type and self._plain(value) is None:
-            self.left[place] = _name(value)
+            self.uncomparable[place] = _type_name(value)
         else:
             self._add(place, value)
 
 
 def parts(value: Any) -> dict[str, Any]:
-    """Return tensors, arrays and plain values by place: `""` for the whole, `['paper'][0].mean`.
+    """Return tensors, arrays and plain values by place: `""` for the output itself, `['paper'][0].mean`.
 
     Dictionaries, lists, tuples, named tuples, sets and dataclasses are opened, and so are PyG's Data, DGL's
     and NetworkX's graphs, DataFrames of pandas and Polars, and SciPy's sparse matrices. A SparseTensor
-    becomes a sparse COO tensor of torch. An `array.array` and what has NumPy's `__array__` become arrays of
-    NumPy. A list or tuple of many floats, whole numbers, or other plain values is one part, a tuple; an empty
-    container is `()`.
+    becomes a sparse COO tensor of torch. An `array.array`, and an object with NumPy's `__array__`, becomes an
+    array of NumPy. A list or tuple of many floats, whole numbers, or other plain values is one part, a tuple.
+    An empty container is `()`.
 
     Raises:
         UncomparableError: a part has another type; the message names it and its place.
         TooMuchError: there are too many parts.
     """
-    return Opened(value).parts
+    return OutputParts(value).parts
 
 
 def _is_array(value: Any) -> bool:
@@ -135,12 +136,12 @@ def _is_array(value: Any) -> bool:
 
 
 def is_plain_list(value: Collection[Any]) -> bool:
-    """Tell whether a list has enough numbers or texts to be one part."""
+    """Tell whether a list is a single part: it has many plain values, and either all or none are floats."""
     types = {type(item) for item in value} if len(value) > _FEW else {object}
     return types <= {*PLAIN} - {float} or any(
         all(issubclass(kind, base) for kind in types) for base in (float, Integral)
     )
 
 
-def _name(value: Any) -> str:
+def _type_name(value: Any) -> str:
     return f"{type(value).__module__}.{type(value).__qualname__}"

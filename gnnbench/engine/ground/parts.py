@@ -1,8 +1,8 @@
-"""What values consist of: one registry of types, for all code that walks through objects.
+"""Which parts a value has, by its type: for all code that walks through objects.
 
-Copying, searching for inputs, comparing outputs and finding the values that code reads are visitors of it.
-Types are found by name, so that only packages are imported that the measured code imports itself. Parts are
-read from where they are stored: no function of the code under test runs.
+This code copies inputs, searches for them, compares outputs, and finds the values that a function reads.
+Types are found by name, so that no package is imported that the measured code does not import. Parts are read
+from where they are stored: no function of the code under test runs.
 """
 
 import sys
@@ -15,29 +15,29 @@ from types import MappingProxyType, MemberDescriptorType, MethodType
 from typing import Any, NamedTuple
 
 Parts = Iterable[tuple[str, Any]]
-"""The parts of a value, each with the end of its place: `[0]`, `['x']`, `.weight`."""
+"""The parts of a value, each with how to reach it from the value: `[0]`, `['x']`, `.weight`."""
 
 _FEW = 60
-"""Characters of a key in a place; a hash distinguishes longer keys."""
+"""Most characters that are shown of a dictionary's key; a hash distinguishes longer keys."""
 
 
 class Kind(NamedTuple):
-    """How a type is read, and rebuilt."""
+    """How to read the parts of a type's values, and how to rebuild a value from other parts."""
 
     parts: Callable[[Any], Parts]
     """Everything that may be, or contain, a tensor or an array."""
     rebuild: Callable[[Any, list[Any]], Any] | None = None
     """The inverse: returns a value with other parts, in the same order. None if only deepcopy can."""
     content: Callable[[Any], Parts] | None = None
-    """The parts to compare, if these differ from `parts`: equal values have equal ones in any layout."""
+    """The parts to compare, if not `parts`: equal values have equal parts, however they are stored."""
     subclasses: bool = True
     """Whether subclasses are treated like the type."""
     is_free: bool = False
-    """Whether the parts may get other values, as they need not fit each other."""
+    """Whether the parts are independent, so that each may get another value."""
 
 
 def kind_of(value: Any) -> Kind | None:
-    """Return how a value is read. Returns None if its type is unknown."""
+    """Return how to read the parts of a value. Returns None if its type is unknown."""
     for base in type(value).__mro__[:-1]:
         kind = _KINDS.get(f"{base.__module__}.{base.__qualname__}")
         if kind is not None:
@@ -46,13 +46,13 @@ def kind_of(value: Any) -> Kind | None:
 
 
 def kind_or_container(value: Any) -> Kind | None:
-    """Return how a value is read, including subclasses of containers, which cannot be rebuilt."""
+    """Return how to read the parts of a value, which may also be of a subclass of a container."""
     kinds = (kind for base, kind in _CONTAINERS.items() if issubclass(type(value), base))
     return kind_of(value) or next(kinds, None)
 
 
 def content_of(value: Any, tested: Collection[str] = ()) -> Parts | None:
-    """Return the compared parts of a container, a graph or a table. Returns None for other values."""
+    """Return the parts of a container, a graph or a table to compare. Returns None for other values."""
     kind = kind_or_container(value) or _library_kind(value, tested)
     if kind is None or kind is LEAF or kind is TENSOR:
         return None
@@ -60,25 +60,19 @@ def content_of(value: Any, tested: Collection[str] = ()) -> Parts | None:
 
 
 def _library_kind(value: Any, tested: Collection[str]) -> Kind | None:
+    """Return how to read the parts of a library's value. Returns None if the library is under test."""
     for (module, name), kind in _LIBRARIES.items():
-        type_ = getattr(sys.modules.get(module), name, None)
-        if (
-            isinstance(type_, type)
-            and issubclass(type(value), type_)
-            and module.partition(".")[0] not in tested
-        ):
+        type_, is_tested = getattr(sys.modules.get(module), name, None), module.partition(".")[0] in tested
+        if isinstance(type_, type) and issubclass(type(value), type_) and not is_tested:
             return kind
     return None
 
 
 def attributes_of(value: Any) -> Parts | None:
-    """Return an object's attributes and slots, as they are stored. Returns None if it may have more."""
+    """Return an object's attributes and slots. Returns None for a class, and for types written in C."""
     bases = type(value).__mro__[:-1]
-    if (
-        not bases
-        or issubclass(type(value), type)
-        or not all(base.__flags__ & _HEAP_OR_FIXED == _HEAP for base in bases)
-    ):
+    in_python = all(base.__flags__ & _HEAP_OR_FIXED == _HEAP for base in bases)
+    if not bases or not in_python or issubclass(type(value), type):
         return None
     attributes = dict[str, Any]()
     with suppress(AttributeError):  # it has slots only
@@ -118,7 +112,7 @@ def sparse_layouts() -> tuple[Any, ...]:
 
 
 def captured(function: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what a function captured, by name."""
+    """Yield the name and value of each variable that a function captures."""
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
             yield name, cell.cell_contents
@@ -127,23 +121,23 @@ def captured(function: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _items(value: Any) -> Parts:
-    """Return the items of a dictionary; the place of a key that is an object is its type and number."""
-    for number, (key, item) in enumerate(
-        dict.items(value) if issubclass(type(value), dict) else value.items()
-    ):
-        yield f"[{_key(number, key)}]", item
+    """Return the items of a dictionary. A key that is an object is written as its type and number."""
+    items = dict.items(value) if issubclass(type(value), dict) else value.items()
+    for number, (key, item) in enumerate(items):
+        yield f"[{_key_text(number, key)}]", item
 
 
-def _key(number: int, key: Any) -> str:
+def _key_text(number: int, key: Any) -> str:
+    """Return a dictionary's key as a text that is the same in each process."""
     if isinstance(key, tuple):
-        return f"({', '.join(_key(number, item) for item in key)})"
+        return f"({', '.join(_key_text(number, item) for item in key)})"
     if type(key) not in _PLAIN_KEYS and type(key).__module__ not in ("numpy", "enum"):
         return f"{type(key).__qualname__} {number}"
     text = repr(key)
     return text if len(text) <= _FEW else f"{text[:_FEW]}... {zlib.crc32(text.encode()):08x}"
 
 
-def _numbered(value: Any) -> Parts:
+def _elements(value: Any) -> Parts:
     kind = next(base for base in (list, tuple, deque) if issubclass(type(value), base))
     return ((f"[{number}]", item) for number, item in enumerate(kind.__iter__(value)))
 
@@ -158,7 +152,7 @@ def _members(value: Any) -> Parts:
 
 
 def _stored(*names: str) -> Callable[[Any], Parts]:
-    """Return a function that returns the values of attributes, without a place of their own."""
+    """Return a function that returns the values of these attributes of an object."""
     return lambda value: (("", vars(value)[name]) for name in names if name in vars(value))
 
 
@@ -179,7 +173,7 @@ def _optimizer(value: Any) -> Parts:
 
 
 def _sparse_tensor(value: Any) -> Parts:
-    """Return torch_sparse's matrix as torch's; which indices it stores depends on earlier calls."""
+    """Return torch_sparse's matrix as torch's COO tensor, as its cached indices depend on earlier calls."""
     storage, torch = vars(vars(value)["storage"]), sys.modules["torch"]
     row, values = storage["_row"], storage["_value"]
     if row is None:
@@ -192,6 +186,7 @@ def _sparse_tensor(value: Any) -> Parts:
 
 
 def _scipy(value: Any) -> Parts:
+    """Return the entries of a sparse matrix, sorted and without duplicates, and its shape."""
     rows = value.tocsr()
     if not rows.has_canonical_format:
         rows = rows.copy()
@@ -259,9 +254,9 @@ _KINDS: dict[str, Kind] = {
         lambda _, parts: partial(parts[0], *parts[1], **parts[2]),
         is_free=True,
     ),
-    "builtins.list": Kind(_numbered, lambda _, parts: parts, subclasses=False, is_free=True),
+    "builtins.list": Kind(_elements, lambda _, parts: parts, subclasses=False, is_free=True),
     "builtins.tuple": Kind(
-        _numbered,
+        _elements,
         lambda value, parts: type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts),
         is_free=True,
     ),
@@ -294,7 +289,7 @@ _KINDS: dict[str, Kind] = {
 
 _CONTAINERS: Mapping[type, Kind] = {
     **dict.fromkeys((dict, MappingProxyType), Kind(_items, is_free=True)),
-    **dict.fromkeys((list, tuple, deque), Kind(_numbered, is_free=True)),
+    **dict.fromkeys((list, tuple, deque), Kind(_elements, is_free=True)),
     **dict.fromkeys((set, frozenset), Kind(_members)),
 }
 """How containers are read; subclasses too."""
@@ -325,7 +320,7 @@ def tensors(value: Any) -> Iterator[Any]:
 
 
 def tensors_of_any_layout(value: Any) -> Iterator[Any]:
-    """Yield the tensors in a value of a known type, with sparse tensors whole."""
+    """Yield the tensors in a value of a known type. Sparse and nested tensors are not taken apart."""
     kind = kind_of(value)
     if kind is TENSOR:
         yield value

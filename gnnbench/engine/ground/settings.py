@@ -27,7 +27,7 @@ RULES = "rules"
 
 @dataclass(frozen=True)
 class Rule(Values):
-    """What holds for the benchmarks whose id matches a pattern."""
+    """Thresholds for the benchmarks whose id matches a pattern."""
 
     number: int = 0
     """Its position in the file, from 1."""
@@ -63,13 +63,11 @@ class Settings:
 
     def rule(self, key: str, name: str) -> Rule | None:
         """Return the last rule that matches a benchmark and sets a field of `Rule`. None if there is none."""
-        return next(
-            (rule for rule in reversed(self.rules) if getattr(rule, key) is not None and rule.matches(name)),
-            None,
-        )
+        rules = [rule for rule in self.rules if getattr(rule, key) is not None and rule.matches(name)]
+        return rules[-1] if rules else None
 
     def value(self, key: str, name: str) -> Any:
-        """Return the value that the last such rule sets. Returns None if no rule sets it."""
+        """Return a field of the last rule that matches a benchmark and sets it. None if there is none."""
         rule = self.rule(key, name)
         return rule and getattr(rule, key)
 
@@ -90,7 +88,7 @@ NONE = Settings()
 
 
 def find(start: Path) -> Settings:
-    """Read the settings of a project: of the nearest folder that has any, up to the top of the repository.
+    """Read a project's settings, from the nearest folder that has any, up to the top of the repository.
 
     Outside of a repository, only the folder itself is searched.
     """
@@ -139,27 +137,27 @@ def as_typed(
 
     `others`: known keys in addition to those of the options.
     """
-    place = f"{file}: {part}" if part else f"{file}"
+    where = f"{file}: {part}" if part else f"{file}"
     options_by_key, typed = {option.key: option for option in options}, {}
     run_keys = [key for key, option in options_by_key.items() if option.one_run]
     if key := next((key for key in run_keys if key in table), None):
-        raise UsageError(f"{place}: {key} differs from run to run: give it on the command line, not here")
-    check_keys(place, table, [*(options_by_key.keys() - run_keys), *others])
+        raise UsageError(f"{where}: {key} differs from run to run: give it on the command line, not here")
+    check_keys(where, table, [*(options_by_key.keys() - run_keys), *others])
     for key, value in table.items():
         option, text = options_by_key[key], clipped(json.dumps(value, default=str, ensure_ascii=False))
         typed[key] = option.typed(value, file.parent)
         if typed[key] is None:
             form = "true or false" if option.is_flag else "a text, a number or a list of them"
-            raise UsageError(f"{place}: {key} = {text} must be {form}")
+            raise UsageError(f"{where}: {key} = {text} must be {form}")
         try:
             if not option.of_machine:
                 option.value(typed[key])
         except UsageError as error:
-            raise UsageError(f"{place}: {key} = {text}: {error}") from None
+            raise UsageError(f"{where}: {key} = {text}: {error}") from None
     return typed
 
 
-def check_keys(place: str, table: Mapping[str, Any], keys: Collection[str]) -> None:
+def check_keys(where: str, table: Mapping[str, Any], keys: Collection[str]) -> None:
     """Refuse a table of a file with an unknown key."""
     if unknown := next((key for key in table if key not in keys), None):
-        raise UsageError(f"{place}: {unknown_name('key', clipped(unknown), keys)}")
+        raise UsageError(f"{where}: {unknown_name('key', clipped(unknown), keys)}")

@@ -35,10 +35,10 @@ class Shard:
         digest = hashlib.sha256(name.encode(errors="surrogatepass")).digest()
         return int.from_bytes(digest[:8]) % self.of == self.number - 1
 
-    def family_level(self, whole: float) -> float:
-        """Return the confidence level for this part's simultaneous interval.
+    def family_level(self, level: float) -> float:
+        """Return the simultaneous confidence level for this part, if `level` is the level for all parts.
 
-        Bonferroni: if each of N parts misses with probability at most (1 - whole) / N, all N hold with
-        probability at least `whole`.
+        Bonferroni: if each of N parts misses with probability at most (1 - level) / N, all N hold with
+        probability at least `level`.
         """
-        return 1 - (1 - whole) / self.of
+        return 1 - (1 - level) / self.of

@@ -2,13 +2,13 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _MOST_DIGITS = 6
 """Most digits of a bound near 0."""
 _LEAST_RATIO, _MOST_RATIO = 0.1, 100
-"""A smaller ratio has too few digits; a bound above the second number says as little as no bound."""
+"""A ratio below the first is written the other way round, a bound above the second as `over 100`."""
 _MINUTE, _HOUR = 60, 3600
 _SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?|\.[0-9]+) *([^\W\d_]+)")
@@ -111,17 +111,12 @@ def interval(low: float | None, high: float | None, digits: int = 2) -> str:
 
 def read_seconds(text: str) -> float | None:
     """Read a time such as `5 ms`, `5 us` or `5 m`, in seconds. Returns None if it is no positive time."""
-    units = {name: length for length, name in _TIMES} | {"us": 1e-6}
-    units |= {"m": float(_MINUTE), "min": float(_MINUTE), "h": float(_HOUR)}
-    return _read(text, units)
-
-
-def read_size(text: str) -> int | None:
-    """Read a size with its unit, such as `64 MiB`, in bytes. None unless it is at least one byte."""
-    units = {name: 2.0 ** (10 * power) for power, name in enumerate(_SIZES)}
-    units |= {name: 1000.0**power for power, name in enumerate(("B", "kB", "MB", "GB", "TB"))}
-    value = _read(text, units)
-    return None if value is None or value < 1 else round(value)
+    match = _QUANTITY.fullmatch(text.strip())
+    units = {name: length for length, name in _TIMES} | {"us": 1e-6, "m": _MINUTE, "min": _MINUTE, "h": _HOUR}
+    # Some keyboards write the Greek letter instead of the sign for micro.
+    length = units.get(match[2].replace("\u03bc", "µ")) if match else None
+    value = float(match[1]) * length if match and length else 0.0
+    return value if 0 < value < math.inf else None
 
 
 def read_fraction(text: str) -> float | None:
@@ -139,12 +134,3 @@ def _beside_one(value: float, digits: int) -> str:
     while value != 1 and float(f"{value:.{digits}f}") == 1:
         digits += 1
     return f"{value:,.{digits}f}"
-
-
-def _read(text: str, units: Mapping[str, float]) -> float | None:
-    """Read a number and one of `units`. None if the text has another form, or is not positive."""
-    match = _QUANTITY.fullmatch(text.strip())
-    # Some keyboards write the Greek letter instead of the sign for micro.
-    length = units.get(match[2].replace("\u03bc", "µ")) if match else None
-    value = float(match[1]) * length if match and length else 0.0
-    return value if 0 < value < math.inf else None

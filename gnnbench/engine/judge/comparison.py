@@ -148,3 +148,9 @@ class Comparison:
     """All benchmarks of two sides."""
 
     rows: list[Compared]
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether there is a verdict on the time of any benchmark, or rules ignore all benchmarks."""
+        judgements = [row.judgement for row in self.rows if row.judgement.verdict != "ignored"]
+        return bool(self.rows) and (not judgements or any(row.judged for row in judgements))

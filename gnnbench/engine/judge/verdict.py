@@ -62,7 +62,7 @@ class Reason(Enum):
     WITHIN_EFFECT = "the per-benchmark {own_level} interval lies within {effect}"
     SMALL_CHANGE = "a significant change, but smaller than {effect}"
     WIDE_INTERVAL = "the interval is too wide"
-    TOO_FEW_BLOCKS = "too few blocks for an interval"
+    TOO_FEW_BLOCKS = "too few measurements for an interval"
     OTHER_RESULT = "a different output"
     ONLY_REPEATED = "faster only when repeated"
     ONE_PROCESS = "one process: the interval covers variation within it only"

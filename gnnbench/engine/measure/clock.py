@@ -113,7 +113,7 @@ class HostClock(Clock):
         steps = list(islice((after - before for before, after in readings if after > before), _STEPS))
         if not steps:
             raise ClockError(
-                f"the timer {name} did not advance in {_TRIES:,} readings; use time.perf_counter"
+                f"the timer {name} did not advance in {_TRIES:,} readings; choose another --benchmark-timer"
             )
         return cls(timer, min(steps), name)
 

@@ -102,7 +102,7 @@ class Copies:
     def _copy_optimizer(self, value: Any) -> Any:
         """Copy all attributes: its own deepcopy omits hooks, and the parameters of LBFGS."""
         if "step" in vars(value):
-            return self._tear(value, f"{type(value).__name__} whose step something else replaced")
+            return self._tear(value, f"{type(value).__name__} whose step method was replaced")
         clone = self._memo[id(value)] = object.__new__(type(value))
         for tensor in tensors(value):
             self.of(tensor)
@@ -117,7 +117,7 @@ def _why_not(value: Any) -> str | None:
         "a tensor with hooks": bool(value._backward_hooks),  # noqa: SLF001 - there is no public way to ask
         "a quantized tensor": value.is_quantized,
         "a nested tensor": value.is_nested,
-        "a tensor that is conjugated or negated when read": value.is_conj() or value.is_neg(),
+        "a tensor with the conjugate or negative bit": value.is_conj() or value.is_neg(),
         "an inference tensor": value.is_inference(),
         f"a tensor of layout {value.layout}": value.layout not in (torch.strided, *sparse_layouts()),
     }

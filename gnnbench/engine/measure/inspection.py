@@ -82,7 +82,7 @@ def inspect(
                 break
         return Inspection(counters, watch.fingerprint(), watch.unseen, watch.codes)
     except Exception as error:  # noqa: BLE001 - some calls cannot run under a dispatch mode
-        return Inspection(counters, unseen=f"it cannot be inspected ({_described(error)})")
+        return Inspection(counters, unseen=f"the call cannot be inspected ({_described(error)})")
 
 
 def _described(error: Exception) -> str:

@@ -68,7 +68,7 @@ class Kept:
 
     def part(self, fixture: Any) -> dict[str, Any]:
         """Return gnnbench's part of a benchmark's `extra_info`; one of another version is replaced."""
-        part = json_io.own_part(fixture.extra_info)
+        part = json_io.gnnbench_part(fixture.extra_info)
         if part.get("version") != self.version:
             part = fixture.extra_info[json_io.KEY] = {"version": self.version}
         if self._definition:
@@ -82,7 +82,7 @@ class Kept:
         """Add counters and fingerprint of a call to `extra_info`, and return the result of one more call."""
         from .inspection import inspect
 
-        part = json_io.own_part(fixture.extra_info)
+        part = json_io.gnnbench_part(fixture.extra_info)
         with paused():
             inspection = inspect(layouts.original, layouts.devices)
         if inspection.counters:
@@ -122,7 +122,7 @@ class TimeInstrument(Instrument):
             else:
                 sampler.sample(layouts)
         if self.whole_call:
-            part = json_io.own_part(fixture.extra_info)
+            part = json_io.gnnbench_part(fixture.extra_info)
             part["no_fingerprint"] = why_unseen(self.whole_call)
             if compiled := compilations():
                 part["compilation"] = compiled
@@ -136,7 +136,7 @@ class TimeInstrument(Instrument):
             measurement.iterations = calls.iterations
             result = calls.measure(clock, add, disable_gc=fixture._disable_gc)  # noqa: SLF001
             measurement.stopped_by = "rounds"
-        json_io.own_part(fixture.extra_info)["no_fingerprint"] = FIXED
+        json_io.gnnbench_part(fixture.extra_info)["no_fingerprint"] = FIXED
         return result
 
     def _effort(self, fixture: Any) -> "Effort":

@@ -60,7 +60,7 @@ class Layouts:
     def why_in_place(self) -> str | None:
         """Return why the inputs cannot be copied. Returns None if they can, after copying them once."""
         if not self.devices:
-            return "no tensors among its arguments"
+            return "the arguments have no tensors"
         free = psutil.virtual_memory().available
         if "cuda" in self.devices:
             from ..ground.devices import cuda_free_bytes

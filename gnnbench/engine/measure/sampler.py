@@ -69,7 +69,7 @@ class Sampler:
 
             if not is_out_of_memory(error):
                 raise
-            too_large = f"too large to be called next to copies: {describe_out_of_memory(error)}"
+            too_large = f"no memory for copies of the inputs: {describe_out_of_memory(error)}"
         if too_large:  # outside the handler: the error keeps the memory of the call alive
             layouts.stay()
             measurement.layouts, measurement.in_place = "one", too_large

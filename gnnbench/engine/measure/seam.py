@@ -156,7 +156,7 @@ def check_pytest_benchmark() -> None:
 
 def why_unseen(reason: str) -> str:
     """Return why a call that is timed whole has no counters and no fingerprint; `reason` is its marker's."""
-    return f"its calls are timed whole: {reason}"
+    return f"whole calls are timed: {reason}"
 
 
 def _valid(*, rounds: Any, warmup_rounds: Any, iterations: Any, setup: Any, **_options: Any) -> bool:

@@ -10,13 +10,13 @@ from ..process.variants import variant
 from ..process.variants.collected import FIXED_INPUTS, IN_PLACE, WHOLE_CALL
 from ..store import baseline, suite
 from ..store.option_defaults import every
-from . import histogram, pace
+from . import histogram, pace, terminal
 from .limits import GATE, LimitCheck
 from .selection import Selection
-from .session import attached, given, options_of, settings_of, take_settings, untimed_by
+from .session import options_of, read_settings, report_values, settings_of, typed_values, untimed_options
+from .terminal import say, usage_error
 from .timing import PLUGIN as TIMING
 from .timing import Timing, timing_of
-from .writing import say, usage_error
 
 _DEFAULT_STORAGE = "file://./.benchmarks"
 _SUITE = "gnnbench-suite"
@@ -40,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Let idle threads sleep if something is timed, before a file of the suite imports torch."""
+    """Let idle OpenMP threads sleep if benchmarks may be timed; after torch is imported, this is too late."""
     pace.begin(early_config)
 
 
@@ -51,17 +51,17 @@ def pytest_configure(config: pytest.Config) -> None:
     register = config.pluginmanager.register
     register(Selection(config), "gnnbench-selection")
     try:
-        take_settings(config)
-        if any(value is not False for value in given(config).values()):  # otherwise nothing is checked
+        read_settings(config)
+        if any(value is not False for value in typed_values(config).values()):  # checking may query the GPU
             options_of(config)
     except UsageError as error:
         raise usage_error(str(error)) from None
     histogram.take_over(config)
     register(LimitCheck(config))
     base = None if hasattr(config, "workerinput") else config.getoption("benchmark_compare", None)
-    judging = bool(base) and not _why_not_judged_here(config, base)
-    register(Timing(config, all_benchmarks=judging), TIMING)
-    if judging:
+    is_judged = bool(base) and not _why_left_to_pytest_benchmark(config, base)
+    register(Timing(config, all_benchmarks=is_judged), TIMING)
+    if is_judged:
         _compare(config)
 
 
@@ -86,10 +86,10 @@ def _compare(config: pytest.Config) -> None:
     config.pluginmanager.register(Gate(config, base), GATE)
 
 
-def _why_not_judged_here(config: pytest.Config, base: Any) -> str:
-    """Return why this value of `--benchmark-compare` means pytest-benchmark's files. Empty if it does not."""
+def _why_left_to_pytest_benchmark(config: pytest.Config, base: Any) -> str:
+    """Return why pytest-benchmark handles `--benchmark-compare=base`. Empty if gnnbench does."""
     option = config.option
-    if untimed := [option.name for option in untimed_by(config)]:
+    if untimed := [option.name for option in untimed_options(config)]:
         return f"--gnn-{untimed[0]} times nothing"
     is_variant = isinstance(base, str) and (base == variant.WORKING_TREE or ":" in base)
     if not base or option.gnn_strict or is_variant:
@@ -107,9 +107,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     pace.end(config, session.items)
     has_table = config.pluginmanager.has_plugin("terminalreporter") and not config.option.collectonly
     if has_table and any(map(timing_of(config).instrument, session.items)):
-        from . import terminal
-
-        terminal.shorten_their_table(config)
+        terminal.shorten_table(config)
 
 
 def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Item]) -> list[str]:
@@ -121,26 +119,22 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Attach the results for the summary to the report of a test."""
+    """Attach a benchmark's entry in the list of times to the report of its test."""
     report = yield
     if call.when == "call" and not suite.installed().owns(item) and timing_of(item.config).instrument(item):
-        from . import terminal
-
         report.gnnbench = terminal.record(item)  # type: ignore[attr-defined]
     return report
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Write the times of benchmarks that are in no table, and say who compared them."""
+    """List the times of another suite's benchmarks, and say so if pytest-benchmark did the comparison."""
     config = terminalreporter.config
     bench = getattr(config, "_benchmarksession", None)
     if bench and bench.compare and bench.benchmarks:
         from .records import A_COMMIT, how_to_record
 
-        why = _why_not_judged_here(config, config.option.benchmark_compare)
-        text = f"pytest-benchmark did this comparison: {why}; for gnnbench's, give {A_COMMIT} or record times"
-        say(terminalreporter, text, how_to_record(config))
-    if records := attached(terminalreporter, "gnnbench"):
-        from . import terminal
-
+        reason = _why_left_to_pytest_benchmark(config, config.option.benchmark_compare)
+        text = f"pytest-benchmark compared, because {reason}; to compare with gnnbench, give {A_COMMIT}"
+        say(terminalreporter, f"{text} or record times", how_to_record(config))
+    if records := report_values(terminalreporter, "gnnbench"):
         terminal.summarize(terminalreporter, records)

@@ -1,6 +1,8 @@
 """`--benchmark-compare`: compares a session's benchmarks with a record or a variant; slower tests fail.
 
-The reports of timed benchmarks are withheld until all are timed and judged, see `drive/gate.py`.
+A record has timings that were saved earlier; a variant is another version of the code.
+pytest reports a test when it ends. Here, timed benchmarks are reported after all of them were judged.
+Those whose code has changed are timed in turns: alternately in processes of both versions.
 """
 
 import math
@@ -19,7 +21,7 @@ from ..ground import codec, units
 from ..ground.errors import UsageError
 from ..ground.files import cache_folder
 from ..ground.options import EFFECT, TIMEOUT_SECONDS
-from ..judge.comparison import Compared
+from ..judge.comparison import Compared, Comparison
 from ..judge.verdict import Thresholds
 from ..process.plan import Plan
 from ..process.variants.collected import declares
@@ -29,26 +31,26 @@ from ..show.lines import Note, wrapped
 from ..show.progress import Progress
 from ..store import accepted
 from ..store.option_defaults import from_settings
-from . import records, writing
+from . import records, terminal
 from .session import arguments_without, options_of, settings_of, stop
 from .withheld import Withheld
 
 _UNLIMITED = 1e9
-"""Seconds for each benchmark: only the limit for all together matters."""
-_UNTIMED = "run without -n, --benchmark-skip, --benchmark-disable and --gnn-layouts off, or record again"
+"""Seconds for each benchmark: only the limit for all benchmarks together counts."""
+_REMEDY = "run without -n, --benchmark-skip, --benchmark-disable and --gnn-layouts off, or record again"
 
 
 class Gate:
     """Compares the session with its base and reports the verdicts."""
 
     def __init__(self, config: pytest.Config, variant: Variant | None) -> None:
-        """Compare with a variant, or if None, with the newest record."""
+        """Compare with a variant, or with the newest record if the variant is None."""
         self._config, self._variant = config, variant
         self._withheld = Withheld(config)
         config.pluginmanager.register(self._withheld)
-        self._judged: Judging | None = None
+        self._judging: Judging | None = None
         """None if nothing was compared."""
-        self._lines: list[Note] = []
+        self._notes: list[Note] = []
         self._failures: list[Note] = []
         """Failures that belong to no test."""
 
@@ -65,13 +67,13 @@ class Gate:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Compare after the last test; an interrupted session is not compared."""
+        """Compare after the last test. An interrupted session is not compared."""
         try:
             result = yield
             if not session.config.option.collectonly:
                 self._compare(session)
         except BaseException as error:
-            self._judged = None
+            self._judging = None
             self._failures.append(Note("interrupted: the timed benchmarks were not compared"))
             if isinstance(error, KeyboardInterrupt):
                 # pytest cannot show a frame that was interrupted before its first line.
@@ -79,7 +81,7 @@ class Gate:
             raise
         finally:
             self._withheld.release()
-        if self._judged and self._judged.is_interrupted:
+        if self._judging and self._judging.is_interrupted:
             raise KeyboardInterrupt
         return result
 
@@ -93,58 +95,59 @@ class Gate:
     @pytest.hookimpl(trylast=True)
     def pytest_benchmark_update_json(self, output_json: dict[str, Any]) -> None:
         """Add the verdicts to the run file."""
-        if self._judged and "gnnbench" in output_json:
-            output_json["gnnbench"]["compared"] = codec.encode(self._judged.result)
+        if self._judging and "gnnbench" in output_json:
+            output_json["gnnbench"]["compared"] = codec.encode(self._judging.result)
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Write the differences, the verdicts, the lines of the summary and the failures."""
-        if judging := self._judged:
+        """Write the code's differences, the verdicts, the notes and the failures."""
+        if judging := self._judging:
             terminalreporter.ensure_newline()
             for line in judging.differences:
-                writing.say(terminalreporter, line)
+                terminal.say(terminalreporter, line)
             if judging.comparison.rows:
                 explanations = causes.of_result(judging.result)
                 verbose = terminalreporter.verbosity > 0
                 document = verdicts.document(judging.comparison, explanations, judging.timed, verbose=verbose)
                 writer = console.Terminal(colour=terminalreporter.hasmarkup)
                 terminalreporter.write(writer.write(document))
-        for note in self._lines:
-            writing.say(terminalreporter, note.text, note.command)
+        for note in self._notes:
+            terminal.say(terminalreporter, note.text, note.command)
         for note in self._failures:
-            writing.say(terminalreporter, f"failed: {note.text}", note.command, red=True)
+            terminal.say(terminalreporter, f"failed: {note.text}", note.command, red=True)
 
     def _write(self, line: str) -> None:
-        """Write a line on the progress of timing in turns."""
+        """Write a line about the progress of timing in turns."""
         if reporter := self._config.pluginmanager.get_plugin("terminalreporter"):
             reporter.ensure_newline()
             reporter.write_line(line)
 
     @cached_property
     def _base(self) -> tuple[Base | None, Note | None]:
-        """What the session is compared with, or None and why there is nothing to compare with."""
+        """The base of the comparison, or None and a note that says why there is none."""
         source, missing = (self._variant, None) if self._variant else records.find(self._config)
         return (base_of(source) if source else None), missing
 
     def _compare(self, session: pytest.Session) -> None:
+        """Judge the session against its base, and add a note if no benchmark was judged."""
         missing = None
         try:
             base, missing = self._base
             if base:
-                self._judged = self._judging(base, session)
-                self._judge(self._judged)
+                self._judging = self._prepare(base, session)
+                self._judge(self._judging)
         except (UsageError, OSError) as error:
             self._failures.append(Note(str(error)))
-            self._judged = None
+            self._judging = None
         finally:
-            rows = self._judged.comparison.rows if self._judged else ()
-            verdicts = {row.fullname: row.judgement.verdict for row in rows}
-            if missing or not _has_judged({*verdicts.values()}):
-                names = self._judged.missing if self._judged else ()
-                self._say_so(session, missing, [name for name in names if verdicts[name] != "ignored"])
+            comparison = self._judging.comparison if self._judging else Comparison([])
+            if missing or not comparison.is_judged:
+                names = self._judging.missing if self._judging else ()
+                ignored = {row.fullname for row in comparison.rows if row.judgement.verdict == "ignored"}
+                self._note_unjudged(session, missing, {*names} - ignored)
 
-    def _judging(self, base: Base, session: pytest.Session) -> Judging:
-        """Return the judging of this session against a base."""
+    def _prepare(self, base: Base, session: pytest.Session) -> Judging:
+        """Return this session's benchmarks and its base, ready to be judged."""
         config, options, benchmarks = self._config, options_of(self._config), records.timed(self._config)
         level, shard = Thresholds(options.effect).family_level, options.shard
         thresholds = Thresholds(
@@ -157,15 +160,16 @@ class Gate:
         report_ids = {report.nodeid for report in records.reports(session)}
         untimed = ({item.nodeid for item in session.items} | report_ids) - benchmarks.keys()
         missing = [name for run in base.runs[:1] for name in run.benchmarks if name in untimed]
-        head = records.live(config, benchmarks)
+        head = records.as_run_file(config, benchmarks)
         return Judging(head, base, thresholds, options.confirm, options.turns, options.build, missing)
 
     def _judge(self, judging: Judging) -> None:
-        """Judge the session's benchmarks, except those of failed tests."""
+        """Judge the session's benchmarks, note the verdicts, and fail the tests of worse benchmarks."""
         config, options, settings = self._config, options_of(self._config), settings_of(self._config)
-        is_usual = options.effect == EFFECT and settings.file is None
-        by_rules = any(rule.effect for rule in settings.rules)
-        effect = () if is_usual or by_rules else ("--effect", f"{options.effect:g}")
+        is_default = options.effect == EFFECT and settings.file is None
+        has_rules = any(rule.effect for rule in settings.rules)
+        # For the command that repeats the comparison.
+        effect = () if is_default or has_rules else ("--effect", f"{options.effect:g}")
         plan = Plan(
             arguments=arguments_without(config, "time", "shard"),
             defaults=from_settings(settings),
@@ -184,14 +188,14 @@ class Gate:
         passed_ids = {item.nodeid for item in self._withheld.tests}
         with Progress(write=self._write) as progress:
             judging.run(plan, config.rootpath, progress, passed_ids)
-        self._lines.extend(map(Note, judging.lines))
+        self._notes.extend(map(Note, judging.lines))
         if judging.timed:
-            self._lines.extend(self._in_turns(judging, judging.timed))
-        self._lines.extend(map(Note, wording.result(judging.comparison).splitlines()))
-        self._report(judging, strict=options.strict)
+            self._notes.extend(self._in_turns(judging, judging.timed))
+        self._notes.extend(map(Note, wording.result(judging.comparison).splitlines()))
+        self._fail_tests(judging, strict=options.strict)
 
     def _in_turns(self, judging: Judging, result: Result) -> Iterator[Note]:
-        """Yield how many benchmarks were decided in turns, and how to go on."""
+        """Yield how many benchmarks were decided in turns, and the command that times the others longer."""
         rows = [row for row in result.rows if not row.judgement.same_code]
         count = sum(not (row.counts and row.counts.decided) for row in rows)
         text = f"{units.count(len(rows), 'benchmark')} timed in turns with {judging.base.title}"
@@ -205,43 +209,38 @@ class Gate:
             words = ["pytest", *arguments_without(self._config), compare, f"--gnn-budget={seconds:g}"]
             yield Note(f"to time {units.count(count, 'benchmark')} for longer", shlex.join(words))
 
-    def _say_so(self, session: pytest.Session, missing: Note | None, untimed: Collection[str]) -> None:
-        """Say that no benchmark was judged: a failure if there is no record, or no times for its tests."""
+    def _note_unjudged(self, session: pytest.Session, missing: Note | None, untimed: Collection[str]) -> None:
+        """Note that no benchmark was judged. Without a record or with untimed tests, the session fails."""
         option, is_failure = session.config.option, options_of(self._config).strict
         if untimed and not (self._failures or session.testsfailed):
-            text = f"this session did not time {units.count(len(untimed), 'test')} of the record; {_UNTIMED}"
+            text = f"this session did not time {units.count(len(untimed), 'test')} of the record; {_REMEDY}"
             missing, is_failure = Note(text, records.how_to_record(self._config)), True
         elif missing:
-            has_any = not session.items or any(map(declares, session.items))
-            is_failure |= has_any and not (option.benchmark_save or option.benchmark_autosave)
+            has_benchmarks = not session.items or any(map(declares, session.items))
+            is_failure |= has_benchmarks and not (option.benchmark_save or option.benchmark_autosave)
         text = "no benchmark was judged"
         if not (is_failure or self._failures):
             text += " (--gnn-strict makes this a failure)"
-        lines = self._failures if is_failure else self._lines
+        lines = self._failures if is_failure else self._notes
         lines.append(Note(f"{text}: {missing.text}", missing.command) if missing else Note(text))
 
-    def _report(self, judging: Judging, *, strict: bool) -> None:
-        """Fail the tests of worse benchmarks; with `strict`, also those of undecided ones."""
-        unsure = ("undecided", "incomparable") if strict else ()
+    def _fail_tests(self, judging: Judging, *, strict: bool) -> None:
+        """Fail the tests of worse benchmarks; if `strict`, also of undecided and incomparable ones."""
+        inconclusive = ("undecided", "incomparable") if strict else ()
         tests = {item.nodeid: reports for item, reports in self._withheld.tests.items()}
         for row in judging.comparison.rows:
-            if not row.is_worse and row.judgement.verdict not in unsure:
+            if not row.is_worse and row.judgement.verdict not in inconclusive:
                 continue
             sentence = self._sentence(judging, row)
             if row.fullname in tests:
                 report = next(phase for phase in tests[row.fullname] if phase.when == "call")
-                writing.fail(report, sentence, first=True)
+                terminal.fail(report, sentence, first=True)
             else:
                 self._failures.append(Note(f"{row.fullname}: {sentence.text}", sentence.command))
 
     def _sentence(self, judging: Judging, row: Compared) -> Note:
-        """Return the verdict on a benchmark with its reason, and the command that repeats it, on one line."""
+        """Return the verdict on a benchmark with its reason, and the command that repeats its comparison."""
         text, result = f"{wording.sentence(row)} [{judging.base.title}]", judging.result
         if result.repeat and row.counts:
             return Note(f"{text}; repeat", result.repeat.commands([row.fullname]).ab)
         return Note(text)
-
-
-def _has_judged(verdicts: set[str]) -> bool:
-    """Tell whether a benchmark was judged, or all were ignored."""
-    return bool(verdicts - {"incomparable", "ignored"}) or verdicts == {"ignored"}

@@ -9,7 +9,7 @@ from pytest_benchmark.utils import slugify
 
 from ..ground import devices, environment, packages, units
 from ..ground.errors import UsageError
-from . import writing
+from . import terminal
 
 _Group = tuple[str | None, Sequence[dict[str, Any]]]
 """A group of pytest-benchmark: its name and its benchmarks."""
@@ -18,12 +18,12 @@ _LONGEST = 60
 
 
 def take_over(config: pytest.Config) -> None:
-    """If the option is given, draw instead of pytest-benchmark."""
+    """If `--benchmark-histogram` is given, let gnnbench draw in place of pytest-benchmark."""
     prefixes = config.getoption("benchmark_histogram", None)
     if not prefixes:
         return
     if reason := packages.missing(packages.DRAWING):
-        raise writing.usage_error(f"--benchmark-histogram: {reason}")
+        raise terminal.usage_error(f"--benchmark-histogram: {reason}")
     config.option.benchmark_histogram = []
     config.pluginmanager.register(_Histogram(config, prefixes[-1]), "gnnbench-histogram")
 
@@ -39,13 +39,13 @@ class _Histogram:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_benchmark_group_stats(self, group_by: str) -> Generator[None, Any, Any]:
-        """Keep pytest-benchmark's groups."""
+        """Remember pytest-benchmark's groups for the summary."""
         self._groups = yield
         self._by_operation = group_by == "group"
         return self._groups
 
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-        """Remember tests that fail: they may have timed something else."""
+        """Remember tests that fail: what they timed may not be what they test."""
         if call.when == "call":
             (self._failed.add if call.excinfo else self._failed.discard)(item.nodeid)
 
@@ -57,18 +57,18 @@ class _Histogram:
             for name, entries in self._groups
             if (rows := [entry for entry in entries if entry["fullname"] not in self._failed])
         ]
-        timed, drawn = (sum(len(entries) for _, entries in some) for some in (self._groups, groups))
-        if left_out := timed - drawn:
-            text = units.count(left_out, "benchmark")
-            writing.say(terminalreporter, f"not drawn, because the test failed: {text}")
+        timed, drawn = (sum(len(rows) for _, rows in listed) for listed in (self._groups, groups))
+        if timed > drawn:
+            count = units.count(timed - drawn, "benchmark")
+            terminal.say(terminalreporter, f"not drawn, because the test failed: {count}")
         elif not timed and not self._config.option.collectonly:
-            writing.say(terminalreporter, "--benchmark-histogram: no benchmark was timed")
+            terminal.say(terminalreporter, "--benchmark-histogram: no benchmark was timed")
         try:
             if groups:
                 self._draw(terminalreporter, groups)
         except UsageError as error:
             line = f"failed: --benchmark-histogram: {error}; give the beginning of another path"
-            writing.say(terminalreporter, line, red=True)
+            terminal.say(terminalreporter, line, red=True)
             session = terminalreporter._session  # noqa: SLF001
             if session and session.exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -89,4 +89,4 @@ class _Histogram:
             path = next(candidate for candidate in candidates if candidate not in paths)
             paths.add(path)
             slides.save(picture, footer, self._config.invocation_params.dir / path)
-            writing.say(reporter, f"drew {path}.svg and .png")
+            terminal.say(reporter, f"drew {path}.svg and .png")

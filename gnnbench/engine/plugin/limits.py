@@ -8,14 +8,15 @@ from ..ground import units
 from ..show.lines import Note
 from ..store.benchmark import part_of
 from ..store.suite import installed
-from . import writing
-from .session import options_of, ours_of, seconds_of, settings_of
+from . import terminal
+from .session import benchmark_part, options_of, seconds_of, settings_of
 
 GATE = "gnnbench-gate"
+"""Name of the plugin that compares, which is registered only with `--benchmark-compare`."""
 
 
 class LimitCheck:
-    """Fails benchmarks above a limit or with wrong work, independent of any base."""
+    """Fails a test whose benchmark is above its time limit, or whose counters are not the expected ones."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -25,16 +26,16 @@ class LimitCheck:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Fail a test above its limit or, if benchmarks are judged, a test that does the wrong work."""
+        """Fail a test above its limit; if the session compares, also a test with unexpected counters."""
         report = yield
         if call.when == "call" and report.passed:
             for reason in filter(None, (self._fault(item), _exceeded(item))):
-                writing.fail(report, Note(reason))
+                terminal.fail(report, Note(reason))
         return report
 
     def _fault(self, item: pytest.Item) -> str:
-        """Return how the work of a benchmark differs from its suite's definition. Empty if it does not."""
-        part, config = ours_of(item), self._config
+        """Return how a benchmark's counters differ from those that its suite expects. Empty if they agree."""
+        part, config = benchmark_part(item), self._config
         if not config.pluginmanager.has_plugin(GATE) or "measurement" not in part:
             return ""
         strict, settings = options_of(config).strict, settings_of(config)
@@ -47,11 +48,11 @@ class LimitCheck:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """List the faults that rules ignore."""
         for line in self._ignored:
-            writing.say(terminalreporter, line)
+            terminal.say(terminalreporter, line)
 
 
 def _exceeded(item: pytest.Item) -> str:
-    """Return a line if a test's benchmark is above its limit. Empty if not, or if a rule ignores it."""
+    """Return how far a test's benchmark is above its limit. Empty if it is not, or if a rule ignores it."""
     settings, name = settings_of(item.config), item.nodeid
     rule, seconds = settings.rule("max_time_seconds", name), seconds_of(item)
     limit = rule and rule.max_time_seconds

@@ -23,23 +23,23 @@ _UNTIMED = (
 )
 """Options with which no test runs."""
 _IS_SET = pytest.StashKey[bool]()
-"""In a session's stash: whether gnnbench has set the policy."""
+"""In a session's stash: whether gnnbench has set OMP_WAIT_POLICY."""
 
 
 def begin(config: pytest.Config) -> None:
-    """Set the policy before a file of the suite imports torch, if gnnbench may time something."""
+    """Set OMP_WAIT_POLICY if gnnbench may time something, before a test file can import torch."""
     options = vars(config.known_args_namespace)
     is_off = options.get("benchmark_disable") and not options.get("benchmark_enable")
-    is_left_out = options.get("benchmark_skip") and not options.get("benchmark_only")
-    if is_off or is_left_out or any(options.get(name) for name in _UNTIMED):
+    is_skipped = options.get("benchmark_skip") and not options.get("benchmark_only")
+    if is_off or is_skipped or any(options.get(name) for name in _UNTIMED):
         return
     has_option = any(value not in (None, []) for name, value in options.items() if name.startswith("gnn_"))
-    if has_option or options.get("benchmark_compare") or _is_known(config):
+    if has_option or options.get("benchmark_compare") or _uses_gnnbench(config):
         config.stash[_IS_SET] = let_idle_threads_sleep()
 
 
-def _is_known(config: pytest.Config) -> bool:
-    """Return whether the project has gnnbench's settings or a record."""
+def _uses_gnnbench(config: pytest.Config) -> bool:
+    """Tell whether the project has settings or records of gnnbench."""
     try:
         has_file = settings.find(config.rootpath).file is not None
     except UsageError:
@@ -48,7 +48,7 @@ def _is_known(config: pytest.Config) -> bool:
 
 
 def lines(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
-    """Return the header line on the policy. Empty if the session times nothing."""
+    """Return the header line about OMP_WAIT_POLICY. Empty if the session times nothing."""
     is_set = config.stash.get(_IS_SET, None)
     if is_set is None or not any(map(declares, items)):
         return []
@@ -57,7 +57,7 @@ def lines(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
 
 
 def end(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
-    """Unset the policy if there is nothing to time, so that processes started by tests do not inherit it."""
+    """Unset the variable if there is nothing to time: processes that tests start should not inherit it."""
     if config.stash.get(_IS_SET, False) and not any(map(declares, items)):
         os.environ.pop(WAIT_POLICY, None)
 
@@ -67,8 +67,8 @@ def disturbance() -> str:
     policy = os.environ.get(WAIT_POLICY, "")
     if policy.upper() == "PASSIVE":
         return ""
-    late = "" if policy else ", and torch was imported before gnnbench could set it"
+    reason = "" if policy else ", and torch was imported before gnnbench could set it"
     return (
-        f"times are disturbed by idle OpenMP threads: {WAIT_POLICY} is {policy or 'unset'}{late}; "
+        f"times are disturbed by idle OpenMP threads: {WAIT_POLICY} is {policy or 'unset'}{reason}; "
         f"export {WAIT_POLICY}=PASSIVE"
     )

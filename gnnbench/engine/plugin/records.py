@@ -1,4 +1,4 @@
-"""The record that a session is compared with, and how to make one."""
+"""The record (saved timings) that a session is compared with, and how to make one."""
 
 import os
 import shlex
@@ -14,7 +14,7 @@ from ..show.lines import Note
 from ..store import baseline, run_file
 from ..store.baseline import Record, RecordStore
 from ..store.run_file import RunFile
-from .session import arguments_without, here
+from .session import arguments_without, session_environment
 from .timing import timing_of
 
 A_COMMIT = "--benchmark-compare=git:main"
@@ -23,7 +23,7 @@ A_COMMIT = "--benchmark-compare=git:main"
 def find(config: pytest.Config) -> tuple[Record | None, Note | None]:
     """Return the newest record of this machine, or None and a message."""
     store = RecordStore(config.rootpath / baseline.FOLDER)
-    machine = here(config)
+    machine = session_environment(config)
     record, fields = store.nearest(machine)
     if record and not any(name in environment.MACHINE for name, *_ in fields):
         return record, None
@@ -47,12 +47,12 @@ def timed(config: pytest.Config) -> dict[str, dict[str, Any]]:
     """Return the `extra_info` of each benchmark that gnnbench timed in this session."""
     benchmarks: dict[str, dict[str, Any]] = {}
     for bench in config._benchmarksession.benchmarks:  # type: ignore[attr-defined]  # noqa: SLF001
-        if "measurement" in json_io.own_part(bench.extra_info):
+        if "measurement" in json_io.gnnbench_part(bench.extra_info):
             benchmarks.setdefault(bench.fullname, bench.extra_info)  # the first entry counts, as in run files
     return benchmarks
 
 
-def live(config: pytest.Config, benchmarks: Mapping[str, Mapping[str, Any]]) -> RunFile:
+def as_run_file(config: pytest.Config, benchmarks: Mapping[str, Mapping[str, Any]]) -> RunFile:
     """Return this session as a run file, from the `extra_info` of each benchmark."""
     machine = config._benchmarksession.get_machine_info()  # type: ignore[attr-defined]  # noqa: SLF001
     entries = [

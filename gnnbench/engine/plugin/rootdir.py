@@ -27,13 +27,13 @@ def rootdir(arguments: Sequence[str] = ()) -> Path:
 
 
 def has_testpaths(arguments: Sequence[str]) -> bool:
-    """Tell whether pytest's settings say what to collect if no argument is a path."""
+    """Tell whether pytest collects its setting `testpaths` if no argument is a path."""
     config = _config(arguments)
     return bool(config.getini("testpaths")) and config.rootpath == config.invocation_params.dir
 
 
 def _config(arguments: Sequence[str]) -> pytest.Config:
-    """Let pytest find its rootdir; warnings are ignored, as settings may make them errors that end pytest."""
+    """Return pytest's configuration for these arguments; settings cannot turn its warnings into errors."""
     words = ["--noconftest", "-o", "filterwarnings=", *arguments, "-W", "ignore"]
     try:
         pytest.main(words, plugins=[_Finder()])

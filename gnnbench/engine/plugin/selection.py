@@ -1,4 +1,4 @@
-"""Deselects the tests of other shards."""
+"""Deselects the tests of other shards: `--gnn-shard 1/4` runs a quarter of the tests."""
 
 from collections.abc import Generator
 
@@ -7,11 +7,11 @@ import pytest
 from .session import options_of
 
 CHOICE = "gnnbench-choice"
-"""Name of a suite's plugin that deselects non-default benchmarks, and lists them as `left_out`."""
+"""Name of the suite's plugin that deselects non-default benchmarks; its `left_out` has them by id."""
 
 
 class Selection:
-    """Deselects tests."""
+    """Deselects the tests of other shards, and reports how many tests the shard has."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -41,8 +41,8 @@ class Selection:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Let a session pass if its shard is empty; with -n, only workers know of tests in other shards."""
         option = self._config.option
-        elsewhere = self._of_shard[1] or (option.gnn_shard and getattr(option, "numprocesses", None))
-        if elsewhere and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+        has_others = self._of_shard[1] or (option.gnn_shard and getattr(option, "numprocesses", None))
+        if has_others and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
             session.exitstatus = pytest.ExitCode.OK
 
 

@@ -19,20 +19,22 @@ _OPTIONS = pytest.StashKey[Options]()
 _SETTINGS = pytest.StashKey[Settings]()
 
 
-def given(config: pytest.Config) -> dict[str, Any]:
-    """Return the values of the gnnbench options that were typed, by key."""
+def typed_values(config: pytest.Config) -> dict[str, Any]:
+    """Return the values of gnnbench's options that the user typed, by key."""
     values = {option.key: config.getoption(f"gnn_{option.key}") for option in every().values()}
     return {key: value for key, value in values.items() if value is not None}
 
 
-def take_settings(config: pytest.Config) -> None:
-    """Read the project's settings; a process that gnnbench started was given its defaults, without rules."""
-    defaults, project, typed = getattr(config.option, "gnn_defaults", None), settings.NONE, given(config)
+def read_settings(config: pytest.Config) -> None:
+    """Read the project's settings. A process that gnnbench started gets its parent's defaults, no rules."""
+    project, typed = settings.NONE, typed_values(config)
+    defaults = getattr(config.option, "gnn_defaults", None)
     if defaults is None:
         project = settings.find(config.rootpath)
         defaults = from_settings(project)
     for name, value in defaults.items():
-        if name not in typed and hasattr(config.option, f"gnn_{name}"):  # a variant's gnnbench may lack it
+        # A variant may bring another version of gnnbench, which lacks the option.
+        if name not in typed and hasattr(config.option, f"gnn_{name}"):
             setattr(config.option, f"gnn_{name}", value)
     config.stash[_SETTINGS] = project.without_effects() if "effect" in typed else project
 
@@ -51,7 +53,7 @@ def arguments_without(config: pytest.Config, *names: str) -> list[str]:
 
 
 def settings_of(config: pytest.Config) -> Settings:
-    """Return the project's settings; a typed `--gnn-effect` removes the effects of their rules."""
+    """Return the project's settings; a typed `--gnn-effect` replaces the effects of their rules."""
     return config.stash[_SETTINGS]
 
 
@@ -59,7 +61,7 @@ def options_of(config: pytest.Config) -> Options:
     """Return the options of this session, checked on the first call."""
     if options := config.stash.get(_OPTIONS, None):
         return options
-    options = Options.parse(**given(config))
+    options = Options.parse(**typed_values(config))
     if config.getoption("benchmark_precision", None) is not None and (
         config.getoption("gnn_precision") or config.getoption("gnn_layouts")
     ):
@@ -70,35 +72,32 @@ def options_of(config: pytest.Config) -> Options:
     return config.stash.setdefault(_OPTIONS, options)
 
 
-def untimed_by(config: pytest.Config) -> list[Option]:
-    """Return the options of gnnbench because of which this session times nothing."""
+def untimed_options(config: pytest.Config) -> list[Option]:
+    """Return the given options of gnnbench that prevent timing."""
     options = every().values()
     return [option for option in options if option.untimed and config.getoption(f"gnn_{option.key}")]
 
 
-def here(config: pytest.Config) -> environment.Environment:
+def session_environment(config: pytest.Config) -> environment.Environment:
     """Return the environment of this session."""
     return environment.collect(config.rootpath, device=options_of(config).device)
 
 
-def places(config: pytest.Config) -> list[str]:
+def argument_paths(config: pytest.Config) -> list[str]:
     """Return the folders and files among pytest's arguments, relative to rootdir."""
     folder, root = config.invocation_params.dir, config.rootpath
-    return [
-        Path(os.path.relpath(folder / argument, root)).as_posix()
-        for argument in config.args
-        if "::" not in argument
-    ]
+    paths = [folder / argument for argument in config.args if "::" not in argument]
+    return [Path(os.path.relpath(path, root)).as_posix() for path in paths]
 
 
-def ours_of(item: pytest.Item) -> dict[str, Any]:
+def benchmark_part(item: pytest.Item) -> dict[str, Any]:
     """Return gnnbench's part of the `extra_info` of a test's benchmark. Empty if there is none."""
-    return json_io.own_part(getattr(_fixture(item), "extra_info", None))
+    return json_io.gnnbench_part(getattr(_fixture(item), "extra_info", None))
 
 
 def seconds_of(item: pytest.Item) -> float | None:
     """Return gnnbench's estimate of a time, or pytest-benchmark's median, or None if there is neither."""
-    part, stats = ours_of(item), getattr(_fixture(item), "stats", None)
+    part, stats = benchmark_part(item), getattr(_fixture(item), "stats", None)
     if measurement := part.get("measurement"):
         return float(measurement["location_ns"]) / 1e9
     return float(stats.stats.median) if stats else None
@@ -108,14 +107,14 @@ def _fixture(item: pytest.Item) -> Any:
     return getattr(item, "funcargs", {}).get("benchmark")
 
 
-def attached(reporter: pytest.TerminalReporter, name: str) -> dict[str, Any]:
+def report_values(reporter: pytest.TerminalReporter, name: str) -> dict[str, Any]:
     """Return an attribute of the last report of each test, in the order in which the tests ran."""
     reports = [report for group in reporter.stats.values() for report in group if getattr(report, name, None)]
     return {report.nodeid: getattr(report, name) for report in sorted(reports, key=lambda row: row.start)}
 
 
 def stop(mistake: str | UsageError, config: pytest.Config) -> NoReturn:
-    """End the session for wrong usage; a worker of xdist, which would crash, fails the current test."""
+    """End the session because of wrong usage. A worker of xdist would crash, so it fails the current test."""
     message = f"gnnbench: {mistake}"
     if hasattr(config, "workerinput"):
         raise pytest.fail.Exception(message, pytrace=False) from None

@@ -1,4 +1,4 @@
-"""Decides which benchmarks of a session gnnbench times, and adds its part to the run file."""
+"""Decides which benchmarks gnnbench times, and adds its part to the run file of `--benchmark-json`."""
 
 import json
 import sys
@@ -26,8 +26,8 @@ from ..process.variants.import_roots import TEST_NAMES, names_of_tests
 from ..process.variants.outcome import several_calls
 from ..store import suite
 from ..store.parts import FORMAT_VERSION
-from . import selection, writing
-from .session import OUT_OF_MEMORY, here, options_of, settings_of, stop
+from . import selection, terminal
+from .session import OUT_OF_MEMORY, options_of, session_environment, settings_of, stop
 
 if TYPE_CHECKING:
     from ..measure.sources import Sources
@@ -36,7 +36,7 @@ PLUGIN = "gnnbench-timing"
 
 
 class Timing:
-    """Installs gnnbench's timing, and handles errors and saving."""
+    """Replaces pytest-benchmark's timing with gnnbench's, reports its errors, and completes the run file."""
 
     def __init__(self, config: pytest.Config, *, all_benchmarks: bool) -> None:
         self._config = config
@@ -76,7 +76,7 @@ class Timing:
         )
 
     def _choose(self, fixture: Any) -> Instrument | None:
-        """Return the test's instrument, unless pytest-benchmark is disabled, as with -n, or profiles."""
+        """Return the running test's instrument. Returns None if pytest-benchmark is disabled or profiles."""
         return None if fixture.disabled or fixture.cprofile else self._instrument
 
     def sources(self) -> "Sources":
@@ -86,13 +86,11 @@ class Timing:
         return sources.collect(self._config.rootpath, self._suite)
 
     def part(self) -> dict[str, Any]:
-        """Return the fields of the run file on what was measured, and where."""
-        parts, shard = (
-            {"environment": here(self._config), "sources": self.sources()},
-            options_of(self._config).shard,
-        )
-        of_shard = {"shard": str(shard)} if shard else {}
-        return {"version": FORMAT_VERSION, **codec.encode(parts), **of_shard}
+        """Return the run file's fields about the machine and the code."""
+        part = {"environment": session_environment(self._config), "sources": self.sources()}
+        if shard := options_of(self._config).shard:
+            part["shard"] = str(shard)
+        return {"version": FORMAT_VERSION, **codec.encode(part)}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pycollect_makemodule(self, module_path: Path) -> None:
@@ -111,8 +109,7 @@ class Timing:
             for item in timed
             if isinstance(item, pytest.Function) and not suite.installed().owns(item)
         }
-        seconds = options_of(self._config).time_seconds
-        if seconds:
+        if seconds := options_of(self._config).time_seconds:
             runnable = sum(not item.get_closest_marker("skip") for item in timed)
             self._budget = TimeBudget(seconds, runnable)
         try:
@@ -132,7 +129,7 @@ class Timing:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Set how the next benchmark is timed."""
+        """Choose the instrument of the next test, with its part of `--gnn-time`."""
         instrument = self.instrument(item)
         if isinstance(instrument, TimeInstrument) and self._budget and not item.get_closest_marker("skip"):
             seconds = self._budget.next_seconds()
@@ -151,7 +148,7 @@ class Timing:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-        """Report in one line that a benchmark cannot be timed; running out of memory is a result."""
+        """Report in one line why a benchmark cannot be timed; if it ran out of memory, save that."""
         store, is_builtin = self.kept, suite.installed().owns(pyfuncitem)
         try:
             return (yield)
@@ -205,9 +202,9 @@ class Timing:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Write which benchmarks were called several times, and whether the run was not saved."""
         for line in several_calls(self.kept.repeated):
-            writing.say(terminalreporter, line)
+            terminal.say(terminalreporter, line)
         if self._unsaved:
-            writing.say(terminalreporter, f"failed: {self._unsaved}", red=True)
+            terminal.say(terminalreporter, f"failed: {self._unsaved}", red=True)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_benchmark_update_json(
@@ -234,7 +231,7 @@ def timing_of(config: pytest.Config) -> Timing:
 
 
 def _definition(item: pytest.Function) -> str:
-    """Return a hash of another suite's test and of those of its fixtures that the suite defines."""
+    """Return a hash of the source of a test and its fixtures."""
     from ..measure.definition import definition_hash
 
     fixtures = [chain[-1].func for chain in item._fixtureinfo.name2fixturedefs.values()]  # noqa: SLF001

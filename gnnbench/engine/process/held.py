@@ -157,7 +157,7 @@ class HeldCall:
             with self._placement.on(command.get("core")):
                 costs, codes = cost.measured(self.renew, self._noting, clock)
         except Exception as error:  # noqa: BLE001 - a call may not be repeatable, as that of a generator
-            unseen = f"it cannot be repeated ({type(error).__name__})"
+            unseen = f"the call cannot be repeated ({type(error).__name__})"
             return {"answer": "cost", "cost": None, "unseen": unseen}
         if self.codes and codes:
             self.codes = (*self.codes, codes)
@@ -227,7 +227,7 @@ class HeldCall:
             "gpu_hertz": block.device_hertz,
             "cpu_ns": used_ns / rounds / iterations or None if is_cpu_time else None,
             "cpu_share": used_ns / 1e9 / sum(seconds),
-            "waits": not after.is_whole_since(before),
+            "waits": not after.is_one_thread_since(before),
         }
 
     def _add_rounds(self, seconds: list[float], iterations: int) -> list[float]:

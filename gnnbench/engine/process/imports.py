@@ -96,7 +96,7 @@ def own_packages(trees: Trees, other: Trees, root: str) -> Collection[str]:
         users = {name for name in remaining if any(_refers(part, packages) for part in modules[name])}
     for part in itertools.chain.from_iterable(modules[name] for name in packages):
         if _file(part).endswith(tuple(EXTENSION_SUFFIXES)):
-            raise NotTogetherError(f"{part.__name__} is compiled, and differs or uses a package that differs")
+            raise NotTogetherError(f"{part.__name__} is compiled, and it or one of its imports differs")
     return packages
 
 

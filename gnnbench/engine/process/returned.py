@@ -35,9 +35,9 @@ _CLEARLY = 2.0
 HEAD_RAISES = "the head raises "
 """Prefix of a reason."""
 _INPUTS = "the inputs differ: "
-_UNSTEADY = "the base does not repeat itself: it draws random numbers, keeps a state, or changes an order"
-_VALUES = "other values: it is drawn without a seed, or depends on the time, a file or an earlier benchmark"
-_REPEATED = "the head does less for inputs that it has seen before, and the base does not"
+_UNSTEADY = "two calls of the base differ: random numbers, a state that it keeps, or a changing order"
+_VALUES = "other values: random without a seed, or set by the time, a file or an earlier benchmark"
+_REPEATED = "for the inputs of an earlier call the head executes less code, and the base does not"
 _TOO_LONG = "compared for fewer new values: with more of them, a call takes over 20 times as long"
 _ATTRIBUTE = re.compile(r"^output.*\.\w+$| after the calls$")
 _PRIVATE = "._"

@@ -90,7 +90,7 @@ class Profiler(Overrides, Instrument):
         """Profile a call instead of timing it, save the profile, and return the output of one more call."""
         from ..ground import environment
 
-        spec = json_io.own_part(fixture.extra_info).get("spec")
+        spec = json_io.gnnbench_part(fixture.extra_info).get("spec")
         labels = suite.installed().labels(spec) if spec else None
         name = labels.id if labels else fixture.fullname
         torch = sys.modules.get("torch")

@@ -84,13 +84,13 @@ def notes(along: Along) -> list[str]:
         lines.append(f"{along.processes} processes of one run{few}")
     lines += shrunk((row.judgement for row in along.rows), "row")
     lines += [
-        f"no interval of the mean of {mean.value}: a benchmark has too few blocks for one"
+        f"no interval of the mean of {mean.value}: a benchmark has too few measurements"
         for mean in along.means
         if mean.judgement.code is Reason.TOO_FEW_BLOCKS
     ]
     lines += grouped((_sentence(row.pair), _remarks(row, along)) for row in along.rows)
     for count, why in (
-        (along.alone, f"has no partner that differs in {along.field} alone, with {base} on one side"),
+        (along.alone, f"has no counterpart with {base} and otherwise the same fields"),
         (along.ambiguous, f"has the same {along.field} and the same other fields as another"),
     ):
         if count:

@@ -74,7 +74,7 @@ def summary(result: Bisected) -> str:
     words = ("slower", "faster", "same", *_UNSURE)
     ends = ", ".join(f"{counts[word]} {word}" for word in words if counts[word])
     if not counts["slower"] + counts["faster"]:  # no counts: interrupted at once, or all skipped
-        how = "undecided" if counts["undecided"] else "the ends do not differ"
+        how = "undecided" if counts["undecided"] else "GOOD and BAD do not differ"
         ends = f"{how}: {ends}" if counts else "no benchmark was compared"
     work = f"{units.count(result.candidates, 'candidate')}, {units.count(result.pairs, 'pair')} of processes"
     return f"{ends}; {work}; {units.seconds(result.seconds)}"

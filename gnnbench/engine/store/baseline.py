@@ -160,7 +160,7 @@ def _unlike(run: RunFile, first: RunFile) -> str | None:
     """Return how a process differs from the first one of its record. Returns None if it does not."""
     assert first.environment
     assert run.environment
-    names = (*environment.WHERE, *environment.WHAT)
+    names = (*environment.CONDITIONS, *environment.VERSIONS)
     if fields := environment.differences(first.environment, run.environment, names):
         return f"the environment changed during the recording: {', '.join(name for name, *_ in fields)}"
     sides = [side.sources for side in (run, first) if side.sources]

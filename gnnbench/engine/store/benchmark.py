@@ -72,7 +72,7 @@ def entries(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 def part_of(extra_info: Any) -> BenchmarkPart:
     """Return gnnbench's part of a benchmark's `extra_info`; raises ValueError if it has another form."""
-    part = json_io.own_part(extra_info)
+    part = json_io.gnnbench_part(extra_info)
     return codec.decode(part, BenchmarkPart) if part else _NO_PART
 
 

@@ -56,7 +56,7 @@ def parse(path: Path, content: Any) -> RunFile:
     if "command" in content:
         reason = f"the output of gnnbench {content['command']}, not a run file"
         json_io.refuse(path, reason, _OF_PYTEST)
-    part = json_io.own_part(content)
+    part = json_io.gnnbench_part(content)
     if not part and not isinstance(content.get("version"), str):
         json_io.refuse(path, f"{_FOREIGN}: it has no `version`, as in the JSON of other tools", _OF_PYTEST)
     if part and part["version"] != FORMAT_VERSION:

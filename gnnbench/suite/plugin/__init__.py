@@ -12,9 +12,8 @@ from ...engine.ground.environment import let_idle_threads_sleep
 from ...engine.ground.errors import UsageError
 from ...engine.ground.packages import missing
 from ...engine.plugin.selection import CHOICE
-from ...engine.plugin.session import attached, given, stop
-from ...engine.plugin.terminal import PROGRESS
-from ...engine.plugin.writing import usage_error
+from ...engine.plugin.session import report_values, stop, typed_values
+from ...engine.plugin.terminal import PROGRESS, usage_error
 from ...engine.process.variants.collected import declares
 from .. import cells as selection
 from .. import memory, platforms
@@ -48,7 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(fixtures, "gnnbench-fixtures")
     config.pluginmanager.register(Choice(config), CHOICE)
     try:
-        if any(value is not False for value in given(config).values()):  # otherwise nothing is checked
+        if any(value is not False for value in typed_values(config).values()):  # otherwise nothing is checked
             run_of(config)
     except UsageError as error:
         raise usage_error(str(error)) from None
@@ -152,7 +151,7 @@ def pytest_runtest_makereport(
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Write the tables, and the counts of benchmarks checked, timed and skipped."""
-    if records := attached(terminalreporter, progress.REPORT):
+    if records := report_values(terminalreporter, progress.REPORT):
         from . import terminal
 
         terminal.summarize(terminalreporter, list(records.values()))

@@ -7,7 +7,7 @@ import pytest
 
 from ...engine.ground import units
 from ...engine.plugin.selection import CHOICE
-from ...engine.plugin.session import options_of, places, untimed_by
+from ...engine.plugin.session import argument_paths, options_of, untimed_options
 from ...engine.show.lines import wrapped
 from ..cells import is_default
 from .session import owns, run_of, spec_of
@@ -26,7 +26,7 @@ class Choice:
         """The deselected benchmarks, by id."""
         self._counts = 0, 0
         """Numbers of selected and of deselected benchmarks that can run here."""
-        has_file = any((config.rootpath / place).is_file() for place in places(config))
+        has_file = any((config.rootpath / place).is_file() for place in argument_paths(config))
         self._narrowed = bool(has_file or config.option.keyword)
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
@@ -70,7 +70,7 @@ class Choice:
 
     def _is_timed(self) -> bool:
         session: Any = getattr(self._config, "_benchmarksession", None)
-        return not untimed_by(self._config) and session is not None and not session.disabled
+        return not untimed_options(self._config) and session is not None and not session.disabled
 
 
 def choice_of(config: pytest.Config) -> Choice:

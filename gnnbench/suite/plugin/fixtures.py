@@ -17,7 +17,7 @@ from ...engine.ground.errors import UsageError
 from ...engine.ground.files import cache_folder
 from ...engine.ground.packages import is_installed
 from ...engine.measure.definition import definition_hash
-from ...engine.plugin.session import here, options_of, settings_of, stop
+from ...engine.plugin.session import options_of, session_environment, settings_of, stop
 from ...engine.process.variants.collected import CHECKED, WHOLE_CALL, marked
 from ...engine.store.parts import FORMAT_VERSION, GraphPart
 from .. import counter_baseline, operations, platforms
@@ -114,7 +114,8 @@ def rates(request: pytest.FixtureRequest, device: str) -> "Callable[[str], Rates
     """The machine's memory and arithmetic rates by dtype, measured once and cached."""
     from .. import roofline
 
-    machine = environment.name_with_versions(here(request.config))
+    fields = (*environment.CONDITIONS, *environment.VERSIONS)
+    machine = environment.name(session_environment(request.config), fields)
     return lambda dtype: roofline.rates(device, dtype, machine, cache_folder())
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ...engine.plugin.session import given, options_of
+from ...engine.plugin.session import options_of, typed_values
 from ..graphs.catalog import DatasetName, resolve
 from ..operations import OPERATIONS
 from ..options import SuiteOptions
@@ -53,7 +53,7 @@ def run_of(config: pytest.Config) -> Run:
     """Return the session's `Run`, which the first call makes."""
     if cached := config.stash.get(_RUN, None):
         return cached
-    options = SuiteOptions.parse(**given(config))
+    options = SuiteOptions.parse(**typed_values(config))
     run = Run(options_of(config).device, options)
     if options.datasets:
         run.graphs()  # a wrong name is reported before collection

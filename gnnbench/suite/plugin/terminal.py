@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from ...engine.ground import environment, units
-from ...engine.plugin import writing
-from ...engine.plugin.session import OUT_OF_MEMORY, arguments_without, options_of, ours_of, seconds_of
+from ...engine.plugin.session import OUT_OF_MEMORY, arguments_without, benchmark_part, options_of, seconds_of
+from ...engine.plugin.terminal import say
 from ...engine.show import console
 from ...engine.show.lines import Note, wrapped
 from ...engine.store.benchmark import part_of
@@ -36,7 +36,7 @@ def header(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
 def record(item: pytest.Item, *, passed: bool) -> dict[str, Any] | None:
     """Return a test's data for the summary; under xdist, plain values. None if nothing was measured."""
     benchmark = item.funcargs.get("benchmark")  # type: ignore[attr-defined]
-    part, seconds = ours_of(item), seconds_of(item)
+    part, seconds = benchmark_part(item), seconds_of(item)
     counts, out_of_memory = item.stash.get(COUNTED, None), item.stash.get(OUT_OF_MEMORY, None)
     is_timed = benchmark and benchmark.stats and not benchmark.has_error
     if not (is_timed or counts or out_of_memory or (passed and part)):
@@ -83,7 +83,7 @@ def summarize(reporter: Any, records: Sequence[dict[str, Any]]) -> None:
         lines.append(f"synthetic data: {', '.join(graphs)}")
     reporter.write_line("")
     for line in lines:
-        writing.say(reporter, line)
+        say(reporter, line)
 
 
 def _counted(records: Sequence[dict[str, Any]], config: pytest.Config) -> list[str]:

@@ -124,7 +124,7 @@ def test_every_benchmark_is_changed_or_the_same_or_unknown_with_its_reason(run):
     }
     (skipped,) = found.notes
     assert skipped.startswith("2 benchmarks skipped on both sides (")
-    assert skipped.endswith(" (no benchmark: it never calls `benchmark`; not here)")
+    assert skipped.endswith(" (no benchmark: the test never calls `benchmark`; not here)")
     (restart,) = lines
     assert restart.endswith("restarting both sides"), "only where a side died"
 

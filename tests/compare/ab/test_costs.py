@@ -58,11 +58,11 @@ def test_costs_that_differ_each_time_are_timed(judged, base, head, cost):
 
 
 def test_a_call_that_cannot_be_repeated_is_not_known_to_be_the_same(judged):
-    unseen = {"answer": "cost", "cost": None, "unseen": "it cannot be repeated (StopIteration)"}
+    unseen = {"answer": "cost", "cost": None, "unseen": "the call cannot be repeated (StopIteration)"}
     for base, head in ((unseen, FAST), (FAST, unseen), (FAST, [SLOW, unseen])):
         row, _ = judged(base, head)
         assert not row.judgement.same_code
-        assert row.notes == ("code not compared, it cannot be repeated (StopIteration)",)
+        assert row.notes == ("code not compared, the call cannot be repeated (StopIteration)",)
 
 
 def test_where_all_is_timed_costs_are_not_asked_for(judged):

@@ -190,7 +190,7 @@ def test_which_are_benchmarks_whatever_their_names(suite):
     (line,) = suite.collected["excluded"]
     assert line.endswith("and so not timed: 1 test")
     (answer,) = suite.run("TestForeign::test_of_another_plugin")
-    assert answer["fixture"] == "its fixture `benchmark` is that of test_suite.py"
+    assert answer["fixture"] == "its fixture `benchmark` comes from test_suite.py"
     odd = [name for name in declared if "odd" in name]
     assert len(odd) == 6
     assert all(suite.failure(name) is None for name in odd)

@@ -110,7 +110,7 @@ def test_stopped_at_random_places_it_ends_with_the_same_answer(bisection):
         stops += 1
         assert stops < 20
     assert stops > 1
-    assert any(said.startswith("continuing after the comparison of the ends and ") for said in watcher.said)
+    assert any(said.startswith("continuing after the comparison of GOOD and BAD") for said in watcher.said)
     assert places(found) == [("1", "3", ["a"])]
     run(watcher := Watcher())
     assert not any(said.startswith("continuing") for said in watcher.said), "it is finished"
@@ -170,6 +170,6 @@ def test_a_good_end_that_does_not_start_is_tried_twice(bisection):
 
 def test_a_good_end_that_can_run_no_benchmark_is_refused_with_its_reason(bisection):
     failing = {**OLD, "run a": done("raised: ModuleNotFoundError: no old"), "run c": done("raised: KeyError")}
-    said = r"^the ends cannot be compared: a: base: raised: ModuleNotFoundError: no old; give ends that run"
+    said = r"^GOOD and BAD cannot be compared: a: base: raised: ModuleNotFoundError: no old; give two that"
     with pytest.raises(UsageError, match=said):
         bisection(failing, NEW, names="ac")()

@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch_geometric import EdgeIndex
 
-from gnnbench.engine.ground.outputs import Opened, TooMuchError
+from gnnbench.engine.ground.outputs import OutputParts, TooMuchError
 from gnnbench.engine.measure.clock import Call
 from gnnbench.engine.measure.fingerprint.digest import plain
 from gnnbench.engine.measure.returned import effects
@@ -169,10 +169,10 @@ FRAME = pd.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})
 )
 def test_equal_values_have_equal_signatures_and_others_do_not(value, other):
     def signatures(of):
-        opened, left = Opened(of, plain=plain), {}
+        opened, left = OutputParts(of, plain=plain), {}
         found = {place: one.signature for place, one in portable(opened.parts, left).items()}
         assert not left
-        assert not opened.left
+        assert not opened.uncomparable
         return found, opened.kinds
 
     assert signatures(value) == signatures(pickle.loads(pickle.dumps(value)))
@@ -181,9 +181,9 @@ def test_equal_values_have_equal_signatures_and_others_do_not(value, other):
 
 def test_what_has_no_portable_form_is_named():
     nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
-    opened = Opened([object(), nested, np.array([object()])], plain=plain)
-    portable(opened.parts, opened.left)
-    assert opened.left.keys() == {"[0]", "[1]", "[2]"}
+    opened = OutputParts([object(), nested, np.array([object()])], plain=plain)
+    portable(opened.parts, opened.uncomparable)
+    assert opened.uncomparable.keys() == {"[0]", "[1]", "[2]"}
 
 
 def test_tensors_without_dimensions_and_those_of_subclasses_are_restored_and_read():

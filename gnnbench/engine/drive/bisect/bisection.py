@@ -182,15 +182,13 @@ class _Bisection:
         """Return the comparison of the ends, which an interrupted run may have saved."""
         if self._saved.ends:
             done = units.count(len(self._saved.measured), "measurement")
-            self._watcher.say(f"continuing after the comparison of the ends and {done} of an earlier run")
+            self._watcher.say(f"continuing after the comparison of GOOD and BAD and {done} of an earlier run")
             return self._saved.ends
         sides = self._ready(0), self._ready(self._line.last)
         ends = coordinator.run(*sides, self._plan, self._watcher)
         if ends.rows and all(row.judgement.verdict == "incomparable" for row in ends.rows):
             name, reason = ends.rows[0].fullname, ends.rows[0].judgement.reason
-            raise UsageError(
-                f"the ends cannot be compared: {name}: {reason}; give ends that run the benchmarks"
-            )
+            raise UsageError(f"GOOD and BAD cannot be compared: {name}: {reason}; give two that run it")
         if not ends.interrupted:
             self._saved.ends = ends
             save(self._file, json.dumps(codec.encode(self._saved)))
@@ -248,7 +246,7 @@ class _Bisection:
         pair, times = pairs.measure(settings, self._trials, pair_plan)
         for name, row in times.failures.items():
             if "base" in row.sides:
-                raise UsageError(f"{name} fails in the good end now ({row.text}); the same command continues")
+                raise UsageError(f"{name} now fails in GOOD ({row.text}); repeat the command to continue")
         broken = None if times.visits or times.failures else pair.broken
         ratios = {name: _log_ratio(visit) for name, visit in times.visits.items()}
         failures = {name: row.text for name, row in times.failures.items()}

@@ -15,11 +15,11 @@ from .digest import ATOMS, Contents
 
 _STARTS = ("fork", "forkpty", "posix_spawn", "posix_spawnp", "system")
 _UNSEEN = {
-    ("_posixsubprocess", "fork_exec"): "it starts a process",
-    **{("posix", name): "it starts a process" for name in _STARTS},
-    **{("_thread", f"start_{kind}_thread"): "it starts a thread" for kind in ("new", "joinable")},
-    ("sys", "setprofile"): "it sets a profile function",
-    ("cProfile", "Profile.enable"): "it starts a profiler",
+    ("_posixsubprocess", "fork_exec"): "the call starts a process",
+    **{("posix", name): "the call starts a process" for name in _STARTS},
+    **{("_thread", f"start_{kind}_thread"): "the call starts a thread" for kind in ("new", "joinable")},
+    ("sys", "setprofile"): "the call sets a profile function",
+    ("cProfile", "Profile.enable"): "the call starts a profiler",
 }
 """C functions after which code runs that is not recorded."""
 

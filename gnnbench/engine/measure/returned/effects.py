@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 from numpy.typing import NDArray
 
-from ...ground.outputs import Opened, TooMuchError
+from ...ground.outputs import OutputParts, TooMuchError
 from ...ground.parts import strided_parts
 from ..fingerprint import digest
 from .given import equal
@@ -64,9 +64,9 @@ class Effects:
         """
         if output is None:
             return {}
-        contents = Opened(output, tested, digest.plain)
+        contents = OutputParts(output, tested, digest.plain)
         check_size("the output", contents.parts.values())
-        self.left |= contents.left
+        self.left |= contents.uncomparable
         for texts, what in ((contents.kinds, "type"), (contents.orders, "order")):
             self.parts |= {f"output{place} {what}": Portable(TEXT, text) for place, text in texts.items()}
         for place, part in portable(contents.parts, self.left).items():

@@ -47,7 +47,7 @@ def foreign_fixture(item: Any) -> str:
             plugins = item.config.pluginmanager.list_name_plugin()
             names = [name for name, plugin in plugins if getattr(plugin, "__name__", "") == module]
             remedy = "" if not names or names[0].endswith(".py") else f"; -p no:{names[0]} leaves it out"
-            return f"its fixture `benchmark` is that of {file}{remedy}"
+            return f"its fixture `benchmark` comes from {file}{remedy}"
     return ""
 
 

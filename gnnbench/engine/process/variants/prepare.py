@@ -109,7 +109,7 @@ def _add_commit(
         folder = tree / repository.prefix
         if not folder.is_dir():
             raise UsageError(
-                f"{text} has no folder {repository.prefix}: run gnnbench in, or give, a folder of that commit"
+                f"{text} has no folder {repository.prefix}: start in a folder that the commit has"
             )
         trees = import_roots(folder)
         if part.folder is None:

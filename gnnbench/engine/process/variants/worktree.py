@@ -72,7 +72,7 @@ class Repository:
             return commit
         names = _git(self.root, "for-each-ref", "--format=%(refname:short)").stdout.split("\n")[:-1]
         hits = [name for name in names if name.endswith(f"/{ref}")] or difflib.get_close_matches(ref, names)
-        hint = f"did you mean {' or '.join(hits)}?" if hits else "git branch --all and git tag list names"
+        hint = f"did you mean {' or '.join(hits)}?" if hits else "see git branch --all and git tag"
         refspec, shallow = _git(self.root, "config", "remote.origin.fetch").stdout, git.is_shallow(self.root)
         if shallow or (refspec and "*" not in refspec):
             hint += f"; this clone lacks commits: git fetch {'--unshallow ' * shallow}{_ALL_REFS} gets them"
