@@ -197,4 +197,4 @@ def test_a_commit_is_the_base_and_an_accepted_slowdown_fails_no_test(project):
     assert project.verdicts() == {"test_first": "accepted", "test_second": "same"}
     assert found["test_first"]["allowed"]["reasons"] == ["checks its input"]
     assert "): checks its input: test_first\n" in result.stdout
-    assert "No slowdown beyond what is accepted in 2 benchmarks: 1 accepted, " in result.stdout
+    assert "No slowdown beyond what is accepted in 2 benchmarks; 1 accepted, " in result.stdout
