@@ -110,9 +110,9 @@ def _runs(arguments: "Sequence[str]", processes: int, folder: Path, progress: Pr
 
 def _as_recorded(content: dict[str, Any], names: "Collection[str]") -> dict[str, Any]:
     """Return a run file's content for some benchmarks, without pytest-benchmark's copy of the rounds."""
-    from ..store import benchmark
+    from ..store import run_file
 
-    rows = [entry for name, entry in benchmark.entries(content).items() if name in names]
+    rows = [entry for name, entry in run_file.entries(content).items() if name in names]
     for entry in rows:
         entry["stats"].pop("data", None)
     return {**content, "benchmarks": rows}

@@ -8,7 +8,7 @@ import pytest
 from ..ground import json_io, units
 from ..show.lines import wrapped
 from ..show.measured import half_width, notes, remarks, times
-from ..store.benchmark import part_of
+from ..store.run_file import part_of
 from . import pace, writing
 
 PROGRESS = "gnnbench-progress"

@@ -11,7 +11,7 @@ from ..ground import units
 from ..ground.labels import Labels
 from ..measure import estimate
 from ..store import suite
-from ..store.benchmark import part_of
+from ..store.run_file import part_of
 from .measured import times as times_of
 from .names import clean, short_and_shared
 from .pictures import Picture

@@ -9,7 +9,7 @@ from ..ground import units
 from ..ground.cpu import CONTENDED
 from ..measure import estimate
 from ..measure.measurement import Measurement
-from ..store.benchmark import Benchmark
+from ..store.run_file import Benchmark
 from .document import Shown
 from .names import brief, grouped
 

@@ -14,7 +14,7 @@ from .lines import wrapped
 
 if TYPE_CHECKING:  # both import SciPy, which collecting tests does not need
     from ..judge.comparison import Compared
-    from ..store.benchmark import Benchmark
+    from ..store.run_file import Benchmark
 
 _SPACES = str.maketrans("\n\t", "  ")
 _LONGEST = 300

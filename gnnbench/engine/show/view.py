@@ -13,8 +13,7 @@ from ..ground.environment import Environment
 from ..ground.labels import Labels
 from ..judge.comparison import Compared
 from ..store import run_file
-from ..store.benchmark import Benchmark
-from ..store.run_file import RunFile
+from ..store.run_file import Benchmark, RunFile
 from . import wording
 from .causes import Explained, of_result
 from .measured import Measured, time_of

@@ -16,7 +16,7 @@ from ..ground.cpu import CONTENDED
 from ..ground.environment import Environment
 from ..ground.errors import UsageError
 from ..ground.files import save
-from . import benchmark, run_file
+from . import run_file
 from .parts import RecordPart
 from .run_file import RunFile
 
@@ -107,7 +107,7 @@ def _environment(record: Record) -> Environment | None:
 def _share_fingerprints(contents: Sequence[dict[str, Any]]) -> None:
     """Keep a benchmark's fingerprint only in the first file, and only if all files have the same one."""
     parts = [
-        {name: entry["extra_info"]["gnnbench"] for name, entry in benchmark.entries(content).items()}
+        {name: entry["extra_info"]["gnnbench"] for name, entry in run_file.entries(content).items()}
         for content in contents
     ]
     for name, first in parts[0].items():
