@@ -1,9 +1,8 @@
 from gnnbench.engine.judge.comparison import Compared
 from gnnbench.engine.judge.memory import MemoryChange
 from gnnbench.engine.judge.verdict import Judgement
-from gnnbench.engine.show.charts import for_page, log_axis, svg
+from gnnbench.engine.show.charts import PAGE, SLIDE, for_page, log_axis, svg
 from gnnbench.engine.show.pictures import ratios, times
-from gnnbench.engine.show.style import PAGE, SLIDE
 
 NAME = "<script>alert(1)</script> \"' onload=x & datum.x ${y}"
 

@@ -4,11 +4,10 @@ from gnnbench.engine.judge.comparison import Agreement, Compared, Comparison, Pa
 from gnnbench.engine.judge.memory import MemoryChange
 from gnnbench.engine.judge.schedule import Decision
 from gnnbench.engine.judge.verdict import Judgement
-from gnnbench.engine.show.charts import svg
+from gnnbench.engine.show.charts import PAGE, svg
 from gnnbench.engine.show.console import Terminal
 from gnnbench.engine.show.lines import Note
 from gnnbench.engine.show.pictures import ratios
-from gnnbench.engine.show.style import PAGE
 from gnnbench.engine.show.verdicts import document, named, standing
 from gnnbench.engine.show.wording import change, sentence
 from gnnbench.suite.spec import Spec

@@ -14,9 +14,8 @@ import altair as alt
 
 from ...engine.ground import units
 from ...engine.show import slides
-from ...engine.show.charts import Row, Spec, config, rows_of
+from ...engine.show.charts import Row, Spec, Style, config, rows_of
 from ...engine.show.pictures import Picture
-from ...engine.show.style import Style
 from ...engine.show.view import environment_facts
 from ...suite.graphs.catalog import DatasetName
 from .result import Regret, Regrets

@@ -9,10 +9,10 @@ import numpy as np
 from ..ground import units
 from ..measure.counter_changes import Counters
 from ..measure.estimate import SHOWN_LEVEL
+from .charts import PAGE
 from .document import effect
 from .measured import Measured, block_medians
 from .names import LONGEST, cleaned
-from .style import PAGE
 from .verdicts import remarks
 from .view import BenchmarkView
 from .wording import detectable, is_changed, memory_sentence

@@ -17,13 +17,13 @@ from ... import __version__
 from ..ground import units
 from . import charts
 from .causes import BENCHMARKS, Explained, ranked
+from .charts import PAGE
 from .document import Column, Shown, filled
 from .lines import Note
 from .measured import half_width
 from .names import LONGEST, clean, grouped
 from .numbers import further, numbers
 from .pictures import Picture
-from .style import PAGE
 from .verdicts import COLUMNS, named, remarks
 from .view import BenchmarkView, View, ordered
 from .wording import ORDER, change, effects, is_changed, plural

@@ -11,9 +11,8 @@ from ..ground import units
 from ..judge.comparison import Compared
 from ..judge.verdict import Judgement, Thresholds
 from .causes import ranked
-from .charts import Row, Rows, Spec, log_axis, rows_of, verdict_fields, verdict_marks
+from .charts import Row, Rows, Spec, Style, log_axis, rows_of, verdict_fields, verdict_marks
 from .document import Column
-from .style import Style
 from .view import BenchmarkView, View
 from .wording import change
 

@@ -8,9 +8,9 @@ from xml.etree import ElementTree as ET
 from ..drive.result import SHORT_COMMIT, Result
 from ..ground import files
 from . import charts
+from .charts import SLIDE
 from .names import LONGEST, clean, in_lines
 from .pictures import Picture
-from .style import SLIDE
 
 _LARGE, _SMALL = 34, 24
 """Font sizes of the title, and of caption and footer."""
