@@ -38,7 +38,7 @@ def test_what_makes_a_call_ready_is_in_no_profile_and_each_table_fits_a_terminal
         ready_for.pop()
         return layer(x).sum().backward()
 
-    sections, unavailable = kinds.take(
+    sections, unavailable = kinds.profile(
         [name], Subject(Pedantic(call, (), {}, ready, done), "cpu", 2), tmp_path
     )
     assert (list(sections), unavailable) == ([name, "counts"], {})
@@ -50,13 +50,13 @@ def test_what_makes_a_call_ready_is_in_no_profile_and_each_table_fits_a_terminal
 def test_a_kind_calls_once_before_its_repeats_and_the_counts_come_last(tmp_path):
     calls = []
     subject = subject_of(lambda: calls.append(0), "cpu", 3)
-    sections, unavailable = kinds.take(["kernels", "phases"], subject, tmp_path)
+    sections, unavailable = kinds.profile(["kernels", "phases"], subject, tmp_path)
     assert list(sections) == ["phases", "counts"]
     assert re.fullmatch("profile kind 'kernels' needs CUDA: .+", unavailable["kernels"])
     (whole,) = sections["phases"]["rows"]
     assert len(whole["total_ns"]) == 3
     assert len(calls) == 1 + 3 + 1, "the first, with ranges, counted"
-    assert kinds.take(["kernels"], subject, tmp_path)[0] == {}
+    assert kinds.profile(["kernels"], subject, tmp_path)[0] == {}
 
 
 def by_name(section, name):

@@ -75,7 +75,7 @@ def _record(options: argparse.Namespace) -> int:
     if why := git.why_no_commit(root):
         line = f"gnnbench: recorded without a commit, so that its code cannot be built again: {why}"
         streams.say(line, sys.stderr)
-    if warning := baseline.disturbed(runs):
+    if warning := baseline.contention_note(runs):
         streams.say(f"gnnbench: {warning}", sys.stderr)
     count, processes = units.count(len(runs[0].benchmarks), "benchmark"), len(record.files)
     streams.say(f"recorded {count} in {processes} processes: record {record.id} of {record.environment}")
@@ -102,8 +102,8 @@ def _runs(arguments: "Sequence[str]", processes: int, folder: Path, progress: Pr
                 progress.say(line)
         printed.update(lines)
         progress.print(f"{title}: {units.seconds(RealTime.seconds() - start)}")
-        runs.append(baseline.measured(run_file.read(output)))
-        if reason := baseline.unlike(runs):
+        runs.append(baseline.only_measured(run_file.read(output)))
+        if reason := baseline.mismatch(runs):
             raise UsageError(f"nothing was recorded: {reason}")
     return runs
 

@@ -11,7 +11,7 @@ SMALL_NS = 10_000
 HUNDRED = 100
 """From this number on, small kernels or reads dominate the time of a call."""
 Sections = Mapping[str, Any]
-"""What `kinds.take` returns."""
+"""What `kinds.profile` returns."""
 Row = Mapping[str, Any]
 
 

@@ -27,7 +27,7 @@ FUNCTIONS = "functions.prof"
 class Subject:
     """One benchmark, whose calls can be made."""
 
-    asked: Pedantic
+    pedantic: Pedantic
     """The call of one round of the benchmark: an epoch, a forward and backward pass, a kernel."""
     device: str
     """`cpu` or `cuda`."""
@@ -36,12 +36,12 @@ class Subject:
     @contextmanager
     def ready(self) -> Iterator[Callable[[], object]]:
         """Yield the next call; set-up and tear-down of the context are outside the profile."""
-        call = self.asked.inputs()
+        call = self.pedantic.inputs()
         try:
             with collector_paused():
                 yield partial(call.function, *call.args, **call.kwargs)  # no Python function, so not profiled
         finally:
-            self.asked.tear_down(call)
+            self.pedantic.tear_down(call)
 
     def timed_ns(self) -> int:
         """Call once without a profile, and return the time, including the GPU's work."""
@@ -65,7 +65,7 @@ def clock_of(device: str) -> Callable[[], int]:
     return clock
 
 
-def take(kinds: Sequence[str], subject: Subject, folder: Path) -> tuple[dict[str, Any], dict[str, str]]:
+def profile(kinds: Sequence[str], subject: Subject, folder: Path) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the profiles by kind, then counts of one more call, and the reasons by unavailable kind."""
     sections: dict[str, Any] = {}
     unavailable: dict[str, str] = {}
@@ -74,15 +74,15 @@ def take(kinds: Sequence[str], subject: Subject, folder: Path) -> tuple[dict[str
             unavailable[name] = f"profile kinds except functions need torch: {reason}"
             continue
         try:
-            sections[name] = _taker(name)(subject, folder)
+            sections[name] = _function_of(name)(subject, folder)
         except UsageError as error:
             unavailable[name] = str(error)
     if sections and sys.modules.get("torch"):
-        sections["counts"] = _taker("counts")(subject)
+        sections["counts"] = _function_of("counts")(subject)
     return sections, unavailable
 
 
-def _taker(name: str) -> Any:
+def _function_of(name: str) -> Any:
     module = {"counts": name, "kernels": "trace", "trace": "trace"}.get(name, "kinds")
     return pkgutil.resolve_name(f"{__package__}.{module}:{name}")
 

@@ -98,7 +98,7 @@ class Profiler(Overrides, Instrument):
         subject = kinds.Subject(asked, device, self._terms["repeats"])
         with record.new(Path(self._terms["folder"]), name) as (draft, folder):
             with seam.paused():
-                sections, unavailable = kinds.take(self._terms["kinds"], subject, draft)
+                sections, unavailable = kinds.profile(self._terms["kinds"], subject, draft)
             if not sections:
                 pytest.skip("; ".join(dict.fromkeys(unavailable.values())))
             profile = record.ProfileRecord(

@@ -1,4 +1,4 @@
-"""Parts of charts: Vega-Lite specs made with altair, drawn without a browser."""
+"""The parts and the styles of all charts: altair makes Vega-Lite specs of them, vl-convert draws these."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ import vl_convert
 from markupsafe import Markup, escape
 
 from ..judge.verdict import Judgement
-from .names import LONGEST, clean, cleaned, in_lines
+from .names import LONGEST, break_name, clean, clean_all
 
 Spec = dict[str, Any]
 """A Vega-Lite spec."""
@@ -24,7 +24,7 @@ _GAP = 0.5
 _NAMES = 0.75
 """Share of a chart's width that names and values may have together."""
 _MARKS = 1.8
-"""Height of the marks below a name, in font sizes."""
+"""Height of the marks below the name of a row in a narrow chart, in font sizes."""
 
 VERDICT_SHAPES = {
     "slower": "triangle-right",
@@ -62,7 +62,6 @@ class Style:
     """Largest width of the names on the left."""
     ticks: int
     margins: tuple[float, float]
-    page: bool
     narrow: bool = False
     """Whether names are above the marks, because there is no room next to the marks."""
 
@@ -98,7 +97,6 @@ PAGE = Style(
     label_width=400,
     ticks=8,
     margins=(5, 10),
-    page=True,
 )
 PHONE = replace(PAGE, font_size=12, whole=350, row=20, ticks=5, margins=(6, 6), narrow=True)
 SLIDE = Style(
@@ -117,17 +115,16 @@ SLIDE = Style(
     label_width=540,
     ticks=6,
     margins=(5, 60),
-    page=False,
 )
 
 
 def svg(spec: Spec) -> str:
-    """Return a chart as the text of an SVG file, with its texts cleaned."""
-    return vl_convert.vegalite_to_svg(cleaned(spec))
+    """Draw a chart as the text of an SVG file, with its texts cleaned."""
+    return vl_convert.vegalite_to_svg(clean_all(spec))
 
 
 def png(text: str) -> bytes:
-    """Return an SVG as the bytes of a PNG file, scaled by 1.5."""
+    """Draw the text of an SVG file as the bytes of a PNG file, 1.5 times as large."""
     return vl_convert.svg_to_png(text, scale=1.5)
 
 
@@ -144,7 +141,7 @@ def for_page(draw: Callable[[Style], Spec], description: str) -> Markup:
 def config(style: Style) -> Spec:
     """Return Vega-Lite's configuration for a style."""
     return {
-        "background": None if style.page else style.paper,
+        "background": style.paper,
         "padding": {"left": style.margins[0], "top": 5, "bottom": 5, "right": style.margins[1]},
         "font": "sans-serif",
         "view": {"stroke": None},
@@ -166,7 +163,7 @@ def config(style: Style) -> Spec:
 
 
 def rows_of(rows: Iterable[Row]) -> alt.Chart:
-    """Return a chart of these rows, without marks."""
+    """Return a chart that has these rows as data, and no marks yet."""
     return alt.Chart(alt.InlineData(values=[dict(row) for row in rows]))
 
 
@@ -177,19 +174,19 @@ def log_axis(values: Sequence[float], style: Style) -> alt.Axis:
     ticks = [factor * 10.0**power for power in range(first, last + 1) for factor in (1, 2, 5)]
     visible = [tick for tick in ticks if low <= tick <= high]
     if len(visible) < _FEWEST_TICKS:
-        visible = even_ticks(low, high, style.ticks)
-    # Without values, Vega leaves out labels that it thinks are too close.
+        visible = round_ticks(low, high, style.ticks)
+    # Given values keep Vega from leaving out labels that it takes for too close.
     return alt.Axis(format="~g", labelOverlap=True, grid=not style.narrow, values=visible)
 
 
 def verdict_fields(judgement: Judgement) -> dict[str, Any]:
-    """Return the fields of `verdict_marks`: undecided marks are pale, marks without an interval hollow."""
+    """Return the fields for `verdict_marks`: a mark is pale without a verdict, hollow without an interval."""
     strength = _PALE if judgement.verdict in ("undecided", "incomparable", "ignored") else 1.0
     return {"verdict": judgement.verdict, "sure": float(judgement.low is not None), "strength": strength}
 
 
 def verdict_marks(rows: alt.Chart, x: alt.X, style: Style) -> alt.Chart:
-    """Return a mark for each row with `verdict_fields`, of the shape and colour of its verdict."""
+    """Return a chart with a mark for each row, in the shape and colour of its verdict."""
     shapes, colours = (
         alt.Scale(domain=[*VERDICT_SHAPES], range=[*marks])
         for marks in (VERDICT_SHAPES.values(), style.verdicts)
@@ -204,8 +201,8 @@ def verdict_marks(rows: alt.Chart, x: alt.X, style: Style) -> alt.Chart:
     )
 
 
-def even_ticks(low: float, high: float, most: int) -> list[float]:
-    """Return at most about `most` round numbers in a range."""
+def round_ticks(low: float, high: float, most: int) -> list[float]:
+    """Return evenly spaced round numbers in a range, about `most` at most."""
     if low == high:
         return [low]
     power = 10.0 ** math.floor(math.log10((high - low) / most))
@@ -214,14 +211,14 @@ def even_ticks(low: float, high: float, most: int) -> list[float]:
 
 
 class Rows:
-    """Rows of equal height: names, marks and values side by side; in a narrow chart, texts above marks."""
+    """Rows of equal height: name, marks and value; in a narrow chart, name and value are above the marks."""
 
     def __init__(self, names: Sequence[str], values: Sequence[str], style: Style) -> None:
-        """Place the rows; the field `row` of data is a row's number."""
+        """Compute the places of the rows. In the data of their marks, the field `row` is the row's number."""
         self._style = style
         beside = self._width(values)
         room = style.whole - beside if style.narrow else min(style.label_width, _NAMES * style.whole - beside)
-        lines = [in_lines(name, int(room / style.letter)) for name in names]
+        lines = [break_name(name, int(room / style.letter)) for name in names]
         self._left = 0.0 if style.narrow else self._width(line for name in lines for line in name)
         self.width = style.whole - self._left - (0 if style.narrow else beside)
         """Width between the axes."""
@@ -240,7 +237,7 @@ class Rows:
             self._texts.append({"name": "\n".join(name), "value": value, **places})
 
     def y(self, field: str = "row") -> alt.Y:
-        """Return the vertical axis, which shows nothing but keeps room for the names."""
+        """Return the vertical axis of a field; it is invisible, but keeps room for the names."""
         return alt.Y(
             f"{field}:Q",
             scale=alt.Scale(domain=self._domain, reverse=True, nice=False, zero=False),
@@ -250,7 +247,7 @@ class Rows:
         )
 
     def chart(self, *layers: alt.Chart) -> Spec:
-        """Return the chart of these layers, with names, values, and lines that lead to the marks."""
+        """Return the chart of these layers, with names, values, and a thin line along each row."""
         style = self._style
         base = rows_of(self._texts)
         lines = base.mark_rule(color=style.line).encode(x=alt.value(0), x2=alt.value(self.width), y=self.y())
@@ -265,6 +262,6 @@ class Rows:
         return {**chart.to_dict(), "config": config(style)}
 
     def _width(self, texts: Iterable[str]) -> float:
-        """Return the width of the widest text and its distance from the marks."""
+        """Return the width of the longest text, with its distance from the marks; 0 without texts."""
         longest = max(map(len, texts), default=0)
         return longest * self._style.letter + self._style.font_size if longest else 0.0

@@ -1,4 +1,4 @@
-"""The chart of a view, with message, caption and description."""
+"""Draws the chart of a page or slide: ratios of a comparison, or times of a run."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -19,30 +19,32 @@ from .wording import change
 MEMORY = Column("memory", "memory")
 _FARTHEST = math.log(4)
 """Bounds farther than this from their ratio (natural logarithm) do not widen the axis."""
+_ARROWS = {"below": "M0.5,-0.5L0,0L0.5,0.5", "above": "M-0.5,-0.5L0,0L-0.5,0.5"}
+"""Arrows at the ends of the axis, for bounds beyond it, as SVG paths."""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A chart."""
+    """A chart with its texts."""
 
     message: str
-    """The main result, one sentence."""
+    """The main result, as one sentence."""
     note: str
     """How to read the chart."""
     text: str
-    """Description for readers who cannot see the chart."""
+    """A description for readers who cannot see the chart."""
     draw: Callable[[Style], Spec]
     rows: int = 0
     """Number of named rows; a style may draw fewer."""
 
     def caption(self, style: Style) -> str:
-        """Return the note, and how many rows the style draws if it leaves some out."""
+        """Return the note; if the style has room for some of the rows only, also their number."""
         left_out = f" {style.most_rows} of {self.rows:,} are drawn." if self.rows > style.most_rows else ""
         return f"{self.note}{left_out}"
 
 
 def picture(view: View) -> Picture | None:
-    """Return the ratios of a comparison, or the times of a run. Returns None if there are none."""
+    """Return the chart of a comparison's ratios, or of a run's times. Returns None if there are none."""
     if view.result:
         rows = [benchmark.row for benchmark in view.benchmarks if benchmark.row]
         with_ratio = [row for row in rows if row.judgement.ratio and not row.judgement.same_code]
@@ -60,11 +62,11 @@ def _ratios(view: View, thresholds: Thresholds, rows: Sequence[Compared]) -> Pic
         return ratios(labelled_rows[: style.most_rows], effect, style)
 
     has_pale = any(verdict_fields(row.judgement)["strength"] < 1 for row in rows)
-    hollow = any(row.judgement.low is None for row in rows)
+    has_hollow = any(row.judgement.low is None for row in rows)
     notes = (
         f"Lines: {level} simultaneous intervals; grey band: changes below {units.fraction(effect)}",
         "Pale: no verdict on the time" if has_pale else "",
-        "Hollow: no interval" if hollow else "",
+        "Hollow: no interval" if has_hollow else "",
         view.same_code,
     )
     note = f"{'. '.join(filter(None, notes))}."
@@ -73,6 +75,7 @@ def _ratios(view: View, thresholds: Thresholds, rows: Sequence[Compared]) -> Pic
 
 
 def _times(benchmarks: Sequence[tuple[BenchmarkView, float]]) -> Picture:
+    """Return the chart of times in seconds, with all platforms of the same work together."""
     longest: dict[Sequence[str], float] = {}
     for benchmark, seconds in benchmarks:
         longest[_work(benchmark)] = max(seconds, longest.get(_work(benchmark), 0.0))
@@ -91,12 +94,12 @@ def _times(benchmarks: Sequence[tuple[BenchmarkView, float]]) -> Picture:
 
 
 def _work(benchmark: BenchmarkView) -> Sequence[str]:
-    """Return the labels of the work, which are the same on all platforms."""
+    """Return the labels of a benchmark without its platform."""
     return benchmark.labels.work if benchmark.labels else (benchmark.fullname,)
 
 
 def _time(benchmark: BenchmarkView, seconds: float) -> dict[str, Any]:
-    """Return a row of `times`, in milliseconds; without an interval, both bounds are the time."""
+    """Return a row of `times` in milliseconds; without an interval, both of its bounds are the time."""
     interval = benchmark.time and benchmark.time.interval
     low, high = interval or (seconds, seconds)
     text = f"{units.seconds(seconds)}{'' if interval else '?'}"
@@ -108,7 +111,7 @@ def ratios(labelled_rows: Sequence[tuple[str, Compared]], effect: float, style: 
     """Return the forest plot: ratios with their intervals, and a band of changes below the minimum effect."""
     judgements = [row.judgement for _, row in labelled_rows]
     low, high = _domain([point for point in judgements if point.low is not None] or judgements, effect)
-    rows = Rows([label for label, _ in labelled_rows], [_value(row) for _, row in labelled_rows], style)
+    rows = Rows([label for label, _ in labelled_rows], [_text(row) for _, row in labelled_rows], style)
     base = rows_of(
         {
             "row": number,
@@ -118,6 +121,8 @@ def ratios(labelled_rows: Sequence[tuple[str, Compared]], effect: float, style: 
                 for name in ("ratio", "low", "high")
                 for bound in (getattr(point, name),)
             },
+            "below": low if point.low is not None and point.low < low else None,
+            "above": high if point.high is not None and point.high > high else None,
         }
         for number, point in enumerate(judgements)
     ).encode(y=rows.y())
@@ -127,28 +132,31 @@ def ratios(labelled_rows: Sequence[tuple[str, Compared]], effect: float, style: 
         axis=log_axis([low, high], style),
         title="time of the head / of the base (log scale)",
     )
-    limits = {"low": 1 / (1 + effect), "high": 1 + effect, "one": 1.0}
+    limits = {"low": 1 / (1 + effect), "high": 1 + effect, "unchanged": 1.0}
     ends = ({"top": row - rows.reach, "bottom": row + rows.reach} for row in range(len(labelled_rows)))
     band = rows_of({**limits, **end} for end in ends).encode(y=rows.y("top"), y2="bottom:Q")
+    lines = base.encode(opacity=alt.Opacity("strength:Q", scale=None))
     layers = [
         band.mark_rect(color=style.band).encode(x="low:Q", x2="high:Q"),
-        band.mark_rule(color=style.muted).encode(x="one:Q"),
-        base.mark_rule(color=style.mark, strokeWidth=style.font_size / 9).encode(
-            x="low:Q", x2="high:Q", opacity=alt.Opacity("strength:Q", scale=None)
+        band.mark_rule(color=style.muted).encode(x="unchanged:Q"),
+        lines.mark_rule(color=style.mark, strokeWidth=style.font_size / 9).encode(x="low:Q", x2="high:Q"),
+        *(
+            lines.mark_point(shape=shape, color=style.mark, size=style.symbol).encode(x=f"{field}:Q")
+            for field, shape in _ARROWS.items()
         ),
         verdict_marks(base, x, style),
     ]
     return rows.chart(*layers)
 
 
-def _value(row: Compared) -> str:
-    """Return the text next to a row: ratio, verdict and change of memory."""
+def _text(row: Compared) -> str:
+    """Return the text at the end of a row: ratio, verdict and change of memory."""
     memory = MEMORY.shown(row.memory).text
     return f"{change(row)}, {memory}" if memory else change(row)
 
 
 def _domain(judgements: Sequence[Judgement], effect: float) -> tuple[float, float]:
-    """Return the ends of the axis, which has all ratios, twice the band, and bounds within `_FARTHEST`."""
+    """Return the ends of the axis: all ratios, twice the band, and bounds within `_FARTHEST` are between."""
     least = 2 * math.log1p(effect)
     low, high = -least, least
     for judgement in judgements:

@@ -9,7 +9,7 @@ from ..drive.result import SHORT_COMMIT, Result
 from ..ground import files
 from . import charts
 from .charts import SLIDE
-from .names import LONGEST, clean, in_lines
+from .names import LONGEST, break_name, clean
 from .pictures import Picture
 
 _LARGE, _SMALL = 34, 24
@@ -23,15 +23,15 @@ _LINE = 1.3
 _LARGEST = 1.3
 """Largest factor by which a small chart is enlarged."""
 _SVG = "http://www.w3.org/2000/svg"
-_SPEAKING = ("processor", "GPU", "system", "libraries")
-"""Facts that need no name."""
-_LONGEST_END = 92
+_NAMELESS = ("processor", "GPU", "system", "libraries")
+"""Facts that are understood without their names."""
+_LONGEST_FOOTER = 92
 """Most characters of the last line."""
 _WIDTH, _HEIGHT = 1280, 720
 
 
 def save(picture: Picture, last: str, path: Path) -> tuple[Path, Path]:
-    """Write a chart as SVG and PNG; return the files."""
+    """Write a slide of a chart as SVG and PNG, with the last line `last`; return the files."""
     text = slide(picture, last)
     svg, png = (path.with_name(f"{path.name}.{kind}") for kind in ("svg", "png"))
     files.save(svg, f"{text}\n")
@@ -40,24 +40,24 @@ def save(picture: Picture, last: str, path: Path) -> tuple[Path, Path]:
 
 
 def footer(facts: Iterable[tuple[str, str]], result: Result | None = None) -> str:
-    """Return both sides, machine and versions as one text."""
+    """Return the last line of a slide: both sides of a comparison, machine and versions."""
     values = dict(facts)
     sides = []
     if result:
         commit = values.pop("commit", "")
-        newer = result.head.title or commit[:SHORT_COMMIT] or "this run"
-        sides = [f"{result.base.title} → {newer}"]
+        head = result.head.title or commit[:SHORT_COMMIT] or "this run"
+        sides = [f"{result.base.title} → {head}"]
     return " · ".join(
-        (*sides, *(value if name in _SPEAKING else f"{name} {value}" for name, value in values.items()))
+        (*sides, *(value if name in _NAMELESS else f"{name} {value}" for name, value in values.items()))
     )
 
 
 def slide(picture: Picture, last: str) -> str:
-    """Return a chart of as many rows as fit, as SVG with message and caption above, and a text below."""
+    """Return an SVG with message and caption, a chart of as many rows as fit, and the last line."""
     title = _lines(picture.message, SLIDE.ink, _LARGE, weight="bold")
-    whole = clean(last, _LONGEST_END)
-    whole_facts = whole.rpartition(" · ")[0] if whole.endswith("…") else ""
-    end = _lines(whole_facts or whole, SLIDE.muted, _SMALL)[:1]
+    text = clean(last, _LONGEST_FOOTER)
+    uncut_facts = text.rpartition(" · ")[0] if text.endswith("…") else ""
+    end = _lines(uncut_facts or text, SLIDE.muted, _SMALL)[:1]
     for most in range(SLIDE.most_rows, _FEWEST_ROWS - 1, -1):
         style = replace(SLIDE, most_rows=most)
         above = [*title, *_lines(picture.caption(style), SLIDE.muted, _SMALL)]
@@ -91,11 +91,12 @@ class _Line:
 
 
 def _height(lines: Sequence[_Line]) -> float:
+    """Return the height of lines in pixels."""
     return _LINE * sum(line.size for line in lines)
 
 
 def _write(root: ET.Element, lines: Sequence[_Line], top: float) -> None:
-    """Write lines below each other."""
+    """Add lines of text below each other to an SVG; `top`: upper edge of the first line."""
     for line in lines:
         top += _LINE * line.size
         look = {"font-family": "sans-serif", "font-size": f"{line.size}px", "font-weight": line.weight}
@@ -104,5 +105,6 @@ def _write(root: ET.Element, lines: Sequence[_Line], top: float) -> None:
 
 
 def _lines(text: str, colour: str, size: int, weight: str = "normal") -> list[_Line]:
+    """Break a text into lines as wide as a slide."""
     letters = int((_WIDTH - 2 * _MARGIN) / (_WIDTH_OF_LETTER * size))
-    return [_Line(line, colour, size, weight) for line in in_lines(text, letters)] if text else []
+    return [_Line(line, colour, size, weight) for line in break_name(text, letters)] if text else []

@@ -1,4 +1,4 @@
-"""The content of a page or slide, and how it is read from a run file or a result."""
+"""The content of a page or slide (a view), which is read from a run file or a result."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -18,25 +18,25 @@ from . import wording
 from .causes import Explained, of_result
 from .measured import Measured, time_of
 from .names import labels_in, short_and_shared
-from .verdicts import divided
+from .verdicts import split_same_code
 
 _NOT_TIMED = Benchmark("", ())
 _SHORT_COMMIT = 10
-_REMEDY = "give a run file, or a result of gnnbench ab or compare"
+_REMEDY = "give a run file, or a result of gnnbench ab, or of gnnbench compare without --by"
 
 
 @dataclass(frozen=True)
 class BenchmarkView:
-    """One benchmark."""
+    """What a page shows of one benchmark."""
 
     fullname: str
     label: str
-    """Operation, direction, platform and whatever else differs on the page; or the test's name."""
+    """Operation, direction, platform, and inputs that differ on the page; or the test's name."""
     labels: Labels | None = None
     row: Compared | None = None
     """The verdict. None if the benchmark has none."""
     timed: Benchmark = _NOT_TIMED
-    """The measurement. Empty if the file is a result, or did not measure the benchmark."""
+    """The measurement. Empty if the file is a result, or does not have the benchmark."""
     error: str = ""
     """Why the benchmark was interrupted. Empty if it was not."""
 
@@ -57,7 +57,7 @@ class BenchmarkView:
 
     @property
     def slowdown(self) -> str:
-        """How much slower it is, or than accepted: `gcn_norm f+b torch is 1.12x slower`."""
+        """A sentence on how much slower the benchmark is: `gcn_norm f+b torch is 1.12x slower`."""
         ratio = units.ratio(self.ratio, changed=True)
         if limit := self.row and self.row.allowed:
             beyond = units.ratio(self.ratio / limit.ratio, changed=True)
@@ -78,36 +78,37 @@ class BenchmarkView:
 
 @dataclass(frozen=True)
 class View:
-    """The whole content."""
+    """The content of a page or slide."""
 
     kind: str
-    """`report`, or the command that made the file."""
+    """The command that made the file; `report` for a run file."""
     source: str
+    """Name of the file."""
     shared: str = ""
     """Graph, width and types that all benchmarks have in common."""
     benchmarks: tuple[BenchmarkView, ...] = ()
     result: Result | None = None
-    """The verdicts. None if there are none. The head has no title if it is the page's own file."""
+    """The verdicts. None if there are none. The head has no title if it is the run file itself."""
     facts: tuple[tuple[str, str], ...] = ()
     """Machine and time of the measurement, as pairs of name and value."""
     notes: tuple[str, ...] = ()
 
     @cached_property
     def causes(self) -> list[Explained]:
-        """What slower benchmarks have in common; causes of most benchmarks come first."""
+        """What slower benchmarks have in common; the causes of most benchmarks come first."""
         return of_result(self.result) if self.result else []
 
     @cached_property
     def rows(self) -> tuple[BenchmarkView, ...]:
-        """The benchmarks with a row: measured in this file, or with a verdict that needed times."""
+        """The benchmarks to list: all but those that were not timed because they run the same code."""
         return tuple(
             view for view in self.benchmarks if view.time or not (view.row and view.row.judgement.same_code)
         )
 
     @cached_property
     def same_code(self) -> str:
-        """One line on the benchmarks that run the same code on both sides. Empty if there are none."""
-        return divided([benchmark.row for benchmark in self.benchmarks if benchmark.row])[1]
+        """How many benchmarks run the same code on both sides. Empty if none does."""
+        return split_same_code([benchmark.row for benchmark in self.benchmarks if benchmark.row])[1]
 
     @property
     def headline(self) -> str:
@@ -117,7 +118,7 @@ class View:
         complete = [benchmark for benchmark in self.benchmarks if benchmark.row or not benchmark.error]
         interrupted = len(self.benchmarks) - len(complete)
         if all(benchmark.error for benchmark in self.benchmarks):
-            return f"{wording.every(len(self.benchmarks), 'is', 'are')} interrupted"
+            return f"{wording.all_benchmarks(len(self.benchmarks), 'is', 'are')} interrupted"
         if self.result:
             text = self._verdicts([benchmark.row for benchmark in complete if benchmark.row], self.result)
         else:
@@ -125,24 +126,24 @@ class View:
         return f"{text}; {interrupted} interrupted" if interrupted else text
 
     def _verdicts(self, rows: Sequence[Compared], result: Result) -> str:
-        """Return the main result, with the largest slowdown if a benchmark is slower."""
+        """Return the headline of the verdicts, with the largest slowdown if a benchmark is slower."""
         headline = wording.headline(rows, result.thresholds.effect, busy=result.is_busy)
         slower = [view for view in self.benchmarks if view.verdict == "slower"]
         if not slower:
-            return headline.whole
+            return headline.text
         single = len(slower) == 1 and not any(row.needs_more_memory for row in rows)
-        return f"{headline.said}{':' if single else ';'} {max(slower, key=lambda view: view.ratio).slowdown}"
+        return f"{headline.main}{':' if single else ';'} {max(slower, key=lambda view: view.ratio).slowdown}"
 
 
-def ordered(benchmarks: Iterable[BenchmarkView]) -> list[BenchmarkView]:
-    """Return failures, then other changes, then the rest, each group in file order."""
+def order(benchmarks: Iterable[BenchmarkView]) -> list[BenchmarkView]:
+    """Sort benchmarks: failures, other changes, the rest; within these, the order stays."""
 
-    def place(benchmark: BenchmarkView) -> int:
+    def rank(benchmark: BenchmarkView) -> int:
         if benchmark.error or (benchmark.row and benchmark.row.is_worse):
             return 0
         return 1 if benchmark.row and wording.is_changed(benchmark.row) else 2
 
-    return sorted(benchmarks, key=place)
+    return sorted(benchmarks, key=rank)
 
 
 def read(path: Path) -> View:
@@ -166,7 +167,7 @@ def _of_result(result: Result) -> View:
 
 
 def _of_run(run: RunFile) -> View:
-    result = _saved(run)
+    result = _saved_result(run)
     benchmarks, common = _benchmarks(result.rows if result else (), run)
     timing = (("measured", run.datetime[:19].replace("T", " ")),) if run.datetime else ()
     facts = (*timing, *environment_facts(run.environment))
@@ -176,7 +177,7 @@ def _of_run(run: RunFile) -> View:
 def _benchmarks(
     rows: Sequence[Compared], run: RunFile | None = None
 ) -> tuple[tuple[BenchmarkView, ...], str]:
-    """Return the benchmarks of a run or with a verdict, and what all have in common."""
+    """Return the benchmarks that a run timed or a verdict is on, and what their names have in common."""
     timed = run.benchmarks if run else {}
     verdicts = {row.fullname: row for row in rows}
     errors = {entry.fullname: str(entry.error) for entry in run.part.incomplete} if run else {}
@@ -197,14 +198,14 @@ def _benchmarks(
     return views, common
 
 
-def _saved(run: RunFile) -> Result | None:
-    """Return the verdicts of `--benchmark-compare` in a run file. Returns None if it has none."""
+def _saved_result(run: RunFile) -> Result | None:
+    """Return the result of `--benchmark-compare` that a run file has. Returns None if it has none."""
     content = run.part.compared
     return replace(result.parse(run.path, content), head=Side("")) if content else None  # the page's file
 
 
 def environment_facts(environment: Environment | None) -> tuple[tuple[str, str], ...]:
-    """Return name and value of each field that is not empty."""
+    """Return names and values of the fields of an environment that are not empty."""
     if not environment:
         return ()
     changed = ", with uncommitted changes" if environment.dirty else ""

@@ -120,19 +120,19 @@ def _share_fingerprints(contents: Sequence[dict[str, Any]]) -> None:
             first["fingerprint"] = prints[0]
 
 
-def measured(run: RunFile) -> RunFile:
+def only_measured(run: RunFile) -> RunFile:
     """Return a run with only the benchmarks that gnnbench measured, or the whole run if there are none."""
     benchmarks = {name: benchmark for name, benchmark in run.benchmarks.items() if benchmark.is_measured}
     return replace(run, benchmarks=benchmarks) if benchmarks else run
 
 
-def unlike(runs: Sequence[RunFile]) -> str | None:
+def mismatch(runs: Sequence[RunFile]) -> str | None:
     """Return why runs cannot be processes of one record, apart from CPU contention. None if they can be."""
-    reasons = (_unfit(run) or _unlike(run, runs[0]) for run in runs)
+    reasons = (_defect(run) or _difference(run, runs[0]) for run in runs)
     return next((reason for reason in reasons if reason), None)
 
 
-def disturbed(runs: Sequence[RunFile]) -> str | None:
+def contention_note(runs: Sequence[RunFile]) -> str | None:
     """Return a line on the times that other programs disturbed, which are not compared. None without any."""
     shares = (
         max(process.contention_share for run in runs for process in run.benchmarks[name].processes)
@@ -145,7 +145,7 @@ def disturbed(runs: Sequence[RunFile]) -> str | None:
     return f"{reason}: the times of {units.count(len(contended), 'benchmark')} are marked, and not compared"
 
 
-def _unfit(run: RunFile) -> str | None:
+def _defect(run: RunFile) -> str | None:
     if run.sources is None or not all(benchmark.is_measured for benchmark in run.benchmarks.values()):
         return "gnnbench did not time the benchmarks; run without --gnn-layouts off"
     if run.part.incomplete:
@@ -156,7 +156,7 @@ def _unfit(run: RunFile) -> str | None:
     return f"tracked files of {' and '.join(dirty)} have uncommitted changes" if dirty else None
 
 
-def _unlike(run: RunFile, first: RunFile) -> str | None:
+def _difference(run: RunFile, first: RunFile) -> str | None:
     """Return how a process differs from the first one of its record. Returns None if it does not."""
     assert first.environment
     assert run.environment
