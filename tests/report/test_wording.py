@@ -10,7 +10,7 @@ from gnnbench.engine.judge.verdict import SAME_CODE, Judgement, Thresholds
 from gnnbench.engine.measure.fingerprint.difference import Difference
 from gnnbench.engine.show import wording
 from gnnbench.engine.show.causes import of_result
-from gnnbench.engine.show.view import BenchmarkView, View, order
+from gnnbench.engine.show.view import BenchmarkView, View
 from gnnbench.engine.show.wording import headline
 
 RATIOS = {"slower": 1.2, "faster": 0.8, "same": 1.0, "undecided": 1.01, "incomparable": None, "ignored": 1.3}
@@ -54,8 +54,9 @@ def test_rows_begin_with_what_failed_and_then_with_what_changed():
     less, more = MemoryChange("less memory", 2**24, 2**20), MemoryChange("more memory", 2**20, 2**24)
     benchmarks[3] = replace(benchmarks[3], row=replace(benchmarks[3].row, memory=less))
     benchmarks.append(BenchmarkView("b5", "b5", error="OOM"))
-    benchmarks.append(BenchmarkView("b6", "b6", row=replace(benchmarks[0].row, memory=more)))
-    assert [one.fullname for one in order(benchmarks)] == ["b2", "b4", "b5", "b6", "b1", "b3", "b0"]
+    benchmarks.append(BenchmarkView("b6", "b6", row=row("b6", benchmarks[0].row.judgement, memory=more)))
+    rows = replace(found, benchmarks=tuple(benchmarks)).rows
+    assert [one.fullname for one in rows] == ["b5", "b2", "b4", "b6", "b1", "b3", "b0"]
 
 
 MORE = MemoryChange("more memory", 2**20, 2**22)

@@ -1,4 +1,4 @@
-"""The kinds of profile, and the benchmark that is profiled."""
+"""Takes the profiles of a benchmark: each kind is a function, here or in `trace.py`."""
 
 import cProfile
 import pkgutil
@@ -25,7 +25,7 @@ FUNCTIONS = "functions.prof"
 
 @dataclass(frozen=True)
 class Subject:
-    """One benchmark, whose calls can be made."""
+    """The benchmark that is profiled."""
 
     pedantic: Pedantic
     """The call of one round of the benchmark: an epoch, a forward and backward pass, a kernel."""
@@ -35,7 +35,7 @@ class Subject:
 
     @contextmanager
     def ready(self) -> Iterator[Callable[[], object]]:
-        """Yield the next call; set-up and tear-down of the context are outside the profile."""
+        """Yield the next call. The test's set-up and tear-down run around it, outside the profile."""
         call = self.pedantic.inputs()
         try:
             with collector_paused():
@@ -43,8 +43,8 @@ class Subject:
         finally:
             self.pedantic.tear_down(call)
 
-    def timed_ns(self) -> int:
-        """Call once without a profile, and return the time, including the GPU's work."""
+    def time_ns(self) -> int:
+        """Call once without a profile, and return the time of the call, including the GPU's work."""
         clock = clock_of(self.device)
         with self.ready() as call:
             start = clock()
@@ -53,7 +53,7 @@ class Subject:
 
 
 def clock_of(device: str) -> Callable[[], int]:
-    """Return a clock in nanoseconds, which on `cuda` first waits for the GPU's work."""
+    """Return a clock in nanoseconds. On `cuda`, it first waits for the GPU's work."""
     if device != "cuda":
         return RealTime.nanoseconds
     import torch
@@ -66,7 +66,7 @@ def clock_of(device: str) -> Callable[[], int]:
 
 
 def profile(kinds: Sequence[str], subject: Subject, folder: Path) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the profiles by kind, then counts of one more call, and the reasons by unavailable kind."""
+    """Return profiles by kind, with `counts` of one more call; and reasons, by kind that is unavailable."""
     sections: dict[str, Any] = {}
     unavailable: dict[str, str] = {}
     for name in kinds:
@@ -83,16 +83,17 @@ def profile(kinds: Sequence[str], subject: Subject, folder: Path) -> tuple[dict[
 
 
 def _function_of(name: str) -> Any:
+    """Return the function that takes a kind of profile; its module is imported only when needed."""
     module = {"counts": name, "kernels": "trace", "trace": "trace"}.get(name, "kinds")
     return pkgutil.resolve_name(f"{__package__}.{module}:{name}")
 
 
 def functions(subject: Subject, folder: Path) -> dict[str, Any]:
-    """Profile the repeats after a first call by cProfile, which overstates the share of Python functions.
+    """Profile the repeats after a first call with cProfile, which overstates the share of Python functions.
 
-    A C++ function is one row with all its work: `run_backward` is the whole backward pass.
+    A C++ function is one row with all of its work: `run_backward` is the whole backward pass.
     """
-    cold_ns = subject.timed_ns()
+    cold_ns = subject.time_ns()
     profile = cProfile.Profile()
     for _ in range(subject.repeats):
         with subject.ready() as call:
@@ -110,7 +111,7 @@ def functions(subject: Subject, folder: Path) -> dict[str, Any]:
 
 
 def _place(file: str, line: int) -> str:
-    """Return `file:line` relative to the folder on sys.path, as on any machine. Empty for C code."""
+    """Return `file:line`, relative to the folder on sys.path that has the file. Empty for C code."""
     if file == "~":
         return ""
     roots = [root for root in sys.path if root and file.startswith(f"{root}/")]
@@ -133,20 +134,20 @@ def ranges(subject: Subject, _folder: Path) -> dict[str, Any]:
 
 
 def measure(subject: Subject, targets: Mapping[str, str], clock: Callable[[], int]) -> dict[str, Any]:
-    """Time a first call and the repeats with ranges; `self_ns` excludes inner ranges."""
+    """Time the ranges of targets in a first call and in the repeats; `self_ns` excludes inner ranges."""
     from .ranges import Ranges
 
     ranges = Ranges(targets, subject.device, clock=clock)
 
-    def timed() -> Mapping[tuple[str, ...], tuple[int, int, int]]:
+    def time_call() -> Mapping[tuple[str, ...], tuple[int, int, int]]:
         with subject.ready() as call, ranges.range(ROOT):
             call()
         return {path: times for path, times in ranges.times().items() if path[0] == ROOT}  # no set-up
 
     with ranges:
-        cold = timed()
+        cold = time_call()
     with ranges:  # search again: the first call may have imported libraries
-        repeats = [timed() for _ in range(subject.repeats)]
+        repeats = [time_call() for _ in range(subject.repeats)]
     rows = []
     for path in repeats[-1]:  # the last repeat has every path
         calls, total_ns, self_ns = zip(*(times.get(path, (0, 0, 0)) for times in repeats), strict=True)

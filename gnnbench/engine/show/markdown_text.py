@@ -19,9 +19,6 @@ NAME_CHARACTERS = 200
 NOTE_CHARACTERS = 400
 CELL_CHARACTERS = 60
 """A longer name in a table has several lines, so that the numbers next to it stay in view."""
-_MUCH = 4000
-"""A longer text first loses its middle, because the other steps would take long."""
-
 _UNBREAKABLE = str.maketrans(" -", "\N{NO-BREAK SPACE}\N{NON-BREAKING HYPHEN}")
 
 _WORD = re.compile(r"""[("']?[A-Za-z]{1,40}(?:['-][A-Za-z]{1,40})*[)"']?[.,;:!?]?""")
@@ -84,7 +81,7 @@ def _cell(column: Column, value: Any) -> str:
 
 def code(text: str, *, in_table: bool = False, most: int = NAME_CHARACTERS) -> str:
     """Write a name as code, on one line."""
-    visible = _shortened(_visible(_shortened(text, _MUCH)), most)
+    visible = _shortened(_visible(text), most)
     if in_table:
         # In a table, a backslash before a bar escapes the bar even within code.
         visible = visible.replace("\\|", "\\\\x7c").replace("|", "\\|")
@@ -96,13 +93,13 @@ def code(text: str, *, in_table: bool = False, most: int = NAME_CHARACTERS) -> s
 
 def cell(name: str) -> str:
     """Write a name as code for a cell of a table; a long name has several lines."""
-    visible = _shortened(_visible(_shortened(name, _MUCH)), NAME_CHARACTERS)
+    visible = _shortened(_visible(name), NAME_CHARACTERS)
     return "<br>".join(code(part, in_table=True) for part in fold(visible, CELL_CHARACTERS))
 
 
-def prose(text: str, most: int = NOTE_CHARACTERS) -> str:
+def prose(text: str) -> str:
     """Write a sentence on one line, with everything but words and numbers as code."""
-    visible = _shortened(_visible(" ".join(_shortened(text, _MUCH).split())), most)
+    visible = _shortened(_visible(" ".join(text.split())), NOTE_CHARACTERS)
     words = [word for word in visible.split(" ") if word]
     plain = [_is_plain(word) or bool(index and _CLOSING.fullmatch(word)) for index, word in enumerate(words)]
     groups = groupby(zip(plain, words, strict=True), key=lambda pair: pair[0])
@@ -110,8 +107,8 @@ def prose(text: str, most: int = NOTE_CHARACTERS) -> str:
     for is_plain, group in groups:
         text = " ".join(word for _, word in group)
         for piece in [text] if is_plain else _PARTS.split(text):
-            opened = any(part.count("(") > part.count(")") for part in parts[-1:])
-            parts.append(piece if is_plain else _quoted(piece, ",;:)" if opened else ",;:"))
+            is_open = any(part.count("(") > part.count(")") for part in parts[-1:])
+            parts.append(piece if is_plain else _quoted(piece, ",;:)" if is_open else ",;:"))
     return " ".join(parts)
 
 

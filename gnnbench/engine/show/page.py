@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 from ... import __version__
 from ..ground import units
 from . import charts
-from .causes import BENCHMARKS, Explained, ranked
+from .causes import BENCHMARKS, Explained
 from .charts import PAGE
 from .document import Column, Shown, nonempty
 from .lines import Note
@@ -25,8 +25,8 @@ from .names import LONGEST, clean, merge_notes
 from .numbers import numbers, other_notes
 from .pictures import Picture
 from .verdicts import COLUMNS, columns_named, legend, remarks
-from .view import BenchmarkView, View, order
-from .wording import ORDER, change, is_changed, plural
+from .view import BenchmarkView, View
+from .wording import ORDER, change, plural
 
 _SHARED = "gnnbench.engine.show"
 """The package with the templates that all pages share."""
@@ -41,16 +41,8 @@ def render(template: str, *, assets: str = "", package: str = _SHARED, **context
     """
     style = "\n".join(_read(f"{name}.css") for name in ("base", assets) if name)
     texts = [_read(f"{name}.js") for name in ("table", assets) if name]
-    policy = "; ".join(
-        (
-            "default-src 'none'",
-            f"script-src {' '.join(map(_digest, texts))}",
-            f"style-src {_digest(style)}",
-            "img-src data:",
-            "base-uri 'none'",
-            "form-action 'none'",
-        )
-    )
+    sources = f"script-src {' '.join(map(_digest, texts))}; style-src {_digest(style)}; img-src data:"
+    policy = f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
     # These texts are gnnbench's own, so they need no escaping.
     markup = {"policy": Markup(policy), "style": Markup(style), "scripts": list(map(Markup, texts))}  # noqa: S704
     page = _environment().from_string(_read(template, package))
@@ -67,7 +59,6 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "level": units.level,
         "size": units.size,
         "count": "{:,}".format,
         "breakable": lambda name: escape(_cleaned(name)).replace("_", Markup("_<wbr>")),
@@ -93,8 +84,7 @@ def _digest(text: str) -> str:
 
 def html(view: View, picture: Picture | None) -> str:
     """Return the page of a view, with its chart."""
-    rows, changed = order(view.rows), _changed_benchmarks(view)
-    visible = nonempty(_COLUMNS, rows)
+    visible = nonempty(_COLUMNS, view.rows)
     return render(
         "report.html",
         assets="report",
@@ -102,16 +92,14 @@ def html(view: View, picture: Picture | None) -> str:
         counts=_counts(view.benchmarks),
         plural=plural,
         causes=_causes(view),
-        rows=rows,
         most=_MOST_CHANGED,
-        changed=changed,
-        changed_columns=nonempty(_changed_columns(view), changed),
+        changed_columns=nonempty(_changed_columns(view), view.changed),
         figure=charts.for_page(picture.draw, picture.text) if picture else "",
         caption=picture.caption(PAGE) if picture else "",
-        remarks=merge_notes((row.label, other_notes(row)) for row in rows),
+        remarks=merge_notes((row.label, other_notes(row)) for row in view.rows),
         columns=visible,
         legend=legend(visible, view.result),
-        packed=_pack(list(map(numbers, rows))),
+        packed=_pack(list(map(numbers, view.rows))),
     )
 
 
@@ -128,10 +116,6 @@ def _limit(view: BenchmarkView) -> float | None:
     return view.timed.part.limit and view.timed.part.limit.fraction
 
 
-def _peak(view: BenchmarkView) -> int | None:
-    return view.timed.part.memory.get("peak_bytes")
-
-
 def _operators(view: BenchmarkView) -> int | None:
     return view.timed.part.counters and view.timed.part.counters.operators
 
@@ -141,8 +125,8 @@ _COLUMNS = (
     Column("±", "fraction", _half_width, aside=True, meaning="half-width of the time's interval"),
     *map(_of_row, COLUMNS[1:]),  # all but the time, which benchmarks have without a verdict too
     Column("limit", "fraction", _limit, aside=True, meaning="roofline bound divided by the time"),
-    Column("peak", "size", _peak, aside=True, meaning="most memory of a call, excluding its inputs"),
-    Column("operators", "count", _operators, aside=True, meaning="number of operators of a call"),
+    Column("peak", "size", lambda view: view.timed.part.memory.get("peak_bytes"), aside=True),
+    Column("operators", "count", _operators, aside=True),
 )
 
 
@@ -182,13 +166,6 @@ def _causes(view: View) -> list[tuple[Explained, list[BenchmarkView], list[Note]
         commands = [note for note in explained.commands if len(note.command) <= LONGEST]
         causes.append((explained, views, commands))
     return causes
-
-
-def _changed_benchmarks(view: View) -> list[BenchmarkView]:
-    """Return the changed benchmarks in the order of `ranked`."""
-    by_name = {benchmark.fullname: benchmark for benchmark in view.benchmarks}
-    rows = [benchmark.row for benchmark in view.benchmarks if benchmark.row and is_changed(benchmark.row)]
-    return [by_name[row.fullname] for row in ranked(rows, view.causes)]
 
 
 def _pack(content: Any) -> Markup:

@@ -1,7 +1,7 @@
 """The content of a page or slide (a view), which is read from a run file or a result."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ from ..judge.comparison import Compared
 from ..store import run_file
 from ..store.run_file import Benchmark, RunFile
 from . import wording
-from .causes import Explained, of_result
+from .causes import Explained, of_result, ranked
 from .measured import Measured, time_of
 from .names import labels_in, short_and_shared
 from .verdicts import split_same_code
@@ -99,11 +99,20 @@ class View:
         return of_result(self.result) if self.result else []
 
     @cached_property
-    def rows(self) -> tuple[BenchmarkView, ...]:
-        """The benchmarks to list: all but those that were not timed because they run the same code."""
-        return tuple(
+    def changed(self) -> list[BenchmarkView]:
+        """The changed benchmarks, in the order of `ranked`."""
+        by_name = {view.fullname: view for view in self.benchmarks}
+        rows = [view.row for view in self.benchmarks if view.row and wording.is_changed(view.row)]
+        return [by_name[row.fullname] for row in ranked(rows, self.causes)]
+
+    @cached_property
+    def rows(self) -> list[BenchmarkView]:
+        """Interrupted benchmarks, changed ones, then others that were timed or do not run the same code."""
+        interrupted = [view for view in self.benchmarks if view.error]
+        others = [
             view for view in self.benchmarks if view.time or not (view.row and view.row.judgement.same_code)
-        )
+        ]
+        return list({view.fullname: view for view in (*interrupted, *self.changed, *others)}.values())
 
     @cached_property
     def same_code(self) -> str:
@@ -133,17 +142,6 @@ class View:
             return headline.text
         single = len(slower) == 1 and not any(row.needs_more_memory for row in rows)
         return f"{headline.main}{':' if single else ';'} {max(slower, key=lambda view: view.ratio).slowdown}"
-
-
-def order(benchmarks: Iterable[BenchmarkView]) -> list[BenchmarkView]:
-    """Sort benchmarks: failures, other changes, the rest; within these, the order stays."""
-
-    def rank(benchmark: BenchmarkView) -> int:
-        if benchmark.error or (benchmark.row and benchmark.row.is_worse):
-            return 0
-        return 1 if benchmark.row and wording.is_changed(benchmark.row) else 2
-
-    return sorted(benchmarks, key=rank)
 
 
 def read(path: Path) -> View:

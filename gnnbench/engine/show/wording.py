@@ -1,7 +1,7 @@
 """Verdicts in sentences, the same in terminals, pages and comments."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..ground import units
@@ -19,8 +19,17 @@ _PARTLY = "faster, outputs partly compared"
 _UNKNOWN = ("undecided", "incomparable")
 _OTHERS = ("accepted", "faster", _PARTLY, "same", "same code", *_UNKNOWN, "ignored")
 """All verdicts except slower, in the order of the headline."""
-_VERBS = {"same code": ("runs the same code", "run the same code"), "ignored": ("is ignored", "are ignored")}
-"""Verbs of a headline on benchmarks that all have this verdict: for one benchmark, and for several."""
+_MORE = "more memory"
+_VERBS = {
+    "slower": ("is slower", "are slower"),
+    OTHER: ("has a different output", "have a different output"),
+    _MORE: ("needs more memory", "need more memory"),
+    "undecided": ("is undecided", "are undecided"),
+    "incomparable": ("is incomparable", "are incomparable"),
+    "same code": ("runs the same code", "run the same code"),
+    "ignored": ("is ignored", "are ignored"),
+}
+"""Verbs of the verdicts that begin a headline: for one benchmark, and for several."""
 
 
 def verdict(row: Compared) -> str:
@@ -67,28 +76,23 @@ def headline(rows: Sequence[Compared], effect: float | None = None, *, busy: boo
     """Return the headline: failures, or else benchmarks without a verdict, or else that none is slower."""
     if not rows:
         return Headline("No benchmark in the result", "")
-    counts = Counter(map(_counted_as, rows))
-    failed = (
-        (counts["slower"], "is slower", "are slower"),
-        (sum(row.has_other_result for row in rows), "has a different output", "have a different output"),
-    )
-    memory = sum(row.needs_more_memory for row in rows), "needs more memory", "need more memory"
+    total, counts = len(rows), Counter(map(_counted_as, rows))
+    memory = sum(row.needs_more_memory for row in rows)
     reason = " (busy machine)" if busy else ""
-    unknown = (
-        (counts["undecided"], f"is undecided{reason}", f"are undecided{reason}"),
-        (counts["incomparable"], "is incomparable", "are incomparable"),
-    )
-    others: tuple[str, ...] = _OTHERS
-    if (main := _of_all(len(rows), failed)) and memory[0]:
-        main += f", {memory[0]} of the {len(rows):,} {memory[1 if memory[0] == 1 else 2]}"
-    main = main or _of_all(len(rows), [memory])
-    if not main and (main := _of_all(len(rows), unknown)):
-        others = tuple(verdict for verdict in _OTHERS if verdict not in _UNKNOWN)
-    elif not main and len(counts) == 1 and (verbs := _VERBS.get(_counted_as(rows[0]))):
-        main, others = all_benchmarks(len(rows), *verbs), ()
-    elif not main:
+    others: Sequence[str] = _OTHERS
+    if counts["slower"] or counts[OTHER]:
+        main = _clauses(counts, ("slower", OTHER), total)
+        main += f", {memory} of the {total:,} {_VERBS[_MORE][memory != 1]}" if memory else ""
+    elif memory:
+        main = _clauses({_MORE: memory}, (_MORE,), total)
+    elif counts["undecided"] or counts["incomparable"]:
+        main = _clauses(counts, _UNKNOWN, total, reason)
+        others = [verdict for verdict in _OTHERS if verdict not in _UNKNOWN]
+    elif len(counts) == 1 and (verbs := _VERBS.get(*counts)):
+        main, others = all_benchmarks(total, *verbs), ()
+    else:
         beyond = "beyond what is accepted" if counts["accepted"] else "found"
-        main = f"No slowdown {beyond} in {units.count(len(rows), 'benchmark')}"
+        main = f"No slowdown {beyond} in {units.count(total, 'benchmark')}"
     texts = (_count(counts[verdict], verdict, effect, reason) for verdict in others if counts[verdict])
     return Headline(main, ", ".join((*texts, *_excused(rows))))
 
@@ -109,15 +113,16 @@ def pooling_note(judgements: Iterable[Judgement], noun: str) -> list[str]:
     return [f"{units.count(count, noun)} with few processes: {reason} {noun}s"] if count else []
 
 
-def _of_all(total: int, parts: Iterable[tuple[int, str, str]]) -> str:
-    """Write counts that are not 0, with the verb for one or for several: `2 of 5 benchmarks are slower`."""
-    nonzero = [part for part in parts if part[0]]
-    if not nonzero:
-        return ""
-    texts = [f"{count} {verb if count == 1 else verbs}" for count, verb, verbs in nonzero[1:]]
-    count, verb, verbs = nonzero[0]
-    first = f"{count} of {total:,} benchmarks {verb if count == 1 else verbs}"
-    return ", ".join((all_benchmarks(total, verb, verbs) if count == total else first, *texts))
+def _clauses(counts: Mapping[str, int], verdicts: Iterable[str], total: int, reason: str = "") -> str:
+    """Write how many benchmarks have each verdict: `2 of 5 benchmarks are slower, 1 is undecided`."""
+    clauses: list[str] = []
+    for verdict in verdicts:
+        if count := counts[verdict]:
+            verb, verbs = (f"{text}{reason if verdict == 'undecided' else ''}" for text in _VERBS[verdict])
+            start = f"{count}" if clauses else f"{count} of {total:,} benchmarks"
+            clause = f"{start} {verb if count == 1 else verbs}"
+            clauses.append(all_benchmarks(total, verb, verbs) if count == total else clause)
+    return ", ".join(clauses)
 
 
 def _excused(rows: Sequence[Compared]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Read run files: pytest-benchmark's JSON, with gnnbench's part if there is one."""
+"""Reads run files: JSON files of pytest-benchmark, which gnnbench may have added its parts to."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -39,11 +39,11 @@ class ProcessTiming:
     """Standard error of `log` within the process; NaN if there are too few blocks."""
     blocks: int
     contention_share: float = 0.0
-    """Share of the CPU time that other programs used meanwhile; 0 if irrelevant, or not measured."""
+    """Share of the CPU time that other programs used meanwhile; 0 if it was not measured."""
 
     @property
     def is_evidence(self) -> bool:
-        """Whether contention is low enough."""
+        """Whether contention was low enough for a verdict by this time."""
         return self.contention_share <= cpu.CONTENDED
 
 
@@ -55,7 +55,7 @@ class Benchmark:
     processes: tuple[ProcessTiming, ...]
     """Empty if the file has no rounds of this benchmark."""
     estimand: str = PLAIN
-    """The kind of estimate, with clock and layouts; only times with equal estimands are comparable."""
+    """What is estimated, by which clock, on which layouts; only times with equal estimands are comparable."""
     part: BenchmarkPart = _NO_PART
     """gnnbench's part of the benchmark; its fields have their defaults if the file has no part."""
     params: Mapping[str, str] = field(default_factory=dict)
@@ -65,11 +65,11 @@ class Benchmark:
     median_seconds: float | None = None
     """pytest-benchmark's median. None if gnnbench measured the benchmark, or the file has no median."""
     labels: Labels | None = None
-    """None if it has no labels, or their suite is not installed."""
+    """None if the benchmark has no labels, or their suite is not installed."""
 
     @property
     def is_measured(self) -> bool:
-        """Whether gnnbench measured it."""
+        """Whether gnnbench measured the benchmark."""
         return bool(self.processes) and self.estimand != PLAIN
 
 
@@ -79,7 +79,7 @@ class RunFile:
 
     path: Path
     benchmarks: Mapping[str, Benchmark]
-    """By fullname; the first one if several have the same name."""
+    """By fullname."""
     environment: Environment | None
     """None if the file has no part of gnnbench."""
     machine: Mapping[str, Any]
@@ -101,7 +101,7 @@ def read(path: Path) -> RunFile:
 
 
 def parse(path: Path, content: Any) -> RunFile:
-    """Read the content of a run file of this version; refuse any other content."""
+    """Read the content of a run file; raises UsageError for any other content, or another version."""
     if not isinstance(content, dict) or not isinstance(content.get("benchmarks"), list):
         json_io.refuse(path, f"{_FOREIGN}: it has no list of benchmarks", _OF_PYTEST)
     if "command" in content:
@@ -142,7 +142,7 @@ def _run(path: Path, content: Mapping[str, Any], saved: Mapping[str, Any]) -> Ru
 
 
 def entries(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the entries of a run file by fullname; the first one if several have the same name."""
+    """Return the benchmarks of a run file's content by fullname; of several with one name, the first."""
     rows: dict[str, dict[str, Any]] = {}
     for entry in content["benchmarks"]:
         rows.setdefault(entry["fullname"], entry)
@@ -150,13 +150,13 @@ def entries(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def part_of(extra_info: Any) -> BenchmarkPart:
-    """Return gnnbench's part of a benchmark's `extra_info`; raises ValueError if it has another form."""
+    """Read gnnbench's part of a benchmark's `extra_info`; raises ValueError if it has another form."""
     part = json_io.own_part(extra_info)
     return codec.decode(part, BenchmarkPart) if part else _NO_PART
 
 
 def read_benchmark(entry: Mapping[str, Any]) -> Benchmark:
-    """Read a benchmark's entry of a run file; a ValueError names a damaged entry."""
+    """Read a benchmark of a run file's content; raises ValueError with its name if it is damaged."""
     try:
         return _benchmark(entry)
     except json_io.DAMAGE as error:

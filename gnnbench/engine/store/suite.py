@@ -1,4 +1,4 @@
-"""The engine's interface to a suite in this package. Without a suite, benchmarks only have test ids."""
+"""The interface between the engine and a suite. Without a suite, benchmarks have test ids only."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,23 +15,26 @@ from ..ground.options import Option
 if TYPE_CHECKING:  # it imports numpy, which commands do not need to show their help
     from .parts import BenchmarkPart
 
-_PLACE = "...suite"
+_MODULE = "...suite"
 Status = Literal["ok", "note", "missing"]
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """One line of the report."""
+    """One line of `gnnbench doctor`."""
 
     what: str
     status: Status
     detail: str
     remedy: str = ""
-    """What to do. Empty if nothing."""
+    """What to do. Empty if nothing is to be done."""
 
 
 class Suite:
-    """No suite. A suite is a module with an instance of a subclass in `SUITE`; it must not import torch."""
+    """A suite's answers; those of this class mean that there is no suite.
+
+    A suite is a module with an instance of a subclass in `SUITE`; it must not import torch.
+    """
 
     options: Mapping[str, Option] = {}
     """The suite's options of pytest, by name."""
@@ -44,12 +47,12 @@ class Suite:
     layers: Sequence[str] = ()
 
     def labels(self, fields: Mapping[str, str | int]) -> Labels | None:
-        """Return the labels of a benchmark of a run file; a ValueError names an impossible field."""
+        """Return the labels of a benchmark of a run file; raises ValueError for an impossible field."""
         del fields
         return None
 
     def labels_in(self, test_id: str) -> Labels | None:
-        """Return the labels in a test id. Returns None for a test of another suite."""
+        """Return the labels that a test id contains. Returns None if it is not a test of this suite."""
         del test_id
         return None
 
@@ -58,17 +61,20 @@ class Suite:
         return None
 
     def owns(self, item: Any) -> bool:
-        """Tell whether a pytest test is a benchmark of the suite."""
+        """Return whether a pytest item is a benchmark of the suite."""
         del item
         return False
 
     def fault(self, root: Path, part: "BenchmarkPart", *, strict: bool) -> str | None:
-        """Return why a benchmark fails by its work; if `strict`, also if its expected work is unknown."""
+        """Return why the work of a benchmark is a failure. Returns None if it is not.
+
+        If `strict`, a benchmark whose expected work is unknown is a failure, too.
+        """
         del root, part, strict
         return None
 
     def remarks(self, labels: Iterable[Labels]) -> list[str]:
-        """Return lines on the inputs of benchmarks."""
+        """Return notes on the inputs of benchmarks with these labels."""
         del labels
         return []
 
@@ -85,7 +91,7 @@ class Suite:
 @cache
 def installed() -> Suite:
     """Return the suite of this package."""
-    if find_spec(resolve_name(_PLACE, __package__)) is None:
+    if find_spec(resolve_name(_MODULE, __package__)) is None:
         return Suite()
-    suite: Suite = import_module(_PLACE, __package__).SUITE
+    suite: Suite = import_module(_MODULE, __package__).SUITE
     return suite
