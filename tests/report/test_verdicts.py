@@ -7,7 +7,7 @@ from gnnbench.engine.judge.verdict import Judgement
 from gnnbench.engine.show.charts import PAGE, svg
 from gnnbench.engine.show.console import Terminal
 from gnnbench.engine.show.lines import Note
-from gnnbench.engine.show.pictures import ratios
+from gnnbench.engine.show.pictures import chart_of_ratios
 from gnnbench.engine.show.verdicts import columns_named, document, figures
 from gnnbench.engine.show.wording import change, sentence
 from gnnbench.suite.spec import Spec
@@ -95,7 +95,7 @@ def test_a_ratio_without_an_interval_ends_in_a_question_mark_everywhere():
     (column,) = columns_named("ratio")
     assert column.shown(column.of(few)).text == "1.22x?"
     assert figures(Decision(few.judgement, PairCounts(1, 0, 1, 5, 0.5)))[0] == "1.220x?"
-    chart = svg(ratios([("b", few)], 0.03, PAGE))
+    chart = svg(chart_of_ratios([("b", few)], 0.03, PAGE))
     assert chart.count("1.22x? undecided") == chart.count("1.22x") > 0
 
 

@@ -99,7 +99,7 @@ def chart(cells: Sequence[Row], ways: Sequence[str], style: Style) -> Spec:
     ]
     legends = [f"{letter}  {way}" for letter, way in zip(LETTERS, ways, strict=False)]
     kinds = list(dict.fromkeys(cell["kind"] for cell in marks))
-    size = (style.whole - 4 * style.font_size) / max(len(kinds), 1) - style.font_size
+    size = (style.width - 4 * style.font_size) / max(len(kinds), 1) - style.font_size
     widths = sorted({cell["hidden"] for cell in marks}, key=float, reverse=True)
     parts = []
     for kind in kinds:

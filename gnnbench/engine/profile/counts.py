@@ -96,9 +96,9 @@ def _caller() -> str:
             return "the benchmark"
         if not f"{module}.".startswith(_NOT_CALLERS):
             name = Path(frame.f_code.co_filename).name
-            place = module.replace(".", "/")
+            path = module.replace(".", "/")
             if module != "__main__":
-                name = f"{place}/{name}" if name == "__init__.py" else f"{place}.py"
+                name = f"{path}/{name}" if name == "__init__.py" else f"{path}.py"
             return f"{name}:{frame.f_lineno} {frame.f_code.co_qualname}"
         frame = frame.f_back
     return "torch"  # on a GPU the backward pass runs in another thread

@@ -21,6 +21,8 @@ from .targets import LAYERS, PHASES
 ROOT = "call"
 """Name of the range around the whole call."""
 FUNCTIONS = "functions.prof"
+_TARGETS = {"phases": PHASES, "layers": LAYERS, "ranges": LAYERS}
+"""What the kinds that time ranges wrap."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ def clock_of(device: str) -> Callable[[], int]:
 
 
 def profile(kinds: Sequence[str], subject: Subject, folder: Path) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return profiles by kind, with `counts` of one more call; and reasons, by kind that is unavailable."""
+    """Return the profiles by kind, with `counts` of one more call, and why other kinds are unavailable."""
     sections: dict[str, Any] = {}
     unavailable: dict[str, str] = {}
     for name in kinds:
@@ -74,7 +76,10 @@ def profile(kinds: Sequence[str], subject: Subject, folder: Path) -> tuple[dict[
             unavailable[name] = f"profile kinds except functions need torch: {reason}"
             continue
         try:
-            sections[name] = _function_of(name)(subject, folder)
+            if name in _TARGETS:
+                sections[name] = time_ranges(name, subject)
+            else:
+                sections[name] = _function_of(name)(subject, folder)
         except UsageError as error:
             unavailable[name] = str(error)
     if sections and sys.modules.get("torch"):
@@ -84,7 +89,7 @@ def profile(kinds: Sequence[str], subject: Subject, folder: Path) -> tuple[dict[
 
 def _function_of(name: str) -> Any:
     """Return the function that takes a kind of profile; its module is imported only when needed."""
-    module = {"counts": name, "kernels": "trace", "trace": "trace"}.get(name, "kinds")
+    module = {"counts": "counts", "functions": "kinds"}.get(name, "trace")
     return pkgutil.resolve_name(f"{__package__}.{module}:{name}")
 
 
@@ -118,19 +123,9 @@ def _place(file: str, line: int) -> str:
     return f"{file[len(max(roots, key=len)) + 1 :] if roots else file}:{line}"
 
 
-def phases(subject: Subject, _folder: Path) -> dict[str, Any]:
-    """Time the phases of a call."""
-    return measure(subject, PHASES, clock_of(subject.device))
-
-
-def layers(subject: Subject, _folder: Path) -> dict[str, Any]:
-    """Time the phases of a call, and the parts of its layers."""
-    return measure(subject, LAYERS, clock_of(subject.device))
-
-
-def ranges(subject: Subject, _folder: Path) -> dict[str, Any]:
-    """Time phases and layers without waiting for the GPU, for an external profiler that shows NVTX ranges."""
-    return measure(subject, LAYERS, clock_of("cpu"))
+def time_ranges(kind: str, subject: Subject) -> dict[str, Any]:
+    """Time phases or layers; `ranges` does not wait for the GPU, as an external profiler shows its work."""
+    return measure(subject, _TARGETS[kind], clock_of("cpu" if kind == "ranges" else subject.device))
 
 
 def measure(subject: Subject, targets: Mapping[str, str], clock: Callable[[], int]) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ..ground import codec
 from ..ground.codec import PositiveCount
 from ..ground.environment import Environment
 from .findings import Finding
@@ -34,10 +33,6 @@ class ProfileRecord:
     unavailable: Mapping[str, str]
     """The reasons by requested kind that could not be taken."""
     findings: tuple[Finding, ...]
-
-    def save(self, folder: Path) -> None:
-        """Save it as profile.json in a folder."""
-        (folder / FILE).write_text(codec.as_text(self), encoding="utf-8")
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from ..ground import json_io
+from ..ground import codec, json_io
 from ..interfaces import Instrument
 from ..measure import conditions, seam
 from ..measure.clock import Call
@@ -38,8 +38,8 @@ class Profiler(Overrides, Instrument):
     """The plugin; also the instrument that pytest-benchmark's fixture calls instead of timing."""
 
     def __init__(self, terms: Mapping[str, Any], link: Link) -> None:
-        """`terms`: `select`, `kinds`, `repeats`, `folder`, and `defaults` of options, all of the command."""
-        storage = f"file://{tempfile.gettempdir()}"  # or pytest-benchmark would make a folder here
+        """`terms`: what the command asks for: `select`, `kinds`, `repeats`, `folder`, option `defaults`."""
+        storage = f"file://{tempfile.gettempdir()}"  # otherwise pytest-benchmark makes a folder
         options = {"benchmark_json": None, "benchmark_storage": storage, "gnn_all": True}
         super().__init__(options, terms.get("defaults"))
         self._terms, self._link = terms, link
@@ -111,7 +111,7 @@ class Profiler(Overrides, Instrument):
                 unavailable=unavailable,
                 findings=find(sections),
             )
-            profile.save(draft)
+            (draft / record.FILE).write_text(codec.as_text(profile), encoding="utf-8")
         self._folder = str(folder)
         return asked.once()
 

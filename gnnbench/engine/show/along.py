@@ -35,12 +35,12 @@ def document(along: Along, *, verbose: bool = True) -> Document:
 def _table(heading: str, groups: list[list[Row]], along: Along) -> Table:
     """Return the table of the benchmarks with the same inputs; each group has the rows with the same base."""
     prefix = shared_prefix([rows[0].pair.function for rows in groups])
-    names = (Column(name, once=True) for name in _columns(groups[0][0].pair))
+    names = (Column(title, once=True) for title in _names(groups[0][0].pair, prefix))
     value_columns = [*_NUMBERS, *(_VERDICT if is_judged(along) else ())]
     columns = (*names, Column(along.field), *value_columns)
     table: list[tuple[object, ...]] = []
     for rows in groups:
-        name = _names(rows[0].pair, prefix)
+        name = _names(rows[0].pair, prefix).values()
         table.append((*name, along.base, rows[0].base_seconds, *([None] * len(value_columns[1:]))))
         table += [(*name, row.pair.value, *(column.of(row) for column in value_columns)) for row in rows]
     return Table(heading or prefix, columns, table)
@@ -111,7 +111,7 @@ def _remarks(row: Row, along: Along) -> list[str]:
 
 def _sentence(pair: Pair) -> str:
     """Return the name of a row for a sentence: its benchmark and its value."""
-    return " ".join((*_names(pair, shared_prefix([pair.function])), pair.value))
+    return " ".join((*_names(pair, shared_prefix([pair.function])).values(), pair.value))
 
 
 def _heading(pair: Pair) -> str:
@@ -120,20 +120,15 @@ def _heading(pair: Pair) -> str:
     return " · ".join(text for name, text in inputs.items() if name in pair.fields)
 
 
-def _columns(pair: Pair) -> tuple[str, ...]:
-    """Return the titles of the columns that name a benchmark."""
-    columns = (column for name, column in _NAMES.items() if name in pair.fields)
-    return ("benchmark",) if pair.function else tuple(columns)
-
-
-def _names(pair: Pair, prefix: str) -> tuple[str, ...]:
-    """Return the cells that name a benchmark; test functions lose the prefix that all have in common."""
+def _names(pair: Pair, prefix: str) -> dict[str, str]:
+    """Return what names a benchmark, by title of its column; functions lose the prefix that all share."""
     if not pair.labels:
         others = ", ".join(f"{name}={value}" for name, value in pair.fields.items())
-        return (f"{pair.function.removeprefix(prefix)}{f'[{others}]' if others else ''}",)
+        return {"benchmark": f"{pair.function.removeprefix(prefix)}{f'[{others}]' if others else ''}"}
     fields = {**pair.fields, "direction": pair.labels.direction}
-    first, *rest = (fields[name] for name in _NAMES if name in pair.fields)
-    others = "".join(
-        f" {name}={value}" for name, value in fields.items() if name not in {*_NAMES, *pair.labels.inputs}
+    names = {title: fields[name] for name, title in _NAMES.items() if name in pair.fields}
+    known = {*_NAMES, *pair.labels.inputs}
+    names[next(iter(names))] += "".join(
+        f" {name}={value}" for name, value in fields.items() if name not in known
     )
-    return first + others, *rest
+    return names

@@ -51,7 +51,7 @@ class Style:
     verdicts: tuple[str, ...]
     """Colours, in the order of VERDICT_SHAPES."""
     font_size: int
-    whole: int
+    width: int
     """Width of a chart, names and values included."""
     row: int
     """Least height of a row."""
@@ -90,7 +90,7 @@ PAGE = Style(
     mark="var(--mark)",
     verdicts=tuple(f"var(--{name})" for name in VERDICT_SHAPES),
     font_size=14,
-    whole=1250,
+    width=1250,
     row=24,
     least_height=60,
     most_rows=60,
@@ -98,7 +98,7 @@ PAGE = Style(
     ticks=8,
     margins=(5, 10),
 )
-PHONE = replace(PAGE, font_size=12, whole=350, row=20, ticks=5, margins=(6, 6), narrow=True)
+PHONE = replace(PAGE, font_size=12, width=350, row=20, ticks=5, margins=(6, 6), narrow=True)
 SLIDE = Style(
     ink="#111111",
     muted="#555555",
@@ -108,7 +108,7 @@ SLIDE = Style(
     mark="#111111",
     verdicts=("#9a3000", "#0d5296", "#3c5145", "#6b5000", "#555555", "#5b2a86", "#6b6b6b"),
     font_size=24,
-    whole=1130,
+    width=1130,
     row=42,
     least_height=300,
     most_rows=11,
@@ -214,27 +214,30 @@ class Rows:
     """Rows of equal height: name, marks and value; in a narrow chart, name and value are above the marks."""
 
     def __init__(self, names: Sequence[str], values: Sequence[str], style: Style) -> None:
-        """Compute the places of the rows. In the data of their marks, the field `row` is the row's number."""
+        """Compute where texts and marks are. Data for the marks have the number of their row as `row`."""
         self._style = style
-        beside = self._width(values)
-        room = style.whole - beside if style.narrow else min(style.label_width, _NAMES * style.whole - beside)
-        lines = [break_name(name, int(room / style.letter)) for name in names]
+        value_width = self._width(values)
+        share = 1.0 if style.narrow else _NAMES
+        name_width = min(style.label_width, share * style.width - value_width)
+        lines = [break_name(name, int(name_width / style.letter)) for name in names]
         self._left = 0.0 if style.narrow else self._width(line for name in lines for line in name)
-        self.width = style.whole - self._left - (0 if style.narrow else beside)
-        """Width between the axes."""
+        self.width = style.width if style.narrow else style.width - value_width - self._left
+        """Width of the area with the marks."""
         text, marks = max(map(len, lines)) * style.line_height, _MARKS * style.font_size * style.narrow
         height = max(text + marks + _GAP * style.font_size, style.row, style.least_height / len(lines))
         self.height = round(height * len(lines))
-        above = 0.5 + text / height / 2 if style.narrow else 0.5  # of a row, above the middle of its marks
-        self._domain = [-above, len(lines) - above]
+        # All that follows is in heights of a row, from the middle of the marks.
+        top = 0.5 + text / height / 2 if style.narrow else 0.5
+        self._domain = [-top, len(lines) - top]
         self.reach = marks / height / 2 if style.narrow else 0.5
-        """Distance from the middle of a row to the ends of its marks."""
+        """Distance from the middle of the marks to their ends."""
         self._texts = []
         for row, (name, value) in enumerate(zip(lines, values, strict=True)):
-            tall = len(name) * style.line_height
-            up = ((marks / 2 + tall if style.narrow else tall / 2) - style.line_height / 2) / height
-            places = {"row": row, "first": row - up, "beside": row - up if style.narrow else row}
-            self._texts.append({"name": "\n".join(name), "value": value, **places})
+            name_height = len(name) * style.line_height
+            middle = marks / 2 + name_height if style.narrow else name_height / 2
+            first_line = row - (middle - style.line_height / 2) / height
+            fields = {"row": row, "first_line": first_line, "value_line": first_line if style.narrow else row}
+            self._texts.append({"name": "\n".join(name), "value": value, **fields})
 
     def y(self, field: str = "row") -> alt.Y:
         """Return the vertical axis of a field; it is invisible, but keeps room for the names."""
@@ -253,10 +256,10 @@ class Rows:
         lines = base.mark_rule(color=style.line).encode(x=alt.value(0), x2=alt.value(self.width), y=self.y())
         gap = 0 if style.narrow else style.font_size / 2
         names = base.mark_text(align="left" if style.narrow else "right", dx=-gap, lineBreak="\n").encode(
-            x=alt.value(0), y=self.y("first"), text="name:N"
+            x=alt.value(0), y=self.y("first_line"), text="name:N"
         )
         values = base.mark_text(align="right" if style.narrow else "left", dx=gap).encode(
-            x=alt.value(self.width), y=self.y("beside"), text="value:N"
+            x=alt.value(self.width), y=self.y("value_line"), text="value:N"
         )
         chart = alt.layer(lines, *layers, names, values).properties(width=self.width, height=self.height)
         return {**chart.to_dict(), "config": config(style)}

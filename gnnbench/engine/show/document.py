@@ -118,7 +118,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Heading:
-    """The heading of what follows."""
+    """A heading above the blocks that follow."""
 
     text: str
 

@@ -12,15 +12,12 @@ from ..ground.labels import Labels
 from ..measure import estimate
 from ..store import suite
 from ..store.run_file import part_of
-from .measured import times as times_of
+from .measured import times
 from .names import clean, short_and_shared
-from .pictures import Picture
-from .pictures import times as chart
+from .pictures import Picture, Time, chart_of_times
 
 Entry = Mapping[str, Any]
 """A benchmark as pytest-benchmark passes it to the hook `pytest_benchmark_group_stats`."""
-_Seconds = tuple[float, float | None, float | None, float, float]
-"""The values of the fields in `_TIMES`."""
 
 _LONGEST_TITLE = 120
 _MOST_ROWS = 9
@@ -34,10 +31,6 @@ _OF_ROUNDS = (
     "Dot: median of the rounds. Thick line: the middle half of the rounds. Thin line: rounds within 1.5 "
     "interquartile ranges of it."
 )
-
-
-_TIMES = "time", "low", "high", "least", "most"
-"""Fields of a row: the dot, the ends of the thick line (None if there is none), those of the thin line."""
 
 
 def pictures(
@@ -65,34 +58,23 @@ def _charts(title: str, entries: Sequence[Entry]) -> Iterator[Picture]:
     """Yield the charts of a group, from the shortest time to the longest."""
     has_blocks = all(map(_has_blocks, entries))
     labels, shared = _labels_and_shared(entries)
-    seconds = map(_block_medians if has_blocks else _rounds, entries)
-    benchmarks = sorted(zip(labels, seconds, strict=True), key=lambda row: row[1][0])
+    values = map(_block_medians if has_blocks else _rounds, entries)
+    benchmarks = sorted(zip(values, labels, strict=True), key=lambda pair: pair[0].time)
     parts = -(-len(benchmarks) // _MOST_ROWS)
     bounds = [len(benchmarks) * part // parts for part in range(parts + 1)]
     notes = [f"{shared}." if title and shared else "", _OF_BLOCKS if has_blocks else _OF_ROUNDS]
-    if any(low is None for _, (_, low, *_) in benchmarks):
+    if any(time.low is None for time, _ in benchmarks):
         notes.append(_NO_INTERVAL)
     for part, (start, end) in enumerate(pairwise(bounds), 1):
-        divisor, unit = units.scale(benchmarks[end - 1][1][0])
-        rows = [_row(label, times, divisor) for label, times in benchmarks[start:end]]
+        length, unit = units.scale(benchmarks[end - 1][0].time)
+        rows = [time.row(label, length) for time, label in benchmarks[start:end]]
         message = f"{title or shared or 'Times'}{f', part {part} of {parts}' if parts > 1 else ''}"
         text = f"Times of {units.count(len(rows), 'benchmark')}. {message}."
-        yield Picture(message, " ".join(filter(None, notes)), text, partial(chart, rows, unit))
-
-
-def _row(label: str, times: _Seconds, divisor: float) -> dict[str, Any]:
-    """Return a row of `pictures.times`, in a unit of `divisor` seconds."""
-    scaled = (time and time / divisor for time in times)
-    return {
-        "label": label,
-        "text": units.seconds(times[0]),
-        "sure": float(times[1] is not None),
-        **dict(zip(_TIMES, scaled, strict=True)),
-    }
+        yield Picture(message, " ".join(filter(None, notes)), text, partial(chart_of_times, rows, unit))
 
 
 def _labels_and_shared(entries: Sequence[Entry]) -> tuple[list[str], str]:
-    """Return a short name for each benchmark, with its saved run if it is of one, and what all share."""
+    """Return a short name for each benchmark (with the run, if it was saved), and what all names share."""
     names, shared = short_and_shared({entry["fullname"]: _labels(entry) for entry in entries})
     sources = (str(entry["source"] or "").rsplit("/", 1)[-1][:12] for entry in entries)
     pairs = zip((names[entry["fullname"]] for entry in entries), sources, strict=True)
@@ -109,14 +91,14 @@ def _has_blocks(entry: Entry) -> bool:
     return entry["path"] is None and part_of(entry["extra_info"]).measurement is not None
 
 
-def _block_medians(entry: Entry) -> _Seconds:
+def _block_medians(entry: Entry) -> Time:
     """Return gnnbench's time with its interval, and the middle 80% of the block medians."""
     measured = part_of(entry["extra_info"]).measurement
     assert measured
     least, most = np.quantile(estimate.block_values(measured.processes[0].times_ns), (0.1, 0.9)) / 1e9
-    return *times_of(measured), float(least), float(most)
+    return Time(*times(measured), float(least), float(most))
 
 
-def _rounds(entry: Entry) -> _Seconds:
+def _rounds(entry: Entry) -> Time:
     """Return pytest-benchmark's median with the quartiles, and the ends of a box plot's whiskers."""
-    return entry["median"], entry["q1"], entry["q3"], entry["ld15iqr"], entry["hd15iqr"]
+    return Time(*(entry[name] for name in ("median", "q1", "q3", "ld15iqr", "hd15iqr")))

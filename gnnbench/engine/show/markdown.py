@@ -22,7 +22,7 @@ _COLUMNS = sorted(verdicts.COLUMNS, key=lambda column: column.kind != "verdict")
 
 
 def write(result: Result, title: str = "", details_url: str = "", most: int = MOST_CHARACTERS) -> str:
-    """Write a result in at most `most` characters, with a line on what is left out for length."""
+    """Write a result in at most `most` characters; a line counts what is left out for length."""
     comment = _Comment(result, title, details_url)
     lines = range(max(len(comment.rows), len(comment.remarks)) + 1)
     fitting = bisect(lines, most, key=lambda number: _size(comment.render(number)))

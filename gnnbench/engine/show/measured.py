@@ -74,7 +74,7 @@ def _plain(benchmark: Benchmark) -> Measured | None:
 
 
 def block_medians(benchmark: Benchmark) -> list[list[float]]:
-    """Return the medians of blocks of each process, or pytest-benchmark's rounds, in seconds, in order."""
+    """Return each process's medians of blocks, one per layout, or its rounds, in seconds, in order."""
     measured = benchmark.part.measurement
     if measured is None:
         return [list(benchmark.rounds_seconds)] if benchmark.rounds_seconds else []

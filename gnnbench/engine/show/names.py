@@ -132,7 +132,7 @@ def merge_notes(
 
 
 def abridge(notes: Sequence[str], *, verbose: bool) -> list[str]:
-    """Return the notes; without `verbose`, of many notes only the first, and the number of the others."""
+    """Return all notes if `verbose`, otherwise the first of many, with the number of the others."""
     if verbose or len(notes) <= _MOST_NOTES:
         return list(notes)
     return [f"{notes[0]}; {len(notes) - 1} more notes: -v prints them"]

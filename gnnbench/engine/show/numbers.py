@@ -89,7 +89,7 @@ def _time_notes(view: BenchmarkView) -> list[str]:
 
 
 def layouts(processes: Sequence[Sequence[float]], estimate: Measured | None) -> str:
-    """Draw the times of layouts as SVG; it fits any width, because horizontal positions are in percent.
+    """Draw the times of layouts (placements of the inputs in memory) as SVG that fits any width.
 
     `processes`: for each process, seconds in the order of measurement, drawn from top to bottom. `estimate`:
     the benchmark's time.
@@ -125,7 +125,7 @@ def layouts(processes: Sequence[Sequence[float]], estimate: Measured | None) -> 
             f'<circle cx="{x(time)}" cy="{top + step * order:.4g}" r="{radius}" fill="{PAGE.mark}"/>'
             for order, time in enumerate(dots)
         ]
-    ends = f"time of a call: {' to '.join(map(units.seconds, (min(seconds), max(seconds))))}"
-    parts.append(f'<text x="50%" y="{height + 1.2 * size:.4g}" {text}>{ends}</text>')
+    extremes = f"time of a call: {' to '.join(map(units.seconds, (min(seconds), max(seconds))))}"
+    parts.append(f'<text x="50%" y="{height + 1.2 * size:.4g}" {text}>{extremes}</text>')
     whole = f'width="100%" height="{round(height + 1.8 * size)}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {whole}>{"".join(parts)}</svg>'

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import altair as alt
 
@@ -59,7 +59,7 @@ def _ratios(view: View, thresholds: Thresholds, rows: Sequence[Compared]) -> Pic
     level, effect = units.level(thresholds.family_level), thresholds.effect
 
     def draw(style: Style) -> Spec:
-        return ratios(labelled_rows[: style.most_rows], effect, style)
+        return chart_of_ratios(labelled_rows[: style.most_rows], effect, style)
 
     has_pale = any(verdict_fields(row.judgement)["strength"] < 1 for row in rows)
     has_hollow = any(row.judgement.low is None for row in rows)
@@ -80,10 +80,13 @@ def _times(benchmarks: Sequence[tuple[BenchmarkView, float]]) -> Picture:
     for benchmark, seconds in benchmarks:
         longest[_work(benchmark)] = max(seconds, longest.get(_work(benchmark), 0.0))
     in_order = sorted(benchmarks, key=lambda pair: (-longest[_work(pair[0])], _work(pair[0]), -pair[1]))
-    rows = [_time(*pair) for pair in in_order]
+    rows = []
+    for benchmark, seconds in in_order:
+        low, high = (benchmark.time and benchmark.time.interval) or (None, None)
+        rows.append(Time(seconds, low, high).row(benchmark.label, 1e-3))
 
     def draw(style: Style) -> Spec:
-        return times(rows[: style.most_rows], "ms", style)
+        return chart_of_times(rows[: style.most_rows], "ms", style)
 
     first, seconds = in_order[0]
     message = f"{first.label} takes longest: {units.seconds(seconds)}"
@@ -98,16 +101,7 @@ def _work(benchmark: BenchmarkView) -> Sequence[str]:
     return benchmark.labels.work if benchmark.labels else (benchmark.fullname,)
 
 
-def _time(benchmark: BenchmarkView, seconds: float) -> dict[str, Any]:
-    """Return a row of `times` in milliseconds; without an interval, both of its bounds are the time."""
-    interval = benchmark.time and benchmark.time.interval
-    low, high = interval or (seconds, seconds)
-    text = f"{units.seconds(seconds)}{'' if interval else '?'}"
-    scaled = {"time": 1e3 * seconds, "low": 1e3 * low, "high": 1e3 * high}
-    return {"label": benchmark.label, "text": text, "sure": float(interval is not None), **scaled}
-
-
-def ratios(labelled_rows: Sequence[tuple[str, Compared]], effect: float, style: Style) -> Spec:
+def chart_of_ratios(labelled_rows: Sequence[tuple[str, Compared]], effect: float, style: Style) -> Spec:
     """Return the forest plot: ratios with their intervals, and a band of changes below the minimum effect."""
     judgements = [row.judgement for _, row in labelled_rows]
     low, high = _domain([point for point in judgements if point.low is not None] or judgements, effect)
@@ -156,7 +150,7 @@ def _text(row: Compared) -> str:
 
 
 def _domain(judgements: Sequence[Judgement], effect: float) -> tuple[float, float]:
-    """Return the ends of the axis: all ratios, twice the band, and bounds within `_FARTHEST` are between."""
+    """Return the ends of the axis, which has room for all ratios, twice the band, and bounds near ratios."""
     least = 2 * math.log1p(effect)
     low, high = -least, least
     for judgement in judgements:
@@ -170,12 +164,25 @@ def _domain(judgements: Sequence[Judgement], effect: float) -> tuple[float, floa
     return math.exp(low - margin), math.exp(high + margin)
 
 
-def times(benchmarks: Sequence[Row], unit: str, style: Style) -> Spec:
-    """Return the chart of times with their intervals.
+class Time(NamedTuple):
+    """A time, and the ends of a thick and a thin line around it, in seconds; None where there is no line."""
 
-    `benchmarks`: rows with `label`, the time as `text`, `time`, `low` and `high` in the unit, and `sure`: 1,
-    or 0 for a time without an interval; optionally `least` and `most`, the ends of a thin line.
-    """
+    time: float
+    low: float | None
+    high: float | None
+    least: float | None = None
+    most: float | None = None
+
+    def row(self, label: str, unit: float) -> dict[str, Any]:
+        """Return a row of `chart_of_times`; `unit` is in seconds, and `?` stands for a missing interval."""
+        is_sure = self.low is not None
+        scaled = {name: value and value / unit for name, value in self._asdict().items()}
+        text = f"{units.seconds(self.time)}{'' if is_sure else '?'}"
+        return {"label": label, "text": text, "sure": float(is_sure), **scaled}
+
+
+def chart_of_times(benchmarks: Sequence[Row], unit: str, style: Style) -> Spec:
+    """Return the chart of times with their intervals; `benchmarks`: what `Time.row` returns."""
     rows = Rows([row["label"] for row in benchmarks], [row["text"] for row in benchmarks], style)
     base = rows_of({**row, "row": number} for number, row in enumerate(benchmarks)).encode(y=rows.y())
     values = [row[name] for row in benchmarks for name in ("time", "least", "most") if row.get(name)]

@@ -101,7 +101,7 @@ class Progress(Listener):
         self._detail = text
 
     def update(self, decisions: "Mapping[str, Decision]", spent_seconds: float, left_seconds: float) -> None:
-        """Print each new verdict, and show how many there are."""
+        """Print each new verdict, and show how many benchmarks are decided."""
         from .verdicts import new_verdicts  # which imports numpy
 
         for line in new_verdicts(decisions, self._printed):

@@ -57,24 +57,24 @@ def slide(picture: Picture, last: str) -> str:
     title = _lines(picture.message, SLIDE.ink, _LARGE, weight="bold")
     text = clean(last, _LONGEST_FOOTER)
     uncut_facts = text.rpartition(" · ")[0] if text.endswith("…") else ""
-    end = _lines(uncut_facts or text, SLIDE.muted, _SMALL)[:1]
+    footer_lines = _lines(uncut_facts or text, SLIDE.muted, _SMALL)[:1]
     for most in range(SLIDE.most_rows, _FEWEST_ROWS - 1, -1):
         style = replace(SLIDE, most_rows=most)
-        above = [*title, *_lines(picture.caption(style), SLIDE.muted, _SMALL)]
-        chart = ET.fromstring(charts.svg(picture.draw(style)))  # noqa: S314 - drawn by us, without entities
+        header_lines = [*title, *_lines(picture.caption(style), SLIDE.muted, _SMALL)]
+        chart = ET.fromstring(charts.svg(picture.draw(style)))  # noqa: S314 - written by vl-convert
         width, height = (float(chart.attrib[name]) for name in ("width", "height"))
-        room = _HEIGHT - 2.5 * _MARGIN - _height([*above, *end])
-        scale = min((_WIDTH - 2 * _MARGIN) / width, room / height)
+        free_height = _HEIGHT - 2.5 * _MARGIN - _height([*header_lines, *footer_lines])
+        scale = min((_WIDTH - 2 * _MARGIN) / width, free_height / height)
         if scale >= 1 or picture.rows < most:
             break
     ET.register_namespace("", _SVG)
     size = {"width": str(_WIDTH), "height": str(_HEIGHT)}
     root = ET.Element(f"{{{_SVG}}}svg", {**size, "viewBox": f"0 0 {_WIDTH} {_HEIGHT}"})
     ET.SubElement(root, f"{{{_SVG}}}rect", {**size, "fill": SLIDE.paper})
-    _write(root, above, _MARGIN)
-    _write(root, end, _HEIGHT - _MARGIN - _height(end))
+    _write(root, header_lines, _MARGIN)
+    _write(root, footer_lines, _HEIGHT - _MARGIN - _height(footer_lines))
     scale = min(scale, _LARGEST)
-    chart.attrib |= {"x": str(_MARGIN), "y": str(1.5 * _MARGIN + _height(above))}
+    chart.attrib |= {"x": str(_MARGIN), "y": str(1.5 * _MARGIN + _height(header_lines))}
     chart.attrib |= {"width": str(scale * width), "height": str(scale * height)}
     root.append(chart)
     return ET.tostring(root, encoding="unicode")
@@ -99,9 +99,9 @@ def _write(root: ET.Element, lines: Sequence[_Line], top: float) -> None:
     """Add lines of text below each other to an SVG; `top`: upper edge of the first line."""
     for line in lines:
         top += _LINE * line.size
-        look = {"font-family": "sans-serif", "font-size": f"{line.size}px", "font-weight": line.weight}
-        place = {"x": str(_MARGIN), "y": str(top - 0.3 * line.size), "fill": line.colour}
-        ET.SubElement(root, f"{{{_SVG}}}text", look | place).text = clean(line.text, LONGEST)
+        font = {"font-family": "sans-serif", "font-size": f"{line.size}px", "font-weight": line.weight}
+        position = {"x": str(_MARGIN), "y": str(top - 0.3 * line.size), "fill": line.colour}
+        ET.SubElement(root, f"{{{_SVG}}}text", font | position).text = clean(line.text, LONGEST)
 
 
 def _lines(text: str, colour: str, size: int, weight: str = "normal") -> list[_Line]:

@@ -27,7 +27,7 @@ _Judged = TypeVar("_Judged", Compared, Decision)
 
 
 def split_same_code(benchmarks: Iterable[_Judged]) -> tuple[list[_Judged], str]:
-    """Return the benchmarks with changed code, and `31 run the same code` (empty if there are none)."""
+    """Return the benchmarks with changed code, and the count of the others: `31 run the same code`."""
     rows = list(benchmarks)
     changed = [row for row in rows if not row.judgement.same_code]
     count = len(rows) - len(changed)

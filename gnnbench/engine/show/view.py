@@ -182,18 +182,18 @@ def _benchmarks(
     names = list(dict.fromkeys([*timed, *verdicts, *errors]))
     labels = {**labels_in(names), **{name: row.labels for name, row in timed.items() if row.labels}}
     short, common = short_and_shared({name: labels[name] for name in names})
-    views = tuple(
+    views = (
         BenchmarkView(
             name,
             short[name],
             labels[name],
             verdicts.get(name),
-            timed.get(name) or Benchmark(name, ()),
+            timed.get(name, _NOT_TIMED),
             errors.get(name, ""),
         )
         for name in names
     )
-    return views, common
+    return tuple(views), common
 
 
 def _saved_result(run: RunFile) -> Result | None:

@@ -38,7 +38,7 @@ def verdict(row: Compared) -> str:
 
 
 def _counted_as(row: Compared) -> str:
-    """Return the verdict under which the headline counts a benchmark; `same code` is one only there."""
+    """Return the verdict under which the headline counts a benchmark; there, `same code` is a verdict."""
     if row.judgement.same_code:
         return "same code"
     is_partly = row.judgement.verdict == "faster" and row.results is not None and row.results.reservation
@@ -107,7 +107,7 @@ def change(row: Compared) -> str:
 
 
 def pooling_note(judgements: Iterable[Judgement], noun: str) -> list[str]:
-    """Return a note if the variance of judgements (one per `noun`) is mostly estimated from the others."""
+    """Return a note on judgements, one per `noun`, whose variance is mostly estimated from the others."""
     count = sum(judgement.shrunk for judgement in judgements)
     reason = "their variance between processes is mostly estimated from the other"
     return [f"{units.count(count, noun)} with few processes: {reason} {noun}s"] if count else []

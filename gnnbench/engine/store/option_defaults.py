@@ -28,10 +28,7 @@ def from_settings(settings: Settings) -> dict[str, Any]:
 
 
 def take(options: argparse.Namespace, settings: Settings) -> None:
-    """Set a command's options: typed values have precedence over those of the settings, then come defaults.
-
-    Also sets `options.typed` and `options.usual`, the values from the command line and from the settings.
-    """
+    """Set a command's options from the command line (`typed`), or else from the settings (`usual`)."""
     specific, shared = options.table
     top = from_settings(settings)
     options.usual = {option.key: top[option.key] for option in shared if option.key in top}

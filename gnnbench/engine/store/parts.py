@@ -78,7 +78,7 @@ class Interrupted:
 
 @dataclass(frozen=True)
 class RecordPart:
-    """The baseline record that has a file as one of its processes."""
+    """How a file belongs to a baseline record."""
 
     process: Count
     processes: Count
@@ -87,7 +87,7 @@ class RecordPart:
 
 @dataclass(frozen=True)
 class RunPart:
-    """`gnnbench` of a whole run file."""
+    """The key `gnnbench` of a run file."""
 
     version: int
     environment: Environment | None = None

@@ -31,7 +31,7 @@ class Diagnosis:
 
 
 class Suite:
-    """A suite's answers; those of this class mean that there is no suite.
+    """What the engine asks a suite; this class answers as if there were none.
 
     A suite is a module with an instance of a subclass in `SUITE`; it must not import torch.
     """
@@ -48,12 +48,10 @@ class Suite:
 
     def labels(self, fields: Mapping[str, str | int]) -> Labels | None:
         """Return the labels of a benchmark of a run file; raises ValueError for an impossible field."""
-        del fields
         return None
 
     def labels_in(self, test_id: str) -> Labels | None:
         """Return the labels that a test id contains. Returns None if it is not a test of this suite."""
-        del test_id
         return None
 
     def plugin(self) -> Any:
@@ -62,20 +60,14 @@ class Suite:
 
     def owns(self, item: Any) -> bool:
         """Return whether a pytest item is a benchmark of the suite."""
-        del item
         return False
 
     def fault(self, root: Path, part: "BenchmarkPart", *, strict: bool) -> str | None:
-        """Return why the work of a benchmark is a failure. Returns None if it is not.
-
-        If `strict`, a benchmark whose expected work is unknown is a failure, too.
-        """
-        del root, part, strict
+        """Return why the work of a benchmark is wrong, or None. If `strict`, unknown work is wrong, too."""
         return None
 
     def remarks(self, labels: Iterable[Labels]) -> list[str]:
         """Return notes on the inputs of benchmarks with these labels."""
-        del labels
         return []
 
     def commands(self) -> Mapping[str, ModuleType]:
@@ -84,8 +76,7 @@ class Suite:
 
     def diagnoses(self, options: Mapping[str, Any]) -> Iterator[Diagnosis]:
         """Yield the lines of `gnnbench doctor` on the suite's libraries and data."""
-        del options
-        yield from ()
+        return iter(())
 
 
 @cache
