@@ -42,9 +42,9 @@ class Ranges:
         """Calls and nanoseconds by path."""
         self._functions = InlineFunctions(self.range)
         self._thread = 0  # the thread that entered the context; only this thread opens ranges
-        self._wrappers: list[tuple[Any, str, Any]] = []
-        self._originals: dict[int, Any] = {}
-        self._modules: set[str] = set()
+        self._wrappers: list[tuple[Any, str, Any]] = []  # owner, name of its attribute, wrapper
+        self._originals: dict[int, Any] = {}  # wrapped functions, by the id of their wrapper
+        self._modules: set[str] = set()  # names of the modules that were imported before
         self._installed = pytest.MonkeyPatch()
 
     def __enter__(self) -> Self:
@@ -72,6 +72,7 @@ class Ranges:
                     setattr(owner, name, self._originals[id(value)])
 
     def _wrap(self, value: Any, name: str, inline: bool) -> Any:
+        """Return a function or method whose calls are ranges of this name."""
         if isinstance(value, staticmethod | classmethod):
             return type(value)(self._wrap(value.__func__, name, inline))
 

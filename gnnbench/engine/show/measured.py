@@ -112,9 +112,9 @@ def remarks(measured: Measurement) -> list[str]:
     conditions = {
         _DISTURBED: (measured.contention_share or 0) > CONTENDED,
         NO_INTERVAL: None in (measured.low_ns, measured.high_ns),
-        f"only timed, so ops, peak and sync are empty: {only_timed}": only_timed,
+        f"only timed, so the columns ops, peak and sync are empty: {only_timed}": only_timed,
         f"{_IN_PLACE}: {measured.in_place}": measured.in_place and not only_timed,
-        "changes its inputs, so each call sees other values": measured.changes_inputs,
+        "the benchmark changes its inputs, so each call sees other values": measured.changes_inputs,
     }
     not_copied = [f"inputs of this type are not copied: {name}" for name in measured.not_copied]
     return [*not_copied, *(remark for remark, holds in conditions.items() if holds)]

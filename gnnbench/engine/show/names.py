@@ -139,6 +139,7 @@ def abridge(notes: Sequence[str], *, verbose: bool) -> list[str]:
 
 
 def _subjects(names: Sequence[str], benchmarks: int | None, hint: str | None) -> str:
+    """Write which benchmarks have a note: their names or their number, or that all have it."""
     if len(names) == benchmarks and benchmarks > 1:
         return "all benchmarks"
     if hint is None or len(names) <= _NAMED:

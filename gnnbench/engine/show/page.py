@@ -24,9 +24,9 @@ from .measured import half_width
 from .names import LONGEST, clean, merge_notes
 from .numbers import numbers, other_notes
 from .pictures import Picture
-from .verdicts import COLUMNS, columns_named, legend, remarks
+from .verdicts import COLUMNS, columns_named, remarks
 from .view import BenchmarkView, View
-from .wording import ORDER, change, plural
+from .wording import ORDER, change, legend, plural
 
 _SHARED = "gnnbench.engine.show"
 """The package with the templates that all pages share."""
@@ -113,17 +113,17 @@ def _of_row(column: Column) -> Column:
 
 
 def _limit(view: BenchmarkView) -> float | None:
-    return view.timed.part.limit and view.timed.part.limit.fraction
+    return view.timed.part.limit.fraction if view.timed.part.limit else None
 
 
 def _operators(view: BenchmarkView) -> int | None:
-    return view.timed.part.counters and view.timed.part.counters.operators
+    return view.timed.part.counters.operators if view.timed.part.counters else None
 
 
 _COLUMNS = (
     Column("time", "time", lambda view: view.seconds),
     Column("±", "fraction", _half_width, aside=True, meaning="half-width of the time's interval"),
-    *map(_of_row, COLUMNS[1:]),  # all but the time, which benchmarks have without a verdict too
+    *map(_of_row, COLUMNS[1:]),  # without its time, which only benchmarks with a verdict have
     Column("limit", "fraction", _limit, aside=True, meaning="roofline bound divided by the time"),
     Column("peak", "size", lambda view: view.timed.part.memory.get("peak_bytes"), aside=True),
     Column("operators", "count", _operators, aside=True),
@@ -135,6 +135,7 @@ def _change(view: BenchmarkView) -> Shown:
 
 
 def _times(view: BenchmarkView) -> str:
+    """Write the times of base and head: `833 µs → 1.00 ms`."""
     seconds = view.seconds
     return f"{units.seconds(seconds / view.ratio)} → {units.seconds(seconds)}" if seconds else ""
 
@@ -159,7 +160,7 @@ def _changed_columns(view: View) -> list[Column]:
 
 def _causes(view: View) -> list[tuple[Explained, list[BenchmarkView], list[Note]]]:
     """Return each cause with the benchmarks to name, and the commands to show."""
-    by_name = {explained.fullname: explained for explained in view.benchmarks}
+    by_name = {benchmark.fullname: benchmark for benchmark in view.benchmarks}
     causes = []
     for explained in view.causes:
         views = [by_name[row.fullname] for row in explained.cause.rows[:BENCHMARKS]]

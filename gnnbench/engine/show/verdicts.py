@@ -12,16 +12,7 @@ from .causes import Explained, counting, notes_of, ranked
 from .document import Column, Document, Shown, tables
 from .lines import Note
 from .names import abridge, labels_of, merge_notes, short
-from .wording import (
-    detectable,
-    memory_notes,
-    minimum_effect,
-    pooling_note,
-    reasons,
-    result_notes,
-    same_code,
-    verdict,
-)
+from .wording import detectable, memory_notes, pooling_note, reasons, result_notes, same_code, verdict
 
 _Judged = TypeVar("_Judged", Compared, Decision)
 
@@ -111,19 +102,6 @@ def columns_named(*titles: str) -> list[Column]:
     return [column for column in COLUMNS if column.title in titles]
 
 
-def legend(columns: Iterable[Column], result: Result | None) -> list[str]:
-    """Return the meaning of each column, with the levels and the minimum effect of a result."""
-    values = {}
-    if result:
-        thresholds = result.thresholds
-        values = {
-            "family": units.level(thresholds.family_level),
-            "level": units.level(thresholds.own_level),
-            "effect": minimum_effect(thresholds, (row.fullname for row in result.rows)),
-        }
-    return [f"{column.title}: {column.meaning.format(**values)}" for column in columns if column.meaning]
-
-
 def document(
     run: Comparison, causes: Sequence[Explained] = (), result: Result | None = None, *, verbose: bool = True
 ) -> Document:
@@ -137,10 +115,7 @@ def document(
     of_rows = [*by_row, *pooling_note((row.judgement for row in run.rows), "benchmark")]
     is_urgent = any(row.is_worse or row.judgement.verdict == "incomparable" for row in with_notes)
     lines = abridge([*of_rows, *notes] if is_urgent else [*notes, *of_rows], verbose=verbose)
-    below = [
-        *map(Note, lines),
-        *(note for cause in causes for note in cause.notes(names)),
-    ]
+    below = [*map(Note, lines), *(note for cause in causes for note in cause.notes(names))]
     if result and result.command == "ab":
         below += filter(None, (Note(result.power()) if result.power() else None, counting(result)))
     return [*tables(labels, COLUMNS, {row.fullname: row for row in rows}), *below]

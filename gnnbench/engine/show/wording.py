@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..drive.result import Result
 from ..ground import units
 from ..judge.comparison import Agreement, Compared, Comparison
 from ..judge.memory import MemoryChange
 from ..judge.verdict import Judgement, Thresholds
-from .document import effect
+from .document import Column, effect
 
 CHANGED = ("slower", "accepted", "faster")
 """Verdicts on a changed time, in display order."""
@@ -204,6 +205,19 @@ def minimum_effect(thresholds: Thresholds, names: Iterable[str]) -> str:
     exceptions = dict.fromkeys(rule for name in names if (rule := rules.rule("effect", name)))
     texts = [f"{units.fraction(rule.effect or 0.0)} by {rules.place(rule)}" for rule in exceptions]
     return units.fraction(thresholds.effect) + (f" ({', '.join(texts)})" if texts else "")
+
+
+def legend(columns: Iterable[Column], result: Result | None) -> list[str]:
+    """Return the meaning of each column, with the levels and the minimum effect of a result."""
+    values = {}
+    if result:
+        thresholds = result.thresholds
+        values = {
+            "family": units.level(thresholds.family_level),
+            "level": units.level(thresholds.own_level),
+            "effect": minimum_effect(thresholds, (row.fullname for row in result.rows)),
+        }
+    return [f"{column.title}: {column.meaning.format(**values)}" for column in columns if column.meaning]
 
 
 def result(comparison: Comparison, seconds: float | None = None, *, busy: bool = False) -> str:
