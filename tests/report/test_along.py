@@ -44,8 +44,8 @@ def test_few_processes_say_what_their_intervals_cover_and_what_has_no_row_is_cou
     (mean,) = (line for line in words(text) if line.startswith("dgl / pyg"))
     assert mean.endswith("x? 2 benchmarks")
     assert (
-        "1 benchmark without a row: a row needs two benchmarks that differ only in platform, one of them "
-        "with platform pyg" in text
+        "1 benchmark without a row: a row needs two benchmarks that differ only in platform, one with "
+        "platform pyg" in text
     )
     text = shown(compared(tmp_path, one, other))
     assert "2 processes of one run; rows need 3 for a narrow interval" in text

@@ -10,7 +10,7 @@ import altair as alt
 
 from ...engine.show import page
 from ...engine.show.charts import Rows, Spec, Style, for_page, rows_of, verdict_fields, verdict_marks
-from ...engine.show.document import nonempty
+from ...engine.show.document import filled
 from ...engine.show.names import labels_in, short
 from . import shown
 from .state import TIMES, State, Step, kinds
@@ -30,7 +30,7 @@ def html(state: State) -> str:
         "watch.html",
         state=state,
         changes=changes,
-        columns=nonempty(shown.COLUMNS, pairs),
+        columns=filled(shown.COLUMNS, pairs),
         labels=labels,
         figure=for_page(partial(draw, state.neighbours, names, labels), words) if names else "",
         not_drawn=len(labels) - len(names),

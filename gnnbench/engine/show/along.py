@@ -92,7 +92,7 @@ def notes(along: Along) -> list[str]:
     for count, reason in (
         (
             along.alone,
-            f"a row needs two benchmarks that differ only in {along.field}, one of them with {base}",
+            f"a row needs two benchmarks that differ only in {along.field}, one with {base}",
         ),
         (along.ambiguous, f"each has the same {along.field} and the same other fields as another"),
     ):

@@ -126,14 +126,14 @@ class Heading:
 Document = Sequence[Table | Heading | Note]
 
 
-def nonempty(columns: Iterable[Column], rows: Collection[Any]) -> list[Column]:
+def filled(columns: Iterable[Column], rows: Collection[Any]) -> list[Column]:
     """Return the columns that have a value in at least one row."""
     return [column for column in columns if any(column.shown(column.of(row)).text for row in rows)]
 
 
 def table(names: Names, columns: Sequence[Column], data: Mapping[str, Any]) -> Table:
     """Return a table of benchmarks: their names, and all columns that have values; `data` is by fullname."""
-    visible = nonempty(columns, data.values())
+    visible = filled(columns, data.values())
     rows = [(*names.cells[name], *(column.of(row) for column in visible)) for name, row in data.items()]
     return Table(names.shared, (*map(Column, names.columns), *visible), rows)
 

@@ -68,7 +68,7 @@ class _Comment:
     @cached_property
     def legend(self) -> list[str]:
         """The meaning of each column, as list items."""
-        lines = wording.legend(document.nonempty(_COLUMNS, self.rows), self.result)
+        lines = wording.legend(document.filled(_COLUMNS, self.rows), self.result)
         return [f"- {prose(line)}" for line in lines]
 
     def render(self, most: int) -> str:

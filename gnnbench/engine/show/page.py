@@ -18,7 +18,7 @@ from ..ground import units
 from . import charts
 from .causes import BENCHMARKS, Explained
 from .charts import PAGE
-from .document import Column, Shown, nonempty
+from .document import Column, Shown, filled
 from .lines import Note
 from .measured import half_width
 from .names import LONGEST, clean, merge_notes
@@ -84,7 +84,7 @@ def _digest(text: str) -> str:
 
 def html(view: View, picture: Picture | None) -> str:
     """Return the page of a view, with its chart."""
-    visible = nonempty(_COLUMNS, view.rows)
+    visible = filled(_COLUMNS, view.rows)
     return render(
         "report.html",
         assets="report",
@@ -93,7 +93,7 @@ def html(view: View, picture: Picture | None) -> str:
         plural=plural,
         causes=_causes(view),
         most=_MOST_CHANGED,
-        changed_columns=nonempty(_changed_columns(view), view.changed),
+        changed_columns=filled(_changed_columns(view), view.changed),
         figure=charts.for_page(picture.draw, picture.text) if picture else "",
         caption=picture.caption(PAGE) if picture else "",
         remarks=merge_notes((row.label, other_notes(row)) for row in view.rows),
