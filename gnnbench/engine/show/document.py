@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 from ..ground import units
 from ..ground.labels import Labels
@@ -10,21 +10,9 @@ from ..judge.memory import MemoryChange
 from .lines import Note
 from .names import Names, names_by_table
 
-Kind = Literal[
-    "name",
-    "text",
-    "number",
-    "time",
-    "ratio",
-    "interval",
-    "verdict",
-    "effect",
-    "fraction",
-    "size",
-    "count",
-    "memory",
-    "shown",
-]
+_Text = Literal["name", "text", "verdict", "shown"]
+_Number = Literal["number", "time", "ratio", "interval", "effect", "fraction", "size", "count", "memory"]
+Kind = _Text | _Number
 _LARGEST_EFFECT = 10.0
 """Largest minimum detectable effect that is shown exactly, as a fraction."""
 
@@ -46,6 +34,7 @@ def _ratio(pair: tuple[float, bool | None]) -> Shown:
 
 
 def _memory(memory: MemoryChange) -> Shown:
+    """Show how much more or less memory the head needs. Empty if this did not change."""
     if not memory.changed:
         return Shown("")
     more = memory.head_bytes - memory.base_bytes
@@ -91,7 +80,7 @@ class Column:
     @property
     def is_number(self) -> bool:
         """Whether the column is aligned right."""
-        return self.kind not in ("name", "text", "verdict", "shown")
+        return self.kind in get_args(_Number)
 
     def shown(self, value: Any) -> Shown:
         """Return what the cell shows for a value; names and texts are not cleaned yet."""

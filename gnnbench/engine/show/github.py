@@ -14,7 +14,7 @@ _TIMEOUT_SECONDS = 120.0
 _LONGEST_MESSAGE = 200
 _VIEWER = "query { viewer { login } }"
 """The REST API does not return the account of a workflow's token."""
-_RIGHT = "`pull-requests: write`, which a workflow that a fork's pull request starts never gets"
+_RIGHT = "`pull-requests: write`, which workflows of pull requests from forks never have"
 
 
 @dataclass(frozen=True)

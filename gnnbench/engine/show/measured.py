@@ -51,7 +51,7 @@ def time_of(benchmark: Benchmark) -> Measured | None:
     ]
     if measured.processes[0].has_gpu_time:
         wall = float(np.median(estimate.block_values(measured.blocks_ns)))
-        facts.append(("the GPU's own time", f"of {units.seconds(wall / 1e9)} of wall time"))
+        facts.append(("wall time", f"{units.seconds(wall / 1e9)}; the time is the GPU's own"))
     seconds, *bounds = times(measured)
     name = "10% quantile of the block medians"
     return Measured(seconds, _interval(*bounds), name, tuple(facts), tuple(remarks(measured)))

@@ -15,8 +15,8 @@ from .names import clean
 _SHOWN, _LONGEST = 25, 56
 """Most functions in a table, and most characters of a name."""
 _NVTX = (
-    "NVTX ranges need a GPU (--device cuda). On a CPU, torch.profiler shows them.",
-    "NVTX ranges: run this under `nsys profile` to see them. Times are the host's; it does not wait.",
+    "NVTX ranges need a GPU (--device cuda). On a CPU, torch.profiler shows the ranges.",
+    "To see NVTX ranges, run this under `nsys profile`. The host's times do not include waits for the GPU.",
 )
 
 Section = Mapping[str, Any]

@@ -3,7 +3,6 @@
 import math
 import threading
 from collections.abc import Callable, Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from rich.live import Live
@@ -65,9 +64,7 @@ class Progress(Listener):
         (self._live or self._ticks).start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._ended.set()
         if self._live:
             self._live.stop()

@@ -89,7 +89,7 @@ def headline(rows: Sequence[Compared], effect: float | None = None, *, busy: boo
     elif counts["undecided"] or counts["incomparable"]:
         main = _clauses(counts, _UNKNOWN, total, reason)
         others = [verdict for verdict in _OTHERS if verdict not in _UNKNOWN]
-    elif len(counts) == 1 and (verbs := _VERBS.get(*counts)):
+    elif len(counts) == 1 and (verbs := _VERBS.get(next(iter(counts)))):
         main, others = all_benchmarks(total, *verbs), ()
     else:
         beyond = "beyond what is accepted" if counts["accepted"] else "found"

@@ -1,4 +1,4 @@
-"""Accepted slowdowns and more memory: the file `baselines/accepted.toml`, read and written."""
+"""Reads and writes `baselines/accepted.toml`, which has the accepted slowdowns and increases of memory."""
 
 import json
 import tomllib
@@ -20,10 +20,11 @@ _HEADER = """\
 
 """
 _DIGITS = 4
+"""Digits after the point of a saved ratio."""
 
 
 def find(start: Path) -> Accepted:
-    """Read the file in the nearest folder above `start`. Without one, return an empty one for `start`."""
+    """Read the file in `start` or the nearest folder above; without one, return an empty one for `start`."""
     for folder in above(start):
         if (folder / FILE).is_file():
             return read(folder / FILE)
@@ -31,7 +32,7 @@ def find(start: Path) -> Accepted:
 
 
 def read(file: Path) -> Accepted:
-    """Read a file of accepted slowdowns."""
+    """Read a file of accepted changes."""
     content = read_toml(file)
     check_keys(f"{file}", content, [_LIST])
     try:

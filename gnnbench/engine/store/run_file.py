@@ -118,6 +118,7 @@ def parse(path: Path, content: Any) -> RunFile:
 
 
 def _run(path: Path, content: Mapping[str, Any], saved: Mapping[str, Any]) -> RunFile:
+    """Read a run file; `saved` is gnnbench's part, or empty."""
     try:
         part = codec.decode(saved or {"version": FORMAT_VERSION}, RunPart)
     except ValueError as error:
