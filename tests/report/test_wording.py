@@ -77,13 +77,11 @@ def rows(*verdicts):
         (("slower",), "The one benchmark is slower"),
         (("same", "faster"), "No slowdown found in 2 benchmarks; 1 faster, 1 same"),
         (("accepted", "same"), "No slowdown beyond what is accepted in 2 benchmarks; 1 accepted, 1 same"),
-        (("same", "incomparable"), "1 of 2 benchmarks is incomparable; 1 same"),
         (("undecided",) * 4, "All 4 benchmarks are undecided"),
         (
             ("undecided", "incomparable", "ignored"),
             "1 of 3 benchmarks is undecided, 1 is incomparable; 1 ignored",
         ),
-        (("undecided",), "The one benchmark is undecided"),
         (("same code",), "The one benchmark runs the same code"),
         (("same code", "same code"), "All 2 benchmarks run the same code"),
         (

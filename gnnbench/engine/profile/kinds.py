@@ -41,7 +41,7 @@ class Subject:
         call = self.pedantic.inputs()
         try:
             with collector_paused():
-                yield partial(call.function, *call.args, **call.kwargs)  # no Python function, so not profiled
+                yield partial(call.function, *call.args, **call.kwargs)  # cProfile does not count it
         finally:
             self.pedantic.tear_down(call)
 

@@ -49,7 +49,7 @@ class Profiler(Overrides, Instrument):
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Deselect all but the selected benchmarks; if none has this name, it is an expression for -k."""
+        """Select the benchmarks of an operation; a text that names none becomes pytest's expression -k."""
         benchmarks, select = [item for item in items if declares(item)], self._terms["select"]
         selection = benchmarks_of(benchmarks, select) if select else benchmarks
         if select and not selection:

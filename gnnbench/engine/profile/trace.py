@@ -22,7 +22,7 @@ STEP = "ProfilerStep#"
 
 
 def trace(subject: Subject, folder: Path) -> dict[str, Any]:
-    """Record a trace of the repeats, with ranges of phases and layers; a first call and a warm-up precede."""
+    """Record the repeats as a trace with ranges of phases and layers, after a first call and a warm-up."""
     from .ranges import Ranges
 
     cold_ns = subject.time_ns()

@@ -71,7 +71,7 @@ def of_result(result: Result) -> list[Explained]:
     ]
 
 
-def counting(result: Result) -> Note | None:
+def counting_command(result: Result) -> Note | None:
     """Return the command that counts the instructions of undecided benchmarks, or None."""
     undecided = [row for row in result.rows if row.judgement.verdict == "undecided"]
     names = [row.fullname for row in undecided if not row.work.instructions]

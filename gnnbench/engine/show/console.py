@@ -95,8 +95,9 @@ class Terminal(Writer):
 
 
 def _grid(table: Table) -> RichTable:
-    titled = any(column.title for column in table.columns)
-    grid = RichTable(box=None, pad_edge=False, padding=(0, 1, 0, 0), show_header=titled)
+    """Return the table for rich, which chooses the widths of its columns."""
+    has_titles = any(column.title for column in table.columns)
+    grid = RichTable(box=None, pad_edge=False, padding=(0, 1, 0, 0), show_header=has_titles)
     for column in table.columns:
         one_line = column.kind not in ("name", "text") or column.title in _SHORT
         grid.add_column(
@@ -113,6 +114,7 @@ def _grid(table: Table) -> RichTable:
 
 
 def _cell(column: Column, value: Any) -> Text | FoldedName:
+    """Return a cell for rich: a name that can be broken, or a text in its colour."""
     content = column.shown(value)
     if column.kind == "name":
         return FoldedName(content.text)

@@ -56,9 +56,7 @@ class PullRequest:
 
 def marker(title: str) -> str:
     """Return the hidden line by which a later run finds the comment with this title."""
-    name = "".join(
-        letter if letter.isascii() and letter.isalnum() else f"%{ord(letter):x}." for letter in title
-    )
+    name = "".join(char if char.isascii() and char.isalnum() else f"%{ord(char):x}." for char in title)
     return f"<!-- gnnbench comment {name or 'untitled'} -->"
 
 

@@ -53,6 +53,7 @@ def wrapped(line: Note | str, width: int | None = None, indent: str = INDENT) ->
 
 
 def _break_line(line: str, width: int, indent: str) -> str:
+    """Break a line at words; all lines but the first are indented."""
     lines: list[str] = []
     for word in _BETWEEN_WORDS.split(line):
         if lines and len(lines[-1]) + 1 + len(word) <= width:

@@ -70,6 +70,7 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _cell(column: Column, value: Any) -> str:
+    """Write a cell: names as code, verdicts on changes in bold."""
     content = column.shown(value)
     text = content.text
     if column.kind in ("name", "text") and text:
@@ -132,6 +133,7 @@ def _visible(text: str) -> str:
 
 
 def _is_visible(character: str) -> bool:
+    """Return whether a character is shown by itself, from left to right."""
     return (
         character.isprintable()
         and unicodedata.bidirectional(character) not in _RIGHT_TO_LEFT

@@ -30,7 +30,7 @@ def numbers(view: BenchmarkView) -> dict[str, Any]:
 
 
 def facts(view: BenchmarkView) -> list[tuple[str, str]]:
-    """Return names and values of the facts about a benchmark."""
+    """Return what an opened row shows about a benchmark, as names and values."""
     pairs, part = [], view.timed.part
     if judgement := view.row and view.row.judgement:
         pairs.append(("verdict", f"{view.verdict}: {judgement.reason}"))

@@ -50,6 +50,7 @@ def render(template: str, *, assets: str = "", package: str = _SHARED, **context
 
 
 def _environment() -> Environment:
+    """Return jinja's environment, which cleans and escapes all values."""
     environment = Environment(
         loader=PackageLoader(_SHARED),
         autoescape=True,

@@ -68,7 +68,9 @@ def _functions(heading: str, section: Section) -> Iterator[Table | Note]:
         share = units.fraction(row["self_ns"] / total_ns)
         rows.append((name, row["calls"], _time(row["self_ns"]), share, _time(row["cumulative_ns"])))
     yield _table(heading, ("Function", "Count", "Self", "Frac.", "Cumulative"), rows)
-    yield Note(f"Sums over {repeats} profiled calls of {_time(total_ns / repeats)}. Frac. is of self time.")
+    yield Note(
+        f"Sums over {repeats} profiled calls of {_time(total_ns / repeats)}. Frac. is the share of self time."
+    )
     more = len(section["rows"]) - len(rows)
     yield Note(f"{more} more functions, and other orders: python -m pstats {kinds.FUNCTIONS}")
 

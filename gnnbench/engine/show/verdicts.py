@@ -8,7 +8,7 @@ from ..ground import units
 from ..judge.comparison import Compared, Comparison
 from ..judge.schedule import Decision
 from ..judge.verdict import Judgement
-from .causes import Explained, counting, notes_of, ranked
+from .causes import Explained, counting_command, notes_of, ranked
 from .document import Column, Document, Shown, tables
 from .lines import Note
 from .names import abridge, labels_of, merge_notes, short
@@ -117,7 +117,7 @@ def document(
     lines = abridge([*of_rows, *notes] if is_urgent else [*notes, *of_rows], verbose=verbose)
     below = [*map(Note, lines), *(note for cause in causes for note in cause.notes(names))]
     if result and result.command == "ab":
-        below += filter(None, (Note(result.power()) if result.power() else None, counting(result)))
+        below += filter(None, (Note(result.power()) if result.power() else None, counting_command(result)))
     return [*tables(labels, COLUMNS, {row.fullname: row for row in rows}), *below]
 
 

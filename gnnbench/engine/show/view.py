@@ -107,8 +107,9 @@ class View:
 
     @cached_property
     def rows(self) -> list[BenchmarkView]:
-        """Interrupted benchmarks, changed ones, then others that were timed or do not run the same code."""
+        """The rows of the page's table: interrupted benchmarks, changed ones, others."""
         interrupted = [view for view in self.benchmarks if view.error]
+        # A benchmark that was not timed because it runs the same code has no row.
         others = [
             view for view in self.benchmarks if view.time or not (view.row and view.row.judgement.same_code)
         ]
@@ -156,6 +157,7 @@ def read(path: Path) -> View:
 
 
 def _of_result(result: Result) -> View:
+    """Return the view of a result of `ab` or `compare`."""
     benchmarks, common = _benchmarks(result.rows)
     timing = [] if result.seconds is None else [("took", f"{result.seconds:,.0f} s")]
     if (share := result.contention_share) is not None:
@@ -165,6 +167,7 @@ def _of_result(result: Result) -> View:
 
 
 def _of_run(run: RunFile) -> View:
+    """Return the view of a run file, with its verdicts if it has some."""
     result = _saved_result(run)
     benchmarks, common = _benchmarks(result.rows if result else (), run)
     timing = (("measured", run.datetime[:19].replace("T", " ")),) if run.datetime else ()
@@ -175,7 +178,7 @@ def _of_run(run: RunFile) -> View:
 def _benchmarks(
     rows: Sequence[Compared], run: RunFile | None = None
 ) -> tuple[tuple[BenchmarkView, ...], str]:
-    """Return the benchmarks that a run timed or a verdict is on, and what their names have in common."""
+    """Return a view of each timed, judged or interrupted benchmark, and what their names have in common."""
     timed = run.benchmarks if run else {}
     verdicts = {row.fullname: row for row in rows}
     errors = {entry.fullname: str(entry.error) for entry in run.part.incomplete} if run else {}

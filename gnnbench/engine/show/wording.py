@@ -137,7 +137,7 @@ def _excused(rows: Sequence[Compared]) -> list[str]:
             row.results is not None and row.results.is_other and not row.results.fails for row in rows
         ),
     }
-    return [f"{count} {what}" for what, count in counts.items() if count]
+    return [f"{count} {change}" for change, count in counts.items() if count]
 
 
 def _count(number: int, verdict: str, effect: float | None, reason: str) -> str:
@@ -200,7 +200,7 @@ def reasons(judgement: Judgement) -> list[str]:
 
 
 def minimum_effect(thresholds: Thresholds, names: Iterable[str]) -> str:
-    """Write the minimum effect: `3.0%`, or `3.0% (10% by rule 2 of pyproject.toml)`."""
+    """Write the minimum effect of interest: `3.0%`, `3.0% (10% by rule 2 of pyproject.toml)`."""
     rules = thresholds.rules
     exceptions = dict.fromkeys(rule for name in names if (rule := rules.rule("effect", name)))
     texts = [f"{units.fraction(rule.effect or 0.0)} by {rules.place(rule)}" for rule in exceptions]
@@ -246,7 +246,7 @@ def sentence(row: Compared) -> str:
     text += f"; {judgement.reason}; {f'{pairs} of processes' if row.counts else f'processes: {processes}'}"
     if (least := detectable(judgement)) is not None:
         text += f"; minimum detectable effect: {effect(least)}"
-    memory = (*memory_notes(row.memory), *result_notes(row.results))
+    others = (*memory_notes(row.memory), *result_notes(row.results))
     # What fails the run comes first.
-    first = (*memory, text) if row.needs_more_memory and judgement.verdict != "slower" else (text, *memory)
+    first = (*others, text) if row.needs_more_memory and judgement.verdict != "slower" else (text, *others)
     return "; ".join((*first, *row.notes))

@@ -165,6 +165,7 @@ def read_benchmark(entry: Mapping[str, Any]) -> Benchmark:
 
 
 def _benchmark(entry: Mapping[str, Any]) -> Benchmark:
+    """Read a benchmark: gnnbench's measurement, or else pytest-benchmark's rounds or median."""
     part, params = part_of(entry.get("extra_info")), _params(entry)
     labels = suite.installed().labels(part.spec) if part.spec else None
     measurement = part.measurement
