@@ -61,7 +61,9 @@ class Style:
     label_width: int
     """Largest width of the names on the left."""
     ticks: int
+    """About the largest number of ticks on an axis."""
     margins: tuple[float, float]
+    """Left and right of a chart."""
     narrow: bool = False
     """Whether names are above the marks, because there is no room next to the marks."""
 

@@ -52,7 +52,7 @@ class Console(rich.console.Console):
 
 
 class FoldedName:
-    """A name in a cell, broken at its natural separators if the column is narrow."""
+    """A name in a cell, broken at its separators if the column is narrow."""
 
     def __init__(self, name: str) -> None:
         self._name = clean(name)

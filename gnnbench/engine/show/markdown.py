@@ -36,6 +36,8 @@ def _size(text: str) -> int:
 
 @dataclass(frozen=True)
 class _Comment:
+    """The parts of a comment, which `render` puts together."""
+
     result: Result
     title: str
     details_url: str

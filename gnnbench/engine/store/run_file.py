@@ -75,7 +75,7 @@ class Benchmark:
 
 @dataclass(frozen=True)
 class RunFile:
-    """A checked run file."""
+    """The content of a run file."""
 
     path: Path
     benchmarks: Mapping[str, Benchmark]
