@@ -111,8 +111,12 @@ def document(
     labels = labels_of(rows)
     with_notes = ranked((row for row in run.rows if row.notes or row.fullname in labels), causes)
     names = short(labels_of(with_notes))
-    by_row = merge_notes((names[row.fullname], remarks(row, causes)) for row in with_notes)
-    of_rows = [*by_row, *pooling_note((row.judgement for row in run.rows), "benchmark")]
+    # Notes that explain verdicts come before those on changed code.
+    by_row = [
+        *((names[row.fullname], explanations(row)) for row in with_notes),
+        *((names[row.fullname], notes_of(row, causes)) for row in with_notes),
+    ]
+    of_rows = [*merge_notes(by_row), *pooling_note((row.judgement for row in run.rows), "benchmark")]
     is_urgent = any(row.is_worse or row.judgement.verdict == "incomparable" for row in with_notes)
     lines = abridge([*of_rows, *notes] if is_urgent else [*notes, *of_rows], verbose=verbose)
     below = [*map(Note, lines), *(note for cause in causes for note in cause.notes(names))]
@@ -121,8 +125,12 @@ def document(
     return [*tables(labels, COLUMNS, {row.fullname: row for row in rows}), *below]
 
 
-def remarks(row: Compared, causes: Sequence[Explained] = ()) -> list[str]:
-    """Return the notes on memory, outputs, a missing verdict and changed work, unless a cause has them."""
+def explanations(row: Compared) -> list[str]:
+    """Return the notes on a benchmark's memory, outputs, and missing verdict on the time."""
     time_notes, other_notes = reasons(row.judgement), (*memory_notes(row.memory), *result_notes(row.results))
-    first = (*time_notes, *other_notes) if row.has_other_result else (*other_notes, *time_notes)
-    return [*first, *notes_of(row, causes)]
+    return [*time_notes, *other_notes] if row.has_other_result else [*other_notes, *time_notes]
+
+
+def remarks(row: Compared, causes: Sequence[Explained] = ()) -> list[str]:
+    """Return all notes on a benchmark, without those on changed code that a cause repeats."""
+    return [*explanations(row), *notes_of(row, causes)]
