@@ -17,9 +17,8 @@ import numpy as np
 from gnnbench.engine.drive import along
 from gnnbench.engine.drive.along import Along, Axis
 from gnnbench.engine.judge.verdict import Judgement, Thresholds
-from gnnbench.engine.store.benchmark import Benchmark, ProcessTiming
 from gnnbench.engine.store.parts import RunPart
-from gnnbench.engine.store.run_file import RunFile
+from gnnbench.engine.store.run_file import Benchmark, ProcessTiming, RunFile
 
 BENCHMARKS = 20
 PROCESSES = (1, 2, 3, 5, 10)

@@ -200,7 +200,7 @@ def test_what_is_known_from_files_starts_no_process(folder, run):
     first, again = run("affected"), run("affected")
     assert "by their files" not in first.stdout
     assert "compared by their files alone, which an earlier run noted: 3 of 3 benchmarks" in again.stdout
-    (folder / "thing.py").write_text(THING.replace("+ 1", "+ 2"))
+    (folder / "thing.py").write_text(THING.replace("+ 1", "+ 20"))
     found = run("affected")
     assert "2 of 3 benchmarks" in found.stdout
     assert "1 of 3 benchmarks runs changed code, 2 run the same code" in " ".join(found.stdout.split())

@@ -62,7 +62,7 @@ def test_saved_verdicts_are_shown_as_they_were_reached(tmp_path, page, call):
     assert (status, out.splitlines()[0]) == (0, "No slowdown found in 4 benchmarks; 4 same within 10%")
     for words in (
         "99.75% simultaneous intervals",
-        "the simultaneous 99.75% interval excludes 1",
+        "interval: simultaneous 99.75% interval",
         "grey band: changes below 10%",
         "the change is at least 10%",
     ):

@@ -206,5 +206,5 @@ def test_more_memory_within_its_limit_does_not_fail_but_is_told(rules, base, mor
     (one,) = found.rows
     assert (one.memory, one.is_worse) == (replace(memory, excused=excused), excused is None)
     assert exit_code(found, strict=True) == int(excused is None)
-    assert ("needs more memory" in wording.headline([one]).said) == (excused is None)
+    assert ("needs more memory" in wording.headline([one]).main) == (excused is None)
     assert wording.memory_sentence(one.memory).endswith(excused or ")" * bool(base) or "0 B in the base")

@@ -35,7 +35,7 @@ def event(category, name, start_us, duration_us, **args):
 
 def table(kind, section):
     """Return what a terminal of 80 columns shows of a kind."""
-    return Terminal(80).write([*profile.shown(kind, section)]).strip()
+    return Terminal(80).write([*profile.tables(kind, section)]).strip()
 
 
 def widest(text):

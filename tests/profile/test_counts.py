@@ -23,7 +23,7 @@ def total(rows):
 
 @pytest.mark.parametrize("platform", OPERATIONS["epoch"].calls)
 def test_counts_of_an_epoch_are_those_of_counters(make_case, platform):
-    call = epoch(make_case("epoch", platform, "train")).asked.target
+    call = epoch(make_case("epoch", platform, "train")).pedantic.target
     expected, section = counters.count(call), take(call)
     for kind in ("operators", "library_calls", "host_reads", "mask_reads"):
         found = Counter()

@@ -85,7 +85,7 @@ def watched(call, *, item):
 
 
 def test_item_in_the_loop_is_found_with_its_caller_and_adams_steps_are_not(make_case, cora):
-    call = epoch(make_case("epoch", "torch", "train", graph=cora)).asked.target
+    call = epoch(make_case("epoch", "torch", "train", graph=cora)).pedantic.target
     both = [lambda item=item: watched(call, item=item) for item in (True, False)]
     text = check("host-reads", *both, f"^5 {HERE}watched in call$", ".item()")
     assert "tensors 5 times" in text

@@ -38,7 +38,7 @@ def test_what_makes_a_call_ready_is_in_no_profile_and_each_table_fits_a_terminal
         ready_for.pop()
         return layer(x).sum().backward()
 
-    sections, unavailable = kinds.take(
+    sections, unavailable = kinds.profile(
         [name], Subject(Pedantic(call, (), {}, ready, done), "cpu", 2), tmp_path
     )
     assert (list(sections), unavailable) == ([name, "counts"], {})
@@ -50,13 +50,13 @@ def test_what_makes_a_call_ready_is_in_no_profile_and_each_table_fits_a_terminal
 def test_a_kind_calls_once_before_its_repeats_and_the_counts_come_last(tmp_path):
     calls = []
     subject = subject_of(lambda: calls.append(0), "cpu", 3)
-    sections, unavailable = kinds.take(["kernels", "phases"], subject, tmp_path)
+    sections, unavailable = kinds.profile(["kernels", "phases"], subject, tmp_path)
     assert list(sections) == ["phases", "counts"]
     assert re.fullmatch("profile kind 'kernels' needs CUDA: .+", unavailable["kernels"])
     (whole,) = sections["phases"]["rows"]
     assert len(whole["total_ns"]) == 3
     assert len(calls) == 1 + 3 + 1, "the first, with ranges, counted"
-    assert kinds.take(["kernels"], subject, tmp_path)[0] == {}
+    assert kinds.profile(["kernels"], subject, tmp_path)[0] == {}
 
 
 def by_name(section, name):
@@ -92,8 +92,8 @@ def paths(section):
     return [tuple(row["path"][1:]) for row in section["rows"]]
 
 
-def test_phases_sum_to_the_epoch_and_the_first_call_is_apart(make_case, tmp_path):
-    section = kinds.phases(epoch(make_case("epoch", "pyg", "train"), 3), tmp_path)
+def test_phases_sum_to_the_epoch_and_the_first_call_is_apart(make_case):
+    section = kinds.time_ranges("phases", epoch(make_case("epoch", "pyg", "train"), 3))
     assert paths(section) == [(), ("zero_grad",), ("forward",), ("loss",), ("backward",), ("optimizer.step",)]
     for repeat in range(3):
         own_ns = sum(row["self_ns"][repeat] for row in section["rows"])
@@ -101,7 +101,6 @@ def test_phases_sum_to_the_epoch_and_the_first_call_is_apart(make_case, tmp_path
     assert [row["calls"] for row in section["rows"]] == [(1,) * 3] * 6
     assert all(row["cold_ns"] > 0 for row in section["rows"])
     assert section["nvtx"] is False
-    assert list(tmp_path.iterdir()) == []
 
 
 def conv(make_case, *, cached):
@@ -111,8 +110,10 @@ def conv(make_case, *, cached):
     return subject_of(lambda: layer(x, structure), "cpu", 3)
 
 
-def test_what_is_cached_is_in_the_first_call_only(make_case, tmp_path):
-    recomputed, cached = (kinds.layers(conv(make_case, cached=cached), tmp_path) for cached in (False, True))
+def test_what_is_cached_is_in_the_first_call_only(make_case):
+    recomputed, cached = (
+        kinds.time_ranges("layers", conv(make_case, cached=cached)) for cached in (False, True)
+    )
     assert set(paths(cached)) == set(paths(recomputed))
     for found, calls in ((recomputed, 1), (cached, 0)):
         (norm,) = [row for row in found["rows"] if row["path"][-1] == "gcn_norm"]
@@ -122,10 +123,10 @@ def test_what_is_cached_is_in_the_first_call_only(make_case, tmp_path):
     assert "gcn_norm" in table("layers", cached)
 
 
-def test_ranges_are_those_of_the_layers_and_say_what_nvtx_needs(make_case, tmp_path):
+def test_ranges_are_those_of_the_layers_and_say_what_nvtx_needs(make_case):
     subject = conv(make_case, cached=False)
-    section = kinds.ranges(subject, tmp_path)
-    assert paths(section) == paths(kinds.layers(subject, tmp_path))
+    section = kinds.time_ranges("ranges", subject)
+    assert paths(section) == paths(kinds.time_ranges("layers", subject))
     text = table("ranges", section)
     assert "    x·W " in text
     assert "NVTX ranges need a GPU (--device cuda)" in text
@@ -133,12 +134,12 @@ def test_ranges_are_those_of_the_layers_and_say_what_nvtx_needs(make_case, tmp_p
 
 
 @pytest.mark.cuda
-def test_layers_on_a_gpu(tmp_path):
+def test_layers_on_a_gpu():
     model = torch.nn.Linear(64, 64, device="cuda")
     x = torch.ones(64, 64, device="cuda")
     subject = subject_of(lambda: model(x).sum().backward(), "cuda", 2)
-    for kind in (kinds.layers, kinds.ranges):
-        section = kind(subject, tmp_path)
+    for kind in ("layers", "ranges"):
+        section = kinds.time_ranges(kind, subject)
         assert section["nvtx"] is True
         assert paths(section) == [(), ("forward",), ("forward", "x·W"), ("backward",)]
 

@@ -47,7 +47,7 @@ LAYER = {"pyg": "GCNConv", "sparse": "GCNConv", "torch": "CSRConv", "dgl": "Grap
 
 @pytest.mark.parametrize("platform", PARTS)
 def test_an_epoch_is_its_phases_and_the_parts_of_its_convolutions_and_no_number_changes(make_case, platform):
-    plain, ranged = (epoch(make_case("epoch", platform, "train")).asked.target for _ in range(2))
+    plain, ranged = (epoch(make_case("epoch", platform, "train")).pedantic.target for _ in range(2))
     losses = []
     found = rows(lambda: losses.append(ranged()))
     layer = f"forward {LAYER[platform]}"

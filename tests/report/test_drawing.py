@@ -1,9 +1,8 @@
 from gnnbench.engine.judge.comparison import Compared
 from gnnbench.engine.judge.memory import MemoryChange
 from gnnbench.engine.judge.verdict import Judgement
-from gnnbench.engine.show.charts import for_page, log_axis, svg
-from gnnbench.engine.show.pictures import ratios, times
-from gnnbench.engine.show.style import PAGE, SLIDE
+from gnnbench.engine.show.charts import PAGE, SLIDE, for_page, log_axis, svg
+from gnnbench.engine.show.pictures import chart_of_ratios, chart_of_times
 
 NAME = "<script>alert(1)</script> \"' onload=x & datum.x ${y}"
 
@@ -19,7 +18,7 @@ def test_a_page_has_a_chart_in_two_widths_in_which_a_hostile_name_is_text():
         (name, Compared(name, found, memory=memory))
         for name, (found, memory) in zip((NAME, NAME, "other"), verdicts, strict=True)
     ]
-    text = for_page(lambda style: ratios(rows, 0.03, style), NAME)
+    text = for_page(lambda style: chart_of_ratios(rows, 0.03, style), NAME)
     assert "<script" not in text
     assert text.count('role="img" aria-label="&lt;script&gt;alert(1)&lt;/script&gt; ') == 2
     wide, narrow = text.split('</div><div class="narrow"')
@@ -27,7 +26,7 @@ def test_a_page_has_a_chart_in_two_widths_in_which_a_hostile_name_is_text():
         assert "1.20x slower, +3.0 MiB" in one
         assert least < float(one.partition('width="')[2].partition('"')[0]) <= most
     shown = {"label": NAME, "text": "a\x1b\u202e\ud800b", "time": 1.0, "low": 1.0, "high": 1.0, "sure": 1.0}
-    text = svg(times([shown], "ms", SLIDE))
+    text = svg(chart_of_times([shown], "ms", SLIDE))
     assert "<script" not in text
     assert "a???b" in text
 

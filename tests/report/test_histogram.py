@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnnbench.engine.show import charts, histogram
-from gnnbench.engine.show.style import SLIDE
+from gnnbench.engine.show.charts import SLIDE
 from tests.report import contents
 
 STATS = {"median": 2e-3, "q1": 1.5e-3, "q3": 3e-3, "ld15iqr": 1e-3, "hd15iqr": 4e-3}

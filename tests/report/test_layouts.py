@@ -6,7 +6,7 @@ import pytest
 from gnnbench.engine.ground import units
 from gnnbench.engine.show.measured import block_medians, time_of
 from gnnbench.engine.show.numbers import layouts
-from gnnbench.engine.store.benchmark import Benchmark
+from gnnbench.engine.store.run_file import Benchmark
 
 
 def drawn(count):

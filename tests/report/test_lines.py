@@ -1,7 +1,7 @@
 import shlex
 
 from gnnbench.engine.show import lines
-from gnnbench.engine.show.lines import IN_A_PIPE, Note, folded, wrapped
+from gnnbench.engine.show.lines import IN_A_PIPE, Note, fold, wrapped
 
 OURS = "benchmarks/test_spmm.py::test_spmm[spmm_sum-forward_backward-torch-float32-int64-cora-256-cpu]"
 
@@ -48,15 +48,15 @@ def test_a_number_stays_with_its_unit():
 
 
 def test_an_id_is_broken_at_its_separators():
-    assert folded(OURS, 40) == [
+    assert fold(OURS, 40) == [
         "benchmarks/test_spmm.py::test_spmm",
         "[spmm_sum-forward_backward-torch-",
         "float32-int64-cora-256-cpu]",
     ]
-    assert folded(OURS, 200) == [OURS]
-    assert folded("add_remaining_self_loops", 14) == ["add_remaining_", "self_loops"]
-    assert folded("x" * 25, 10) == ["x" * 10, "x" * 10, "x" * 5]
-    assert folded("", 10) == [""]
+    assert fold(OURS, 200) == [OURS]
+    assert fold("add_remaining_self_loops", 14) == ["add_remaining_", "self_loops"]
+    assert fold("x" * 25, 10) == ["x" * 10, "x" * 10, "x" * 5]
+    assert fold("", 10) == [""]
     for width in range(10, 100):
-        assert "".join(folded(OURS, width)) == OURS
-        assert max(map(len, folded(OURS, width))) <= width
+        assert "".join(fold(OURS, width)) == OURS
+        assert max(map(len, fold(OURS, width))) <= width

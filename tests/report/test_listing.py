@@ -4,7 +4,6 @@ import pytest
 
 from gnnbench.engine.show.console import Terminal
 from gnnbench.suite import listing
-from gnnbench.suite.operations import OPERATIONS
 
 
 @pytest.fixture
@@ -18,16 +17,6 @@ def render(monkeypatch):
 
 def rows(text, name):
     return [line.split() for line in text.splitlines() if line.split()[:1] == [name]]
-
-
-def test_an_operation_s_calls_limits_and_reasons_are_whole():
-    for operation in OPERATIONS.values():
-        text = "\n".join(listing.operation(operation.name))
-        for call in operation.calls.values():
-            assert call.text in text
-            assert all(limit.reason in text for limit in call.limits)
-        assert all(reason in text for reason in operation.absent.values())
-        assert all(direction in text for direction in operation.directions)
 
 
 def test_says_where_a_data_set_is(render, tmp_path):

@@ -7,28 +7,8 @@ from tests.cli import saved
 from tests.report import contents
 from tests.run_files import content, entry, plain
 
-OPERATIONS = ("conv_cached", "add_remaining_self_loops", "spmm_sum")
 VERDICTS = ("slower", "faster", "same", "undecided", "incomparable", "ignored")
 MEMORY = {"verdict": "more memory", "base_bytes": 2**20, "head_bytes": 2**21 + 2**19}
-
-
-def several():
-    """Return a run of operations with long names on two graphs and four platforms, judged."""
-    found = [
-        contents.ours(operation, platform, 1 + number + 0.3 * place, dataset=graph, blocks=12)
-        for number, operation in enumerate(OPERATIONS)
-        for place, platform in enumerate(contents.PLATFORMS)
-        for graph in ("cora", "ogbn-arxiv")
-    ]
-    rows = []
-    for number, one in enumerate(found):
-        agreement = {"status": ("close", "differ", "not compared")[number % 3], "reason": "output"}
-        ratio = 0.8 + 0.02 * number
-        more = {"ratio": ratio, "memory": MEMORY, "results": agreement}
-        rows.append(contents.row(one["fullname"], VERDICTS[number % 6], **more))
-    whole = content(*found)
-    whole["gnnbench"]["compared"] = contents.compared(*rows)
-    return whole
 
 
 def names():
@@ -48,7 +28,7 @@ def of_ab():
 
 
 PAGES = {
-    "a run that is judged": lambda report: report(several()),
+    "a run that is judged": lambda report: report(contents.judged()),
     "a run": lambda report: report(contents.family(1)),
     "another project's run": lambda report: report(
         content(*(entry(name, 1 + number, blocks=20) for number, name in enumerate(names())))

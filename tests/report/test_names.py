@@ -1,6 +1,14 @@
 from dataclasses import replace
 
-from gnnbench.engine.show.names import Names, clean, groups, in_lines, labels_in, short, short_and_shared
+from gnnbench.engine.show.names import (
+    Names,
+    break_name,
+    clean,
+    labels_in,
+    names_by_table,
+    short,
+    short_and_shared,
+)
 from gnnbench.suite.spec import Spec
 
 
@@ -29,9 +37,9 @@ def test_the_folder_that_all_share_is_said_once():
 
 
 def test_a_long_name_is_broken_at_words_and_keeps_both_ends():
-    assert in_lines("spmm_sum fwd torch", 30) == ["spmm_sum fwd torch"]
-    assert in_lines("conv_cached f+b pyg · ogbn-arxiv", 30) == ["conv_cached f+b pyg", "ogbn-arxiv"]
-    long = in_lines(f"first {'word ' * 60} the last one", 20)
+    assert break_name("spmm_sum fwd torch", 30) == ["spmm_sum fwd torch"]
+    assert break_name("conv_cached f+b pyg · ogbn-arxiv", 30) == ["conv_cached f+b pyg", "ogbn-arxiv"]
+    long = break_name(f"first {'word ' * 60} the last one", 20)
     assert len(long) == 3
     assert long[0].startswith("first word")
     assert long[-1].endswith("the last one")
@@ -56,7 +64,7 @@ def test_in_one_table_a_further_column_has_the_inputs_that_differ():
         "pubmed · hidden 64",
     ]
     assert names.shared == "float32 · int64 · cpu"
-    assert [group.shared for group in groups(specs)] == [
+    assert [group.shared for group in names_by_table(specs)] == [
         "cora · hidden 256 · float32 · int64 · cpu",
         "pubmed · hidden 256 · float32 · int64 · cpu",
         "pubmed · hidden 64 · float32 · int64 · cpu",
@@ -70,11 +78,11 @@ def test_others_and_what_columns_cannot_tell_apart_have_ids():
     assert [*Names.of(others).cells.values()] == [("test_a.py::b[x/y::z]",), ("test_b.py::c",)]
     mixed = {**of(SPEC), **others}
     assert Names.of(mixed).columns == ("benchmark",)
-    assert [group.columns for group in groups(mixed)] == [("operation", "dir", "on"), ("benchmark",)]
+    assert [group.columns for group in names_by_table(mixed)] == [("operation", "dir", "on"), ("benchmark",)]
     twice = dict.fromkeys(("a.py::test_own[1]", "a.py::test_own[2]"), SPEC.labels)
     assert [*Names.of(twice).cells.values()] == [("test_own[1]",), ("test_own[2]",)]
     assert [*Names.of({"a/b/": None, "a/b/c": None}).cells.values()] == [("b/",), ("b/c",)]
-    assert groups({}) == []
+    assert names_by_table({}) == []
 
 
 def test_a_sentence_has_short_names():

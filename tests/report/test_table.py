@@ -96,7 +96,7 @@ def test_notes_name_a_few_benchmarks_and_count_many():
     (line,) = notes([*rows, of()])
     assert line.endswith(f"{note}: spmm_sum fwd pyg, spmm_sum fwd dgl")
     rows = [of(replace(SPEC, operation=f"own{number}"), changes_inputs=True) for number in range(9)]
-    line = "changes its inputs, so each call sees other values: "
+    line = "the benchmark changes its inputs, so each call sees other values: "
     assert notes([*rows, of()]) == [f"{line}9 benchmarks (-v names them)"]
     assert notes([*rows, of()], 1)[0].count("fwd pyg, own") == 8
     assert notes(rows) == [f"{line}all benchmarks"]
@@ -134,6 +134,6 @@ def test_a_whole_call_has_no_counters_and_what_was_compiled_is_noted():
     row = TableRow.of(SPEC, replace(OURS, counters=None, measurement=measured, compilation=compilation))
     assert (row.operators, row.host_reads, row.peak_bytes) == (None, None, None)
     assert row.notes == (
-        "only timed, so ops, peak and sync are empty: it starts a compiler",
+        "only timed, so the columns ops, peak and sync are empty: it starts a compiler",
         "torch.compile made 4 graphs, with 0 recompilations and 4 graph breaks",
     )

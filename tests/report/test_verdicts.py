@@ -4,12 +4,11 @@ from gnnbench.engine.judge.comparison import Agreement, Compared, Comparison, Pa
 from gnnbench.engine.judge.memory import MemoryChange
 from gnnbench.engine.judge.schedule import Decision
 from gnnbench.engine.judge.verdict import Judgement
-from gnnbench.engine.show.charts import svg
+from gnnbench.engine.show.charts import PAGE, svg
 from gnnbench.engine.show.console import Terminal
 from gnnbench.engine.show.lines import Note
-from gnnbench.engine.show.pictures import ratios
-from gnnbench.engine.show.style import PAGE
-from gnnbench.engine.show.verdicts import document, named, standing
+from gnnbench.engine.show.pictures import chart_of_ratios
+from gnnbench.engine.show.verdicts import columns_named, document, figures
 from gnnbench.engine.show.wording import change, sentence
 from gnnbench.suite.spec import Spec
 
@@ -93,10 +92,10 @@ def test_why_there_was_too_little_to_judge_by_stands_below_and_of_an_interval_it
 def test_a_ratio_without_an_interval_ends_in_a_question_mark_everywhere():
     few = row(Judgement("undecided", "1 pair, a verdict needs 4", ratio=1.22))
     assert " 1.22x? " in shown(few)
-    (column,) = named("ratio")
+    (column,) = columns_named("ratio")
     assert column.shown(column.of(few)).text == "1.22x?"
-    assert standing(Decision(few.judgement, PairCounts(1, 0, 1, 5, 0.5)))[0] == "1.220x?"
-    chart = svg(ratios([("b", few)], 0.03, PAGE))
+    assert figures(Decision(few.judgement, PairCounts(1, 0, 1, 5, 0.5)))[0] == "1.220x?"
+    chart = svg(chart_of_ratios([("b", few)], 0.03, PAGE))
     assert chart.count("1.22x? undecided") == chart.count("1.22x") > 0
 
 

@@ -243,23 +243,12 @@ def test_a_script_that_is_not_ours_does_not_run(report, visit, tmp_path):
     view.said.clear()
 
 
-def test_an_interval_that_is_missing_is_a_question_mark_as_in_the_terminal(report):
-    """Read from the page's source, as it has no part in what a browser does."""
-    text = report(content(entry("few", blocks=4), entry("many", blocks=200))).read_text()
-    few, many = (
-        re.search(rf'<th scope="row">{name}.*?</tr>', text, re.DOTALL).group() for name in ("few", "many")
-    )
-    assert '<td class="aside">?</td>' in few
-    assert "?" not in many
-    assert "no interval (&#39;?&#39;), too few measurements: raise --benchmark-max-time" in text
-
-
 def words(text):
     return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", text))
 
 
 def test_pages_of_little_or_nothing(report):
-    """Read from their source, too."""
+    """Read from their source, as a browser has no part in them."""
     text = report(content()).read_text()
     assert "<h1>This file has no benchmarks</h1>" in text
     assert "<table" not in text

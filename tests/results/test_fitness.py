@@ -14,15 +14,15 @@ def test_what_gnnbench_did_not_time_is_left_out(tmp_path):
     whole, others = suite(1), plain(1)["benchmarks"]
     whole["benchmarks"] += [*others, entry("b0", 50.0)]
     plain_run, mixed = (run_file.read(path) for path in save(tmp_path, content(*others), whole))
-    found = baseline.measured(mixed)
+    found = baseline.only_measured(mixed)
     assert list(found.benchmarks) == [f"test_a.py::b{number}" for number in range(6)]
-    assert baseline.unlike([found]) is None
-    assert "run without --gnn-layouts off" in baseline.unlike([baseline.measured(plain_run)])
+    assert baseline.mismatch([found]) is None
+    assert "run without --gnn-layouts off" in baseline.mismatch([baseline.only_measured(plain_run)])
 
 
 def test_what_is_unfit_says_why(tmp_path):
     def reason(*contents):
-        return baseline.unlike([run_file.read(path) for path in save(tmp_path, *contents)])
+        return baseline.mismatch([run_file.read(path) for path in save(tmp_path, *contents)])
 
     good = suite(1)
     cut = suite(1)
@@ -50,8 +50,8 @@ def test_times_that_other_programs_disturbed_are_marked_and_counted(tmp_path):
         return [run_file.read(path) for path in save(tmp_path, *files)]
 
     said = "of the CPU time: the times of"
-    assert baseline.disturbed(runs([], [])) is None
+    assert baseline.contention_note(runs([], [])) is None
     assert (
-        baseline.disturbed(runs([], [2], [2, 3]))
+        baseline.contention_note(runs([], [2], [2, 3]))
         == f"other programs used up to 40% {said} 2 benchmarks are marked, and not compared"
     )

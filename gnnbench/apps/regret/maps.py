@@ -14,9 +14,8 @@ import altair as alt
 
 from ...engine.ground import units
 from ...engine.show import slides
-from ...engine.show.charts import Row, Spec, config, rows_of
+from ...engine.show.charts import Row, Spec, Style, config, rows_of
 from ...engine.show.pictures import Picture
-from ...engine.show.style import Style
 from ...engine.show.view import environment_facts
 from ...suite.graphs.catalog import DatasetName
 from .result import Regret, Regrets
@@ -98,7 +97,7 @@ def chart(cells: Sequence[Row], ways: Sequence[str], style: Style) -> Spec:
     ]
     legends = [f"{letter}  {way}" for letter, way in zip(LETTERS, ways, strict=False)]
     kinds = list(dict.fromkeys(cell["kind"] for cell in marks))
-    size = (style.whole - 4 * style.font_size) / max(len(kinds), 1) - style.font_size
+    size = (style.width - 4 * style.font_size) / max(len(kinds), 1) - style.font_size
     widths = sorted({cell["hidden"] for cell in marks}, key=float, reverse=True)
     parts = []
     for kind in kinds:

@@ -9,10 +9,9 @@ from typing import Any
 import altair as alt
 
 from ...engine.show import page
-from ...engine.show.charts import Rows, Spec, for_page, rows_of, verdict_fields, verdict_marks
+from ...engine.show.charts import Rows, Spec, Style, for_page, rows_of, verdict_fields, verdict_marks
 from ...engine.show.document import filled
 from ...engine.show.names import labels_in, short
-from ...engine.show.style import Style
 from . import texts
 from .state import TIMES, State, Step, kinds
 

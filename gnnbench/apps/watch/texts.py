@@ -13,7 +13,7 @@ from ...engine.show.names import labels_in, short
 from ...engine.show.wording import memory_notes, result_notes, verdict
 from .state import TIMES, Change, State, Step
 
-_RATIO, _INTERVAL, _MEMORY = verdicts.named("ratio", "interval", "memory")
+_RATIO, _INTERVAL, _MEMORY = verdicts.columns_named("ratio", "interval", "memory")
 COLUMNS = (
     Column("first run", "ratio", lambda pair: _RATIO.of(pair[0])),
     Column("interval", "interval", lambda pair: _INTERVAL.of(pair[0])),
@@ -51,7 +51,7 @@ def step_document(step: Step) -> Document:
     return [
         Note(f"{versions(step)}{' (anchor)' if step.is_anchor else ''}: {counts(step)}"),
         *tables(labels_in(pairs), COLUMNS, pairs),
-        *map(Note, (*map(bisect.named, causes), *failures)),
+        *map(Note, (*map(bisect.cause_line, causes), *failures)),
     ]
 
 
@@ -71,7 +71,7 @@ def cause(change: Change) -> str:
     """Return the cause of a change in a line: a commit, or the number of candidates. Empty if unknown."""
     if len(change.causes) > 1:
         return f"one of {units.count(len(change.causes), change.causes[0].kind)}"
-    return "".join(map(bisect.named, change.causes))
+    return "".join(map(bisect.cause_line, change.causes))
 
 
 def report(change: Change, watched: str) -> Document:

@@ -75,7 +75,7 @@ def _record(options: argparse.Namespace) -> int:
     if reason := git.why_no_commit(root):
         line = f"gnnbench: recorded without a commit, so the code cannot be built again: {reason}"
         streams.say(line, sys.stderr)
-    if warning := baseline.disturbed(runs):
+    if warning := baseline.contention_note(runs):
         streams.say(f"gnnbench: {warning}", sys.stderr)
     count, processes = units.count(len(runs[0].benchmarks), "benchmark"), len(record.files)
     streams.say(f"recorded {count} in {processes} processes: record {record.id} of {record.environment}")
@@ -104,17 +104,17 @@ def _runs(arguments: "Sequence[str]", processes: int, folder: Path, progress: Pr
                 progress.say(line)
         printed.update(lines)
         progress.print(f"{title}: {units.seconds(RealTime.seconds() - start)}")
-        runs.append(baseline.measured(run_file.read(output)))
-        if reason := baseline.unlike(runs):
+        runs.append(baseline.only_measured(run_file.read(output)))
+        if reason := baseline.mismatch(runs):
             raise UsageError(f"nothing was recorded: {reason}")
     return runs
 
 
 def _as_recorded(content: dict[str, Any], names: "Collection[str]") -> dict[str, Any]:
     """Return a run file's content for some benchmarks, without pytest-benchmark's copy of the rounds."""
-    from ..store import benchmark
+    from ..store import run_file
 
-    rows = [entry for name, entry in benchmark.entries(content).items() if name in names]
+    rows = [entry for name, entry in run_file.entries(content).items() if name in names]
     for entry in rows:
         entry["stats"].pop("data", None)
     return {**content, "benchmarks": rows}

@@ -16,8 +16,7 @@ from ..ground.errors import UsageError, unknown_name
 from ..ground.labels import Labels
 from ..judge.paired_ratios import PairedRatios
 from ..judge.verdict import Judgement, Thresholds
-from ..store.benchmark import Benchmark
-from ..store.run_file import RunFile
+from ..store.run_file import Benchmark, RunFile
 from .runs import check_alike, contended_on, seconds, timings, without_times
 
 FORMAT_VERSION = 1

@@ -10,7 +10,7 @@ from ..ground.environment import Environment
 from ..ground.errors import UsageError
 from ..ground.shard import Shard
 from ..judge.comparison import Comparison
-from ..store import benchmark, run_file
+from ..store import run_file
 from .result import Result, kind, parse
 from .runs import describe_fields
 
@@ -84,7 +84,7 @@ def _read(path: Path) -> _Part:
     if run.part.record:
         json_io.refuse(path, "part of a baseline record, which has no shards", _REMEDY)
     names = (*run.benchmarks, *(row.fullname for row in run.part.incomplete))
-    content = {**content, "benchmarks": list(benchmark.entries(content).values())}
+    content = {**content, "benchmarks": list(run_file.entries(content).values())}
     return _Part(path, content, run.shard, names, run.environment, run.part.settings)
 
 

@@ -16,8 +16,7 @@ from ..judge.verdict import SAME_CODE, Judgement, Thresholds
 from ..measure.counter_changes import CounterChange, changed
 from ..measure.fingerprint.difference import Difference
 from ..measure.fingerprint.fingerprint import Fingerprint
-from ..store.benchmark import Benchmark
-from ..store.run_file import RunFile
+from ..store.run_file import Benchmark, RunFile
 from . import repeat
 from .result import Result, Side
 from .settle import apply_excuses

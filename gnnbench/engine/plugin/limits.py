@@ -6,7 +6,7 @@ import pytest
 
 from ..ground import units
 from ..show.lines import Note
-from ..store.benchmark import part_of
+from ..store.run_file import part_of
 from ..store.suite import installed
 from . import terminal
 from .session import benchmark_part, options_of, seconds_of, settings_of

@@ -11,7 +11,7 @@ from ..ground.errors import one_line
 from ..measure import estimate
 from ..show.lines import Note, wrapped
 from ..show.measured import half_width, notes, remarks, times
-from ..store.benchmark import part_of
+from ..store.run_file import part_of
 from . import pace
 
 PROGRESS = "gnnbench-progress"

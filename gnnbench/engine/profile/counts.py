@@ -19,18 +19,18 @@ _KINDS = "ranges operators library_calls host_reads mask_reads sorts copies copi
 _SORTS = ("aten::sort", "aten::_unique2", "aten::unique_dim", "aten::_coalesce")
 """Operators that sort their input; `argsort` calls `sort`."""
 _CONVERSIONS = ("aten::_to_sparse", "aten::_to_sparse_csc", "aten::_to_sparse_csr")
-_BELOW = ("torch.", "dgl.backend.", f"{__package__}.", f"{OperatorMode.__module__}.")
-"""Modules that are not callers: PyTorch, DGL's wrappers of PyTorch, and the counting code."""
+_NOT_CALLERS = ("torch.", "dgl.backend.", f"{__package__}.", f"{OperatorMode.__module__}.")
+"""Modules that are never named as a caller: PyTorch, DGL's wrappers of PyTorch, and the counting code."""
 
 
 def counts(subject: Subject) -> dict[str, Any]:
-    """Call once and count, as measure/counters.py does. An earlier call must have filled all caches.
+    """Count the work of one call, as measure/counters.py does. An earlier call must have filled all caches.
 
     Returns:
         Rows by kind, in order of first appearance; each has the `path` of its range, and `count`. All but
-        ranges have a `name`, as `cpu→cuda` for copies. Reads, sorts and copies have a `caller`: the innermost
-        Python function outside torch, as `file:line function`, or `the benchmark`. `host_reads` include the
-        elements that torch.tensor reads from a list of tensors, which a dispatch mode does not see.
+        ranges have a `name`, such as `cpu→cuda` for copies. Reads, sorts and copies have a `caller`: the
+        innermost Python function outside torch, as `file:line function`, or `the benchmark`. `host_reads`
+        include the elements that torch.tensor reads from a list of tensors; no dispatch mode sees these.
     """
     counter = _Counter(subject.device)
     with (
@@ -48,7 +48,7 @@ def counts(subject: Subject) -> dict[str, Any]:
 
 
 class _Counter(TorchFunctionMode):
-    """Counts the calls that the other modes report, and the elements that torch.tensor reads from a list."""
+    """Collects the counts of the other modes, and counts the elements that torch.tensor reads from a list."""
 
     def __init__(self, device: str) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class _Counter(TorchFunctionMode):
         self._device = device
 
     def add(self, kind: str, count: int = 1, **fields: str) -> None:
-        """Add to a count."""
+        """Add to the count of a kind and these fields in the open range."""
         key = kind, self.ranges.path, *fields.values()
         if key not in self._by_key:
             self._by_key[key] = {"path": list(self.ranges.path), **fields, "count": 0}
@@ -88,17 +88,17 @@ class _Counter(TorchFunctionMode):
 
 
 def _caller() -> str:
-    """Return the innermost Python function outside `_BELOW`: `file:line function`, or `the benchmark`."""
+    """Return the innermost function outside `_NOT_CALLERS`: `file:line function`, or `the benchmark`."""
     frame: Any = sys._getframe()  # noqa: SLF001
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
         if frame.f_code is counts.__code__:  # the benchmarked function may itself be one of torch
             return "the benchmark"
-        if not f"{module}.".startswith(_BELOW):
+        if not f"{module}.".startswith(_NOT_CALLERS):
             name = Path(frame.f_code.co_filename).name
-            place = module.replace(".", "/")
+            path = module.replace(".", "/")
             if module != "__main__":
-                name = f"{place}/{name}" if name == "__init__.py" else f"{place}.py"
+                name = f"{path}/{name}" if name == "__init__.py" else f"{path}.py"
             return f"{name}:{frame.f_lineno} {frame.f_code.co_qualname}"
         frame = frame.f_back
     return "torch"  # on a GPU the backward pass runs in another thread

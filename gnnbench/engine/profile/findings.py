@@ -1,4 +1,4 @@
-"""Rules that derive findings with a remedy from a profile; they use counts, not times."""
+"""Rules that find avoidable work in the counts of a profile, and say how to avoid it."""
 
 import os
 from collections import Counter
@@ -7,12 +7,26 @@ from dataclasses import dataclass
 from typing import Any
 
 SMALL_NS = 10_000
-"""A GPU kernel that is shorter takes about as long as its launch."""
+"""Time of a GPU kernel below which its launch takes about as long."""
 HUNDRED = 100
-"""From this number on, small kernels or reads dominate the time of a call."""
+"""Number of small kernels or reads from which they dominate the time of a call."""
+_RECOMPUTED = {
+    "normalisation": (
+        ("gcn_norm",),
+        "normalises the graph",
+        "If the graph is constant: use cached=True, or call gcn_norm once, and pass normalize=False.",
+    ),
+    "degree-normalisation": (
+        ("degrees", "pow"),
+        "computes the nodes' degrees and a power of them",
+        "If the graph is constant: pass what EdgeWeightNorm('both') returns as edge_weight, and norm='none'.",
+    ),
+}
+"""Work that depends on the graph only, by rule: the ranges that a layer opens, a verb, the remedy."""
 Sections = Mapping[str, Any]
-"""What `kinds.take` returns."""
+"""What `kinds.profile` returns."""
 Row = Mapping[str, Any]
+"""A row of `counts`, or of another section."""
 
 
 @dataclass(frozen=True)
@@ -27,51 +41,28 @@ class Finding:
 
 
 def find(sections: Sections) -> tuple[Finding, ...]:
-    """Return the findings of all rules about a profile. Empty without counts, if torch is not imported."""
-    rules = (normalisation, degree_normalisation, host_reads, sorts, copies, small_kernels)
+    """Return what all rules find in a profile. Empty if it has no counts, because torch was not imported."""
+    rules = (recomputation, host_reads, sorts, copies, small_kernels)
     return tuple(finding for rule in rules if "counts" in sections for finding in rule(sections))
 
 
-def normalisation(sections: Sections) -> Iterator[Finding]:
-    """PyG: each call recomputes a layer's normalisation, which depends on the graph only."""
-    yield from _recomputed(
-        sections,
-        "normalisation",
-        "normalises the graph",
-        "If the graph and its weights do not change: use GCNConv(..., cached=True), or call gcn_norm once "
-        "and pass its result to GCNConv(..., normalize=False).",
-        "gcn_norm",
-    )
-
-
-def degree_normalisation(sections: Sections) -> Iterator[Finding]:
-    """DGL: each call recomputes a power of the nodes' degrees, which depends on the graph only."""
-    yield from _recomputed(
-        sections,
-        "degree-normalisation",
-        "computes the nodes' degrees and a power of them",
-        "If the graph does not change: call EdgeWeightNorm('both') once, and pass its result as edge_weight "
-        "to GraphConv(..., norm='none').",
-        *("degrees", "pow"),
-    )
-
-
-def _recomputed(sections: Sections, rule: str, does: str, remedy: str, *names: str) -> Iterator[Finding]:
-    """Yield a finding if layers have ranges of all these names."""
-    rows = [row for row in sections["counts"]["ranges"] if row["path"][-1] in names]
-    rows = [row for row in rows if row["path"][-2][0].isupper()]  # inside a layer
-    calls = _summed(rows, lambda row: row["path"][-1])
-    if len(calls) == len(names):
-        operators = sections["counts"]["operators"]
-        count = sum(row["count"] for row in operators if not set(names).isdisjoint(row["path"]))
-        calls_of_names = ", ".join(f"{name} {_times(calls[name])}" for name in names)
-        evidence = f"{calls_of_names}: {count} of {sum(row['count'] for row in operators)} operators"
-        layers = " and ".join(dict.fromkeys(row["path"][-2] for row in rows))
-        yield Finding(rule, f"{layers}: each call {does} again.", evidence, remedy)
+def recomputation(sections: Sections) -> Iterator[Finding]:
+    """Find layers of PyG or DGL that compute in each call what depends on the graph only."""
+    for rule, (names, action, remedy) in _RECOMPUTED.items():
+        rows = [row for row in sections["counts"]["ranges"] if row["path"][-1] in names]
+        rows = [row for row in rows if row["path"][-2][0].isupper()]  # inside a layer
+        calls = _summed(rows, lambda row: row["path"][-1])
+        if len(calls) == len(names):
+            operators = sections["counts"]["operators"]
+            count = sum(row["count"] for row in operators if not set(names).isdisjoint(row["path"]))
+            calls_of_names = ", ".join(f"{name} {_times(calls[name])}" for name in names)
+            evidence = f"{calls_of_names}: {count} of {sum(row['count'] for row in operators)} operators"
+            layers = " and ".join(dict.fromkeys(row["path"][-2] for row in rows))
+            yield Finding(rule, f"{layers}: each call {action} again.", evidence, remedy)
 
 
 def host_reads(sections: Sections) -> Iterator[Finding]:
-    """The host reads a tensor of the GPU: it waits, and the GPU's queue runs empty."""
+    """Find reads of a GPU's tensors by the host: it waits, and meanwhile the GPU's queue runs empty."""
     counts = sections["counts"]
     callers = _callers(
         row
@@ -92,48 +83,48 @@ def host_reads(sections: Sections) -> Iterator[Finding]:
         text = f"The host reads tensors element by element, {callers.total()} times in each call."
         caller = reader.partition(" in ")[0]
         remedy = f"In {caller}, use whole tensors: torch.stack or an index instead of a list of elements."
-    yield Finding("host-reads", text, _named(callers), remedy)
+    yield Finding("host-reads", text, _most_frequent(callers), remedy)
 
 
 def sorts(sections: Sections) -> Iterator[Finding]:
-    """Each call sorts, usually the graph."""
+    """Find sorts in each call; usually they sort the graph."""
     if rows := sections["counts"]["sorts"]:
         callers = _callers(rows)
         names = ", ".join(sorted({row["name"] for row in rows}))
         yield Finding(
             "sorts",
             f"Each call sorts {_times(callers.total())} ({names}).",
-            _named(callers),
+            _most_frequent(callers),
             "If this sorts the graph: build its SparseTensor or CSR matrix once, before the loop.",
         )
 
 
 def copies(sections: Sections) -> Iterator[Finding]:
-    """Each call copies tensors between the host and a GPU."""
+    """Find copies of tensors between the host and a GPU."""
     if rows := sections["counts"]["copies"]:
         byte_count = sum(row["count"] for row in sections["counts"]["copied_bytes"])
         directions = _summed(rows, lambda row: row["name"])
         yield Finding(
             "copies",
-            f"Each call copies {byte_count:,} bytes between devices: {_named(directions)}.",
-            _named(_callers(rows)),
+            f"Each call copies {byte_count:,} bytes between devices: {_most_frequent(directions)}.",
+            _most_frequent(_callers(rows)),
             "Copy constant data once, before the loop; create other tensors on their device (device=...); "
             "copy the rest from pinned memory with non_blocking=True.",
         )
 
 
 def small_kernels(sections: Sections) -> Iterator[Finding]:
-    """Many kernels are so short that the GPU waits for their launches."""
+    """Find many kernels that are so short that the GPU waits for their launches."""
     kernels = sections.get("kernels", {"rows": (), "repeats": 1})
     calls = {row["name"]: round(row["calls"] / kernels["repeats"]) for row in kernels["rows"]}
-    short = [row["name"] for row in kernels["rows"] if row["total_ns"] < SMALL_NS * row["calls"]]
-    counts = Counter({name: calls[name] for name in short})
+    small = [row["name"] for row in kernels["rows"] if row["total_ns"] < SMALL_NS * row["calls"]]
+    counts = Counter({name: calls[name] for name in small})
     if counts.total() >= HUNDRED:
         yield Finding(
             "small-kernels",
             f"{counts.total()} of the {sum(calls.values())} kernels of each call take less than "
             f"{SMALL_NS // 1000} µs on average, about as long as a launch: the GPU waits for the host.",
-            _named(counts),
+            _most_frequent(counts),
             "Launch fewer kernels: use fused operations, larger batches, torch.compile, or a CUDA graph "
             "(torch.compile(mode='reduce-overhead')).",
         )
@@ -147,7 +138,7 @@ def _summed(rows: Iterable[Row], key: Callable[[Row], str]) -> Counter[str]:
 
 
 def _callers(rows: Iterable[Row]) -> Counter[str]:
-    """Return counts by `CALLER in RANGE`, the innermost range of all calls, with the line if there is one."""
+    """Return counts by `CALLER in RANGE`: the innermost range that has all calls of this caller."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         place, _, function = row["caller"].partition(" ")
@@ -155,13 +146,14 @@ def _callers(rows: Iterable[Row]) -> Counter[str]:
     callers: Counter[str] = Counter()
     for (file, function), group in groups.items():
         lines = {row["caller"] for row in group}
-        caller = lines.pop() if len(lines) == 1 else f"{file} {function}"
+        caller = lines.pop() if len(lines) == 1 else f"{file} {function}"  # without several line numbers
         path = os.path.commonprefix([row["path"] for row in group])  # noqa: RUF071 - of lists
         callers[f"{caller} in {'/'.join(path)}"] += sum(row["count"] for row in group)
     return callers
 
 
-def _named(counts: Counter[str]) -> str:
+def _most_frequent(counts: Counter[str]) -> str:
+    """Write the three largest counts: `5 train.py:12 step in call; 2 ...; and 4 more`."""
     texts = [f"{count} {name}" for name, count in counts.most_common(3)]
     remainder = len(counts) - len(texts)
     return "; ".join([*texts, f"and {remainder} more"] if remainder else texts)

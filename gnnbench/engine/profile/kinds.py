@@ -1,4 +1,4 @@
-"""The kinds of profile, and the benchmark that is profiled."""
+"""Takes the profiles of a benchmark: each kind is a function, here or in `trace.py`."""
 
 import cProfile
 import pkgutil
@@ -21,13 +21,15 @@ from .targets import LAYERS, PHASES
 ROOT = "call"
 """Name of the range around the whole call."""
 FUNCTIONS = "functions.prof"
+_TARGETS = {"phases": PHASES, "layers": LAYERS, "ranges": LAYERS}
+"""What the kinds that time ranges wrap."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """One benchmark, whose calls can be made."""
+    """The benchmark that is profiled."""
 
-    asked: Pedantic
+    pedantic: Pedantic
     """The call of one round of the benchmark: an epoch, a forward and backward pass, a kernel."""
     device: str
     """`cpu` or `cuda`."""
@@ -35,16 +37,16 @@ class Subject:
 
     @contextmanager
     def ready(self) -> Iterator[Callable[[], object]]:
-        """Yield the next call; set-up and tear-down of the context are outside the profile."""
-        call = self.asked.inputs()
+        """Yield the next call. The test's set-up and tear-down run around it, outside the profile."""
+        call = self.pedantic.inputs()
         try:
             with collector_paused():
-                yield partial(call.function, *call.args, **call.kwargs)  # no Python function, so not profiled
+                yield partial(call.function, *call.args, **call.kwargs)  # cProfile does not count it
         finally:
-            self.asked.tear_down(call)
+            self.pedantic.tear_down(call)
 
-    def timed_ns(self) -> int:
-        """Call once without a profile, and return the time, including the GPU's work."""
+    def time_ns(self) -> int:
+        """Call once without a profile, and return the time of the call, including the GPU's work."""
         clock = clock_of(self.device)
         with self.ready() as call:
             start = clock()
@@ -53,7 +55,7 @@ class Subject:
 
 
 def clock_of(device: str) -> Callable[[], int]:
-    """Return a clock in nanoseconds, which on `cuda` first waits for the GPU's work."""
+    """Return a clock in nanoseconds. On `cuda`, it first waits for the GPU's work."""
     if device != "cuda":
         return RealTime.nanoseconds
     import torch
@@ -65,8 +67,8 @@ def clock_of(device: str) -> Callable[[], int]:
     return clock
 
 
-def take(kinds: Sequence[str], subject: Subject, folder: Path) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the profiles by kind, then counts of one more call, and the reasons by unavailable kind."""
+def profile(kinds: Sequence[str], subject: Subject, folder: Path) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the profiles by kind, with `counts` of one more call, and why other kinds are unavailable."""
     sections: dict[str, Any] = {}
     unavailable: dict[str, str] = {}
     for name in kinds:
@@ -74,25 +76,29 @@ def take(kinds: Sequence[str], subject: Subject, folder: Path) -> tuple[dict[str
             unavailable[name] = f"profile kinds except functions need torch: {reason}"
             continue
         try:
-            sections[name] = _taker(name)(subject, folder)
+            if name in _TARGETS:
+                sections[name] = time_ranges(name, subject)
+            else:
+                sections[name] = _function_of(name)(subject, folder)
         except UsageError as error:
             unavailable[name] = str(error)
     if sections and sys.modules.get("torch"):
-        sections["counts"] = _taker("counts")(subject)
+        sections["counts"] = _function_of("counts")(subject)
     return sections, unavailable
 
 
-def _taker(name: str) -> Any:
-    module = {"counts": name, "kernels": "trace", "trace": "trace"}.get(name, "kinds")
+def _function_of(name: str) -> Any:
+    """Return the function that takes a kind of profile; its module is imported only when needed."""
+    module = {"counts": "counts", "functions": "kinds"}.get(name, "trace")
     return pkgutil.resolve_name(f"{__package__}.{module}:{name}")
 
 
 def functions(subject: Subject, folder: Path) -> dict[str, Any]:
-    """Profile the repeats after a first call by cProfile, which overstates the share of Python functions.
+    """Profile the repeats after a first call with cProfile, which overstates the share of Python functions.
 
-    A C++ function is one row with all its work: `run_backward` is the whole backward pass.
+    A C++ function is one row with all of its work: `run_backward` is the whole backward pass.
     """
-    cold_ns = subject.timed_ns()
+    cold_ns = subject.time_ns()
     profile = cProfile.Profile()
     for _ in range(subject.repeats):
         with subject.ready() as call:
@@ -110,43 +116,33 @@ def functions(subject: Subject, folder: Path) -> dict[str, Any]:
 
 
 def _place(file: str, line: int) -> str:
-    """Return `file:line` relative to the folder on sys.path, as on any machine. Empty for C code."""
+    """Return `file:line`, relative to the folder on sys.path that has the file. Empty for C code."""
     if file == "~":
         return ""
     roots = [root for root in sys.path if root and file.startswith(f"{root}/")]
     return f"{file[len(max(roots, key=len)) + 1 :] if roots else file}:{line}"
 
 
-def phases(subject: Subject, _folder: Path) -> dict[str, Any]:
-    """Time the phases of a call."""
-    return measure(subject, PHASES, clock_of(subject.device))
-
-
-def layers(subject: Subject, _folder: Path) -> dict[str, Any]:
-    """Time the phases of a call, and the parts of its layers."""
-    return measure(subject, LAYERS, clock_of(subject.device))
-
-
-def ranges(subject: Subject, _folder: Path) -> dict[str, Any]:
-    """Time phases and layers without waiting for the GPU, for an external profiler that shows NVTX ranges."""
-    return measure(subject, LAYERS, clock_of("cpu"))
+def time_ranges(kind: str, subject: Subject) -> dict[str, Any]:
+    """Time phases or layers; `ranges` does not wait for the GPU, as an external profiler shows its work."""
+    return measure(subject, _TARGETS[kind], clock_of("cpu" if kind == "ranges" else subject.device))
 
 
 def measure(subject: Subject, targets: Mapping[str, str], clock: Callable[[], int]) -> dict[str, Any]:
-    """Time a first call and the repeats with ranges; `self_ns` excludes inner ranges."""
+    """Time the ranges of targets in a first call and in the repeats; `self_ns` excludes inner ranges."""
     from .ranges import Ranges
 
     ranges = Ranges(targets, subject.device, clock=clock)
 
-    def timed() -> Mapping[tuple[str, ...], tuple[int, int, int]]:
+    def time_call() -> Mapping[tuple[str, ...], tuple[int, int, int]]:
         with subject.ready() as call, ranges.range(ROOT):
             call()
         return {path: times for path, times in ranges.times().items() if path[0] == ROOT}  # no set-up
 
     with ranges:
-        cold = timed()
+        cold = time_call()
     with ranges:  # search again: the first call may have imported libraries
-        repeats = [timed() for _ in range(subject.repeats)]
+        repeats = [time_call() for _ in range(subject.repeats)]
     rows = []
     for path in repeats[-1]:  # the last repeat has every path
         calls, total_ns, self_ns = zip(*(times.get(path, (0, 0, 0)) for times in repeats), strict=True)

@@ -1,4 +1,4 @@
-"""Named ranges around a library's functions while a profile is taken; the library's files stay the same."""
+"""Times a library's functions as named ranges, by wrapping them in memory while a profile is taken."""
 
 import functools
 import sys
@@ -22,36 +22,36 @@ _FUNCTIONS: Mapping[str, str] = {
     **dict.fromkeys(("_sparse_mm", "_sparse_mm_reduce_impl"), "spmm"),
     **dict.fromkeys(("elu", "gelu", "leaky_relu", "relu", "relu_", "sigmoid", "silu", "tanh"), "activation"),
 }
-"""Name of the range, by name of the torch function."""
+"""Names of ranges, by name of the torch function."""
 
 
 class Ranges:
-    """Wraps targets while the context lasts, and times their calls as a tree; can be entered repeatedly.
+    """Wraps functions, the targets, while its context is open; times their calls as a tree of ranges.
 
-    While a range is open, an inner call of the same name opens none: a method that calls its super's is one
+    While a range is open, no other range of the same name opens: a method that calls its base class's is one
     call, and so is Tensor.backward, which calls torch.autograd.backward.
     """
 
     def __init__(
         self, targets: Mapping[str, str], device: str, *, clock: Callable[[], int] = RealTime.nanoseconds
     ) -> None:
-        """Store the arguments; on the device `cuda`, ranges are NVTX ranges as well."""
+        """Store the targets, as in `targets.py`. On the device `cuda`, ranges are NVTX ranges as well."""
         self.path: tuple[str, ...] = ()  # names of the open ranges, outermost first
         self._targets, self._nvtx, self._clock = targets, device == "cuda", clock
         self._times: dict[tuple[str, ...], list[int]] = {}
         """Calls and nanoseconds by path."""
         self._functions = InlineFunctions(self.range)
-        self._thread = 0  # the one that entered the context; only this thread opens ranges
-        self._wrappers: list[tuple[Any, str, Any]] = []
-        self._originals: dict[int, Any] = {}
-        self._modules: set[str] = set()
+        self._thread = 0  # the thread that entered the context; only this thread opens ranges
+        self._wrappers: list[tuple[Any, str, Any]] = []  # owner, name of its attribute, wrapper
+        self._originals: dict[int, Any] = {}  # wrapped functions, by the id of their wrapper
+        self._modules: set[str] = set()  # names of the modules that were imported before
         self._installed = pytest.MonkeyPatch()
 
     def __enter__(self) -> Self:
         self._originals = {}
         self._wrappers = [
-            (owner, name, self._wrapped(value, label, inline))
-            for owner, name, value, label, inline in find(self._targets)  # all before one is installed
+            (owner, name, self._wrap(value, label, inline))
+            for owner, name, value, label, inline in find(self._targets)  # find all before installing any
         ]
         self._modules, self._thread = set(sys.modules), get_ident()
         for wrapper in self._wrappers:
@@ -59,7 +59,7 @@ class Ranges:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Restore the library, including stored wrappers, such as PyG's in the class of a new layer."""
+        """Restore the library, also where it stored a wrapper: PyG does so in the class of a new layer."""
         self._installed.undo()
         modules = [module for name, module in list(sys.modules.items()) if name not in self._modules]
         owners = {id(owner): owner for owner in (*(wrapper[0] for wrapper in self._wrappers), *modules)}
@@ -71,9 +71,10 @@ class Ranges:
                 if id(value) in self._originals:
                     setattr(owner, name, self._originals[id(value)])
 
-    def _wrapped(self, value: Any, name: str, inline: bool) -> Any:
+    def _wrap(self, value: Any, name: str, inline: bool) -> Any:
+        """Return a function or method whose calls are ranges of this name."""
         if isinstance(value, staticmethod | classmethod):
-            return type(value)(self._wrapped(value.__func__, name, inline))
+            return type(value)(self._wrap(value.__func__, name, inline))
 
         @functools.wraps(value)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -87,11 +88,11 @@ class Ranges:
 
     @contextmanager
     def range(self, name: str, inline: bool | None = None) -> Iterator[None]:
-        """Open a range, unless one of this name is open. If `inline`, torch functions in it open some too."""
+        """Open a range, unless one of this name is open. If `inline`, its torch functions are ranges too."""
         if get_ident() != self._thread or name in self.path:
             yield
             return
-        with _announced(name, self._nvtx):
+        with _announce(name, self._nvtx):
             was_on = self._functions.switch(inline)
             outer_path, self.path = self.path, (*self.path, name)
             times = self._times.setdefault(self.path, [0, 0])
@@ -105,7 +106,7 @@ class Ranges:
                 self._functions.switch(was_on)
 
     def times(self) -> dict[tuple[str, ...], tuple[int, int, int]]:
-        """Return calls, time, and time outside inner ranges, by path, depth first, and reset the counters."""
+        """Return calls, time, and time outside inner ranges, by path, depth first; reset the counts."""
         order = {path: number for number, path in enumerate(self._times)}
         paths = sorted(order, key=lambda path: [order[path[: end + 1]] for end in range(len(path))])
         inside_ns = dict.fromkeys(((), *paths), 0)
@@ -120,14 +121,14 @@ class Ranges:
 
 
 class InlineFunctions(TorchFunctionMode):
-    """Opens a range around each torch function that a layer calls itself, such as x @ W, at a cost of µs."""
+    """Opens a range around each torch function that a layer calls directly, such as x @ W."""
 
     def __init__(self, open_range: Callable[[str], AbstractContextManager[object]]) -> None:
         super().__init__()
         self._range, self._on = open_range, False
 
     def switch(self, on: bool | None) -> bool:
-        """Switch the mode on or off, or leave it for None; return whether it was on."""
+        """Switch the mode on or off, or leave it as it is for None; return whether it was on."""
         was_on = self._on
         if on and not was_on:
             self.__enter__()  # type: ignore[no-untyped-call]
@@ -149,7 +150,7 @@ class InlineFunctions(TorchFunctionMode):
 
 
 def _function_name(function: Any, args: tuple[Any, ...]) -> str | None:
-    """Return the range's name for a torch function, if any. An addition counts if it adds a parameter."""
+    """Return the name of a torch function's range, or None. An addition is `bias` if it adds a parameter."""
     name = _FUNCTIONS.get(getattr(function, "__name__", ""))
     if name == "bias" and not any(isinstance(operand, torch.nn.Parameter) for operand in args[:2]):
         return None
@@ -158,8 +159,8 @@ def _function_name(function: Any, args: tuple[Any, ...]) -> str | None:
     return name
 
 
-def _announced(name: str, nvtx: bool) -> ExitStack:
-    """Announce the range to active profilers only: a record_function takes 6 µs even without a profiler."""
+def _announce(name: str, nvtx: bool) -> ExitStack:
+    """Open a range of NVTX, and of torch's profiler if it runs: a record_function always takes 6 µs."""
     stack = ExitStack()
     if torch._C._autograd._profiler_enabled():  # noqa: SLF001
         # Kineto writes "unknown" for a name that is not ASCII.

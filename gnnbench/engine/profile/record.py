@@ -1,4 +1,4 @@
-"""profile.json: the saved profile of a benchmark, in a numbered folder that is always complete."""
+"""Saves the profile of a benchmark: profile.json, in a numbered folder that appears when it is complete."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -8,7 +8,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ..ground import codec
 from ..ground.codec import PositiveCount
 from ..ground.environment import Environment
 from .findings import Finding
@@ -28,21 +27,17 @@ class ProfileRecord:
     """The fields of its labels. None if it has no labels."""
     environment: Environment
     repeats: PositiveCount
-    """Calls of each kind after the first call."""
+    """Number of profiled calls of each kind, after a first call."""
     sections: Mapping[str, Any]
     """The profile of each kind, and `counts`."""
     unavailable: Mapping[str, str]
-    """Requested kinds that could not be taken, each with the reason."""
+    """The reasons by requested kind that could not be taken."""
     findings: tuple[Finding, ...]
-
-    def save(self, folder: Path) -> None:
-        """Save it as profile.json in a folder."""
-        (folder / FILE).write_text(codec.as_text(self), encoding="utf-8")
 
 
 @contextmanager
 def new(root: Path, name: str) -> Iterator[tuple[Path, Path]]:
-    """Yield a folder for a new profile, and the numbered folder that it becomes unless there is an error."""
+    """Yield a temporary folder for a profile, and the numbered folder that it becomes without an error."""
     parent = root / (re.sub(r"[^A-Za-z0-9._@+=-]+", "_", name).strip("._")[:_LONGEST_NAME] or "_")
     parent.mkdir(parents=True, exist_ok=True)
     number = max((int(path.name) for path in parent.glob("[0-9]*")), default=0) + 1

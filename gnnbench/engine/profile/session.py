@@ -1,4 +1,4 @@
-"""The plugin of `gnnbench profile` in pytest: sends the names of benchmarks, then how each ended."""
+"""The pytest plugin of `gnnbench profile`, in a subprocess: profiles benchmarks, and reports each."""
 
 import signal
 import sys
@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from ..ground import json_io
+from ..ground import codec, json_io
 from ..interfaces import Instrument
 from ..measure import conditions, seam
 from ..measure.clock import Call
@@ -29,16 +29,17 @@ _OFF = ("lfplugin", "nfplugin", "stepwise", "timeout")
 
 
 def main(terms: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:
-    """Run pytest, and profile by the terms."""
+    """Run pytest, and profile the benchmarks that it collects; see `Profiler`."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that unfinished profiles are removed
     run(trees, Profiler(terms, link))
 
 
 class Profiler(Overrides, Instrument):
-    """The plugin, and the instrument that profiles in place of timing."""
+    """The plugin; also the instrument that pytest-benchmark's fixture calls instead of timing."""
 
     def __init__(self, terms: Mapping[str, Any], link: Link) -> None:
-        storage = f"file://{tempfile.gettempdir()}"  # or pytest-benchmark would make a folder here
+        """`terms`: what the command asks for: `select`, `kinds`, `repeats`, `folder`, option `defaults`."""
+        storage = f"file://{tempfile.gettempdir()}"  # otherwise pytest-benchmark makes a folder
         options = {"benchmark_json": None, "benchmark_storage": storage, "gnn_all": True}
         super().__init__(options, terms.get("defaults"))
         self._terms, self._link = terms, link
@@ -48,9 +49,9 @@ class Profiler(Overrides, Instrument):
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Keep the selected benchmarks; a selection without any becomes pytest's expression -k."""
+        """Select the benchmarks of an operation; a text that names none becomes pytest's expression -k."""
         benchmarks, select = [item for item in items if declares(item)], self._terms["select"]
-        selection = named(benchmarks, select) if select else benchmarks
+        selection = benchmarks_of(benchmarks, select) if select else benchmarks
         if select and not selection:
             keyword, selection = config.option.keyword, benchmarks
             config.option.keyword = f"({keyword}) and ({select})" if keyword else select
@@ -75,7 +76,7 @@ class Profiler(Overrides, Instrument):
         conditions.seed(0)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Store the report of a phase of the test; after the last phase, send how the test ended."""
+        """Keep the report of set-up, call or tear-down; after the last, send how the test ended."""
         self._reports[report.when or ""] = report
         if report.when == "teardown":
             failure = outcome.failure(self._reports)
@@ -98,7 +99,7 @@ class Profiler(Overrides, Instrument):
         subject = kinds.Subject(asked, device, self._terms["repeats"])
         with record.new(Path(self._terms["folder"]), name) as (draft, folder):
             with seam.paused():
-                sections, unavailable = kinds.take(self._terms["kinds"], subject, draft)
+                sections, unavailable = kinds.profile(self._terms["kinds"], subject, draft)
             if not sections:
                 pytest.skip("; ".join(dict.fromkeys(unavailable.values())))
             profile = record.ProfileRecord(
@@ -110,18 +111,18 @@ class Profiler(Overrides, Instrument):
                 unavailable=unavailable,
                 findings=find(sections),
             )
-            profile.save(draft)
+            (draft / record.FILE).write_text(codec.as_text(profile), encoding="utf-8")
         self._folder = str(folder)
         return asked.once()
 
 
-def named(items: Sequence[pytest.Item], name: str) -> list[pytest.Item]:
+def benchmarks_of(items: Sequence[pytest.Item], name: str) -> list[pytest.Item]:
     """Return an operation's benchmarks, or those of operations with this prefix: `spmm_sum` for `spmm`."""
     matches = [item for item in items if _operation(item) == name]
     return matches or [item for item in items if _operation(item).startswith(f"{name}_")]
 
 
 def _operation(item: pytest.Item) -> str:
-    """Return a test's parameter `operation`, or else its function's name without `test_`."""
+    """Return a test's parameter `operation`. Without one, return its function's name without `test_`."""
     parameters = getattr(getattr(item, "callspec", None), "params", {})
     return str(parameters.get("operation", getattr(item, "originalname", item.name).removeprefix("test_")))

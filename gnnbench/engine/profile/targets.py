@@ -1,4 +1,4 @@
-"""The functions of libraries that ranges wrap, and their places in modules and classes."""
+"""The functions of torch, PyG and DGL that profiles time as ranges, and how to find them in memory."""
 
 import inspect
 import sys
@@ -9,8 +9,9 @@ from typing import Any
 from ..store.suite import installed
 
 CLASS = "{class}"
-"""Name of a range that stands for the name of the method's class."""
+"""Placeholder in a range's name for the name of the method's class."""
 _INLINE = (CLASS, "message", "gcn_norm")
+"""Ranges in which torch functions open ranges too."""
 _LOSSES = (
     "binary_cross_entropy binary_cross_entropy_with_logits cross_entropy kl_div l1_loss mse_loss nll_loss"
 )
@@ -65,7 +66,7 @@ Attribute = tuple[Any, str, Any, str, bool]
 
 
 def find(targets: Mapping[str, str]) -> list[Attribute]:
-    """Return the attributes to wrap in imported modules."""
+    """Return where imported modules and classes have the targets: `{"torch:matmul": "name of the range"}`."""
     attributes: list[Attribute] = []
     for place, range_name in targets.items():
         module_name, _, path = place.partition(":")
@@ -84,7 +85,7 @@ def find(targets: Mapping[str, str]) -> list[Attribute]:
 
 
 def members(owner: Any) -> Mapping[str, Any]:
-    """Return the attributes of a module or class itself, without those of its bases."""
+    """Return the attributes that a module or class itself has, without those of its base classes."""
     return getattr(owner, "__dict__", {})
 
 

@@ -1,4 +1,4 @@
-"""The kinds `trace`, for Perfetto and TensorBoard, and `kernels`, both recorded by torch.profiler."""
+"""The kinds of profile that torch.profiler records: `trace`, for Perfetto and TensorBoard, and `kernels`."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,30 +22,30 @@ STEP = "ProfilerStep#"
 
 
 def trace(subject: Subject, folder: Path) -> dict[str, Any]:
-    """Record the repeats, with ranges of phases and layers, after a first call and a warm-up call."""
+    """Record the repeats as a trace with ranges of phases and layers, after a first call and a warm-up."""
     from .ranges import Ranges
 
-    cold_ns = subject.timed_ns()
+    cold_ns = subject.time_ns()
     with Ranges(LAYERS, subject.device):
         record(subject, folder / FILE)
     return {"cold_ns": cold_ns}
 
 
 def kernels(subject: Subject, _folder: Path) -> dict[str, Any]:
-    """Record the repeats after a first call and a warm-up call; see `summary`."""
+    """Record the repeats after a first call and a warm-up, and return their `summary`."""
     if subject.device != "cuda":
         reason = why_no_cuda() or "the benchmark runs on the CPU: choose device cuda"
         raise UsageError(f"profile kind 'kernels' needs CUDA: {reason}")
-    cold_ns = subject.timed_ns()
+    cold_ns = subject.time_ns()
     with scratch() as files:
         events = record(subject, files / "trace.json")
     return {**summary(events), "cold_ns": cold_ns, "repeats": subject.repeats}
 
 
 def summary(events: Sequence[Event]) -> dict[str, Any]:
-    """Summarise kernels, copies and fills within a trace's steps, and calls that wait for the GPU."""
-    events = _within(annotated(events, STEP), events)
-    calls = _within(annotated(events, ROOT), events)  # without the profiler's own wait at the end of a step
+    """Sum up the kernels, copies and fills in the steps of a trace, and the calls that wait for the GPU."""
+    events = _within(annotations(events, STEP), events)
+    calls = _within(annotations(events, ROOT), events)  # without the profiler's own wait at the end of a step
     runtime = (event for event in calls if event.get("cat") in ("cuda_runtime", "cuda_driver"))
     return {
         "rows": _rows(event for event in events if event.get("cat") == "kernel"),
@@ -55,7 +55,7 @@ def summary(events: Sequence[Event]) -> dict[str, Any]:
 
 
 def record(subject: Subject, file: Path) -> list[Event]:
-    """Record the repeats in a Chrome trace after a warm-up; return the events that have a duration."""
+    """Record a warm-up and the repeats in a Chrome trace; return its events that have a duration."""
     import torch
     from torch import profiler
     from torch.profiler import ProfilerAction, ProfilerActivity
@@ -69,7 +69,7 @@ def record(subject: Subject, file: Path) -> list[Event]:
         schedule=lambda number: ProfilerAction.RECORD if number else ProfilerAction.WARMUP,
         on_trace_ready=lambda recorded: recorded.export_chrome_trace(str(file)),
     ) as steps:
-        steps.record_steps = False  # its steps would include the set-up between calls
+        steps.record_steps = False  # the profiler's own steps would include the set-up between calls
         for number in range(1 + subject.repeats):
             with subject.ready() as call:
                 synchronize()
@@ -89,10 +89,10 @@ def span_ns(event: Event) -> tuple[int, int]:
     return start, start + round(event["dur"] * 1000)
 
 
-def annotated(events: Sequence[Event], prefix: str) -> list[Event]:
+def annotations(events: Sequence[Event], prefix: str) -> list[Event]:
     """Return the host's ranges whose name begins with a text, in order of time."""
-    annotations = (event for event in events if event.get("cat") == "user_annotation")
-    return sorted((event for event in annotations if event["name"].startswith(prefix)), key=span_ns)
+    ranges = (event for event in events if event.get("cat") == "user_annotation")
+    return sorted((event for event in ranges if event["name"].startswith(prefix)), key=span_ns)
 
 
 def _within(ranges: Iterable[Event], events: Iterable[Event]) -> list[Event]:
@@ -102,6 +102,7 @@ def _within(ranges: Iterable[Event], events: Iterable[Event]) -> list[Event]:
 
 
 def _rows(events: Iterable[Event]) -> list[dict[str, Any]]:
+    """Sum up events by name, the longest total time first."""
     by_name: dict[str, list[Event]] = {}
     for event in events:
         by_name.setdefault(event["name"], []).append(event)

@@ -1,4 +1,4 @@
-"""What slower benchmarks have in common, in words, and the commands to investigate further."""
+"""Writes the causes of slowdowns as sentences, with commands to investigate further; sorts benchmarks."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,13 +26,13 @@ _ORDER = (*CHANGED, "undecided", "incomparable", "ignored", "same")
 
 @dataclass(frozen=True)
 class Explained:
-    """A cause in words."""
+    """A cause, with the commands to investigate it."""
 
     cause: Cause
     commands: tuple[Note, ...]
 
     def sentence(self, write: Callable[[str], str] = str) -> str:
-        """Return the cause, with names formatted by `write`: `6 slower with a change in gcn_norm`."""
+        """Write the cause: `6 slower with a change in gcn_norm`; `write` formats names."""
         cause, count = self.cause, len(self.cause.rows)
         counters = units.listed([write(counter) for counter in cause.counters], _MOST_PARTS)
         if cause.kind == "counters":
@@ -41,8 +41,8 @@ class Explained:
         parts = [write(name) for name in names]
         if cause.kind == "functions":
             parts = [run_by(*pair) for pair in zip(parts, map(cause.side_of, cause.names), strict=True)]
-        what = FRAMES[cause.kind].format(units.listed(parts, _MOST_PARTS))
-        text = f"{count} slower with {'a change in ' if cause.kind == 'functions' else ''}{what}"
+        changes = FRAMES[cause.kind].format(units.listed(parts, _MOST_PARTS))
+        text = f"{count} slower with {'a change in ' if cause.kind == 'functions' else ''}{changes}"
         if counters:
             text += f"{', each with' if count > 1 else ' and'} {counters}"
         if cause.not_slower:
@@ -55,59 +55,60 @@ class Explained:
         return frozenset(row.fullname for row in self.cause.rows)
 
     def notes(self, names: Mapping[str, str]) -> list[Note]:
-        """Return the lines for a terminal."""
-        which = units.listed([names[row.fullname] for row in self.cause.rows], BENCHMARKS)
+        """Return the cause and its commands as lines for a terminal; `names`: short names by fullname."""
+        benchmarks = units.listed([names[row.fullname] for row in self.cause.rows], BENCHMARKS)
         return [
-            Note(f"{self.sentence()}: {which}"),
+            Note(f"{self.sentence()}: {benchmarks}"),
             *(Note(f"  {note.text}", note.command) for note in self.commands),
         ]
 
 
 def of_result(result: Result) -> list[Explained]:
-    """Return the causes of a result to show; causes of most benchmarks come first."""
+    """Return at most five causes of a result; those of the most benchmarks come first."""
     return [
         Explained(cause, _commands([row.fullname for row in cause.rows], result.repeat))
         for cause in causes.causes(result.rows)[:_MOST_CAUSES]
     ]
 
 
-def counting(result: Result) -> Note | None:
-    """Return the command that tells more about undecided benchmarks. Returns None if no command does."""
+def counting_command(result: Result) -> Note | None:
+    """Return the command that counts the instructions of undecided benchmarks, or None."""
     undecided = [row for row in result.rows if row.judgement.verdict == "undecided"]
     names = [row.fullname for row in undecided if not row.work.instructions]
     if not names or not result.repeat:
         return None
     repeat = replace(result.repeat, options=(*result.repeat.options, "--instructions"))
-    which = units.count(len(names), "undecided benchmark")
-    what = f"count the instructions of {which}, to see whether they differ"
-    return Note(what, repeat.commands(names).ab)
+    benchmarks = units.count(len(names), "undecided benchmark")
+    purpose = f"count the instructions of {benchmarks}, to see whether they differ"
+    return Note(purpose, repeat.commands(names).ab)
 
 
 def notes_of(row: Compared, explained: Iterable[Explained]) -> list[str]:
-    """Return the notes on a benchmark, except notes that its cause already covers."""
+    """Return the notes on a benchmark, without notes on code and counters that a cause repeats in full."""
     is_explained = any(row.fullname in item.fullnames and item.cause.covers(row) for item in explained)
     return [note for note in row.notes if not is_explained or note not in row.work.notes()]
 
 
 def ranked(rows: Iterable[Compared], explained: Sequence[Explained]) -> list[Compared]:
-    """Return failures, then other changes; benchmarks of one cause together, larger changes first."""
-    place = {name: number for number, explanation in enumerate(explained) for name in explanation.fullnames}
+    """Sort benchmarks: different outputs, other failures, other changes, the rest; then by cause and size."""
+    causes = {name: number for number, explanation in enumerate(explained) for name in explanation.fullnames}
 
-    def rank(row: Compared) -> tuple[bool, bool, int, int, float]:
+    def rank(row: Compared) -> tuple[bool, bool, bool, int, int, float]:
         judgement = row.judgement
         change = abs(math.log(judgement.ratio)) if judgement.ratio and judgement.ratio > 0 else 0.0
-        order = _ORDER.index(judgement.verdict), place.get(row.fullname, len(place))
-        return not row.is_worse, not is_changed(row), *order, -change
+        order = _ORDER.index(judgement.verdict), causes.get(row.fullname, len(causes))
+        return not row.has_other_result, not row.is_worse, not is_changed(row), *order, -change
 
     return sorted(rows, key=rank)
 
 
 def _commands(names: Sequence[str], repeat: Repeat | None) -> tuple[Note, ...]:
+    """Return the commands that time benchmarks again, and find the commit or release that changed them."""
     if repeat is None:
         return ()
     command = repeat.commands(names)
     commands = [Note("repeat", command.ab)]
     if command.bisect and repeat.ends:
-        what = "release" if repeat.ends[0].startswith("pip:") else "commit"
-        commands.append(Note(f"find the {what}", command.bisect))
+        kind = "release" if repeat.ends[0].startswith("pip:") else "commit"
+        commands.append(Note(f"find the {kind}", command.bisect))
     return tuple(commands)

@@ -1,7 +1,8 @@
-"""Parts of charts: Vega-Lite specs made with altair, drawn without a browser."""
+"""The parts and the styles of all charts: altair makes Vega-Lite specs of them, vl-convert draws these."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import altair as alt
@@ -9,8 +10,7 @@ import vl_convert
 from markupsafe import Markup, escape
 
 from ..judge.verdict import Judgement
-from .names import LONGEST, clean, cleaned, in_lines
-from .style import PAGE, PHONE, VERDICT_SHAPES, Style
+from .names import LONGEST, break_name, clean, clean_all
 
 Spec = dict[str, Any]
 """A Vega-Lite spec."""
@@ -24,16 +24,109 @@ _GAP = 0.5
 _NAMES = 0.75
 """Share of a chart's width that names and values may have together."""
 _MARKS = 1.8
-"""Height of the marks below a name, in font sizes."""
+"""Height of the marks below the name of a row in a narrow chart, in font sizes."""
+
+VERDICT_SHAPES = {
+    "slower": "triangle-right",
+    "faster": "triangle-left",
+    "same": "circle",
+    "undecided": "diamond",
+    "incomparable": "cross",
+    "accepted": "square",
+    "ignored": "triangle-up",
+}
+"""Verdicts differ in shape as well as in colour."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """Colours in CSS syntax, sizes in pixels."""
+
+    ink: str
+    muted: str
+    line: str
+    paper: str
+    band: str
+    mark: str
+    verdicts: tuple[str, ...]
+    """Colours, in the order of VERDICT_SHAPES."""
+    font_size: int
+    width: int
+    """Width of a chart, names and values included."""
+    row: int
+    """Least height of a row."""
+    least_height: int
+    """Least height of a chart with rows."""
+    most_rows: int
+    label_width: int
+    """Largest width of the names on the left."""
+    ticks: int
+    """About the largest number of ticks on an axis."""
+    margins: tuple[float, float]
+    """Left and right of a chart."""
+    narrow: bool = False
+    """Whether names are above the marks, because there is no room next to the marks."""
+
+    @property
+    def symbol(self) -> int:
+        """Area of a symbol."""
+        return round(0.55 * self.font_size**2)
+
+    @property
+    def letter(self) -> float:
+        """Average width of a letter in a wide browser font."""
+        return 0.6 * self.font_size
+
+    @property
+    def line_height(self) -> float:
+        """Height of a line of text."""
+        return 1.2 * self.font_size
+
+
+PAGE = Style(
+    ink="var(--ink)",
+    muted="var(--muted)",
+    line="var(--line)",
+    paper="var(--paper)",
+    band="var(--band)",
+    mark="var(--mark)",
+    verdicts=tuple(f"var(--{name})" for name in VERDICT_SHAPES),
+    font_size=14,
+    width=1250,
+    row=24,
+    least_height=60,
+    most_rows=60,
+    label_width=400,
+    ticks=8,
+    margins=(5, 10),
+)
+PHONE = replace(PAGE, font_size=12, width=350, row=20, ticks=5, margins=(6, 6), narrow=True)
+SLIDE = Style(
+    ink="#111111",
+    muted="#555555",
+    line="#dddddd",
+    paper="#ffffff",
+    band="#e3e3e3",
+    mark="#111111",
+    verdicts=("#9a3000", "#0d5296", "#3c5145", "#6b5000", "#555555", "#5b2a86", "#6b6b6b"),
+    font_size=24,
+    width=1130,
+    row=42,
+    least_height=300,
+    most_rows=11,
+    label_width=540,
+    ticks=6,
+    margins=(5, 60),
+)
 
 
 def svg(spec: Spec) -> str:
-    """Return a chart as the text of an SVG file, with its texts cleaned."""
-    return vl_convert.vegalite_to_svg(cleaned(spec))
+    """Draw a chart as the text of an SVG file, with its texts cleaned."""
+    return vl_convert.vegalite_to_svg(clean_all(spec))
 
 
 def png(text: str) -> bytes:
-    """Return an SVG as the bytes of a PNG file, scaled by 1.5."""
+    """Draw the text of an SVG file as the bytes of a PNG file, 1.5 times as large."""
     return vl_convert.svg_to_png(text, scale=1.5)
 
 
@@ -50,7 +143,7 @@ def for_page(draw: Callable[[Style], Spec], description: str) -> Markup:
 def config(style: Style) -> Spec:
     """Return Vega-Lite's configuration for a style."""
     return {
-        "background": None if style.page else style.paper,
+        "background": style.paper,
         "padding": {"left": style.margins[0], "top": 5, "bottom": 5, "right": style.margins[1]},
         "font": "sans-serif",
         "view": {"stroke": None},
@@ -72,7 +165,7 @@ def config(style: Style) -> Spec:
 
 
 def rows_of(rows: Iterable[Row]) -> alt.Chart:
-    """Return a chart of these rows, without marks."""
+    """Return a chart that has these rows as data, and no marks yet."""
     return alt.Chart(alt.InlineData(values=[dict(row) for row in rows]))
 
 
@@ -83,19 +176,19 @@ def log_axis(values: Sequence[float], style: Style) -> alt.Axis:
     ticks = [factor * 10.0**power for power in range(first, last + 1) for factor in (1, 2, 5)]
     visible = [tick for tick in ticks if low <= tick <= high]
     if len(visible) < _FEWEST_TICKS:
-        visible = even_ticks(low, high, style.ticks)
-    # Without values, Vega leaves out labels that it thinks are too close.
+        visible = round_ticks(low, high, style.ticks)
+    # Given values keep Vega from leaving out labels that it takes for too close.
     return alt.Axis(format="~g", labelOverlap=True, grid=not style.narrow, values=visible)
 
 
 def verdict_fields(judgement: Judgement) -> dict[str, Any]:
-    """Return the fields of `verdict_marks`: undecided marks are pale, marks without an interval hollow."""
+    """Return the fields for `verdict_marks`: a mark is pale without a verdict, hollow without an interval."""
     strength = _PALE if judgement.verdict in ("undecided", "incomparable", "ignored") else 1.0
     return {"verdict": judgement.verdict, "sure": float(judgement.low is not None), "strength": strength}
 
 
 def verdict_marks(rows: alt.Chart, x: alt.X, style: Style) -> alt.Chart:
-    """Return a mark for each row with `verdict_fields`, of the shape and colour of its verdict."""
+    """Return a chart with a mark for each row, in the shape and colour of its verdict."""
     shapes, colours = (
         alt.Scale(domain=[*VERDICT_SHAPES], range=[*marks])
         for marks in (VERDICT_SHAPES.values(), style.verdicts)
@@ -110,8 +203,8 @@ def verdict_marks(rows: alt.Chart, x: alt.X, style: Style) -> alt.Chart:
     )
 
 
-def even_ticks(low: float, high: float, most: int) -> list[float]:
-    """Return at most about `most` round numbers in a range."""
+def round_ticks(low: float, high: float, most: int) -> list[float]:
+    """Return evenly spaced round numbers in a range, about `most` at most."""
     if low == high:
         return [low]
     power = 10.0 ** math.floor(math.log10((high - low) / most))
@@ -120,33 +213,36 @@ def even_ticks(low: float, high: float, most: int) -> list[float]:
 
 
 class Rows:
-    """Rows of equal height: names, marks and values side by side; in a narrow chart, texts above marks."""
+    """Rows of equal height: name, marks and value; in a narrow chart, name and value are above the marks."""
 
     def __init__(self, names: Sequence[str], values: Sequence[str], style: Style) -> None:
-        """Place the rows; the field `row` of data is a row's number."""
+        """Compute where texts and marks are. Data for the marks have the number of their row as `row`."""
         self._style = style
-        beside = self._width(values)
-        room = style.whole - beside if style.narrow else min(style.label_width, _NAMES * style.whole - beside)
-        lines = [in_lines(name, int(room / style.letter)) for name in names]
+        value_width = self._width(values)
+        share = 1.0 if style.narrow else _NAMES
+        name_width = min(style.label_width, share * style.width - value_width)
+        lines = [break_name(name, int(name_width / style.letter)) for name in names]
         self._left = 0.0 if style.narrow else self._width(line for name in lines for line in name)
-        self.width = style.whole - self._left - (0 if style.narrow else beside)
-        """Width between the axes."""
+        self.width = style.width if style.narrow else style.width - value_width - self._left
+        """Width of the area with the marks."""
         text, marks = max(map(len, lines)) * style.line_height, _MARKS * style.font_size * style.narrow
         height = max(text + marks + _GAP * style.font_size, style.row, style.least_height / len(lines))
         self.height = round(height * len(lines))
-        above = 0.5 + text / height / 2 if style.narrow else 0.5  # of a row, above the middle of its marks
-        self._domain = [-above, len(lines) - above]
+        # All that follows is in heights of a row, from the middle of the marks.
+        top = 0.5 + text / height / 2 if style.narrow else 0.5
+        self._domain = [-top, len(lines) - top]
         self.reach = marks / height / 2 if style.narrow else 0.5
-        """Distance from the middle of a row to the ends of its marks."""
+        """Distance from the middle of the marks to their ends."""
         self._texts = []
         for row, (name, value) in enumerate(zip(lines, values, strict=True)):
-            tall = len(name) * style.line_height
-            up = ((marks / 2 + tall if style.narrow else tall / 2) - style.line_height / 2) / height
-            places = {"row": row, "first": row - up, "beside": row - up if style.narrow else row}
-            self._texts.append({"name": "\n".join(name), "value": value, **places})
+            name_height = len(name) * style.line_height
+            middle = marks / 2 + name_height if style.narrow else name_height / 2
+            first_line = row - (middle - style.line_height / 2) / height
+            fields = {"row": row, "first_line": first_line, "value_line": first_line if style.narrow else row}
+            self._texts.append({"name": "\n".join(name), "value": value, **fields})
 
     def y(self, field: str = "row") -> alt.Y:
-        """Return the vertical axis, which shows nothing but keeps room for the names."""
+        """Return the vertical axis of a field; it is invisible, but keeps room for the names."""
         return alt.Y(
             f"{field}:Q",
             scale=alt.Scale(domain=self._domain, reverse=True, nice=False, zero=False),
@@ -156,21 +252,21 @@ class Rows:
         )
 
     def chart(self, *layers: alt.Chart) -> Spec:
-        """Return the chart of these layers, with names, values, and lines that lead to the marks."""
+        """Return the chart of these layers, with names, values, and a thin line along each row."""
         style = self._style
         base = rows_of(self._texts)
         lines = base.mark_rule(color=style.line).encode(x=alt.value(0), x2=alt.value(self.width), y=self.y())
         gap = 0 if style.narrow else style.font_size / 2
         names = base.mark_text(align="left" if style.narrow else "right", dx=-gap, lineBreak="\n").encode(
-            x=alt.value(0), y=self.y("first"), text="name:N"
+            x=alt.value(0), y=self.y("first_line"), text="name:N"
         )
         values = base.mark_text(align="right" if style.narrow else "left", dx=gap).encode(
-            x=alt.value(self.width), y=self.y("beside"), text="value:N"
+            x=alt.value(self.width), y=self.y("value_line"), text="value:N"
         )
         chart = alt.layer(lines, *layers, names, values).properties(width=self.width, height=self.height)
         return {**chart.to_dict(), "config": config(style)}
 
     def _width(self, texts: Iterable[str]) -> float:
-        """Return the width of the widest text and its distance from the marks."""
+        """Return the width of the longest text, with its distance from the marks; 0 without texts."""
         longest = max(map(len, texts), default=0)
         return longest * self._style.letter + self._style.font_size if longest else 0.0

@@ -1,4 +1,4 @@
-"""What a terminal shows: the console that writes it, and documents as text."""
+"""Writes documents as text for a terminal or a pipe."""
 
 import io
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from rich.text import Text
 
 from ..interfaces import Writer
 from .document import Column, Document, Heading, Table
-from .lines import Note, folded, line_width, wrapped
+from .lines import Note, fold, line_width, wrapped
 from .names import clean
 
 _STYLES = {
@@ -35,14 +35,14 @@ _FEWEST = 10
 
 
 class Console(rich.console.Console):
-    """A rich console without highlighting; text printed on it must be printable."""
+    """A rich console that highlights nothing; what is printed on it must have no control characters."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(highlight=False, emoji=False, **options)
 
     @property
     def file(self) -> IO[str]:
-        """The stream itself, without the proxies that rich and the command put in front of it."""
+        """The stream itself, not the proxy with which rich or the command replaces it."""
         stream = super().file
         return getattr(stream, "rich_proxied_file", stream)
 
@@ -51,19 +51,19 @@ class Console(rich.console.Console):
         self._file = stream
 
 
-class Folded:
-    """A name in a cell, broken at its natural separators if the column is narrow."""
+class FoldedName:
+    """A name in a cell, broken at its separators if the column is narrow."""
 
     def __init__(self, name: str) -> None:
         self._name = clean(name)
 
     def __rich_console__(self, console: rich.console.Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the lines."""
-        for line in folded(self._name, options.max_width):
+        """Yield the lines of the name."""
+        for line in fold(self._name, options.max_width):
             yield Text(line, overflow="fold")
 
     def __rich_measure__(self, console: rich.console.Console, options: ConsoleOptions) -> Measurement:
-        """Return the least and the largest width."""
+        """Return the smallest and the largest width of the column."""
         length = cell_len(self._name)
         return Measurement(min(length, _FEWEST), length)
 
@@ -85,7 +85,7 @@ class Terminal(Writer):
                 case Table():
                     console.print()
                     console.print(Text(clean(block.heading), "bold"))
-                    console.print(_drawn(block))
+                    console.print(_grid(block))
                 case Heading():
                     console.print()
                     console.print(Text(wrapped(block.text, self.width), "bold"), soft_wrap=True)
@@ -94,23 +94,28 @@ class Terminal(Writer):
         return out.getvalue()
 
 
-def _drawn(table: Table) -> RichTable:
-    titled = any(column.title for column in table.columns)
-    grid = RichTable(box=None, pad_edge=False, padding=(0, 1, 0, 0), show_header=titled)
+def _grid(table: Table) -> RichTable:
+    """Return the table for rich, which chooses the widths of its columns."""
+    has_titles = any(column.title for column in table.columns)
+    grid = RichTable(box=None, pad_edge=False, padding=(0, 1, 0, 0), show_header=has_titles)
     for column in table.columns:
-        whole = column.kind not in ("name", "text") or column.title in _SHORT
-        grid.add_column(clean(column.title), justify="right" if column.is_number else "left", no_wrap=whole)
-    once, above = [column.once for column in table.columns], None
+        one_line = column.kind not in ("name", "text") or column.title in _SHORT
+        grid.add_column(
+            clean(column.title), justify="right" if column.is_number else "left", no_wrap=one_line
+        )
+    once, names_above = [column.once for column in table.columns], None
     for row in table.rows:
         names = list(compress(row, once))
-        cells = [None if names == above and hide else value for value, hide in zip(row, once, strict=True)]
+        is_repeated = names == names_above
+        cells = [None if is_repeated and flag else value for value, flag in zip(row, once, strict=True)]
         grid.add_row(*map(_cell, table.columns, cells))
-        above = names
+        names_above = names
     return grid
 
 
-def _cell(column: Column, value: Any) -> Text | Folded:
+def _cell(column: Column, value: Any) -> Text | FoldedName:
+    """Return a cell for rich: a name that can be broken, or a text in its colour."""
     content = column.shown(value)
     if column.kind == "name":
-        return Folded(content.text)
+        return FoldedName(content.text)
     return Text(clean(content.text), _STYLES.get(content.style, ""), overflow="fold")

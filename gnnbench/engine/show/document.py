@@ -1,30 +1,18 @@
-"""Documents: tables, headings and notes, whose names and texts each writer cleans."""
+"""Documents: tables, headings and notes, which a `Writer` turns into text; it also cleans names and texts."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 from ..ground import units
 from ..ground.labels import Labels
 from ..judge.memory import MemoryChange
 from .lines import Note
-from .names import Names, groups
+from .names import Names, names_by_table
 
-Kind = Literal[
-    "name",
-    "text",
-    "number",
-    "time",
-    "ratio",
-    "interval",
-    "verdict",
-    "effect",
-    "fraction",
-    "size",
-    "count",
-    "memory",
-    "shown",
-]
+_Text = Literal["name", "text", "verdict", "shown"]
+_Number = Literal["number", "time", "ratio", "interval", "effect", "fraction", "size", "count", "memory"]
+Kind = _Text | _Number
 _LARGEST_EFFECT = 10.0
 """Largest minimum detectable effect that is shown exactly, as a fraction."""
 
@@ -46,6 +34,7 @@ def _ratio(pair: tuple[float, bool | None]) -> Shown:
 
 
 def _memory(memory: MemoryChange) -> Shown:
+    """Show how much more or less memory the head needs. Empty if this did not change."""
     if not memory.changed:
         return Shown("")
     more = memory.head_bytes - memory.base_bytes
@@ -69,7 +58,8 @@ _KINDS: Mapping[Kind, Callable[[Any], Shown]] = {
     "count": lambda number: Shown(str(number), number),
     "memory": _memory,
 }
-"""How a value is shown. A ratio comes with whether it surely differs from 1; an interval is two bounds."""
+"""How values of each kind are shown. The value of a ratio is the ratio, and whether it surely differs from 1;
+the value of an interval is its two bounds."""
 
 
 @dataclass(frozen=True)
@@ -81,17 +71,19 @@ class Column:
     of: Callable[[Any], Any] = lambda row: row
     """Returns the value for a row, or None for an empty cell."""
     once: bool = False
-    """Whether a terminal leaves the cell empty where all such columns repeat the row above."""
+    """Whether a terminal shows the value only once where all columns of this kind repeat the row above."""
     aside: bool = False
     """Whether a narrow page leaves the column out."""
+    meaning: str = ""
+    """What the column shows, for a legend. Empty if its title says it."""
 
     @property
     def is_number(self) -> bool:
         """Whether the column is aligned right."""
-        return self.kind not in ("name", "text", "verdict", "shown")
+        return self.kind in get_args(_Number)
 
     def shown(self, value: Any) -> Shown:
-        """Return what the cell of a value shows; names and texts are not cleaned yet."""
+        """Return what the cell shows for a value; names and texts are not cleaned yet."""
         if value is None or value == "":
             return Shown("")
         if isinstance(value, Shown):
@@ -101,7 +93,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table; None stands for an empty cell."""
+    """A table. The value of an empty cell is None."""
 
     heading: str
     columns: Sequence[Column]
@@ -109,13 +101,13 @@ class Table:
 
     @classmethod
     def of(cls, heading: str, columns: Sequence[Column], rows: Iterable[Any]) -> Self:
-        """Make a table of the values that the columns return for each row."""
+        """Make a table in which each column computes its values from the rows."""
         return cls(heading, columns, [tuple(column.of(row) for column in columns) for row in rows])
 
 
 @dataclass(frozen=True)
 class Heading:
-    """The heading of what follows."""
+    """A heading above the blocks that follow."""
 
     text: str
 
@@ -124,12 +116,12 @@ Document = Sequence[Table | Heading | Note]
 
 
 def filled(columns: Iterable[Column], rows: Collection[Any]) -> list[Column]:
-    """Return the columns that are not empty in all rows."""
+    """Return the columns that have a value in at least one row."""
     return [column for column in columns if any(column.shown(column.of(row)).text for row in rows)]
 
 
 def table(names: Names, columns: Sequence[Column], data: Mapping[str, Any]) -> Table:
-    """Return a table of benchmarks: their names, and the columns that are not empty."""
+    """Return a table of benchmarks: their names, and all columns that have values; `data` is by fullname."""
     visible = filled(columns, data.values())
     rows = [(*names.cells[name], *(column.of(row) for column in visible)) for name, row in data.items()]
     return Table(names.shared, (*map(Column, names.columns), *visible), rows)
@@ -138,5 +130,7 @@ def table(names: Names, columns: Sequence[Column], data: Mapping[str, Any]) -> T
 def tables(
     labels: Mapping[str, Labels | None], columns: Sequence[Column], data: Mapping[str, Any]
 ) -> list[Table]:
-    """Return a table for each heading, and one for benchmarks without labels."""
-    return [table(names, columns, {name: data[name] for name in names.cells}) for names in groups(labels)]
+    """Return a table for each combination of inputs, and one for the benchmarks without labels."""
+    return [
+        table(names, columns, {name: data[name] for name in names.cells}) for names in names_by_table(labels)
+    ]

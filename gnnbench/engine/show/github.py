@@ -14,12 +14,12 @@ _TIMEOUT_SECONDS = 120.0
 _LONGEST_MESSAGE = 200
 _VIEWER = "query { viewer { login } }"
 """The REST API does not return the account of a workflow's token."""
-_RIGHT = "`pull-requests: write`, which a workflow that a fork's pull request starts never gets"
+_RIGHT = "`pull-requests: write`, which workflows of pull requests from forks never have"
 
 
 @dataclass(frozen=True)
 class PullRequest:
-    """A pull request whose comments are written with gh, which has its own settings of host and token."""
+    """A pull request whose comments are written by gh, which reads host and token from its own settings."""
 
     repository: str
     """OWNER/NAME."""
@@ -27,7 +27,7 @@ class PullRequest:
 
     @classmethod
     def parse(cls, repository: str, number: str) -> "PullRequest":
-        """Check the settings."""
+        """Make a pull request of two options of the command line; raises UsageError if one is invalid."""
         if not repository:
             raise UsageError("no repository: give --repository OWNER/NAME, or set GITHUB_REPOSITORY")
         if not _REPOSITORY.fullmatch(repository):
@@ -37,7 +37,7 @@ class PullRequest:
         return cls(repository, int(number))
 
     def publish(self, body: str, marker: str) -> tuple[str, bool]:
-        """Post a comment, or update this account's one with the marker; return the URL and if it existed."""
+        """Post a comment, or update the one with the marker; return its URL, and whether it existed."""
         (account,) = _api("graphql", "--raw-field", f"query={_VIEWER}", "--jq", ".data.viewer.login | tojson")
         issues = f"repos/{self.repository}/issues"
         comments = f"{issues}/{self.number}/comments"
@@ -48,23 +48,23 @@ class PullRequest:
             for comment in saved
             if comment["login"] == account and (comment["body"] or "").rstrip().endswith(marker)
         ]
-        method, place = ("PATCH", f"{issues}/comments/{earlier[0]}") if earlier else ("POST", comments)
-        words = ("--method", method, place, "--field", "body=@-", "--jq", ".html_url | tojson")
-        (url,) = _api(*words, text=f"{body}\n{marker}\n")
+        method, path = ("PATCH", f"{issues}/comments/{earlier[0]}") if earlier else ("POST", comments)
+        arguments = ("--method", method, path, "--field", "body=@-", "--jq", ".html_url | tojson")
+        (url,) = _api(*arguments, text=f"{body}\n{marker}\n")
         return one_line(str(url)), bool(earlier)
 
 
 def marker(title: str) -> str:
-    """Return the hidden line that identifies the comment with this title."""
-    name = "".join(c if c.isascii() and c.isalnum() else f"%{ord(c):x}." for c in title)
+    """Return the hidden line by which a later run finds the comment with this title."""
+    name = "".join(char if char.isascii() and char.isalnum() else f"%{ord(char):x}." for char in title)
     return f"<!-- gnnbench comment {name or 'untitled'} -->"
 
 
-def _api(*words: str, text: str = "") -> list[Any]:
+def _api(*arguments: str, text: str = "") -> list[Any]:
     """Return the JSON values that `gh api` prints, one per line; `text` is its standard input."""
     try:
         process = subprocess.run(  # noqa: S603 - all arguments are checked
-            ["gh", "api", *words],  # noqa: S607
+            ["gh", "api", *arguments],  # noqa: S607
             input=text,
             capture_output=True,
             encoding="utf-8",

@@ -1,4 +1,4 @@
-"""Pictures of the benchmarks of a pytest session: `--benchmark-histogram`."""
+"""Draws the charts of `--benchmark-histogram`: the times of a pytest session."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -11,20 +11,17 @@ from ..ground import units
 from ..ground.labels import Labels
 from ..measure import estimate
 from ..store import suite
-from ..store.benchmark import part_of
-from .measured import times as times_of
+from ..store.run_file import part_of
+from .measured import times
 from .names import clean, short_and_shared
-from .pictures import Picture
-from .pictures import times as chart
+from .pictures import Picture, Time, chart_of_times
 
 Entry = Mapping[str, Any]
 """A benchmark as pytest-benchmark passes it to the hook `pytest_benchmark_group_stats`."""
-_Seconds = tuple[float, float | None, float | None, float, float]
-"""Times in the order of `_TIMES`."""
 
 _LONGEST_TITLE = 120
 _MOST_ROWS = 9
-"""Most rows of a legible picture."""
+"""Most rows of a chart that is easy to read; a larger group has several charts."""
 _OF_BLOCKS = (
     f"Dot: the time in the table. Thick line: its {units.level(estimate.SHOWN_LEVEL)} interval. "
     "Thin line: the middle 80% of the measurements."
@@ -36,16 +33,13 @@ _OF_ROUNDS = (
 )
 
 
-_TIMES = "time", "low", "high", "least", "most"
-"""Fields of a row: the dot, the ends of the thick line (None without one) and of the thin line."""
-
-
 def pictures(
     groups: Sequence[tuple[str | None, Sequence[Entry]]], *, by_operation: bool
 ) -> Iterator[tuple[str, Picture]]:
-    """Yield each picture with a name for its file; all pictures of a large group have the same name.
+    """Yield charts, each with a name for its file; all charts of a large group have the same name.
 
-    `by_operation`: whether gnnbench's own benchmarks are grouped by operation and graph instead.
+    `groups`: pytest-benchmark's groups of benchmarks, by name. `by_operation`: whether benchmarks with labels
+    are grouped by operation and graph instead.
     """
     grouped: dict[tuple[str, str], list[Entry]] = {}
     for group, entries in groups:
@@ -56,40 +50,31 @@ def pictures(
                 name, title = f"{labels.operation} {graph}", f"{labels.operation} on {graph}"
             grouped.setdefault((name, title), []).append(entry)
     for (name, title), entries in grouped.items():
-        for picture in _of_group(clean(title, _LONGEST_TITLE), entries):
+        for picture in _charts(clean(title, _LONGEST_TITLE), entries):
             yield clean(name), picture
 
 
-def _of_group(title: str, entries: Sequence[Entry]) -> Iterator[Picture]:
-    is_ours = all(map(_is_ours, entries))
-    labels, shared = _named(entries)
-    seconds = map(_block_medians if is_ours else _rounds, entries)
-    timed = sorted(zip(labels, seconds, strict=True), key=lambda row: row[1][0])
-    parts = -(-len(timed) // _MOST_ROWS)
-    ends = [len(timed) * part // parts for part in range(parts + 1)]
-    notes = [f"{shared}." if title and shared else "", _OF_BLOCKS if is_ours else _OF_ROUNDS]
-    if any(low is None for _, (_, low, *_) in timed):
+def _charts(title: str, entries: Sequence[Entry]) -> Iterator[Picture]:
+    """Yield the charts of a group, from the shortest time to the longest."""
+    has_blocks = all(map(_has_blocks, entries))
+    labels, shared = _labels_and_shared(entries)
+    values = map(_block_medians if has_blocks else _rounds, entries)
+    benchmarks = sorted(zip(values, labels, strict=True), key=lambda pair: pair[0].time)
+    parts = -(-len(benchmarks) // _MOST_ROWS)
+    bounds = [len(benchmarks) * part // parts for part in range(parts + 1)]
+    notes = [f"{shared}." if title and shared else "", _OF_BLOCKS if has_blocks else _OF_ROUNDS]
+    if any(time.low is None for time, _ in benchmarks):
         notes.append(_NO_INTERVAL)
-    for part, (start, end) in enumerate(pairwise(ends), 1):
-        divisor, unit = units.scale(timed[end - 1][1][0])
-        rows = [_row(label, times, divisor) for label, times in timed[start:end]]
+    for part, (start, end) in enumerate(pairwise(bounds), 1):
+        length, unit = units.scale(benchmarks[end - 1][0].time)
+        rows = [time.row(label, length) for time, label in benchmarks[start:end]]
         message = f"{title or shared or 'Times'}{f', part {part} of {parts}' if parts > 1 else ''}"
         text = f"Times of {units.count(len(rows), 'benchmark')}. {message}."
-        yield Picture(message, " ".join(filter(None, notes)), text, partial(chart, rows, unit))
+        yield Picture(message, " ".join(filter(None, notes)), text, partial(chart_of_times, rows, unit))
 
 
-def _row(label: str, times: _Seconds, divisor: float) -> dict[str, Any]:
-    scaled = (time and time / divisor for time in times)
-    return {
-        "label": label,
-        "text": units.seconds(times[0]),
-        "sure": float(times[1] is not None),
-        **dict(zip(_TIMES, scaled, strict=True)),
-    }
-
-
-def _named(entries: Sequence[Entry]) -> tuple[list[str], str]:
-    """Return what distinguishes the benchmarks, and what they have in common."""
+def _labels_and_shared(entries: Sequence[Entry]) -> tuple[list[str], str]:
+    """Return a short name for each benchmark (with the run, if it was saved), and what all names share."""
     names, shared = short_and_shared({entry["fullname"]: _labels(entry) for entry in entries})
     sources = (str(entry["source"] or "").rsplit("/", 1)[-1][:12] for entry in entries)
     pairs = zip((names[entry["fullname"]] for entry in entries), sources, strict=True)
@@ -101,17 +86,19 @@ def _labels(entry: Entry) -> Labels | None:
     return suite.installed().labels(fields) if fields else None
 
 
-def _is_ours(entry: Entry) -> bool:
-    """Return whether gnnbench timed it in this session; a saved run's row has pytest-benchmark's times."""
+def _has_blocks(entry: Entry) -> bool:
+    """Return whether gnnbench timed a benchmark in this session; saved runs have pytest-benchmark's times."""
     return entry["path"] is None and part_of(entry["extra_info"]).measurement is not None
 
 
-def _block_medians(entry: Entry) -> _Seconds:
+def _block_medians(entry: Entry) -> Time:
+    """Return gnnbench's time with its interval, and the middle 80% of the block medians."""
     measured = part_of(entry["extra_info"]).measurement
     assert measured
     least, most = np.quantile(estimate.block_values(measured.processes[0].times_ns), (0.1, 0.9)) / 1e9
-    return *times_of(measured), float(least), float(most)
+    return Time(*times(measured), float(least), float(most))
 
 
-def _rounds(entry: Entry) -> _Seconds:
-    return entry["median"], entry["q1"], entry["q3"], entry["ld15iqr"], entry["hd15iqr"]
+def _rounds(entry: Entry) -> Time:
+    """Return pytest-benchmark's median with the quartiles, and the ends of a box plot's whiskers."""
+    return Time(*(entry[name] for name in ("median", "q1", "q3", "ld15iqr", "hd15iqr")))

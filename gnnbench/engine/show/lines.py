@@ -1,4 +1,4 @@
-"""Long lines, broken at words."""
+"""Breaks long lines at words, and long names at their separators."""
 
 import re
 import shutil
@@ -20,7 +20,7 @@ _SEPARATORS = (re.compile(r"(?<=::)|(?=\[)|(?<=[-/])"), re.compile(r"(?<=[_.,:=@
 
 @dataclass(frozen=True)
 class Note:
-    """A line for a reader: a text, or a command and what it does."""
+    """A line of output: a text, or a command and what it is for."""
 
     text: str
     command: str = ""
@@ -30,21 +30,21 @@ class Note:
 
 
 def line_width() -> int:
-    """Return the characters per line of what is printed."""
+    """Return the number of characters in a printed line."""
     return shutil.get_terminal_size((IN_A_PIPE, 24)).columns
 
 
 def wrapped(line: Note | str, width: int | None = None, indent: str = INDENT) -> str:
     """Replace unprintable characters, and break long lines at words.
 
-    A word longer than a line, such as a test id, is broken at its natural separators. A command that does not
-    fit has a line of its own, which stays whole so that it can be pasted.
+    A word longer than a line, such as a test id, is broken at its separators. A command that does not fit
+    stands on a line of its own, which is not broken, so that it can be pasted.
 
     `width`: characters per line; by default, `line_width()`.
     """
     width, note = width or line_width(), line if isinstance(line, Note) else Note(line)
     text = f"{note.text}:" if note.command else note.text
-    lines = [_broken(part, width, indent) for part in printable(text).split("\n")]
+    lines = [_break_line(part, width, indent) for part in printable(text).split("\n")]
     if command := printable(note.command):
         last = f"{lines[-1]} {command}"
         fits = len(last.rpartition("\n")[2]) <= width
@@ -52,40 +52,30 @@ def wrapped(line: Note | str, width: int | None = None, indent: str = INDENT) ->
     return "\n".join(lines)
 
 
-def _broken(line: str, width: int, indent: str) -> str:
-    lines = [""]
-    for number, word in enumerate(_BETWEEN_WORDS.split(line)):
-        start = f"{lines[-1]} " if number else ""
-        if len(start) + len(word) <= width:
-            lines[-1] = start + word
-        elif len(indent) + len(word) <= width:
-            lines.append(indent + word)
+def _break_line(line: str, width: int, indent: str) -> str:
+    """Break a line at words; all lines but the first are indented."""
+    lines: list[str] = []
+    for word in _BETWEEN_WORDS.split(line):
+        if lines and len(lines[-1]) + 1 + len(word) <= width:
+            lines[-1] += f" {word}"
         else:
-            first, *rest = folded(word, width - len(indent), width - len(start))
-            lines[-1] = start + first
-            lines.extend(indent + part for part in rest)
+            parts = enumerate(fold(word, width - len(indent)))
+            lines += [f"{indent if lines or number else ''}{part}" for number, part in parts]
     return "\n".join(part.rstrip() for part in lines)
 
 
-def folded(name: str, width: int, first: int | None = None) -> list[str]:
-    """Break a name, such as a test id, at its natural separators: `::`, `[`, `-` and `/`.
-
-    `first`: characters of the first line, by default `width`; the line is empty if nothing fits.
-    """
+def fold(name: str, width: int) -> list[str]:
+    """Break a name, such as a test id, into lines at its separators: `::`, `[`, `-` and `/`."""
     lines: list[str] = []
     width = max(width, _NARROWEST)
-    room = width if first is None else first
-    while len(name) > room:
-        end = _end(name, room) or (room if room >= width else 0)
+    while len(name) > width:
+        end = next(filter(None, (_last(separators, name, width) for separators in _SEPARATORS)), width)
         lines.append(name[:end])
-        name, room = name[end:], width
+        name = name[end:]
     return [*lines, name]
 
 
-def _end(name: str, room: int) -> int:
-    """Return the place of the last separator at which a name can be broken; 0 if there is none."""
-    for separators in _SEPARATORS:
-        ends = [match.start() for match in separators.finditer(name, 0, max(room, 0) + 1)]
-        if last := max((end for end in ends if end <= room), default=0):
-            return last
-    return 0
+def _last(separators: re.Pattern[str], name: str, width: int) -> int:
+    """Return the index of the last separator within the first `width` characters; 0 if there is none."""
+    matches = separators.finditer(name, 0, width + 1)
+    return max((match.start() for match in matches if match.start() <= width), default=0)

@@ -1,4 +1,4 @@
-"""Write results as GitHub's Markdown, for a comment or a page."""
+"""Writes a result of `ab` or `compare` as Markdown: a comment on a pull request."""
 
 from bisect import bisect
 from collections.abc import Sequence
@@ -11,27 +11,22 @@ from ..judge.comparison import Compared
 from . import causes, document, verdicts, wording
 from .causes import BENCHMARKS, Explained
 from .markdown_text import code, prose, table
-from .names import LONGEST, Names, grouped, labels_of
+from .names import LONGEST, Names, labels_of, merge_notes
 
 MOST_CHARACTERS = 65_536
 """GitHub's limit for a comment."""
-_SHORTEST = 20
-"""Fewest characters of a row or a note."""
 _FEW = 20
 """Up to this many rows, none is folded."""
-_MEMORY = "the peak of a call excluding its inputs, where the peaks differ by at least 1% and 64 KiB"
 _COLUMNS = sorted(verdicts.COLUMNS, key=lambda column: column.kind != "verdict")
 """The verdict comes first: a comment is often narrow."""
 
 
 def write(result: Result, title: str = "", details_url: str = "", most: int = MOST_CHARACTERS) -> str:
-    """Write a result in at most `most` characters, with a line on what is left out for length."""
+    """Write a result in at most `most` characters; a line counts what is left out for length."""
     comment = _Comment(result, title, details_url)
-    high = min(max(len(comment.rows), len(comment.remarks)), most // _SHORTEST)
-    if _size(text := comment.render(high)) <= most:
-        return text
-    fit = bisect(range(high), most, key=lambda rows: _size(comment.render(rows)))
-    return comment.render(max(fit - 1, 0))
+    lines = range(max(len(comment.rows), len(comment.remarks)) + 1)
+    fitting = bisect(lines, most, key=lambda number: _size(comment.render(number)))
+    return comment.render(max(fitting - 1, 0))
 
 
 def _size(text: str) -> int:
@@ -41,6 +36,8 @@ def _size(text: str) -> int:
 
 @dataclass(frozen=True)
 class _Comment:
+    """The parts of a comment, which `render` puts together."""
+
     result: Result
     title: str
     details_url: str
@@ -51,8 +48,8 @@ class _Comment:
 
     @cached_property
     def rows(self) -> list[Compared]:
-        """The benchmarks that have rows, changed ones first."""
-        return causes.ranked(verdicts.divided(self.result.rows)[0], self.causes)
+        """The benchmarks that do not run the same code, changed ones first."""
+        return causes.ranked(verdicts.split_same_code(self.result.rows)[0], self.causes)
 
     @cached_property
     def names(self) -> Names:
@@ -60,15 +57,21 @@ class _Comment:
 
     @cached_property
     def remarks(self) -> list[str]:
-        """The folded notes: on unchanged benchmarks, and on the whole result."""
+        """The notes in the folded part: on unchanged benchmarks, and on the result."""
         result = self.result
         by_row = [
             (_name(self.names, row), [prose(note) for note in verdicts.remarks(row, self.causes)])
             for row in self.rows
-            if not wording.is_changed(row)  # the notes on changed benchmarks are below the table
+            if not wording.is_changed(row)  # notes on changed benchmarks stand below the table
         ]
-        whole = *wording.shrunk((row.judgement for row in result.rows), "benchmark"), *result.all_notes()
-        return [f"- {line}" for line in (*grouped(by_row), *map(prose, whole))]
+        pooling = wording.pooling_note((row.judgement for row in result.rows), "benchmark")
+        return [f"- {line}" for line in (*merge_notes(by_row), *map(prose, (*pooling, *result.all_notes())))]
+
+    @cached_property
+    def legend(self) -> list[str]:
+        """The meaning of each column, as list items."""
+        lines = wording.legend(document.filled(_COLUMNS, self.rows), self.result)
+        return [f"- {prose(line)}" for line in lines]
 
     def render(self, most: int) -> str:
         """Write at most `most` rows and `most` notes, with blank lines between blocks."""
@@ -78,34 +81,35 @@ class _Comment:
         visible = first_rows if len(rows) <= _FEW else changed
         folded = first_rows[len(visible) :]
         explained = self.causes[:most]
-        why = [line for cause in explained for line in _cause(cause, self.names)]
+        reasons = [line for cause in explained for line in _cause(cause, self.names)]
         notes_by_row = [(row, notes) for row in changed if (notes := verdicts.remarks(row, explained))]
-        why += [f"- {_name(self.names, row)}: {'; '.join(map(prose, notes))}" for row, notes in notes_by_row]
+        reasons += [
+            f"- {_name(self.names, row)}: {'; '.join(map(prose, notes))}" for row, notes in notes_by_row
+        ]
         shared = f": {code(self.names.shared)}" if self.names.shared else ""
         omissions = {"benchmark": len(rows) - len(first_rows), "note": len(self.remarks) - most}
         left_out = " and ".join(units.count(number, noun) for noun, number in omissions.items() if number > 0)
         file = code(result.path.name) if result.path.name else ""
         where = f"[the full report]({url})" if url else file
-        what = f"{units.count(len(folded), 'more benchmark')}, notes" if folded else "Notes"
+        summary = f"{units.count(len(folded), 'more benchmark')}, notes" if folded else "Notes"
         blocks = [
-            [f"{_verdict(result)}{f' · {prose(self.title)}' if self.title else ''}"],
+            [f"{_headline(result)}{f' · {prose(self.title)}' if self.title else ''}"],
             [f"{prose(result.base.title)} → {prose(result.head.title)}{_machine(result)}{shared}"],
             _table(visible, self.names),
-            why,
+            reasons,
             [f"Left out for length: {left_out}{where and f'; see {where}'}."] if left_out else [],
-            ["<details>", f"<summary>{what} and how to read this</summary>"],
+            ["<details>", f"<summary>{summary} and how to read this</summary>"],
             _table(folded, self.names),
-            [*self.remarks[:most], *_key(result)],
+            [*self.remarks[:most], *self.legend],
             ["</details>"],
             [f"[Full report]({url})"] if url else [],
         ]
         return "\n\n".join("\n".join(lines) for lines in blocks if lines) + "\n"
 
 
-def _verdict(result: Result) -> str:
-    """Return the summary line."""
+def _headline(result: Result) -> str:
     headline = wording.headline(result.rows, busy=result.is_busy)
-    return f"**{headline.said}**{f'; {headline.others}' if headline.others else ''}"
+    return f"**{headline.main}**{f'; {headline.others}' if headline.others else ''}"
 
 
 def _machine(result: Result) -> str:
@@ -116,14 +120,14 @@ def _machine(result: Result) -> str:
 
 
 def _cause(explained: Explained, names: Names) -> list[str]:
-    """Write what slower benchmarks have in common, and the commands, except those that are too long."""
-    which = units.listed([_name(names, row) for row in explained.cause.rows], BENCHMARKS)
+    """Return the lines on a cause: its sentence, its benchmarks, and the commands that are not too long."""
+    benchmarks = units.listed([_name(names, row) for row in explained.cause.rows], BENCHMARKS)
     commands = (
         f"  - {note.text}: {code(note.command, most=LONGEST)}"
         for note in explained.commands
         if len(note.command) <= LONGEST
     )
-    return [f"- {explained.sentence(code)}: {which}", *commands]
+    return [f"- {explained.sentence(code)}: {benchmarks}", *commands]
 
 
 def _table(rows: Sequence[Compared], names: Names) -> list[str]:
@@ -135,16 +139,3 @@ def _table(rows: Sequence[Compared], names: Names) -> list[str]:
 def _name(names: Names, row: Compared) -> str:
     """Write the name of a benchmark in a sentence."""
     return code(" ".join(names.cells[row.fullname]))
-
-
-def _key(result: Result) -> list[str]:
-    thresholds = result.thresholds
-    family, level = units.level(thresholds.family_level), units.level(thresholds.own_level)
-    effect = prose(wording.effects(thresholds, (row.fullname for row in result.rows)))
-    return [
-        f"- time: of the head; ratio: to that of the base; interval: simultaneous {family} interval",
-        f"- slower, faster: the simultaneous interval excludes 1, and the change is at least {effect}",
-        f"- same: the per-benchmark {level} interval lies within {effect}; undecided: neither",
-        "- MDE: minimum detectable effect of an undecided benchmark (power 90%)",
-        *([f"- memory: {_MEMORY}"] if any(row.memory and row.memory.changed for row in result.rows) else []),
-    ]

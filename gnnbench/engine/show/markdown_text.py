@@ -1,7 +1,7 @@
-"""Documents in GitHub's Markdown, with foreign text quoted so that GitHub shows it unchanged.
+"""Writes documents as GitHub's Markdown, with names and texts quoted so that GitHub shows them unchanged.
 
 Outside code, GitHub turns mentions, issue numbers, commit hashes and URLs into links, :emoji: into pictures
-and $...$ into formulas. So everything but plain English words and numbers is written as code.
+and $...$ into formulas. To prevent this, everything but plain English words and numbers is written as code.
 """
 
 import re
@@ -12,30 +12,25 @@ from typing import Any
 
 from ..interfaces import Writer
 from .document import Column, Document, Heading, Table
-from .lines import Note, folded
+from .lines import Note, fold
 from .wording import CHANGED, OTHER
 
 NAME_CHARACTERS = 200
 NOTE_CHARACTERS = 400
 CELL_CHARACTERS = 60
 """A longer name in a table has several lines, so that the numbers next to it stay in view."""
-_MUCH = 4000
-"""A longer text is cut in the middle before anything else, to save time."""
-
-_WIDEST = 20
-"""Longest number, in characters; a longer one is shown as `?`."""
 _UNBREAKABLE = str.maketrans(" -", "\N{NO-BREAK SPACE}\N{NON-BREAKING HYPHEN}")
 
 _WORD = re.compile(r"""[("']?[A-Za-z]{1,40}(?:['-][A-Za-z]{1,40})*[)"']?[.,;:!?]?""")
 _NUMBER = re.compile(r"\(?[+-]?\d{1,6}(?:(?:\.\d{1,6})?[%x]?[,;:]?|\.\d{1,6}[%x]?\)?[.,;:]?|[%x]\)?[.,;:]?)")
 _CLOSING = re.compile(r"\d{1,6}\)[.,;:]?")
-"""Plain except at the start, where it would begin a numbered list."""
+"""Plain, except at the start of a text, where it would begin a numbered list."""
 _HASH = re.compile(r"\W*[0-9a-fA-F]{7,}\W*")
 _RIGHT_TO_LEFT = ("R", "AL", "AN")
 _RUN = re.compile("`+")
 _EMPTY_LINES = re.compile("\n{3,}")
 _PARTS = re.compile("(?<=[:;]) ")
-"""Between names that are quoted separately."""
+"""The space between names that become separate pieces of code."""
 
 
 class Markdown(Writer):
@@ -52,17 +47,17 @@ class Markdown(Writer):
                 case Heading():
                     text += f"\n\n#### {prose(block.text)}\n\n"
                 case Note():
-                    text += f"{_note(block)}\n"
+                    text += f"{_item(block)}\n"
         return _EMPTY_LINES.sub("\n\n", text).strip("\n") + "\n"
 
 
-def _note(note: Note) -> str:
+def _item(note: Note) -> str:
     command = f": {code(note.command, most=len(note.command))}" if note.command else ""
     return f"- {prose(note.text)}{command}" if note.text else ""
 
 
 def table(content: Table) -> list[str]:
-    """Return the lines of a table."""
+    """Return a table as lines of Markdown."""
     return [
         _row(prose(column.title) for column in content.columns),
         f"|{'|'.join('---:' if column.is_number else '---' for column in content.columns)}|",
@@ -75,18 +70,19 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _cell(column: Column, value: Any) -> str:
+    """Write a cell: names as code, verdicts on changes in bold."""
     content = column.shown(value)
     text = content.text
     if column.kind in ("name", "text") and text:
         return cell(text) if column.kind == "name" else prose(text).replace("|", "\\|")
     if column.is_number:
-        text = text.translate(_UNBREAKABLE) if len(text) <= _WIDEST else "?"
+        text = text.translate(_UNBREAKABLE)
     return f"**{text}**" if content.style in (*CHANGED, OTHER) else text
 
 
 def code(text: str, *, in_table: bool = False, most: int = NAME_CHARACTERS) -> str:
     """Write a name as code, on one line."""
-    visible = _shortened(_visible(_shortened(text, _MUCH)), most)
+    visible = _shortened(_visible(text), most)
     if in_table:
         # In a table, a backslash before a bar escapes the bar even within code.
         visible = visible.replace("\\|", "\\\\x7c").replace("|", "\\|")
@@ -97,38 +93,39 @@ def code(text: str, *, in_table: bool = False, most: int = NAME_CHARACTERS) -> s
 
 
 def cell(name: str) -> str:
-    """Write a name as code for a cell of a table, a long name in several lines."""
-    visible = _shortened(_visible(_shortened(name, _MUCH)), NAME_CHARACTERS)
-    return "<br>".join(code(part, in_table=True) for part in folded(visible, CELL_CHARACTERS))
+    """Write a name as code for a cell of a table; a long name has several lines."""
+    visible = _shortened(_visible(name), NAME_CHARACTERS)
+    return "<br>".join(code(part, in_table=True) for part in fold(visible, CELL_CHARACTERS))
 
 
-def prose(text: str, most: int = NOTE_CHARACTERS) -> str:
-    """Write a sentence on one line: words and numbers as they are, the rest as code."""
-    visible = _shortened(_visible(" ".join(_shortened(text, _MUCH).split())), most)
+def prose(text: str) -> str:
+    """Write a sentence on one line, with everything but words and numbers as code."""
+    visible = _shortened(_visible(" ".join(text.split())), NOTE_CHARACTERS)
     words = [word for word in visible.split(" ") if word]
-    plain = [_is_plain(word) or bool(place and _CLOSING.fullmatch(word)) for place, word in enumerate(words)]
+    plain = [_is_plain(word) or bool(index and _CLOSING.fullmatch(word)) for index, word in enumerate(words)]
     groups = groupby(zip(plain, words, strict=True), key=lambda pair: pair[0])
     parts: list[str] = []
     for is_plain, group in groups:
         text = " ".join(word for _, word in group)
         for piece in [text] if is_plain else _PARTS.split(text):
-            opened = any(part.count("(") > part.count(")") for part in parts[-1:])
-            parts.append(piece if is_plain else _quoted(piece, ",;:)" if opened else ",;:"))
+            is_open = any(part.count("(") > part.count(")") for part in parts[-1:])
+            parts.append(piece if is_plain else _quoted(piece, ",;:)" if is_open else ",;:"))
     return " ".join(parts)
 
 
 def _quoted(text: str, punctuation: str) -> str:
-    """Write words as code, without the punctuation at their end."""
+    """Write words as code; punctuation at their end stays outside."""
     words = text.rstrip(punctuation) or text
     return code(words, most=len(text)) + text[len(words) :]
 
 
 def _is_plain(word: str) -> bool:
+    """Return whether GitHub shows a word unchanged."""
     return bool(_WORD.fullmatch(word) or _NUMBER.fullmatch(word)) and not _HASH.fullmatch(word)
 
 
 def _visible(text: str) -> str:
-    """Escape invisible characters and those that change others: control characters, lone accents."""
+    """Escape characters that are invisible or change others: control characters, accents on their own."""
     return "".join(
         character if _is_visible(character) else character.encode("unicode_escape").decode()
         for character in unicodedata.normalize("NFC", text)
@@ -136,6 +133,7 @@ def _visible(text: str) -> str:
 
 
 def _is_visible(character: str) -> bool:
+    """Return whether a character is shown by itself, from left to right."""
     return (
         character.isprintable()
         and unicodedata.bidirectional(character) not in _RIGHT_TO_LEFT
@@ -144,6 +142,7 @@ def _is_visible(character: str) -> bool:
 
 
 def _shortened(text: str, most: int) -> str:
+    """Cut out the middle of a text that is longer than `most` characters."""
     if len(text) <= most:
         return text
     end = (most - 1) // 2

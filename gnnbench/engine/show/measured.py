@@ -1,4 +1,4 @@
-"""What a measurement says: time, interval, facts and notes, as tables and pages show them."""
+"""The time of a benchmark with its interval, facts and notes, as tables and pages show them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ from ..ground import units
 from ..ground.cpu import CONTENDED
 from ..measure import estimate
 from ..measure.measurement import Measurement
-from ..store.benchmark import Benchmark
+from ..store.run_file import Benchmark
 from .document import Shown
-from .names import brief, grouped
+from .names import abridge, merge_notes
 
 NO_INTERVAL = "no interval ('?'), too few measurements: raise --benchmark-max-time or --gnn-time"
 _DISTURBED = f"other programs used more than {CONTENDED:.0%} of the CPU time: stop them and run again"
 _IN_PLACE = "inputs are not copied between blocks, so another run may differ by more than the interval"
-_TO_DO = (_DISTURBED, NO_INTERVAL)
-"""Notes that a reader can act on, which come first."""
+_ACTIONABLE = (_DISTURBED, NO_INTERVAL)
+"""Notes that say what to do; they come first."""
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,14 @@ class Measured:
     interval: tuple[float, float] | None
     """The bounds in seconds. None if there are too few blocks."""
     location: str
-    """Name of the estimate."""
+    """What `seconds` is, such as `10% quantile of the rounds`."""
     facts: tuple[tuple[str, str], ...] = ()
-    """Further facts: name and value."""
+    """Names and values of further facts."""
     remarks: tuple[str, ...] = ()
 
 
 def time_of(benchmark: Benchmark) -> Measured | None:
-    """Return the time of a benchmark. Returns None if no process or more than one measured it."""
+    """Return the time of a benchmark. Returns None if it was not measured, or in more than one process."""
     measured = benchmark.part.measurement
     if measured is None:
         return _plain(benchmark)
@@ -51,7 +51,7 @@ def time_of(benchmark: Benchmark) -> Measured | None:
     ]
     if measured.processes[0].has_gpu_time:
         wall = float(np.median(estimate.block_values(measured.blocks_ns)))
-        facts.append(("the GPU's own time", f"of {units.seconds(wall / 1e9)} of wall time"))
+        facts.append(("wall time", f"{units.seconds(wall / 1e9)}; the time is the GPU's own"))
     seconds, *bounds = times(measured)
     name = "10% quantile of the block medians"
     return Measured(seconds, _interval(*bounds), name, tuple(facts), tuple(remarks(measured)))
@@ -62,7 +62,7 @@ def _interval(low: float | None, high: float | None) -> tuple[float, float] | No
 
 
 def _plain(benchmark: Benchmark) -> Measured | None:
-    """Return the time from pytest-benchmark's rounds, or from its median. Returns None if it has neither."""
+    """Return the time that pytest-benchmark measured: from its rounds, or its median. None without either."""
     if rounds := benchmark.rounds_seconds:
         summary = estimate.estimate(np.array(rounds))
         interval, facts = _interval(summary.low, summary.high), (("rounds", f"{len(rounds):,}"),)
@@ -74,7 +74,7 @@ def _plain(benchmark: Benchmark) -> Measured | None:
 
 
 def block_medians(benchmark: Benchmark) -> list[list[float]]:
-    """Return each process's medians of blocks, or pytest-benchmark's rounds, in order, in seconds."""
+    """Return each process's medians of blocks, one per layout, or its rounds, in seconds, in order."""
     measured = benchmark.part.measurement
     if measured is None:
         return [list(benchmark.rounds_seconds)] if benchmark.rounds_seconds else []
@@ -83,14 +83,14 @@ def block_medians(benchmark: Benchmark) -> list[list[float]]:
 
 
 def times(measured: Measurement) -> tuple[float, float | None, float | None]:
-    """Return the estimate and the bounds of its interval, in seconds, of a measurement with blocks."""
+    """Return the time and the bounds of its interval, in seconds; the measurement must have blocks."""
     assert measured.location_ns
     low, high = (ns and ns / 1e9 for ns in (measured.low_ns, measured.high_ns))
     return measured.location_ns / 1e9, low, high
 
 
 def half_width(middle: float, low: float | None, high: float | None) -> Shown:
-    """Return the larger half-width as a fraction of the estimate, or `?` if a bound is missing."""
+    """Return the larger half-width of an interval as a fraction of the estimate; `?` without bounds."""
     if low is None or high is None:
         return Shown("?")
     width = max(high - middle, middle - low) / middle
@@ -98,21 +98,23 @@ def half_width(middle: float, low: float | None, high: float | None) -> Shown:
 
 
 def notes(by_benchmark: Iterable[tuple[str, Sequence[str]]], benchmarks: int, verbosity: int) -> list[str]:
-    """Return the notes of a session, each once; notes that a reader can act on come first."""
+    """Return each different note of a session once; notes that say what to do come first."""
     hint = None if verbosity > 0 else " (-v names them)"
-    lines = sorted(grouped(by_benchmark, benchmarks, hint), key=lambda line: not line.startswith(_TO_DO))
-    return brief(lines, verbose=verbosity > 0)
+    lines = sorted(
+        merge_notes(by_benchmark, benchmarks, hint), key=lambda line: not line.startswith(_ACTIONABLE)
+    )
+    return abridge(lines, verbose=verbosity > 0)
 
 
 def remarks(measured: Measurement) -> list[str]:
     """Return the notes on a measurement."""
-    whole = measured.whole_call
+    only_timed = measured.whole_call
     conditions = {
         _DISTURBED: (measured.contention_share or 0) > CONTENDED,
         NO_INTERVAL: None in (measured.low_ns, measured.high_ns),
-        f"only timed, so ops, peak and sync are empty: {whole}": whole,
-        f"{_IN_PLACE}: {measured.in_place}": measured.in_place and not whole,
-        "changes its inputs, so each call sees other values": measured.changes_inputs,
+        f"only timed, so the columns ops, peak and sync are empty: {only_timed}": only_timed,
+        f"{_IN_PLACE}: {measured.in_place}": measured.in_place and not only_timed,
+        "the benchmark changes its inputs, so each call sees other values": measured.changes_inputs,
     }
     not_copied = [f"inputs of this type are not copied: {name}" for name in measured.not_copied]
     return [*not_copied, *(remark for remark, holds in conditions.items() if holds)]

@@ -1,4 +1,4 @@
-"""Names from files of unknown origin: made safe to show, and shortened to what differs."""
+"""Shortens the names of benchmarks to what differs, and replaces what could harm a terminal."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from .lines import wrapped
 
 if TYPE_CHECKING:  # both import SciPy, which collecting tests does not need
     from ..judge.comparison import Compared
-    from ..store.benchmark import Benchmark
+    from ..store.run_file import Benchmark
 
 _SPACES = str.maketrans("\n\t", "  ")
 _LONGEST = 300
@@ -24,9 +24,9 @@ LONGEST = 2000
 _MOST_LINES = 3
 """Most lines of a wrapped name."""
 _MOST_NOTES = 2
-"""Most notes printed without -v; if there are more, only the first is printed."""
+"""Most notes that are all printed without -v; of more notes, only the first is printed."""
 _NAMED = 4
-"""Most benchmarks that a note names; if there are more, the note has their number."""
+"""Most benchmarks that a note names; for more benchmarks, it states their number instead."""
 
 
 def clean(value: object, longest: int = _LONGEST) -> str:
@@ -35,17 +35,17 @@ def clean(value: object, longest: int = _LONGEST) -> str:
     return one_line((text if len(text) <= longest else f"{text[: longest - 1]}…").translate(_SPACES))
 
 
-def cleaned(value: Any, longest: int = _LONGEST) -> Any:
-    """Return lists and mappings with all texts cleaned; line breaks stay."""
+def clean_all(value: Any, longest: int = _LONGEST) -> Any:
+    """Clean all texts in nested lists and mappings; line breaks stay."""
     if isinstance(value, Mapping):
-        return {name: cleaned(each, longest) for name, each in value.items()}
+        return {name: clean_all(each, longest) for name, each in value.items()}
     if isinstance(value, list | tuple):
-        return [cleaned(each, longest) for each in value]
+        return [clean_all(each, longest) for each in value]
     return "\n".join(clean(line, longest) for line in value.split("\n")) if isinstance(value, str) else value
 
 
-def in_lines(text: str, letters: int) -> list[str]:
-    """Break a name into lines; a name that is too long keeps its beginning and its end."""
+def break_name(text: str, letters: int) -> list[str]:
+    """Break a name into at most three lines; a longer name loses a part before its last line."""
     lines = wrapped(text, letters, "").split("\n")
     if len(lines) > _MOST_LINES:
         lines = [*lines[: _MOST_LINES - 1], f"…{text[1 - letters :]}"]
@@ -66,11 +66,11 @@ class Names:
     cells: Mapping[str, tuple[str, ...]]
     """One text per column, by the benchmark's fullname; not cleaned yet."""
     shared: str
-    """The inputs that all share; if names are ids, the folder or file that all begin with."""
+    """The inputs that all benchmarks share; if the names are test ids, the folder or file that all share."""
 
     @classmethod
     def of(cls, labels: Mapping[str, Labels | None]) -> Self:
-        """Choose the columns: ids if a benchmark has no labels, or if two differ in their ids only."""
+        """Use labels as columns, or test ids if a benchmark has no labels or two have the same labels."""
         labelled = {name: label for name, label in labels.items() if label}
         inputs = [tuple(label.inputs.values()) for label in labelled.values()]
         differs = [len(set(values)) > 1 for values in zip(*inputs, strict=True)]
@@ -82,12 +82,12 @@ class Names:
         if cells and len(set(cells.values())) == len(labels):
             columns = ("operation", "dir", "on", *(("input",) if suffixes[0] else ()))
             return cls(columns, cells, " · ".join(compress(inputs[0], [not flag for flag in differs])))
-        place = shared_place(list(labels))
-        return cls(("benchmark",), {name: (name.removeprefix(place),) for name in labels}, place)
+        prefix = shared_prefix(list(labels))
+        return cls(("benchmark",), {name: (name.removeprefix(prefix),) for name in labels}, prefix)
 
 
-def groups(labels: Mapping[str, Labels | None]) -> list[Names]:
-    """Return the names of each table: one for each heading, and one for ids."""
+def names_by_table(labels: Mapping[str, Labels | None]) -> list[Names]:
+    """Divide benchmarks among tables, one for each heading and one for test ids; return the names of each."""
     tables: dict[str, dict[str, Labels | None]] = {}
     for name, label in labels.items():
         tables.setdefault(label.heading if label else "", {})[name] = label
@@ -95,7 +95,7 @@ def groups(labels: Mapping[str, Labels | None]) -> list[Names]:
 
 
 def short_and_shared(labels: Mapping[str, Labels | None]) -> tuple[dict[str, str], str]:
-    """Return the name of each benchmark in a sentence, `spmm_sum f+b pyg`, and what all have in common."""
+    """Return short names for sentences, such as `spmm_sum f+b pyg`, and what all names have in common."""
     labelled = {name: label for name, label in labels.items() if label}
     unlabelled = {name: label for name, label in labels.items() if not label}
     parts = [Names.of(part) for part in (labelled, unlabelled) if part]
@@ -104,23 +104,24 @@ def short_and_shared(labels: Mapping[str, Labels | None]) -> tuple[dict[str, str
 
 
 def short(labels: Mapping[str, Labels | None]) -> dict[str, str]:
-    """Return the name of each benchmark in a sentence, without what all have in common."""
+    """Return short names for sentences, by fullname."""
     return short_and_shared(labels)[0]
 
 
 def labels_of(benchmarks: "Iterable[Compared | Benchmark]") -> dict[str, Labels | None]:
-    """Return the labels of each benchmark by fullname: the saved ones, or those in its id."""
+    """Return the labels of each benchmark by fullname: from its file, or else from its test id."""
     installed = suite.installed()
     return {row.fullname: row.labels or installed.labels_in(row.fullname) for row in benchmarks}
 
 
-def grouped(
+def merge_notes(
     remarks: Iterable[tuple[str, Sequence[str]]], benchmarks: int | None = None, hint: str | None = ""
 ) -> list[str]:
-    """Return each remark once, with the names or the number of its benchmarks.
+    """Return each different note once, with the names or the number of the benchmarks that have it.
 
     Args:
-        benchmarks: the number of all benchmarks; remarks on all have "all benchmarks" instead of names.
+        remarks: short names of benchmarks, and their notes.
+        benchmarks: the number of all benchmarks; a note that all of them have says `all benchmarks`.
         hint: the text after the number of many benchmarks; None to name all of them.
     """
     subjects: dict[str, list[str]] = {}
@@ -130,14 +131,15 @@ def grouped(
     return [f"{note}: {_subjects(names, benchmarks, hint)}" for note, names in subjects.items()]
 
 
-def brief(notes: Sequence[str], *, verbose: bool) -> list[str]:
-    """Return the notes; without `verbose`, only the first of many and how many more there are."""
+def abridge(notes: Sequence[str], *, verbose: bool) -> list[str]:
+    """Return all notes if `verbose`, otherwise the first of many, with the number of the others."""
     if verbose or len(notes) <= _MOST_NOTES:
         return list(notes)
     return [f"{notes[0]}; {len(notes) - 1} more notes: -v prints them"]
 
 
 def _subjects(names: Sequence[str], benchmarks: int | None, hint: str | None) -> str:
+    """Write which benchmarks have a note: their names or their number, or that all have it."""
     if len(names) == benchmarks and benchmarks > 1:
         return "all benchmarks"
     if hint is None or len(names) <= _NAMED:
@@ -145,8 +147,8 @@ def _subjects(names: Sequence[str], benchmarks: int | None, hint: str | None) ->
     return f"{units.count(len(names), 'benchmark')}{hint}"
 
 
-def shared_place(names: Sequence[str]) -> str:
-    """Return the folder, file or class that all names begin with; never a whole name."""
+def shared_prefix(names: Sequence[str]) -> str:
+    """Return the folder, file or class that all test ids begin with. Empty if there is none."""
     common = os.path.commonprefix([name[:-1] for name in names])  # noqa: RUF071 - "::" separates too
     common = common.partition("[")[0]  # parameters may hold anything
     return common[: max(common.rfind("/") + 1, common.rfind("::") + 2 if "::" in common else 0)]

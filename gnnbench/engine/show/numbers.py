@@ -1,4 +1,4 @@
-"""The data of a page's rows, which the browser shows when a row is opened: facts, counts, layouts."""
+"""The data of a page's rows, which the browser shows when a reader opens a row: facts, notes, layouts."""
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -9,28 +9,28 @@ import numpy as np
 from ..ground import units
 from ..measure.counter_changes import Counters
 from ..measure.estimate import SHOWN_LEVEL
+from .charts import PAGE
 from .document import effect
 from .measured import Measured, block_medians
-from .names import LONGEST, cleaned
-from .style import PAGE
+from .names import LONGEST, clean_all
 from .verdicts import remarks
 from .view import BenchmarkView
 from .wording import detectable, is_changed, memory_sentence
 
 _MOST = 200
-"""Most layouts drawn per process, evenly spaced. Each takes seven bytes of the page."""
+"""Most layouts drawn for a process; of more layouts, this many are drawn, evenly spaced."""
 
 
 def numbers(view: BenchmarkView) -> dict[str, Any]:
-    """Return the data of a benchmark's row."""
+    """Return the data of a benchmark's row; `report.js` reads it."""
     processes = block_medians(view.timed)
     content = {"facts": facts(view), "notes": notes(view), "operators": _operators(view.timed.part.counters)}
-    row: dict[str, Any] = cleaned(content, LONGEST)
+    row: dict[str, Any] = clean_all(content, LONGEST)
     return row | {"svg": layouts(processes, view.time)} if processes else row
 
 
 def facts(view: BenchmarkView) -> list[tuple[str, str]]:
-    """Return name and value of the facts shown in an opened row."""
+    """Return what an opened row shows about a benchmark, as names and values."""
     pairs, part = [], view.timed.part
     if judgement := view.row and view.row.judgement:
         pairs.append(("verdict", f"{view.verdict}: {judgement.reason}"))
@@ -55,6 +55,7 @@ def facts(view: BenchmarkView) -> list[tuple[str, str]]:
 
 
 def _counts(counters: Counters) -> Iterator[tuple[str, str]]:
+    """Yield names and values of what was counted in one call."""
     yield "host-device synchronisations", f"{counters.host_reads:,}"
     if (peak := counters.memory.get("peak_bytes")) is not None:
         yield "peak memory", f"{units.size(peak)} more than before the call"
@@ -69,60 +70,62 @@ def _operators(counters: Counters | None) -> list[tuple[str, int]]:
 
 
 def notes(view: BenchmarkView) -> list[str]:
-    """Return the notes on a benchmark."""
+    """Return all notes on a benchmark."""
     error = [f"interrupted: {view.error}"] if view.error else []
-    return [*error, *(view.row.notes if view.row else ()), *_measured(view)]
+    return [*error, *(view.row.notes if view.row else ()), *_time_notes(view)]
 
 
-def further(view: BenchmarkView) -> list[str]:
-    """Return the notes that the table of changed benchmarks does not show."""
+def other_notes(view: BenchmarkView) -> list[str]:
+    """Return the notes on a benchmark that the page's table of changed benchmarks does not have."""
     unchanged = remarks(view.row) if view.row and not is_changed(view.row) else []
-    return [*unchanged, *_measured(view)]
+    return [*unchanged, *_time_notes(view)]
 
 
-def _measured(view: BenchmarkView) -> list[str]:
+def _time_notes(view: BenchmarkView) -> list[str]:
+    """Return the notes on a benchmark's time and its roofline bound."""
     limit = view.timed.part.limit
     above = [f"above the roofline bound: {limit.note}"] if limit and limit.note else []
     return [*(view.time.remarks if view.time else ()), *above]
 
 
 def layouts(processes: Sequence[Sequence[float]], estimate: Measured | None) -> str:
-    """Draw the times of layouts as SVG that fits any width, because all positions are in percent.
+    """Draw the times of layouts (placements of the inputs in memory) as SVG that fits any width.
 
-    `processes`: seconds in the order of measurement, from top to bottom. `estimate`: the benchmark's time.
+    `processes`: for each process, seconds in the order of measurement, drawn from top to bottom. `estimate`:
+    the benchmark's time.
     """
     middle = estimate.seconds if estimate else float(np.median(np.concatenate(processes)))
     start, end = (estimate and estimate.interval) or (middle, middle)
-    whole = [*chain(*processes)]
-    low, high = min(start, *whole), max(end, *whole)
+    seconds = [*chain(*processes)]
+    low, high = min(start, *seconds), max(end, *seconds)
     margin = (high - low or high) / 30
 
-    def wide(seconds: float) -> str:
-        return f"{100 * seconds / (high - low + 2 * margin):.4g}%"
+    def width(duration: float) -> str:
+        return f"{100 * duration / (high - low + 2 * margin):.4g}%"
 
-    def x(seconds: float) -> str:
-        return wide(seconds - low + margin)
+    def x(time: float) -> str:
+        return width(time - low + margin)
 
     size = PAGE.font_size
-    tall, radius = 1.1 * PAGE.row + size, round(size / 4.5)
-    height = round(tall * len(processes))
+    process_height, radius = 1.1 * PAGE.row + size, round(size / 4.5)
+    height = round(process_height * len(processes))
     text = f'font-family="sans-serif" font-size="{size}px" fill="{PAGE.ink}" text-anchor="middle"'
     parts = []
     if estimate:
         line = f'x1="{x(middle)}" x2="{x(middle)}" y2="{height}"'
         parts += [
-            f'<rect x="{x(start)}" width="{wide(end - start)}" height="{height}" fill="{PAGE.band}"/>',
+            f'<rect x="{x(start)}" width="{width(end - start)}" height="{height}" fill="{PAGE.band}"/>',
             f'<line {line} stroke="{PAGE.muted}" stroke-dasharray="4 3"/>',
         ]
     for number, times in enumerate(processes):
-        dots = [times[place] for place in np.linspace(0, len(times) - 1, min(len(times), _MOST)).astype(int)]
-        step = (tall - size - 2 * radius) / max(len(dots) - 1, 1)
-        top = number * tall + size
+        dots = [times[index] for index in np.linspace(0, len(times) - 1, min(len(times), _MOST)).astype(int)]
+        step = (process_height - size - 2 * radius) / max(len(dots) - 1, 1)
+        top = number * process_height + size
         parts += [
             f'<circle cx="{x(time)}" cy="{top + step * order:.4g}" r="{radius}" fill="{PAGE.mark}"/>'
             for order, time in enumerate(dots)
         ]
-    ends = f"time of a call: {' to '.join(map(units.seconds, (min(whole), max(whole))))}"
-    parts.append(f'<text x="50%" y="{height + 1.2 * size:.4g}" {text}>{ends}</text>')
-    size_of_all = f'width="100%" height="{round(height + 1.8 * size)}"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size_of_all}>{"".join(parts)}</svg>'
+    extremes = f"time of a call: {' to '.join(map(units.seconds, (min(seconds), max(seconds))))}"
+    parts.append(f'<text x="50%" y="{height + 1.2 * size:.4g}" {text}>{extremes}</text>')
+    whole = f'width="100%" height="{round(height + 1.8 * size)}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {whole}>{"".join(parts)}</svg>'

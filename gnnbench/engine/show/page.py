@@ -1,4 +1,4 @@
-"""Render an HTML page as one file that loads nothing else and runs only gnnbench's scripts."""
+"""Renders HTML pages: each is one file that loads nothing else and runs only gnnbench's scripts."""
 
 import base64
 import hashlib
@@ -16,17 +16,17 @@ from markupsafe import Markup, escape
 from ... import __version__
 from ..ground import units
 from . import charts
-from .causes import BENCHMARKS, Explained, ranked
+from .causes import BENCHMARKS, Explained
+from .charts import PAGE
 from .document import Column, Shown, filled
 from .lines import Note
 from .measured import half_width
-from .names import LONGEST, clean, grouped
-from .numbers import further, numbers
+from .names import LONGEST, clean, merge_notes
+from .numbers import numbers, other_notes
 from .pictures import Picture
-from .style import PAGE
-from .verdicts import COLUMNS, named, remarks
-from .view import BenchmarkView, View, ordered
-from .wording import ORDER, change, effects, is_changed, plural
+from .verdicts import COLUMNS, columns_named, remarks
+from .view import BenchmarkView, View
+from .wording import ORDER, change, legend, plural
 
 _SHARED = "gnnbench.engine.show"
 """The package with the templates that all pages share."""
@@ -35,84 +35,76 @@ _MOST_CHANGED = 100
 
 
 def render(template: str, *, assets: str = "", package: str = _SHARED, **context: Any) -> str:
-    """Return a page: all that is in `context` is cleaned and escaped, and only gnnbench's own scripts run.
+    """Return a page. Texts in `context` are cleaned and escaped, and only gnnbench's own scripts run.
 
-    `assets`: name of the style sheet and script of this page alone; `package`: where the template is.
+    `assets`: name of the page's own style sheet and script. `package`: the package that has the template.
     """
-    style = "\n".join(_text(f"{name}.css") for name in ("base", assets) if name)
-    texts = [_text(f"{name}.js") for name in ("table", assets) if name]
-    policy = "; ".join(
-        (
-            "default-src 'none'",
-            f"script-src {' '.join(map(_digest, texts))}",
-            f"style-src {_digest(style)}",
-            "img-src data:",
-            "base-uri 'none'",
-            "form-action 'none'",
-        )
-    )
+    style = "\n".join(_read(f"{name}.css") for name in ("base", assets) if name)
+    texts = [_read(f"{name}.js") for name in ("table", assets) if name]
+    sources = f"script-src {' '.join(map(_digest, texts))}; style-src {_digest(style)}; img-src data:"
+    policy = f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
     # These texts are gnnbench's own, so they need no escaping.
     markup = {"policy": Markup(policy), "style": Markup(style), "scripts": list(map(Markup, texts))}  # noqa: S704
-    page = _environment().from_string(_text(template, package))
+    page = _environment().from_string(_read(template, package))
     return page.render(version=__version__, **markup, **context)
 
 
 def _environment() -> Environment:
+    """Return jinja's environment, which cleans and escapes all values."""
     environment = Environment(
         loader=PackageLoader(_SHARED),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_finalized,
+        finalize=_cleaned,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "level": units.level,
         "size": units.size,
         "count": "{:,}".format,
-        "breakable": lambda name: escape(_finalized(name)).replace("_", Markup("_<wbr>")),
+        "breakable": lambda name: escape(_cleaned(name)).replace("_", Markup("_<wbr>")),
         "number": lambda noun, number: units.count(number, noun),
     }
     return environment
 
 
-def _finalized(value: Any) -> Any:
-    """Return a value for the template; untrusted text loses its invisible characters."""
+def _cleaned(value: Any) -> Any:
+    """Return a value of a template, cleaned if it is a text that is not markup."""
     return clean(value, LONGEST) if type(value) is str else value
 
 
-def _text(name: str, package: str = _SHARED) -> str:
+def _read(name: str, package: str = _SHARED) -> str:
+    """Return the text of a file in the folder `templates` of a package."""
     return resources.files(package).joinpath("templates", name).read_text("utf-8")
 
 
 def _digest(text: str) -> str:
+    """Return the hash by which the page's policy allows a script or a style sheet."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def html(view: View, picture: Picture | None) -> str:
-    """Return the page of a view and its chart: one file that loads nothing else."""
-    rows, changed = ordered(view.rows), _changed(view)
+    """Return the page of a view, with its chart."""
+    visible = filled(_COLUMNS, view.rows)
     return render(
         "report.html",
         assets="report",
         view=view,
-        effect=view.result and effects(view.result.thresholds, (row.fullname for row in view.benchmarks)),
         counts=_counts(view.benchmarks),
         plural=plural,
         causes=_causes(view),
-        rows=rows,
         most=_MOST_CHANGED,
-        changed=changed,
-        changed_columns=filled(_changed_columns(view), changed),
+        changed_columns=filled(_changed_columns(view), view.changed),
         figure=charts.for_page(picture.draw, picture.text) if picture else "",
         caption=picture.caption(PAGE) if picture else "",
-        remarks=grouped((row.label, further(row)) for row in rows),
-        columns=filled(_COLUMNS, rows),
-        packed=_packed(list(map(numbers, rows))),
+        remarks=merge_notes((row.label, other_notes(row)) for row in view.rows),
+        columns=visible,
+        legend=legend(visible, view.result),
+        packed=_pack(list(map(numbers, view.rows))),
     )
 
 
-def _spread(view: BenchmarkView) -> Shown | None:
+def _half_width(view: BenchmarkView) -> Shown | None:
     return half_width(view.time.seconds, *(view.time.interval or (None, None))) if view.time else None
 
 
@@ -121,15 +113,21 @@ def _of_row(column: Column) -> Column:
     return replace(column, of=lambda view: view.row and column.of(view.row))
 
 
+def _limit(view: BenchmarkView) -> float | None:
+    return view.timed.part.limit.fraction if view.timed.part.limit else None
+
+
+def _operators(view: BenchmarkView) -> int | None:
+    return view.timed.part.counters.operators if view.timed.part.counters else None
+
+
 _COLUMNS = (
     Column("time", "time", lambda view: view.seconds),
-    Column("±", "fraction", _spread, aside=True),
-    *map(_of_row, COLUMNS[1:]),  # all but the time, which benchmarks have without a verdict too
-    Column("limit", "fraction", lambda view: (limit := view.timed.part.limit) and limit.fraction, aside=True),
+    Column("±", "fraction", _half_width, aside=True, meaning="half-width of the time's interval"),
+    *map(_of_row, COLUMNS[1:]),  # without its time, which only benchmarks with a verdict have
+    Column("limit", "fraction", _limit, aside=True, meaning="roofline bound divided by the time"),
     Column("peak", "size", lambda view: view.timed.part.memory.get("peak_bytes"), aside=True),
-    Column(
-        "operators", "count", lambda view: (work := view.timed.part.counters) and work.operators, aside=True
-    ),
+    Column("operators", "count", _operators, aside=True),
 )
 
 
@@ -138,6 +136,7 @@ def _change(view: BenchmarkView) -> Shown:
 
 
 def _times(view: BenchmarkView) -> str:
+    """Write the times of base and head: `833 µs → 1.00 ms`."""
     seconds = view.seconds
     return f"{units.seconds(seconds / view.ratio)} → {units.seconds(seconds)}" if seconds else ""
 
@@ -150,7 +149,7 @@ def _what_else(view: BenchmarkView) -> str:
 def _changed_columns(view: View) -> list[Column]:
     """Return the columns of the table of changed benchmarks."""
     level = units.level(view.result.thresholds.family_level) if view.result else ""
-    interval, memory = map(_of_row, named("interval", "memory"))
+    interval, memory = map(_of_row, columns_named("interval", "memory"))
     return [
         Column("change", "shown", _change),
         replace(interval, title=f"{level} interval", aside=False),
@@ -162,27 +161,22 @@ def _changed_columns(view: View) -> list[Column]:
 
 def _causes(view: View) -> list[tuple[Explained, list[BenchmarkView], list[Note]]]:
     """Return each cause with the benchmarks to name, and the commands to show."""
-    by_name = {explained.fullname: explained for explained in view.benchmarks}
-    rows = []
+    by_name = {benchmark.fullname: benchmark for benchmark in view.benchmarks}
+    causes = []
     for explained in view.causes:
         views = [by_name[row.fullname] for row in explained.cause.rows[:BENCHMARKS]]
-        rows.append((explained, views, [note for note in explained.commands if len(note.command) <= LONGEST]))
-    return rows
+        commands = [note for note in explained.commands if len(note.command) <= LONGEST]
+        causes.append((explained, views, commands))
+    return causes
 
 
-def _changed(view: View) -> list[BenchmarkView]:
-    """Return the changed benchmarks: slower ones by cause, then other changed times, then the rest."""
-    by_name = {benchmark.fullname: benchmark for benchmark in view.benchmarks}
-    rows = [benchmark.row for benchmark in view.benchmarks if benchmark.row and is_changed(benchmark.row)]
-    return [by_name[row.fullname] for row in ranked(rows, view.causes)]
-
-
-def _packed(content: Any) -> Markup:
-    """Return content as markup: compressed JSON in base64, which is safe inside an element."""
+def _pack(content: Any) -> Markup:
+    """Return content as compressed JSON in base64, which needs no escaping."""
     text = json.dumps(content, separators=(",", ":"), allow_nan=False)
     return Markup(base64.b64encode(zlib.compress(text.encode())).decode())  # noqa: S704 - no markup
 
 
 def _counts(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, int]]:
+    """Return verdicts with the numbers of benchmarks, without those that run the same code."""
     counts = Counter(view.verdict for view in benchmarks if view.row and not view.row.judgement.same_code)
     return [(verdict, counts[verdict]) for verdict in ORDER if verdict in counts]

@@ -1,9 +1,9 @@
-"""The chart of a view, with message, caption and description."""
+"""Draws the chart of a page or slide: ratios of a comparison, or times of a run."""
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import altair as alt
 
@@ -11,39 +11,40 @@ from ..ground import units
 from ..judge.comparison import Compared
 from ..judge.verdict import Judgement, Thresholds
 from .causes import ranked
-from .charts import Row, Rows, Spec, log_axis, rows_of, verdict_fields, verdict_marks
+from .charts import Row, Rows, Spec, Style, log_axis, rows_of, verdict_fields, verdict_marks
 from .document import Column
-from .style import Style
 from .view import BenchmarkView, View
 from .wording import change
 
 MEMORY = Column("memory", "memory")
 _FARTHEST = math.log(4)
 """Bounds farther than this from their ratio (natural logarithm) do not widen the axis."""
+_ARROWS = {"below": "M0.5,-0.5L0,0L0.5,0.5", "above": "M-0.5,-0.5L0,0L-0.5,0.5"}
+"""Arrows at the ends of the axis, for bounds beyond it, as SVG paths."""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A chart."""
+    """A chart with its texts."""
 
     message: str
-    """The main result, one sentence."""
+    """The main result, as one sentence."""
     note: str
     """How to read the chart."""
     text: str
-    """Description for readers who cannot see the chart."""
+    """A description for readers who cannot see the chart."""
     draw: Callable[[Style], Spec]
     rows: int = 0
     """Number of named rows; a style may draw fewer."""
 
     def caption(self, style: Style) -> str:
-        """Return the note, and how many rows the style draws if it leaves some out."""
+        """Return the note; if the style has room for some of the rows only, also their number."""
         left_out = f" {style.most_rows} of {self.rows:,} are drawn." if self.rows > style.most_rows else ""
         return f"{self.note}{left_out}"
 
 
 def picture(view: View) -> Picture | None:
-    """Return the ratios of a comparison, or the times of a run. Returns None if there are none."""
+    """Return the chart of a comparison's ratios, or of a run's times. Returns None if there are none."""
     if view.result:
         rows = [benchmark.row for benchmark in view.benchmarks if benchmark.row]
         with_ratio = [row for row in rows if row.judgement.ratio and not row.judgement.same_code]
@@ -53,19 +54,20 @@ def picture(view: View) -> Picture | None:
 
 
 def _ratios(view: View, thresholds: Thresholds, rows: Sequence[Compared]) -> Picture:
+    """Return the chart of ratios with its texts."""
     labels = {benchmark.fullname: benchmark.label for benchmark in view.benchmarks}
     labelled_rows = [(labels[row.fullname], row) for row in ranked(rows, view.causes)]
     level, effect = units.level(thresholds.family_level), thresholds.effect
 
     def draw(style: Style) -> Spec:
-        return ratios(labelled_rows[: style.most_rows], effect, style)
+        return chart_of_ratios(labelled_rows[: style.most_rows], effect, style)
 
     has_pale = any(verdict_fields(row.judgement)["strength"] < 1 for row in rows)
-    hollow = any(row.judgement.low is None for row in rows)
+    has_hollow = any(row.judgement.low is None for row in rows)
     notes = (
         f"Lines: {level} simultaneous intervals; grey band: changes below {units.fraction(effect)}",
         "Pale: no verdict on the time" if has_pale else "",
-        "Hollow: no interval" if hollow else "",
+        "Hollow: no interval" if has_hollow else "",
         view.same_code,
     )
     note = f"{'. '.join(filter(None, notes))}."
@@ -74,14 +76,18 @@ def _ratios(view: View, thresholds: Thresholds, rows: Sequence[Compared]) -> Pic
 
 
 def _times(benchmarks: Sequence[tuple[BenchmarkView, float]]) -> Picture:
+    """Return the chart of times in seconds, with all platforms of the same work together."""
     longest: dict[Sequence[str], float] = {}
     for benchmark, seconds in benchmarks:
         longest[_work(benchmark)] = max(seconds, longest.get(_work(benchmark), 0.0))
     in_order = sorted(benchmarks, key=lambda pair: (-longest[_work(pair[0])], _work(pair[0]), -pair[1]))
-    rows = [_time(*pair) for pair in in_order]
+    rows = []
+    for benchmark, seconds in in_order:
+        low, high = (benchmark.time and benchmark.time.interval) or (None, None)
+        rows.append(Time(seconds, low, high).row(benchmark.label, 1e-3))
 
     def draw(style: Style) -> Spec:
-        return times(rows[: style.most_rows], "ms", style)
+        return chart_of_times(rows[: style.most_rows], "ms", style)
 
     first, seconds = in_order[0]
     message = f"{first.label} takes longest: {units.seconds(seconds)}"
@@ -92,24 +98,15 @@ def _times(benchmarks: Sequence[tuple[BenchmarkView, float]]) -> Picture:
 
 
 def _work(benchmark: BenchmarkView) -> Sequence[str]:
-    """Return the labels of the work, which are the same on all platforms."""
+    """Return the labels of a benchmark without its platform."""
     return benchmark.labels.work if benchmark.labels else (benchmark.fullname,)
 
 
-def _time(benchmark: BenchmarkView, seconds: float) -> dict[str, Any]:
-    """Return a row of `times`, in milliseconds; without an interval, both bounds are the time."""
-    interval = benchmark.time and benchmark.time.interval
-    low, high = interval or (seconds, seconds)
-    text = f"{units.seconds(seconds)}{'' if interval else '?'}"
-    scaled = {"time": 1e3 * seconds, "low": 1e3 * low, "high": 1e3 * high}
-    return {"label": benchmark.label, "text": text, "sure": float(interval is not None), **scaled}
-
-
-def ratios(labelled_rows: Sequence[tuple[str, Compared]], effect: float, style: Style) -> Spec:
+def chart_of_ratios(labelled_rows: Sequence[tuple[str, Compared]], effect: float, style: Style) -> Spec:
     """Return the forest plot: ratios with their intervals, and a band of changes below the minimum effect."""
     judgements = [row.judgement for _, row in labelled_rows]
     low, high = _domain([point for point in judgements if point.low is not None] or judgements, effect)
-    rows = Rows([label for label, _ in labelled_rows], [_value(row) for _, row in labelled_rows], style)
+    rows = Rows([label for label, _ in labelled_rows], [_text(row) for _, row in labelled_rows], style)
     base = rows_of(
         {
             "row": number,
@@ -119,6 +116,8 @@ def ratios(labelled_rows: Sequence[tuple[str, Compared]], effect: float, style: 
                 for name in ("ratio", "low", "high")
                 for bound in (getattr(point, name),)
             },
+            "below": low if point.low is not None and point.low < low else None,
+            "above": high if point.high is not None and point.high > high else None,
         }
         for number, point in enumerate(judgements)
     ).encode(y=rows.y())
@@ -128,28 +127,31 @@ def ratios(labelled_rows: Sequence[tuple[str, Compared]], effect: float, style: 
         axis=log_axis([low, high], style),
         title="time of the head / of the base (log scale)",
     )
-    limits = {"low": 1 / (1 + effect), "high": 1 + effect, "one": 1.0}
+    limits = {"low": 1 / (1 + effect), "high": 1 + effect, "unchanged": 1.0}
     ends = ({"top": row - rows.reach, "bottom": row + rows.reach} for row in range(len(labelled_rows)))
     band = rows_of({**limits, **end} for end in ends).encode(y=rows.y("top"), y2="bottom:Q")
+    lines = base.encode(opacity=alt.Opacity("strength:Q", scale=None))
     layers = [
         band.mark_rect(color=style.band).encode(x="low:Q", x2="high:Q"),
-        band.mark_rule(color=style.muted).encode(x="one:Q"),
-        base.mark_rule(color=style.mark, strokeWidth=style.font_size / 9).encode(
-            x="low:Q", x2="high:Q", opacity=alt.Opacity("strength:Q", scale=None)
+        band.mark_rule(color=style.muted).encode(x="unchanged:Q"),
+        lines.mark_rule(color=style.mark, strokeWidth=style.font_size / 9).encode(x="low:Q", x2="high:Q"),
+        *(
+            lines.mark_point(shape=shape, color=style.mark, size=style.symbol).encode(x=f"{field}:Q")
+            for field, shape in _ARROWS.items()
         ),
         verdict_marks(base, x, style),
     ]
     return rows.chart(*layers)
 
 
-def _value(row: Compared) -> str:
-    """Return the text next to a row: ratio, verdict and change of memory."""
+def _text(row: Compared) -> str:
+    """Return the text at the end of a row: ratio, verdict and change of memory."""
     memory = MEMORY.shown(row.memory).text
     return f"{change(row)}, {memory}" if memory else change(row)
 
 
 def _domain(judgements: Sequence[Judgement], effect: float) -> tuple[float, float]:
-    """Return the ends of the axis, which has all ratios, twice the band, and bounds within `_FARTHEST`."""
+    """Return the ends of the axis, which has room for all ratios, twice the band, and bounds near ratios."""
     least = 2 * math.log1p(effect)
     low, high = -least, least
     for judgement in judgements:
@@ -163,12 +165,25 @@ def _domain(judgements: Sequence[Judgement], effect: float) -> tuple[float, floa
     return math.exp(low - margin), math.exp(high + margin)
 
 
-def times(benchmarks: Sequence[Row], unit: str, style: Style) -> Spec:
-    """Return the chart of times with their intervals.
+class Time(NamedTuple):
+    """A time, and the ends of a thick and a thin line around it, in seconds; None where there is no line."""
 
-    `benchmarks`: rows with `label`, the time as `text`, `time`, `low` and `high` in the unit, and `sure`: 1,
-    or 0 for a time without an interval; optionally `least` and `most`, the ends of a thin line.
-    """
+    time: float
+    low: float | None
+    high: float | None
+    least: float | None = None
+    most: float | None = None
+
+    def row(self, label: str, unit: float) -> dict[str, Any]:
+        """Return a row of `chart_of_times`; `unit` is in seconds, and `?` stands for a missing interval."""
+        is_sure = self.low is not None
+        scaled = {name: value and value / unit for name, value in self._asdict().items()}
+        text = f"{units.seconds(self.time)}{'' if is_sure else '?'}"
+        return {"label": label, "text": text, "sure": float(is_sure), **scaled}
+
+
+def chart_of_times(benchmarks: Sequence[Row], unit: str, style: Style) -> Spec:
+    """Return the chart of times with their intervals; `benchmarks`: what `Time.row` returns."""
     rows = Rows([row["label"] for row in benchmarks], [row["text"] for row in benchmarks], style)
     base = rows_of({**row, "row": number} for number, row in enumerate(benchmarks)).encode(y=rows.y())
     values = [row[name] for row in benchmarks for name in ("time", "least", "most") if row.get(name)]

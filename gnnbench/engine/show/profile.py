@@ -1,4 +1,4 @@
-"""Profiles as documents: tables, findings, and the saved files."""
+"""Shows the profile of a benchmark: tables, findings, and the names of the saved files."""
 
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,19 +15,19 @@ from .names import clean
 _SHOWN, _LONGEST = 25, 56
 """Most functions in a table, and most characters of a name."""
 _NVTX = (
-    "NVTX ranges need a GPU (--device cuda). On a CPU, torch.profiler shows them.",
-    "NVTX ranges: run this under `nsys profile` to see them. Times are the host's; it does not wait.",
+    "NVTX ranges need a GPU (--device cuda). On a CPU, torch.profiler shows the ranges.",
+    "To see NVTX ranges, run this under `nsys profile`. The host's times do not include waits for the GPU.",
 )
 
 Section = Mapping[str, Any]
 
 
 def document(folder: Path, content: Section) -> Iterator[Heading | Table | Note]:
-    """Yield a benchmark's profile; the folder is shown as given."""
+    """Yield the blocks of a profile. `folder`: where it is saved; `content`: its profile.json."""
     yield Heading(content["id"])
     for kind, section in content["sections"].items():
         if kind in KINDS:
-            yield from shown(kind, section)
+            yield from tables(kind, section)
     yield Heading("findings" if content["findings"] else "findings: none")
     for finding in content["findings"]:
         for begin, field in (("- ", "text"), ("  ", "evidence"), ("  → ", "remedy")):
@@ -36,8 +36,8 @@ def document(folder: Path, content: Section) -> Iterator[Heading | Table | Note]
     yield Heading(f"saved in {folder}: {', '.join([FILE, *files])}")
 
 
-def shown(kind: str, section: Section) -> Iterator[Heading | Table | Note]:
-    """Yield the tables of a kind, and notes."""
+def tables(kind: str, section: Section) -> Iterator[Heading | Table | Note]:
+    """Yield the tables of one kind of profile, then notes."""
     show = {"functions": _functions, "kernels": _kernels, "trace": _trace}.get(kind, _tree)
     yield from show(f"{kind}: {KINDS[kind]}", section)
     if "cold_ns" in section:
@@ -47,7 +47,7 @@ def shown(kind: str, section: Section) -> Iterator[Heading | Table | Note]:
 
 
 def _tree(heading: str, section: Section) -> Iterator[Table | Note]:
-    """Yield a tree of ranges; outermost ranges do not overlap, nor do the times in the column `Self`."""
+    """Yield a table of ranges, inner ones indented; the times of the outermost do not overlap."""
     root, *inner = section["rows"]
     events = [("  " * (len(row["path"]) - 2) + row["path"][-1], row) for row in inner]
     remainder, rows = {**root, "total_ns": root["self_ns"], "cold_ns": None}, []
@@ -68,7 +68,9 @@ def _functions(heading: str, section: Section) -> Iterator[Table | Note]:
         share = units.fraction(row["self_ns"] / total_ns)
         rows.append((name, row["calls"], _time(row["self_ns"]), share, _time(row["cumulative_ns"])))
     yield _table(heading, ("Function", "Count", "Self", "Frac.", "Cumulative"), rows)
-    yield Note(f"Sums over {repeats} profiled calls of {_time(total_ns / repeats)}. Frac. is of self time.")
+    yield Note(
+        f"Sums over {repeats} profiled calls of {_time(total_ns / repeats)}. Frac. is the share of self time."
+    )
     more = len(section["rows"]) - len(rows)
     yield Note(f"{more} more functions, and other orders: python -m pstats {kinds.FUNCTIONS}")
 
@@ -77,12 +79,12 @@ def _kernels(heading: str, section: Section) -> Iterator[Table | Note]:
     """Yield tables of kernels, of copies and of synchronisations."""
     titles = {"rows": heading, "copies": "copies and fills", "synchronizations": "waits for the GPU"}
     for kind, title in titles.items():
-        whole_ns, rows = sum(row["total_ns"] for row in section[kind]), []
+        sum_ns, rows = sum(row["total_ns"] for row in section[kind]), []
         for row in section[kind]:
             size = f"{units.size(row['bytes'])} " if "bytes" in row else ""
             name = clean(f"{size}{row['name'].removeprefix('void ')}", _LONGEST)
             times = map(_time, (row["total_ns"] / row["calls"], row["min_ns"], row["max_ns"]))
-            share = units.fraction(row["total_ns"] / whole_ns)
+            share = units.fraction(row["total_ns"] / sum_ns)
             rows.append((name, share, _time(row["total_ns"]), row["calls"], *times))
         if rows:
             yield _table(title, ("Name", "Time %", "Time", "Calls", "Avg", "Min", "Max"), rows)
@@ -90,12 +92,13 @@ def _kernels(heading: str, section: Section) -> Iterator[Table | Note]:
 
 
 def _trace(heading: str, _section: Section) -> Iterator[Heading | Note]:
-    """Yield how to open the trace."""
+    """Yield where to open the trace."""
     yield Heading(heading)
     yield Note(f"Open {trace.FILE} at https://ui.perfetto.dev, or its folder in TensorBoard.")
 
 
 def _table(heading: str, titles: Iterable[str], rows: Sequence[Sequence[Any]]) -> Table:
+    """Return a table whose first column is a name; the others are aligned right."""
     name, *others = titles
     return Table(heading, [Column(name), *(Column(title, "count") for title in others)], rows)
 
@@ -109,4 +112,5 @@ def _spread(values: Sequence[int]) -> float:
 
 
 def _time(value_ns: float | None) -> str:
+    """Write a time. Empty for None."""
     return "" if value_ns is None else units.seconds(value_ns / 1e9)

@@ -1,9 +1,8 @@
-"""Progress, printed: on standard error of a command, or among pytest's lines."""
+"""Prints progress: on standard error of a command, or among pytest's lines."""
 
 import math
 import threading
 from collections.abc import Callable, Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from rich.live import Live
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from ..judge.schedule import Decision
 
 QUIET_SECONDS = 10.0
-"""Where there is no terminal, the step is printed if no line was printed for this long."""
+"""Time without a line after which the step is printed, if the output is not a terminal."""
 
 
 class ErrorConsole(Console):
@@ -35,9 +34,9 @@ class ErrorConsole(Console):
 
 
 class Progress(Listener):
-    """Prints notes and verdicts as lines; a terminal always shows the current step below them.
+    """Prints notes and verdicts as lines. Below them, a terminal always shows the current step.
 
-    Elsewhere the step is printed as a line after QUIET_SECONDS without a line.
+    In a pipe or file, the current step is printed whenever no line was printed for QUIET_SECONDS.
     """
 
     def __init__(
@@ -59,15 +58,13 @@ class Progress(Listener):
         self._ended = threading.Event()
         self._ticks = threading.Thread(target=self._tick, daemon=True)
         if not write and self._console.is_terminal:
-            self._live = Live(console=self._console, transient=True, get_renderable=self._shown)
+            self._live = Live(console=self._console, transient=True, get_renderable=self._render)
 
     def __enter__(self) -> Self:
         (self._live or self._ticks).start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._ended.set()
         if self._live:
             self._live.stop()
@@ -86,30 +83,31 @@ class Progress(Listener):
         self.print(f"gnnbench: {text}")
 
     def step(self, text: str, at_most_seconds: float | None = None) -> None:
-        """Show the step that begins."""
+        """Show the step that begins, and the longest time that it may take."""
         self._at_most_seconds, self._begin_seconds = at_most_seconds or 0.0, self._clock()
         self._text, self._detail = text, ""
         self.remind()
 
     def remind(self) -> None:
-        """Print the step where there is no terminal, unless a line was printed a short time ago."""
+        """Print the step if the output is not a terminal and no line was printed for QUIET_SECONDS."""
         if self._text and not self._live and self._clock() - self._line_seconds >= QUIET_SECONDS:
             self.say(self._line())
 
     def detail(self, text: str) -> None:
-        """Show what is done within the step, in a terminal only."""
+        """Show a detail of the step, in a terminal only."""
         self._detail = text
 
     def update(self, decisions: "Mapping[str, Decision]", spent_seconds: float, left_seconds: float) -> None:
-        """Print each new verdict, and show how many there are."""
-        from .verdicts import newly_decided  # which imports numpy
+        """Print each new verdict, and show how many benchmarks are decided."""
+        from .verdicts import new_verdicts  # which imports numpy
 
-        for line in newly_decided(decisions, self._printed):
+        for line in new_verdicts(decisions, self._printed):
             self.print(f"{spent_seconds:.0f} s: {line}")
         self._decided = f"{len(self._printed)} of {len(decisions)} decided, " if decisions else ""
         self._end_seconds = self._clock() + left_seconds
 
     def _tick(self) -> None:
+        """Print the step from time to time, in a thread."""
         while not self._ended.wait(1.0):
             self.remind()
 
@@ -123,7 +121,8 @@ class Progress(Listener):
             duration += f"; the run: {self._decided}at most {left_seconds:.0f} s more"
         return f"{self._text} ({duration})"
 
-    def _shown(self) -> Spinner:
+    def _render(self) -> Spinner:
+        """Return the step and its detail for the last lines of a terminal."""
         lines = filter(None, (self._line(), self._detail))
         self._spinner.update(text=Text(printable("\n  ".join(lines))))
         return self._spinner

@@ -8,9 +8,9 @@ from xml.etree import ElementTree as ET
 from ..drive.result import SHORT_COMMIT, Result
 from ..ground import files
 from . import charts
-from .names import LONGEST, clean, in_lines
+from .charts import SLIDE
+from .names import LONGEST, break_name, clean
 from .pictures import Picture
-from .style import SLIDE
 
 _LARGE, _SMALL = 34, 24
 """Font sizes of the title, and of caption and footer."""
@@ -23,15 +23,15 @@ _LINE = 1.3
 _LARGEST = 1.3
 """Largest factor by which a small chart is enlarged."""
 _SVG = "http://www.w3.org/2000/svg"
-_SPEAKING = ("processor", "GPU", "system", "libraries")
-"""Facts that need no name."""
-_LONGEST_END = 92
+_NAMELESS = ("processor", "GPU", "system", "libraries")
+"""Facts that are understood without their names."""
+_LONGEST_FOOTER = 92
 """Most characters of the last line."""
 _WIDTH, _HEIGHT = 1280, 720
 
 
 def save(picture: Picture, last: str, path: Path) -> tuple[Path, Path]:
-    """Write a chart as SVG and PNG; return the files."""
+    """Write a slide of a chart as SVG and PNG, with the last line `last`; return the files."""
     text = slide(picture, last)
     svg, png = (path.with_name(f"{path.name}.{kind}") for kind in ("svg", "png"))
     files.save(svg, f"{text}\n")
@@ -40,41 +40,41 @@ def save(picture: Picture, last: str, path: Path) -> tuple[Path, Path]:
 
 
 def footer(facts: Iterable[tuple[str, str]], result: Result | None = None) -> str:
-    """Return both sides, machine and versions as one text."""
+    """Return the last line of a slide: both sides of a comparison, machine and versions."""
     values = dict(facts)
     sides = []
     if result:
         commit = values.pop("commit", "")
-        newer = result.head.title or commit[:SHORT_COMMIT] or "this run"
-        sides = [f"{result.base.title} → {newer}"]
+        head = result.head.title or commit[:SHORT_COMMIT] or "this run"
+        sides = [f"{result.base.title} → {head}"]
     return " · ".join(
-        (*sides, *(value if name in _SPEAKING else f"{name} {value}" for name, value in values.items()))
+        (*sides, *(value if name in _NAMELESS else f"{name} {value}" for name, value in values.items()))
     )
 
 
 def slide(picture: Picture, last: str) -> str:
-    """Return a chart of as many rows as fit, as SVG with message and caption above, and a text below."""
+    """Return an SVG with message and caption, a chart of as many rows as fit, and the last line."""
     title = _lines(picture.message, SLIDE.ink, _LARGE, weight="bold")
-    whole = clean(last, _LONGEST_END)
-    whole_facts = whole.rpartition(" · ")[0] if whole.endswith("…") else ""
-    end = _lines(whole_facts or whole, SLIDE.muted, _SMALL)[:1]
+    text = clean(last, _LONGEST_FOOTER)
+    uncut_facts = text.rpartition(" · ")[0] if text.endswith("…") else ""
+    footer_lines = _lines(uncut_facts or text, SLIDE.muted, _SMALL)[:1]
     for most in range(SLIDE.most_rows, _FEWEST_ROWS - 1, -1):
         style = replace(SLIDE, most_rows=most)
-        above = [*title, *_lines(picture.caption(style), SLIDE.muted, _SMALL)]
-        chart = ET.fromstring(charts.svg(picture.draw(style)))  # noqa: S314 - drawn by us, without entities
+        header_lines = [*title, *_lines(picture.caption(style), SLIDE.muted, _SMALL)]
+        chart = ET.fromstring(charts.svg(picture.draw(style)))  # noqa: S314 - written by vl-convert
         width, height = (float(chart.attrib[name]) for name in ("width", "height"))
-        room = _HEIGHT - 2.5 * _MARGIN - _height([*above, *end])
-        scale = min((_WIDTH - 2 * _MARGIN) / width, room / height)
+        free_height = _HEIGHT - 2.5 * _MARGIN - _height([*header_lines, *footer_lines])
+        scale = min((_WIDTH - 2 * _MARGIN) / width, free_height / height)
         if scale >= 1 or picture.rows < most:
             break
     ET.register_namespace("", _SVG)
     size = {"width": str(_WIDTH), "height": str(_HEIGHT)}
     root = ET.Element(f"{{{_SVG}}}svg", {**size, "viewBox": f"0 0 {_WIDTH} {_HEIGHT}"})
     ET.SubElement(root, f"{{{_SVG}}}rect", {**size, "fill": SLIDE.paper})
-    _write(root, above, _MARGIN)
-    _write(root, end, _HEIGHT - _MARGIN - _height(end))
+    _write(root, header_lines, _MARGIN)
+    _write(root, footer_lines, _HEIGHT - _MARGIN - _height(footer_lines))
     scale = min(scale, _LARGEST)
-    chart.attrib |= {"x": str(_MARGIN), "y": str(1.5 * _MARGIN + _height(above))}
+    chart.attrib |= {"x": str(_MARGIN), "y": str(1.5 * _MARGIN + _height(header_lines))}
     chart.attrib |= {"width": str(scale * width), "height": str(scale * height)}
     root.append(chart)
     return ET.tostring(root, encoding="unicode")
@@ -91,18 +91,20 @@ class _Line:
 
 
 def _height(lines: Sequence[_Line]) -> float:
+    """Return the height of lines in pixels."""
     return _LINE * sum(line.size for line in lines)
 
 
 def _write(root: ET.Element, lines: Sequence[_Line], top: float) -> None:
-    """Write lines below each other."""
+    """Add lines of text below each other to an SVG; `top`: upper edge of the first line."""
     for line in lines:
         top += _LINE * line.size
-        look = {"font-family": "sans-serif", "font-size": f"{line.size}px", "font-weight": line.weight}
-        place = {"x": str(_MARGIN), "y": str(top - 0.3 * line.size), "fill": line.colour}
-        ET.SubElement(root, f"{{{_SVG}}}text", look | place).text = clean(line.text, LONGEST)
+        font = {"font-family": "sans-serif", "font-size": f"{line.size}px", "font-weight": line.weight}
+        position = {"x": str(_MARGIN), "y": str(top - 0.3 * line.size), "fill": line.colour}
+        ET.SubElement(root, f"{{{_SVG}}}text", font | position).text = clean(line.text, LONGEST)
 
 
 def _lines(text: str, colour: str, size: int, weight: str = "normal") -> list[_Line]:
+    """Break a text into lines as wide as a slide."""
     letters = int((_WIDTH - 2 * _MARGIN) / (_WIDTH_OF_LETTER * size))
-    return [_Line(line, colour, size, weight) for line in in_lines(text, letters)] if text else []
+    return [_Line(line, colour, size, weight) for line in break_name(text, letters)] if text else []

@@ -1,7 +1,7 @@
-"""The content of a page or slide, and how it is read from a run file or a result."""
+"""The content of a page or slide (a view), which is read from a run file or a result."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,31 +13,30 @@ from ..ground.environment import Environment
 from ..ground.labels import Labels
 from ..judge.comparison import Compared
 from ..store import run_file
-from ..store.benchmark import Benchmark
-from ..store.run_file import RunFile
+from ..store.run_file import Benchmark, RunFile
 from . import wording
-from .causes import Explained, of_result
+from .causes import Explained, of_result, ranked
 from .measured import Measured, time_of
 from .names import labels_in, short_and_shared
-from .verdicts import divided
+from .verdicts import split_same_code
 
 _NOT_TIMED = Benchmark("", ())
 _SHORT_COMMIT = 10
-_REMEDY = "give a run file, or a result of gnnbench ab or compare"
+_REMEDY = "give a run file, or a result of gnnbench ab, or of gnnbench compare without --by"
 
 
 @dataclass(frozen=True)
 class BenchmarkView:
-    """One benchmark."""
+    """What a page shows of one benchmark."""
 
     fullname: str
     label: str
-    """Operation, direction, platform and whatever else differs on the page; or the test's name."""
+    """Operation, direction, platform, and inputs that differ on the page; or the test's name."""
     labels: Labels | None = None
     row: Compared | None = None
     """The verdict. None if the benchmark has none."""
     timed: Benchmark = _NOT_TIMED
-    """The measurement. Empty if the file is a result, or did not measure the benchmark."""
+    """The measurement. Empty if the file is a result, or does not have the benchmark."""
     error: str = ""
     """Why the benchmark was interrupted. Empty if it was not."""
 
@@ -58,7 +57,7 @@ class BenchmarkView:
 
     @property
     def slowdown(self) -> str:
-        """How much slower it is, or than accepted: `gcn_norm f+b torch is 1.12x slower`."""
+        """A sentence on how much slower the benchmark is: `gcn_norm f+b torch is 1.12x slower`."""
         ratio = units.ratio(self.ratio, changed=True)
         if limit := self.row and self.row.allowed:
             beyond = units.ratio(self.ratio / limit.ratio, changed=True)
@@ -79,36 +78,47 @@ class BenchmarkView:
 
 @dataclass(frozen=True)
 class View:
-    """The whole content."""
+    """The content of a page or slide."""
 
     kind: str
-    """`report`, or the command that made the file."""
+    """The command that made the file; `report` for a run file."""
     source: str
+    """Name of the file."""
     shared: str = ""
     """Graph, width and types that all benchmarks have in common."""
     benchmarks: tuple[BenchmarkView, ...] = ()
     result: Result | None = None
-    """The verdicts. None if there are none. The head has no title if it is the page's own file."""
+    """The verdicts. None if there are none. The head has no title if it is the run file itself."""
     facts: tuple[tuple[str, str], ...] = ()
     """Machine and time of the measurement, as pairs of name and value."""
     notes: tuple[str, ...] = ()
 
     @cached_property
     def causes(self) -> list[Explained]:
-        """What slower benchmarks have in common; causes of most benchmarks come first."""
+        """What slower benchmarks have in common; the causes of most benchmarks come first."""
         return of_result(self.result) if self.result else []
 
     @cached_property
-    def rows(self) -> tuple[BenchmarkView, ...]:
-        """The benchmarks with a row: measured in this file, or with a verdict that needed times."""
-        return tuple(
+    def changed(self) -> list[BenchmarkView]:
+        """The changed benchmarks, in the order of `ranked`."""
+        by_name = {view.fullname: view for view in self.benchmarks}
+        rows = [view.row for view in self.benchmarks if view.row and wording.is_changed(view.row)]
+        return [by_name[row.fullname] for row in ranked(rows, self.causes)]
+
+    @cached_property
+    def rows(self) -> list[BenchmarkView]:
+        """The rows of the page's table: interrupted benchmarks, changed ones, others."""
+        interrupted = [view for view in self.benchmarks if view.error]
+        # A benchmark that was not timed because it runs the same code has no row.
+        others = [
             view for view in self.benchmarks if view.time or not (view.row and view.row.judgement.same_code)
-        )
+        ]
+        return list({view.fullname: view for view in (*interrupted, *self.changed, *others)}.values())
 
     @cached_property
     def same_code(self) -> str:
-        """One line on the benchmarks that run the same code on both sides. Empty if there are none."""
-        return divided([benchmark.row for benchmark in self.benchmarks if benchmark.row])[1]
+        """How many benchmarks run the same code on both sides. Empty if none does."""
+        return split_same_code([benchmark.row for benchmark in self.benchmarks if benchmark.row])[1]
 
     @property
     def headline(self) -> str:
@@ -118,7 +128,7 @@ class View:
         complete = [benchmark for benchmark in self.benchmarks if benchmark.row or not benchmark.error]
         interrupted = len(self.benchmarks) - len(complete)
         if all(benchmark.error for benchmark in self.benchmarks):
-            return f"{wording.every(len(self.benchmarks), 'is', 'are')} interrupted"
+            return f"{wording.all_benchmarks(len(self.benchmarks), 'is', 'are')} interrupted"
         if self.result:
             text = self._verdicts([benchmark.row for benchmark in complete if benchmark.row], self.result)
         else:
@@ -126,24 +136,13 @@ class View:
         return f"{text}; {interrupted} interrupted" if interrupted else text
 
     def _verdicts(self, rows: Sequence[Compared], result: Result) -> str:
-        """Return the main result, with the largest slowdown if a benchmark is slower."""
+        """Return the headline of the verdicts, with the largest slowdown if a benchmark is slower."""
         headline = wording.headline(rows, result.thresholds.effect, busy=result.is_busy)
         slower = [view for view in self.benchmarks if view.verdict == "slower"]
         if not slower:
-            return headline.whole
+            return headline.text
         single = len(slower) == 1 and not any(row.needs_more_memory for row in rows)
-        return f"{headline.said}{':' if single else ';'} {max(slower, key=lambda view: view.ratio).slowdown}"
-
-
-def ordered(benchmarks: Iterable[BenchmarkView]) -> list[BenchmarkView]:
-    """Return failures, then other changes, then the rest, each group in file order."""
-
-    def place(benchmark: BenchmarkView) -> int:
-        if benchmark.error or (benchmark.row and benchmark.row.is_worse):
-            return 0
-        return 1 if benchmark.row and wording.is_changed(benchmark.row) else 2
-
-    return sorted(benchmarks, key=place)
+        return f"{headline.main}{':' if single else ';'} {max(slower, key=lambda view: view.ratio).slowdown}"
 
 
 def read(path: Path) -> View:
@@ -158,6 +157,7 @@ def read(path: Path) -> View:
 
 
 def _of_result(result: Result) -> View:
+    """Return the view of a result of `ab` or `compare`."""
     benchmarks, common = _benchmarks(result.rows)
     timing = [] if result.seconds is None else [("took", f"{result.seconds:,.0f} s")]
     if (share := result.contention_share) is not None:
@@ -167,7 +167,8 @@ def _of_result(result: Result) -> View:
 
 
 def _of_run(run: RunFile) -> View:
-    result = _saved(run)
+    """Return the view of a run file, with its verdicts if it has some."""
+    result = _saved_result(run)
     benchmarks, common = _benchmarks(result.rows if result else (), run)
     timing = (("measured", run.datetime[:19].replace("T", " ")),) if run.datetime else ()
     facts = (*timing, *environment_facts(run.environment))
@@ -177,35 +178,35 @@ def _of_run(run: RunFile) -> View:
 def _benchmarks(
     rows: Sequence[Compared], run: RunFile | None = None
 ) -> tuple[tuple[BenchmarkView, ...], str]:
-    """Return the benchmarks of a run or with a verdict, and what all have in common."""
+    """Return a view of each timed, judged or interrupted benchmark, and what their names have in common."""
     timed = run.benchmarks if run else {}
     verdicts = {row.fullname: row for row in rows}
     errors = {entry.fullname: str(entry.error) for entry in run.part.incomplete} if run else {}
     names = list(dict.fromkeys([*timed, *verdicts, *errors]))
     labels = {**labels_in(names), **{name: row.labels for name, row in timed.items() if row.labels}}
     short, common = short_and_shared({name: labels[name] for name in names})
-    views = tuple(
+    views = (
         BenchmarkView(
             name,
             short[name],
             labels[name],
             verdicts.get(name),
-            timed.get(name) or Benchmark(name, ()),
+            timed.get(name, _NOT_TIMED),
             errors.get(name, ""),
         )
         for name in names
     )
-    return views, common
+    return tuple(views), common
 
 
-def _saved(run: RunFile) -> Result | None:
-    """Return the verdicts of `--benchmark-compare` in a run file. Returns None if it has none."""
+def _saved_result(run: RunFile) -> Result | None:
+    """Return the result of `--benchmark-compare` that a run file has. Returns None if it has none."""
     content = run.part.compared
     return replace(result.parse(run.path, content), head=Side("")) if content else None  # the page's file
 
 
 def environment_facts(environment: Environment | None) -> tuple[tuple[str, str], ...]:
-    """Return name and value of each field that is not empty."""
+    """Return names and values of the fields of an environment that are not empty."""
     if not environment:
         return ()
     changed = ", with uncommitted changes" if environment.dirty else ""

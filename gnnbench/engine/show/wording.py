@@ -1,14 +1,15 @@
 """Verdicts in sentences, the same in terminals, pages and comments."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..drive.result import Result
 from ..ground import units
 from ..judge.comparison import Agreement, Compared, Comparison
 from ..judge.memory import MemoryChange
 from ..judge.verdict import Judgement, Thresholds
-from .document import effect
+from .document import Column, effect
 
 CHANGED = ("slower", "accepted", "faster")
 """Verdicts on a changed time, in display order."""
@@ -19,23 +20,34 @@ _PARTLY = "faster, outputs partly compared"
 _UNKNOWN = ("undecided", "incomparable")
 _OTHERS = ("accepted", "faster", _PARTLY, "same", "same code", *_UNKNOWN, "ignored")
 """All verdicts except slower, in the order of the headline."""
-_ALL = {"same code": ("runs the same code", "run the same code"), "ignored": ("is ignored", "are ignored")}
-"""Verbs of the headline if all benchmarks have this verdict and none fails."""
+_MORE = "more memory"
+_VERBS = {
+    "slower": ("is slower", "are slower"),
+    OTHER: ("has a different output", "have a different output"),
+    _MORE: ("needs more memory", "need more memory"),
+    "undecided": ("is undecided", "are undecided"),
+    "incomparable": ("is incomparable", "are incomparable"),
+    "same code": ("runs the same code", "run the same code"),
+    "ignored": ("is ignored", "are ignored"),
+}
+"""Verbs of the verdicts that begin a headline: for one benchmark, and for several."""
 
 
 def verdict(row: Compared) -> str:
-    """Return the verdict to show for a benchmark."""
+    """Return the verdict that tables and pages show for a benchmark."""
     return OTHER if row.has_other_result else row.judgement.verdict
 
 
-def word(row: Compared) -> str:
-    """Return the verdict to count; faster benchmarks with partly compared outputs are counted separately."""
+def _counted_as(row: Compared) -> str:
+    """Return the verdict under which the headline counts a benchmark; there, `same code` is a verdict."""
+    if row.judgement.same_code:
+        return "same code"
     is_partly = row.judgement.verdict == "faster" and row.results is not None and row.results.reservation
     return _PARTLY if is_partly else verdict(row)
 
 
 def plural(count: int, verdict: str) -> str:
-    """Return a verdict's form after a number; only `different output` has a plural."""
+    """Return a verdict as written after a number: `different outputs`; no other verdict has a plural."""
     return f"{verdict}s" if verdict == OTHER and count > 1 else verdict
 
 
@@ -50,46 +62,40 @@ def is_changed(row: Compared) -> bool:
 class Headline:
     """The main result."""
 
-    said: str
+    main: str
     """The part that the exit code reports: `2 of 5 benchmarks are slower, 1 needs more memory`."""
     others: str
-    """The other verdicts, counted: `1 faster, 2 same`. Empty if there are none."""
+    """Counts of the other verdicts: `1 faster, 2 same`. Empty if there are none."""
 
     @property
-    def whole(self) -> str:
+    def text(self) -> str:
         """Both parts on one line."""
-        return f"{self.said}; {self.others}" if self.others else self.said
+        return f"{self.main}; {self.others}" if self.others else self.main
 
 
 def headline(rows: Sequence[Compared], effect: float | None = None, *, busy: bool = False) -> Headline:
-    """Return the main result: failures if any, else what is undecided if anything, else no slowdown."""
-    words = ["same code" if row.judgement.same_code else word(row) for row in rows]
-    if not words:
+    """Return the headline: failures, or else benchmarks without a verdict, or else that none is slower."""
+    if not rows:
         return Headline("No benchmark in the result", "")
-    counts: Counter[str] = Counter(words)
-    failed = (
-        (counts["slower"], "is slower", "are slower"),
-        (sum(row.has_other_result for row in rows), "has a different output", "have a different output"),
-    )
-    memory = sum(row.needs_more_memory for row in rows), "needs more memory", "need more memory"
-    why = " (busy machine)" if busy else ""
-    unknown = (
-        (counts["undecided"], f"is undecided{why}", f"are undecided{why}"),
-        (counts["incomparable"], "is incomparable", "are incomparable"),
-    )
-    others: tuple[str, ...] = _OTHERS
-    if (main := _of_all(len(words), failed)) and memory[0]:
-        main += f", {memory[0]} of the {len(words):,} {memory[1 if memory[0] == 1 else 2]}"
-    main = main or _of_all(len(words), [memory])
-    if not main and (main := _of_all(len(words), unknown)):
-        others = tuple(word for word in _OTHERS if word not in _UNKNOWN)
-    elif not main and len(counts) == 1 and words[0] in _ALL:
-        main, others = every(len(words), *_ALL[words[0]]), ()
-    elif not main:
+    total, counts = len(rows), Counter(map(_counted_as, rows))
+    memory = sum(row.needs_more_memory for row in rows)
+    reason = " (busy machine)" if busy else ""
+    others: Sequence[str] = _OTHERS
+    if counts["slower"] or counts[OTHER]:
+        main = _clauses(counts, ("slower", OTHER), total)
+        main += f", {memory} of the {total:,} {_VERBS[_MORE][memory != 1]}" if memory else ""
+    elif memory:
+        main = _clauses({_MORE: memory}, (_MORE,), total)
+    elif counts["undecided"] or counts["incomparable"]:
+        main = _clauses(counts, _UNKNOWN, total, reason)
+        others = [verdict for verdict in _OTHERS if verdict not in _UNKNOWN]
+    elif len(counts) == 1 and (verbs := _VERBS.get(next(iter(counts)))):
+        main, others = all_benchmarks(total, *verbs), ()
+    else:
         beyond = "beyond what is accepted" if counts["accepted"] else "found"
-        main = f"No slowdown {beyond} in {units.count(len(words), 'benchmark')}"
-    counted = (_counted(counts[word], word, effect, why) for word in others if counts[word])
-    return Headline(main, ", ".join((*counted, *_excused(rows))))
+        main = f"No slowdown {beyond} in {units.count(total, 'benchmark')}"
+    texts = (_count(counts[verdict], verdict, effect, reason) for verdict in others if counts[verdict])
+    return Headline(main, ", ".join((*texts, *_excused(rows))))
 
 
 def change(row: Compared) -> str:
@@ -101,26 +107,27 @@ def change(row: Compared) -> str:
     return f"{units.ratio(ratio, changed=judgement.changed)} {judgement.verdict}".strip()
 
 
-def shrunk(judgements: Iterable[Judgement], noun: str) -> list[str]:
-    """Return a note if the variance of some judgements (one per `noun`) comes mostly from the others."""
+def pooling_note(judgements: Iterable[Judgement], noun: str) -> list[str]:
+    """Return a note on judgements, one per `noun`, whose variance is mostly estimated from the others."""
     count = sum(judgement.shrunk for judgement in judgements)
     reason = "their variance between processes is mostly estimated from the other"
     return [f"{units.count(count, noun)} with few processes: {reason} {noun}s"] if count else []
 
 
-def _of_all(total: int, parts: Iterable[tuple[int, str, str]]) -> str:
-    """Count benchmarks: `2 of 5 benchmarks are slower, 1 needs more memory`. Empty if all counts are 0."""
-    nonzero = [part for part in parts if part[0]]
-    if not nonzero:
-        return ""
-    texts = [f"{count} {verb if count == 1 else verbs}" for count, verb, verbs in nonzero[1:]]
-    count, verb, verbs = nonzero[0]
-    first = f"{count} of {total:,} benchmarks {verb if count == 1 else verbs}"
-    return ", ".join((every(total, verb, verbs) if count == total else first, *texts))
+def _clauses(counts: Mapping[str, int], verdicts: Iterable[str], total: int, reason: str = "") -> str:
+    """Write how many benchmarks have each verdict: `2 of 5 benchmarks are slower, 1 is undecided`."""
+    clauses: list[str] = []
+    for verdict in verdicts:
+        if count := counts[verdict]:
+            verb, verbs = (f"{text}{reason if verdict == 'undecided' else ''}" for text in _VERBS[verdict])
+            start = f"{count}" if clauses else f"{count} of {total:,} benchmarks"
+            clause = f"{start} {verb if count == 1 else verbs}"
+            clauses.append(all_benchmarks(total, verb, verbs) if count == total else clause)
+    return ", ".join(clauses)
 
 
 def _excused(rows: Sequence[Compared]) -> list[str]:
-    """Count the changes of memory and outputs that do not fail the run."""
+    """Return counts of the changes of memory and outputs that do not fail the run."""
     memory = Counter(row.memory.verdict for row in rows if row.memory and row.memory.changed)
     failing = sum(row.needs_more_memory for row in rows)
     counts = {
@@ -130,23 +137,29 @@ def _excused(rows: Sequence[Compared]) -> list[str]:
             row.results is not None and row.results.is_other and not row.results.fails for row in rows
         ),
     }
-    return [f"{count} {what}" for what, count in counts.items() if count]
+    return [f"{count} {change}" for change, count in counts.items() if count]
 
 
-def _counted(count: int, word: str, effect: float | None, why: str) -> str:
-    if word == "same code":
-        return f"{count} {'runs' if count == 1 else 'run'} the same code"
-    within = f" within {units.fraction(effect)}" if word == "same" and effect is not None else ""
-    return f"{count} {word}{within}{why if word == 'undecided' else ''}"
+def _count(number: int, verdict: str, effect: float | None, reason: str) -> str:
+    """Write a number of benchmarks with a verdict: `2 same within 3.0%`, `1 undecided (busy machine)`."""
+    if verdict == "same code":
+        return same_code(number)
+    within = f" within {units.fraction(effect)}" if verdict == "same" and effect is not None else ""
+    return f"{number} {verdict}{within}{reason if verdict == 'undecided' else ''}"
 
 
-def every(count: int, verb: str, verbs: str) -> str:
-    """Write the number of benchmarks and a verb: `All 3 benchmarks are`."""
+def same_code(count: int) -> str:
+    """Write a number of benchmarks and a verb: `31 run the same code`."""
+    return f"{count} {_VERBS['same code'][count != 1]}"
+
+
+def all_benchmarks(count: int, verb: str, verbs: str) -> str:
+    """Write the number of all benchmarks, and the verb for one or for several: `All 3 benchmarks are`."""
     return f"The one benchmark {verb}" if count == 1 else f"All {count:,} benchmarks {verbs}"
 
 
 def memory_sentence(memory: MemoryChange) -> str:
-    """Write a verdict and both peaks: `more memory: 8 MiB excluding inputs, 4 MiB in the base (2.00x)`."""
+    """Write the verdict on memory and the peaks: `more memory: 8 MiB excluding inputs, 4 MiB in the base`."""
     has_both = memory.base_bytes and memory.head_bytes
     ratio = f" ({units.ratio(memory.head_bytes / memory.base_bytes, 'less')})" if has_both else ""
     head, base = units.size(memory.head_bytes), units.size(memory.base_bytes)
@@ -155,12 +168,12 @@ def memory_sentence(memory: MemoryChange) -> str:
 
 
 def memory_notes(memory: MemoryChange | None) -> tuple[str, ...]:
-    """Return the note for verdict tables. Empty if the memory did not change."""
+    """Return the note on memory. Empty if the memory did not change."""
     return (memory_sentence(memory),) if memory and memory.changed else ()
 
 
 def result_notes(agreement: Agreement | None) -> tuple[str, ...]:
-    """Return the note on outputs. Empty for failures, which the verdict's reason states."""
+    """Return the note on outputs. Empty if they are equal, or differ and so are the reason of the verdict."""
     if agreement is None:
         return ()
     if agreement.excused:
@@ -173,12 +186,12 @@ def result_notes(agreement: Agreement | None) -> tuple[str, ...]:
 
 
 def detectable(judgement: Judgement) -> float | None:
-    """Return the minimum detectable effect. Returns None if the row is decided, or the effect unknown."""
+    """Return the minimum detectable effect of an undecided benchmark. Returns None if decided, or unknown."""
     return judgement.minimum_detectable_effect if judgement.verdict == "undecided" else None
 
 
 def reasons(judgement: Judgement) -> list[str]:
-    """Return why a row is ignored or has no verdict by time. Empty if its numbers explain the verdict."""
+    """Return why a benchmark is ignored or undecided. Empty if the numbers in its row explain the verdict."""
     if judgement.verdict == "ignored":
         return [f"ignored: {judgement.reason}"]
     excludes_one = (judgement.low or 0.0) > 1 or (judgement.high or 1.0) < 1
@@ -186,18 +199,31 @@ def reasons(judgement: Judgement) -> list[str]:
     return [judgement.reason] if unclear or not judgement.judged else []
 
 
-def effects(thresholds: Thresholds, names: Iterable[str]) -> str:
-    """Write the minimum effect: `3.0%`, or `3.0% (10% by rule 2 of pyproject.toml)`."""
+def minimum_effect(thresholds: Thresholds, names: Iterable[str]) -> str:
+    """Write the minimum effect of interest: `3.0%`, `3.0% (10% by rule 2 of pyproject.toml)`."""
     rules = thresholds.rules
     exceptions = dict.fromkeys(rule for name in names if (rule := rules.rule("effect", name)))
     texts = [f"{units.fraction(rule.effect or 0.0)} by {rules.place(rule)}" for rule in exceptions]
     return units.fraction(thresholds.effect) + (f" ({', '.join(texts)})" if texts else "")
 
 
+def legend(columns: Iterable[Column], result: Result | None) -> list[str]:
+    """Return the meaning of each column, with the levels and the minimum effect of a result."""
+    values = {}
+    if result:
+        thresholds = result.thresholds
+        values = {
+            "family": units.level(thresholds.family_level),
+            "level": units.level(thresholds.own_level),
+            "effect": minimum_effect(thresholds, (row.fullname for row in result.rows)),
+        }
+    return [f"{column.title}: {column.meaning.format(**values)}" for column in columns if column.meaning]
+
+
 def result(comparison: Comparison, seconds: float | None = None, *, busy: bool = False) -> str:
-    """Return the last lines in a terminal: the main result, and what to do."""
+    """Return the last lines in a terminal: the headline, and the command that accepts changes."""
     took = "" if seconds is None else f"; {units.seconds(seconds)}"
-    lines = [f"{headline(comparison.rows, busy=busy).whole}{took}"]
+    lines = [f"{headline(comparison.rows, busy=busy).text}{took}"]
     if any(row.is_worse for row in comparison.rows):
         lines.append("to accept an intended change: gnnbench accept --help")
     return "\n".join(lines)
@@ -208,7 +234,7 @@ def sentence(row: Compared) -> str:
     judgement = row.judgement
     if row.has_other_result:
         return "; ".join((judgement.reason, *memory_notes(row.memory), *row.notes))
-    text = word(row)
+    text = _counted_as(row)
     if judgement.low is not None and judgement.ratio is not None:
         ratio = units.ratio(judgement.ratio, "less", 3, changed=judgement.changed)
         text += f": {ratio} the baseline's time ({units.interval(judgement.low, judgement.high, 3)})"
@@ -220,7 +246,7 @@ def sentence(row: Compared) -> str:
     text += f"; {judgement.reason}; {f'{pairs} of processes' if row.counts else f'processes: {processes}'}"
     if (least := detectable(judgement)) is not None:
         text += f"; minimum detectable effect: {effect(least)}"
-    memory = (*memory_notes(row.memory), *result_notes(row.results))
-    # The verdict that fails comes first.
-    first = (*memory, text) if row.needs_more_memory and judgement.verdict != "slower" else (text, *memory)
+    others = (*memory_notes(row.memory), *result_notes(row.results))
+    # What fails the run comes first.
+    first = (*others, text) if row.needs_more_memory and judgement.verdict != "slower" else (text, *others)
     return "; ".join((*first, *row.notes))

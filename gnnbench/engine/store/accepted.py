@@ -1,4 +1,4 @@
-"""Accepted slowdowns and more memory: the file `baselines/accepted.toml`, read and written."""
+"""Reads and writes `baselines/accepted.toml`, which has the accepted slowdowns and increases of memory."""
 
 import json
 import tomllib
@@ -20,10 +20,11 @@ _HEADER = """\
 
 """
 _DIGITS = 4
+"""Digits after the point of a saved ratio."""
 
 
 def find(start: Path) -> Accepted:
-    """Read a project's file in the nearest folder that has one; if none has, its folder will be `start`."""
+    """Read the file in `start` or the nearest folder above; without one, return an empty one for `start`."""
     for folder in above(start):
         if (folder / FILE).is_file():
             return read(folder / FILE)
@@ -31,7 +32,7 @@ def find(start: Path) -> Accepted:
 
 
 def read(file: Path) -> Accepted:
-    """Read a file of accepted slowdowns."""
+    """Read a file of accepted changes."""
     content = read_toml(file)
     check_keys(f"{file}", content, [_LIST])
     try:
@@ -44,25 +45,25 @@ def read(file: Path) -> Accepted:
 
 @cache
 def entries_at(file: Path, commit: str) -> Sequence[Entry] | None:
-    """Return the entries of a file in a commit. Returns None if git does not have the commit."""
+    """Return the entries that a file has in a commit. Returns None if git does not have the commit."""
     if git.full_hash(file.parents[1], commit) is None:
         return None
     try:
         content = tomllib.loads(git.content(file.parents[1], commit, FILE))
         return codec.decode(content.get(_LIST, []), list[Entry])
-    except ValueError:  # the file has another version
+    except ValueError:  # written by another version of gnnbench
         return ()
 
 
 def write(old: Accepted, new: Sequence[Entry]) -> None:
-    """Add entries at the end of a file."""
+    """Append entries to a file; `old` is its content, which stays as it is."""
     text = old.file.read_text("utf-8") if old.file.exists() else _HEADER
     for entry in new:
         text = f"{text.rstrip()}\n\n[[{_LIST}]]\n"
         for field in fields(Entry):
             if field.compare and (value := getattr(entry, field.name)) != field.default:
                 value = round(value, _DIGITS) if isinstance(value, float) else value
-                text += f"{field.name} = {json.dumps(value, ensure_ascii=False)}\n"  # which is TOML, too
+                text += f"{field.name} = {json.dumps(value, ensure_ascii=False)}\n"  # JSON's form is TOML's
     try:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError:

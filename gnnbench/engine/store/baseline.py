@@ -1,6 +1,6 @@
-"""Baseline records: run files of several processes, by environment, in pytest-benchmark's storage.
+"""Baseline records: the run files of several processes, saved by environment in pytest-benchmark's storage.
 
-The files of a record are `<environment>/<machine>/NNNN_NAME_pK.json`, with process K from 1.
+The files of record NNNN are `<environment>/<machine>/NNNN_NAME_pK.json`, for process K from 1.
 """
 
 import json
@@ -16,7 +16,7 @@ from ..ground.cpu import CONTENDED
 from ..ground.environment import Environment
 from ..ground.errors import UsageError
 from ..ground.files import save
-from . import benchmark, run_file
+from . import run_file
 from .parts import RecordPart
 from .run_file import RunFile
 
@@ -32,7 +32,7 @@ class Record:
     environment: str
     """Name of the environment's folder."""
     id: str
-    """The number as four digits."""
+    """The number of the record, as four digits."""
     files: tuple[Path, ...]
 
     def read(self) -> list[RunFile]:
@@ -66,7 +66,7 @@ class RecordStore:
         return sorted(records, key=lambda record: record.id)
 
     def nearest(self, current: Environment) -> tuple[Record | None, list[tuple[str, Any, Any]]]:
-        """Return the newest record of the most similar environment, and the fields that differ."""
+        """Return the newest record of the most similar environment, and the fields in which it differs."""
         rows = [
             (record, environment.differences(recorded, current))
             for record in {record.environment: record for record in self.records()}.values()
@@ -98,54 +98,55 @@ class RecordStore:
 
 
 def _environment(record: Record) -> Environment | None:
-    """Return the environment of a record's first file. Returns None if the file cannot be read."""
+    """Return the environment of a record. Returns None if its first file cannot be read."""
     with suppress(UsageError):
         return run_file.read(record.files[0]).environment
     return None
 
 
 def _share_fingerprints(contents: Sequence[dict[str, Any]]) -> None:
-    """Keep a benchmark's fingerprint only in the first file, and only if all files have the same one."""
+    """Remove each benchmark's fingerprint from all files but the first; from that too, if they differ."""
     parts = [
-        {name: entry["extra_info"]["gnnbench"] for name, entry in benchmark.entries(content).items()}
+        {name: entry["extra_info"]["gnnbench"] for name, entry in run_file.entries(content).items()}
         for content in contents
     ]
     for name, first in parts[0].items():
-        prints = [part[name].pop("fingerprint", None) for part in parts]
-        kinds = {(row["code"], row["settings"]) if row else None for row in prints}
-        if len(kinds) > 1:
+        fingerprints = [part[name].pop("fingerprint", None) for part in parts]
+        distinct = {(row["code"], row["settings"]) if row else None for row in fingerprints}
+        if len(distinct) > 1:
             for part in parts:
                 part[name].setdefault("no_fingerprint", "its processes run different code")
-        elif prints[0]:
-            first["fingerprint"] = prints[0]
+        elif fingerprints[0]:
+            first["fingerprint"] = fingerprints[0]
 
 
-def measured(run: RunFile) -> RunFile:
-    """Return a run with only the benchmarks that gnnbench measured, or the whole run if there are none."""
+def only_measured(run: RunFile) -> RunFile:
+    """Return a run without the benchmarks that gnnbench did not measure, unless it measured none."""
     benchmarks = {name: benchmark for name, benchmark in run.benchmarks.items() if benchmark.is_measured}
     return replace(run, benchmarks=benchmarks) if benchmarks else run
 
 
-def unlike(runs: Sequence[RunFile]) -> str | None:
-    """Return why runs cannot be processes of one record, apart from CPU contention. None if they can be."""
-    reasons = (_unfit(run) or _unlike(run, runs[0]) for run in runs)
+def mismatch(runs: Sequence[RunFile]) -> str | None:
+    """Return why runs cannot be processes of one record, apart from CPU contention. None if they can."""
+    reasons = (_defect(run) or _difference(run, runs[0]) for run in runs)
     return next((reason for reason in reasons if reason), None)
 
 
-def disturbed(runs: Sequence[RunFile]) -> str | None:
-    """Return a line on the times that other programs disturbed, which are not compared. None without any."""
+def contention_note(runs: Sequence[RunFile]) -> str | None:
+    """Return a line on times that other programs disturbed. Returns None if there are none."""
     shares = (
         max(process.contention_share for run in runs for process in run.benchmarks[name].processes)
         for name in runs[0].benchmarks
     )
-    contended = [share for share in shares if share > CONTENDED]
-    if not contended:
+    disturbed = [share for share in shares if share > CONTENDED]
+    if not disturbed:
         return None
-    reason = f"other programs used up to {units.fraction(max(contended))} of the CPU time"
-    return f"{reason}: the times of {units.count(len(contended), 'benchmark')} are marked, and not compared"
+    reason = f"other programs used up to {units.fraction(max(disturbed))} of the CPU time"
+    return f"{reason}: the times of {units.count(len(disturbed), 'benchmark')} are marked, and not compared"
 
 
-def _unfit(run: RunFile) -> str | None:
+def _defect(run: RunFile) -> str | None:
+    """Return why a run cannot be a process of any record. Returns None if it can."""
     if run.sources is None or not all(benchmark.is_measured for benchmark in run.benchmarks.values()):
         return "gnnbench did not time the benchmarks; run without --gnn-layouts off"
     if run.part.incomplete:
@@ -156,8 +157,8 @@ def _unfit(run: RunFile) -> str | None:
     return f"tracked files of {' and '.join(dirty)} have uncommitted changes" if dirty else None
 
 
-def _unlike(run: RunFile, first: RunFile) -> str | None:
-    """Return how a process differs from the first one of its record. Returns None if it does not."""
+def _difference(run: RunFile, first: RunFile) -> str | None:
+    """Return how a process differs from the first one of its record. Returns None if they agree."""
     assert first.environment
     assert run.environment
     names = (*environment.CONDITIONS, *environment.VERSIONS)

@@ -1,4 +1,4 @@
-"""Defaults of options from a project's settings: keys at the top, and a table for each command."""
+"""Defaults of options from a project's settings: pytest's options at the top, a table for each command."""
 
 import argparse
 from pathlib import Path
@@ -19,7 +19,7 @@ def every() -> dict[str, Option]:
 
 
 def from_settings(settings: Settings) -> dict[str, Any]:
-    """Return the defaults of pytest's options from a project's settings, as if typed, by key."""
+    """Return the values of pytest's options in a project's settings, by key, in the form of typed options."""
     for name in COMMANDS:
         if not isinstance(settings.defaults.get(name, {}), dict):
             raise UsageError(f"{settings.file}: {name} must be a table, as in [tool.gnnbench.{name}]")
@@ -28,7 +28,7 @@ def from_settings(settings: Settings) -> dict[str, Any]:
 
 
 def take(options: argparse.Namespace, settings: Settings) -> None:
-    """Read a command's options; `typed` gets the typed values, and `usual` those of the settings."""
+    """Set a command's options from the command line (`typed`), or else from the settings (`usual`)."""
     specific, shared = options.table
     top = from_settings(settings)
     options.usual = {option.key: top[option.key] for option in shared if option.key in top}
@@ -39,5 +39,5 @@ def take(options: argparse.Namespace, settings: Settings) -> None:
     options.typed = {key: value for key in keys if (value := getattr(options, key)) is not None}
     for option in (*specific, *shared):
         setattr(options, option.key, option.value({**options.usual, **options.typed}.get(option.key)))
-    # Rules have precedence over the default of the settings, but not over a typed effect.
+    # Rules have precedence over the effect in the settings, but not over a typed effect.
     options.settings = settings.without_effects() if "effect" in options.typed else settings

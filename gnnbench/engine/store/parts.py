@@ -1,4 +1,4 @@
-"""gnnbench's parts of a run file, as they are saved: one for the file, and one for each benchmark."""
+"""What gnnbench adds to a run file of pytest-benchmark: a part for the file, and one for each benchmark."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -40,16 +40,16 @@ class BenchmarkPart:
     """The fields of its labels, see `suite.Suite.labels`."""
     graph: GraphPart | None = None
     definition_hash: str | None = None
-    """Hash of the test and its reference, or its fixtures."""
+    """Hash of the test and its reference, or of its fixtures."""
     measurement: Measurement | None = None
     fingerprint: Fingerprint | None = None
-    """The code of one call; in a record only the first file has it, and only if all processes agree."""
+    """The code of one call. In a record, only the first file has it, and only if all processes agree."""
     no_fingerprint: str | None = None
     """Why there is no fingerprint. None if there is one, or the reason is unknown."""
     counters: Counters | None = None
     """The work of one call. None if it was not counted."""
     compilation: Mapping[str, Count] | None = None
-    """The work of torch.compile in one whole call, if it is not a part of the counters."""
+    """The work of torch.compile in one whole call. None if the counters have it."""
     limit: Limit | None = None
 
     @property
@@ -64,7 +64,7 @@ class BenchmarkPart:
 
     @property
     def comparable_fingerprint(self) -> Fingerprint | None:
-        """The fingerprint. None if there is none, or its hashes were computed by another method."""
+        """The fingerprint. None if there is none, or another version of gnnbench computed its hashes."""
         return self.fingerprint if self.fingerprint and self.fingerprint.method == METHOD else None
 
 
@@ -78,7 +78,7 @@ class Interrupted:
 
 @dataclass(frozen=True)
 class RecordPart:
-    """The baseline record that a file is part of."""
+    """How a file belongs to a baseline record."""
 
     process: Count
     processes: Count
@@ -87,7 +87,7 @@ class RecordPart:
 
 @dataclass(frozen=True)
 class RunPart:
-    """`gnnbench` of a whole run file."""
+    """The key `gnnbench` of a run file."""
 
     version: int
     environment: Environment | None = None
@@ -98,6 +98,6 @@ class RunPart:
     record: RecordPart | None = None
     shard: Annotated[str, Meta(pattern="^[1-9][0-9]*/[1-9][0-9]*$")] | None = None
     not_default: tuple[str, ...] = ()
-    """Benchmarks that were left out because they are not among the default ones, and no option adds them."""
+    """Benchmarks that did not run, because they run only if an option selects them."""
     compared: Mapping[str, Any] | None = None
     """The verdicts of `--benchmark-compare`, as `gnnbench compare` saves them."""

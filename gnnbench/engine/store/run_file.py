@@ -1,17 +1,20 @@
-"""Read run files: pytest-benchmark's JSON, with gnnbench's part if there is one."""
+"""Reads run files: JSON files of pytest-benchmark, which gnnbench may have added its parts to."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..ground import codec, json_io
+from ..ground import codec, cpu, json_io
+from ..ground.codec import Positive
 from ..ground.environment import Environment
+from ..ground.labels import Labels
 from ..ground.shard import Shard
+from ..measure import estimate
 from ..measure.sources import Sources
-from . import benchmark
-from .benchmark import Benchmark
-from .parts import FORMAT_VERSION, RunPart
+from . import suite
+from .parts import FORMAT_VERSION, BenchmarkPart, RunPart
 
 REMEDY = "save it again"
 _NO_COMMIT = "unknown"
@@ -20,15 +23,63 @@ _FOREIGN = "not a run file of pytest-benchmark"
 _OF_PYTEST = "give a file that pytest --benchmark-json wrote"
 _MACHINE = ("system", "machine", "python_implementation", "cpu.brand_raw", "cpu.arch", "cpu.count")
 """Fields of pytest-benchmark's `machine_info` that must be equal if a file lacks gnnbench's environment."""
+PLAIN = "first decile of pytest-benchmark's rounds"
+_OBJECT = "UNSERIALIZABLE["
+"""Start of pytest-benchmark's text of an object; the object's address may follow."""
+_NO_PART = BenchmarkPart(FORMAT_VERSION)
+
+
+@dataclass(frozen=True)
+class ProcessTiming:
+    """One benchmark in one process."""
+
+    log: float
+    """Natural logarithm of the estimate in nanoseconds."""
+    error: float
+    """Standard error of `log` within the process; NaN if there are too few blocks."""
+    blocks: int
+    contention_share: float = 0.0
+    """Share of the CPU time that other programs used meanwhile; 0 if it was not measured."""
+
+    @property
+    def is_evidence(self) -> bool:
+        """Whether contention was low enough for a verdict by this time."""
+        return self.contention_share <= cpu.CONTENDED
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One benchmark of a run."""
+
+    fullname: str
+    processes: tuple[ProcessTiming, ...]
+    """Empty if the file has no rounds of this benchmark."""
+    estimand: str = PLAIN
+    """What is estimated, by which clock, on which layouts; only times with equal estimands are comparable."""
+    part: BenchmarkPart = _NO_PART
+    """gnnbench's part of the benchmark; its fields have their defaults if the file has no part."""
+    params: Mapping[str, str] = field(default_factory=dict)
+    """pytest's parameters as text, in the order of the test id."""
+    rounds_seconds: tuple[float, ...] = ()
+    """pytest-benchmark's rounds. Empty if gnnbench measured the benchmark, or the file has no rounds."""
+    median_seconds: float | None = None
+    """pytest-benchmark's median. None if gnnbench measured the benchmark, or the file has no median."""
+    labels: Labels | None = None
+    """None if the benchmark has no labels, or their suite is not installed."""
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether gnnbench measured the benchmark."""
+        return bool(self.processes) and self.estimand != PLAIN
 
 
 @dataclass(frozen=True)
 class RunFile:
-    """A checked run file."""
+    """The content of a run file."""
 
     path: Path
     benchmarks: Mapping[str, Benchmark]
-    """By fullname; the first one if several have the same name."""
+    """By fullname."""
     environment: Environment | None
     """None if the file has no part of gnnbench."""
     machine: Mapping[str, Any]
@@ -50,7 +101,7 @@ def read(path: Path) -> RunFile:
 
 
 def parse(path: Path, content: Any) -> RunFile:
-    """Read the content of a run file of this version; refuse any other content."""
+    """Read the content of a run file; raises UsageError for any other content, or another version."""
     if not isinstance(content, dict) or not isinstance(content.get("benchmarks"), list):
         json_io.refuse(path, f"{_FOREIGN}: it has no list of benchmarks", _OF_PYTEST)
     if "command" in content:
@@ -67,13 +118,14 @@ def parse(path: Path, content: Any) -> RunFile:
 
 
 def _run(path: Path, content: Mapping[str, Any], saved: Mapping[str, Any]) -> RunFile:
+    """Read a run file; `saved` is gnnbench's part, or empty."""
     try:
         part = codec.decode(saved or {"version": FORMAT_VERSION}, RunPart)
     except ValueError as error:
         json_io.refuse(path, f"damaged at gnnbench{str(error).removeprefix('$')}", REMEDY)
     machine = json_io.fields(content.get("machine_info"))  # users may write anything there
     flat = machine | {f"cpu.{name}": value for name, value in json_io.fields(machine.get("cpu")).items()}
-    benchmarks = {name: benchmark.read(entry) for name, entry in benchmark.entries(content).items()}
+    benchmarks = {name: read_benchmark(entry) for name, entry in entries(content).items()}
     commit = part.environment.commit if part.environment else None
     commit = commit or json_io.fields(content.get("commit_info")).get("id")
     python = ".".join(str(machine.get("python_version", "")).split(".")[:2])
@@ -88,3 +140,77 @@ def _run(path: Path, content: Mapping[str, Any], saved: Mapping[str, Any]) -> Ru
         part.sources,
         str(content.get("datetime") or ""),
     )
+
+
+def entries(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the benchmarks of a run file's content by fullname; of several with one name, the first."""
+    rows: dict[str, dict[str, Any]] = {}
+    for entry in content["benchmarks"]:
+        rows.setdefault(entry["fullname"], entry)
+    return rows
+
+
+def part_of(extra_info: Any) -> BenchmarkPart:
+    """Read gnnbench's part of a benchmark's `extra_info`; raises ValueError if it has another form."""
+    part = json_io.gnnbench_part(extra_info)
+    return codec.decode(part, BenchmarkPart) if part else _NO_PART
+
+
+def read_benchmark(entry: Mapping[str, Any]) -> Benchmark:
+    """Read a benchmark of a run file's content; raises ValueError with its name if it is damaged."""
+    try:
+        return _benchmark(entry)
+    except json_io.DAMAGE as error:
+        raise ValueError(f"{entry['fullname']}: {json_io.damage(error)}") from None
+
+
+def _benchmark(entry: Mapping[str, Any]) -> Benchmark:
+    """Read a benchmark: gnnbench's measurement, or else pytest-benchmark's rounds or median."""
+    part, params = part_of(entry.get("extra_info")), _params(entry)
+    labels = suite.installed().labels(part.spec) if part.spec else None
+    measurement = part.measurement
+    if measurement:
+        share = measurement.contention_share or 0.0
+        rows = [row for row in measurement.processes if row.blocks_ns]
+        clock = "GPU" if any(row.has_gpu_time for row in rows) else measurement.clock
+        return Benchmark(
+            entry["fullname"],
+            tuple(_process(row.times_ns, share) for row in rows),
+            f"{measurement.location or estimate.NAME}, clock {clock}, layouts {measurement.layouts}",
+            part,
+            params,
+            labels=labels,
+        )
+    rounds = codec.decode(entry["stats"].get("data") or (), tuple[Positive, ...])
+    median = entry["stats"].get("median")
+    return Benchmark(
+        entry["fullname"],
+        (_process([[seconds * 1e9] for seconds in rounds], 0.0),) if rounds else (),
+        part=part,
+        params=params,
+        rounds_seconds=rounds,
+        median_seconds=None if median is None else codec.decode(median, Positive),
+        labels=labels,
+    )
+
+
+def _params(entry: Mapping[str, Any]) -> dict[str, str]:
+    """Return pytest's parameters as text; an object, such as a function, is written as in the test id."""
+    params = json_io.fields(entry.get("params"))
+    ids = str(entry.get("param") or "").split("-")
+    words = ids if len(ids) == len(params) else [""] * len(params)
+    return {
+        name: word if word and _is_object(value) else str(value)
+        for (name, value), word in zip(params.items(), words, strict=True)
+    }
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict | list) or (isinstance(value, str) and value.startswith(_OBJECT))
+
+
+def _process(blocks: Sequence[Sequence[float]], contention_share: float) -> ProcessTiming:
+    """Estimate the time of a process from its blocks."""
+    values = estimate.block_values(blocks)
+    location = estimate.estimate(values).location
+    return ProcessTiming(math.log(location), estimate.standard_error(values), len(blocks), contention_share)

@@ -1,4 +1,4 @@
-"""The engine's interface to a suite in this package. Without a suite, benchmarks only have test ids."""
+"""The interface between the engine and a suite. Without a suite, benchmarks have test ids only."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,23 +15,26 @@ from ..ground.options import Option
 if TYPE_CHECKING:  # it imports numpy, which commands do not need to show their help
     from .parts import BenchmarkPart
 
-_PLACE = "...suite"
+_MODULE = "...suite"
 Status = Literal["ok", "note", "missing"]
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """One line of the report."""
+    """One line of `gnnbench doctor`."""
 
     what: str
     status: Status
     detail: str
     remedy: str = ""
-    """What to do. Empty if nothing."""
+    """What to do. Empty if nothing is to be done."""
 
 
 class Suite:
-    """No suite. A suite is a module with an instance of a subclass in `SUITE`; it must not import torch."""
+    """What the engine asks a suite; this class answers as if there were none.
+
+    A suite is a module with an instance of a subclass in `SUITE`; it must not import torch.
+    """
 
     options: Mapping[str, Option] = {}
     """The suite's options of pytest, by name."""
@@ -44,13 +47,11 @@ class Suite:
     layers: Sequence[str] = ()
 
     def labels(self, fields: Mapping[str, str | int]) -> Labels | None:
-        """Return the labels of a benchmark of a run file; a ValueError names an impossible field."""
-        del fields
+        """Return the labels of a benchmark of a run file; raises ValueError for an impossible field."""
         return None
 
     def labels_in(self, test_id: str) -> Labels | None:
-        """Return the labels in a test id. Returns None for a test of another suite."""
-        del test_id
+        """Return the labels that a test id contains. Returns None if it is not a test of this suite."""
         return None
 
     def plugin(self) -> Any:
@@ -58,18 +59,15 @@ class Suite:
         return None
 
     def owns(self, item: Any) -> bool:
-        """Tell whether a pytest test is a benchmark of the suite."""
-        del item
+        """Return whether a pytest item is a benchmark of the suite."""
         return False
 
     def fault(self, root: Path, part: "BenchmarkPart", *, strict: bool) -> str | None:
-        """Return why a benchmark fails by its work; if `strict`, also if its expected work is unknown."""
-        del root, part, strict
+        """Return why the work of a benchmark is wrong, or None. If `strict`, unknown work is wrong, too."""
         return None
 
     def remarks(self, labels: Iterable[Labels]) -> list[str]:
-        """Return lines on the inputs of benchmarks."""
-        del labels
+        """Return notes on the inputs of benchmarks with these labels."""
         return []
 
     def commands(self) -> Mapping[str, ModuleType]:
@@ -78,14 +76,13 @@ class Suite:
 
     def diagnoses(self, options: Mapping[str, Any]) -> Iterator[Diagnosis]:
         """Yield the lines of `gnnbench doctor` on the suite's libraries and data."""
-        del options
-        yield from ()
+        return iter(())
 
 
 @cache
 def installed() -> Suite:
     """Return the suite of this package."""
-    if find_spec(resolve_name(_PLACE, __package__)) is None:
+    if find_spec(resolve_name(_MODULE, __package__)) is None:
         return Suite()
-    suite: Suite = import_module(_PLACE, __package__).SUITE
+    suite: Suite = import_module(_MODULE, __package__).SUITE
     return suite

@@ -10,7 +10,7 @@ from ...engine.plugin.session import OUT_OF_MEMORY, arguments_without, benchmark
 from ...engine.plugin.terminal import say
 from ...engine.show import console
 from ...engine.show.lines import Note, wrapped
-from ...engine.store.benchmark import part_of
+from ...engine.store.run_file import part_of
 from .. import counter_baseline
 from ..table import TableRow, document, notes, reading
 from .choice import choice_of

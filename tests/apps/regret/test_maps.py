@@ -6,8 +6,7 @@ import pytest
 
 from gnnbench.apps.regret.maps import COLOURS, LETTERS, chart, pictures, write
 from gnnbench.engine.ground.errors import UsageError
-from gnnbench.engine.show.charts import svg
-from gnnbench.engine.show.style import SLIDE
+from gnnbench.engine.show.charts import SLIDE, svg
 from tests.apps.regret.results import CALL, OTHER, PLACE, SORTED, grid, line, point, regrets
 from tests.run_files import ENVIRONMENT
 from tests.svg import LEGIBLE, smallest, text

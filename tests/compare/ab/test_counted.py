@@ -13,7 +13,7 @@ from gnnbench.engine.judge.verdict import Judgement, Thresholds
 from gnnbench.engine.process.pairs import Pairs
 from gnnbench.engine.process.plan import PairSettings
 from gnnbench.engine.process.turns import no_benchmark
-from gnnbench.engine.show.causes import counting
+from gnnbench.engine.show.causes import counting_command
 from tests.compare.ab.answers import answering, done, valgrind
 from tests.compare.ab.workers import Watcher, is_gone, plan, prepared
 
@@ -82,7 +82,7 @@ def test_both_sides_are_counted_until_one_dies(sides, tmp_path):
     changes = {row.fullname: row.work.instructions for row in found.rows if row.work.instructions}
     assert {name: (one.base, one.head) for name, one in changes.items()} == {"more": (1000, 2000)}
     assert found.rows[0].notes == (*found.rows[0].work.notes(), "a note")
-    note = counting(found)
+    note = counting_command(found)
     assert note.text == "count the instructions of 5 undecided benchmarks, to see whether they differ"
     assert note.command == (
         "gnnbench ab path:old path:new --effect 1% --instructions -- same 'not in head' once dies never"
