@@ -61,12 +61,6 @@ class Parents:
         """How many pairs may be forked before new parents are started."""
         return PAIRS_OF_BOTH if self.sessions else PAIRS_OF_PARENTS
 
-    def stop(self) -> None:
-        """End the processes."""
-        with ExitStack() as stack:
-            for child in self.children.values():
-                stack.callback(child.stop)
-
 
 @dataclass
 class Shared:
@@ -107,8 +101,9 @@ class Shared:
     def end_parents(self) -> None:
         """End the processes from which pairs are forked, if they run."""
         parents, self.parents = self.parents, None
-        if parents:
-            parents.stop()
+        with ExitStack() as stack:
+            for child in parents.children.values() if parents else ():
+                stack.callback(child.stop)
 
     def left_seconds(self) -> float:
         """Return the rest of the run's time; a simulated machine ends its run by itself."""
