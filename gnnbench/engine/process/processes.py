@@ -49,7 +49,7 @@ class Parents:
     """The number of each side's session if one process has both; the last session is the base's again."""
 
     def of_base(self) -> "Parents":
-        """Return parents from which both sides are forked as the base."""
+        """Return parents whose forks run the base on both sides."""
         base, head = SIDES
         children = dict.fromkeys(SIDES, self.children[base])
         collected = dict.fromkeys(SIDES, self.collected[base])
@@ -90,7 +90,7 @@ class Shared:
         return self.fake_seconds if self.simulated else RealTime.seconds()
 
     def parents_of(self, sides: tuple[Prepared, Prepared]) -> Parents | None:
-        """Return the parents of the next pair of these sides. Ends parents of other sides or many pairs."""
+        """Return the parents of the next pair of these sides, after ending others and used-up ones."""
         parents = self.parents
         if parents:
             is_worth_a_start = self.left_seconds() > _WORTH_STARTS * parents.seconds
