@@ -13,7 +13,7 @@ _OWN_PACKAGE = __name__.partition(".")[0]
 
 
 class Forks:
-    """The processes that a call forks; one that returns from it ends in `end_if_forked` or its next fork."""
+    """The processes that a call forks. One that returns from the call is ended by `end_if_forked`."""
 
     def __init__(self) -> None:
         self.watches = False
@@ -38,7 +38,7 @@ class Forks:
             os._exit(0)
 
     def have_returned(self) -> bool:
-        """Tell whether a process has returned that was forked since this was last asked."""
+        """Tell whether a process has returned that was forked since the last call of this method."""
         if self._pipe is None:
             return False
         (read, write), self._pipe = self._pipe, None

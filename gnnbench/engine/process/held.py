@@ -284,7 +284,7 @@ class AllTimedCalls(PedanticCall):
     """Calls that may have side effects, so that all are timed; the test gets the last one's result.
 
     Either it is the one call of `benchmark.pedantic` with a single round, or the calls of
-    `benchmark(function, ...)` in a test with the marker `whole_call`, whose reason is in `reason`.
+    `benchmark(function, ...)` in a test with the marker `whole_call`; `reason` is the marker's.
     """
 
     warms = False

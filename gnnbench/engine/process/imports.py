@@ -18,7 +18,7 @@ _OWN = __name__.partition(".")[0]
 
 
 class NotTogetherError(Exception):
-    """The sides cannot be loaded into one process; the message is a part of a line."""
+    """The sides cannot be loaded into one process; the message says why."""
 
 
 class Imports:

@@ -159,7 +159,7 @@ def unsteady_places(base: Mapping[str, Any], again: Mapping[str, Any], fetch: Fe
 
 
 def _prefix(place: str, others: Sequence[str]) -> str:
-    """Return the container of a place that only one process has; `others`: sorted, only the other has."""
+    """Return the container in which a place of one process differs from the sorted places of the other."""
     at = bisect(others, place)
     nearest = others[max(at - 1, 0) : at + 1]
     shared = max((commonprefix([place, other]) for other in nearest), key=len, default=place)  # noqa: RUF071 - names are no paths

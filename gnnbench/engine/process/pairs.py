@@ -179,7 +179,7 @@ class Pairs(ExitStack):
 
     @contextmanager
     def start(self, settings: PairSettings) -> Iterator[Pair]:
-        """Run a pair within the context. If a side dies at the start, and again, raise NotStartedError."""
+        """Run a pair within the context. If a side dies at both of two starts, raise NotStartedError."""
         at_most_seconds = 2 * self.shared.plan.timeout_seconds  # to collect the suite, one after the other
         for remaining in reversed(range(_STARTS)):
             pair, self._next = self._next or Pair(settings, self.shared), None

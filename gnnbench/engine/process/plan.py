@@ -18,7 +18,7 @@ _OWN_VARIABLES = "GNNBENCH_"
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """How pairs of processes run benchmarks, for how long, and how these are judged."""
+    """How pairs of processes run benchmarks, for how long, and how the benchmarks are judged."""
 
     arguments: Sequence[str]
     """Arguments of pytest."""

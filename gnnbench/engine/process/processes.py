@@ -49,7 +49,7 @@ class Parents:
     """The number of each side's session if one process has both; the last session is the base's again."""
 
     def of_base(self) -> "Parents":
-        """Return parents from which both sides are forked as the base."""
+        """Return parents whose forks run the base on both sides."""
         base, head = SIDES
         children = dict.fromkeys(SIDES, self.children[base])
         collected = dict.fromkeys(SIDES, self.collected[base])
@@ -60,12 +60,6 @@ class Parents:
     def most_pairs(self) -> int:
         """How many pairs may be forked before new parents are started."""
         return PAIRS_OF_BOTH if self.sessions else PAIRS_OF_PARENTS
-
-    def stop(self) -> None:
-        """End the processes."""
-        with ExitStack() as stack:
-            for child in self.children.values():
-                stack.callback(child.stop)
 
 
 @dataclass
@@ -96,7 +90,7 @@ class Shared:
         return self.fake_seconds if self.simulated else RealTime.seconds()
 
     def parents_of(self, sides: tuple[Prepared, Prepared]) -> Parents | None:
-        """Return the parents of the next pair of these sides. Ends parents of other sides or many pairs."""
+        """Return the parents of the next pair of these sides, after ending others and used-up ones."""
         parents = self.parents
         if parents:
             is_worth_a_start = self.left_seconds() > _WORTH_STARTS * parents.seconds
@@ -107,8 +101,9 @@ class Shared:
     def end_parents(self) -> None:
         """End the processes from which pairs are forked, if they run."""
         parents, self.parents = self.parents, None
-        if parents:
-            parents.stop()
+        with ExitStack() as stack:
+            for child in parents.children.values() if parents else ():
+                stack.callback(child.stop)
 
     def left_seconds(self) -> float:
         """Return the rest of the run's time; a simulated machine ends its run by itself."""

@@ -284,14 +284,14 @@ class _OutputComparison:
         raise _DifferError(self._explanation(number, place) or _difference(place, result, errors))
 
     def _moved(self, number: int, place: str) -> Iterator[tuple[int, int, Values]]:
-        """Yield the base's calls with moved inputs: their numbers, by how many units, and the value."""
+        """Yield the number, the move in units, and the value of each call of the base with moved inputs."""
         moved = MOVED[GIVEN] if number == GIVEN else {AGAIN: 1, **MOVED[NEW]}
         for call, units_in_place in moved.items():
             if (other := self._fetch(_BASE, call, place)) is not None:
                 yield call, units_in_place, other
 
     def _explanation(self, number: int, place: str) -> str:
-        """Return why the output for new values is wrong, as by a cache, or an empty text if unknown."""
+        """Return how a cache explains a wrong output for new values, or an empty text if none does."""
         if number == GIVEN:
             return ""
         given, other = (calls[GIVEN]["parts"].get(place) for calls in self._calls)

@@ -34,7 +34,7 @@ class _EndedError(Exception):
 
 
 class HeldBenchmark:
-    """One benchmark, held on both sides."""
+    """One benchmark whose test waits in its call of `benchmark` on both sides."""
 
     def __init__(self, processes: Processes, trial: Trial, core_rng: random.Random) -> None:
         self._processes, self._shared, self._trial = processes, processes.shared, trial
@@ -110,7 +110,7 @@ class HeldBenchmark:
         return Visit.of(*(blocks[side] for side in SIDES))
 
     def inspect(self) -> Inspections:
-        """Return what a call runs on both sides; it is inspected once in a run."""
+        """Return what a call runs on both sides, which is found out once in a run."""
         if self._trial.inspections is None:
             settings, plan = self._processes.settings, self._shared.plan
             base, head = self._ask_sides(SIDES, command="inspect")
@@ -212,7 +212,7 @@ def no_benchmark(fixture: str) -> NotTimed:
 
 
 def join_reasons(reasons: Mapping[str, NotTimed]) -> NotTimed:
-    """Return the one reason why a benchmark was not timed, given each side's; a side may have none."""
+    """Join the reasons why a benchmark was not timed on each side; one side may have no reason."""
     kinds = {reason.kind for reason in reasons.values()}
     if kinds == {"no benchmark"}:
         return next(iter(reasons.values()))

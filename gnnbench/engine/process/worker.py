@@ -280,7 +280,7 @@ class Worker(Overrides, Instrument):
         return command
 
     def choose(self, fixture: Any) -> Instrument | None:
-        """Return this worker, which measures. Returns None outside of a test that was named."""
+        """Return this worker while a test runs on command. Returns None if pytest-benchmark is to measure."""
         return None if fixture.disabled or self._item is None else self
 
     def measure(self, fixture: Any, call: Call) -> Any:

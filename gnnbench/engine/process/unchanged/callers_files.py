@@ -102,18 +102,17 @@ def why_incomparable(used: Mapping[str, Mapping[str, Any]], differing: Collectio
     """Return why the sides cannot be compared, or an empty text. `used`: what each side's `take` returned."""
     for side, files in used.items():
         if paths := [path for path in files["foreign"] if path in differing]:
-            location = "of the working tree, which differs between the sides"
-            return f"{side}: the benchmark uses {_abbreviated(paths)} {location}"
+            return f"{side}: the benchmark uses {_short(paths)} of the working tree, where the sides differ"
         if paths := [*files["withheld"], *files["built"]]:
             remedy = "give --build CMD (pytest: --gnn-build), or path:DIR of a build"
             advice = f"{build} does not make it" if build else remedy
-            return f"{side}: {_abbreviated(paths)} may be built from other files than this side's: {advice}"
+            return f"{side}: {_short(paths)} may be built from other files than this side's: {advice}"
         if command := files["other_python"]:
             return f"{side}: the benchmark starts a Python that does not import this side's code: {command}"
     return ""
 
 
-def _abbreviated(paths: Sequence[str]) -> str:
+def _short(paths: Sequence[str]) -> str:
     """Return the first path, relative to the working directory, and how many more there are."""
     path = os.path.relpath(paths[0])
     return f"{path} and {len(paths) - 1} more" if len(paths) > 1 else path

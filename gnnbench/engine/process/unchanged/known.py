@@ -116,11 +116,8 @@ def _file_time() -> float:
 
 def _variables(side: Prepared) -> list[tuple[str, str]]:
     """Return the environment variables of a side's processes on which the code may depend."""
-    return sorted(
-        (name, value)
-        for name, value in {**os.environ, **side.environment}.items()
-        if not _TRANSIENT.fullmatch(name)
-    )
+    variables = {**os.environ, **side.environment}.items()
+    return sorted((name, value) for name, value in variables if not _TRANSIENT.fullmatch(name))
 
 
 def digest(side: Prepared, arguments: Sequence[str], folder: Path) -> str:
