@@ -18,8 +18,6 @@ _LINE = re.compile(r"^ *([0-9a-f]+):\t(.*)$", re.MULTILINE)
 _PADDING = re.compile(r"(data16 |cs )*(nop\w?|xchg +%ax,%ax|int3)\b")
 _STUBS = ".plt"
 """Beginning of the names of sections with what calls other libraries."""
-_HASH = re.compile(r"(?<=17h)[0-9a-f]{16}(?=E)|(?<=anon)\.[0-9a-f]{32}\.\d+|\.llvm\.\d+")
-"""Parts of Rust's symbols that depend on the folder and on other code."""
 _FILE = re.compile(r"(\d+)_GLOBAL__N__(\w*)")
 """The anonymous namespace of a file in CUDA, which elsewhere is `12_GLOBAL__N_1`: the length and the rest."""
 _NUMBER = re.compile(r"\.\d+|@@Base")
@@ -83,8 +81,7 @@ def set_traps(file: Path, names: Collection[str]) -> None:
 
 def without_folder(name: str) -> str:
     """Return a symbol without what depends on the folder."""
-    usual = _FILE.sub(lambda match: f"12_GLOBAL__N_1{match[2][int(match[1]) - 12 :]}", name)
-    return _HASH.sub("", usual)
+    return _FILE.sub(lambda match: f"12_GLOBAL__N_1{match[2][int(match[1]) - 12 :]}", name)
 
 
 def plain(name: str) -> str:
@@ -93,13 +90,12 @@ def plain(name: str) -> str:
 
 
 def demangled(names: Sequence[str]) -> Sequence[str]:
-    """Return plain symbols of C++ and Rust as in the source, each once; unchanged if `c++filt` is missing.
+    """Return plain symbols of C++ as in the source, each once; unchanged if `c++filt` is missing.
 
     The functions that CUDA generates to start kernels are left out: the kernels are listed.
     """
-    text = "\n".join(names).replace("17hE", "17h0123456789abcdefE")
     command = ["c++filt", "--no-params", "--no-verbose"]
     with suppress(OSError, subprocess.CalledProcessError):
-        result = subprocess.run(command, input=text, check=True, capture_output=True, text=True)  # noqa: S603
+        result = subprocess.run(command, input="\n".join(names), check=True, capture_output=True, text=True)  # noqa: S603
         return [name for name in dict.fromkeys(result.stdout.splitlines()) if not name.startswith(_STARTS)]
     return names

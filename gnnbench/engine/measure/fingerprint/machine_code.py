@@ -9,7 +9,7 @@ import re
 import subprocess
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -21,7 +21,7 @@ from elftools.elf.elffile import ELFFile
 from . import digest, gpu_code
 from .disassembly import KERNEL, MACHINE, Function, disassembled, plain, without_folder
 
-VERSION = 4
+VERSION = 5
 """Version of the hashes."""
 CONSTANTS = "constants"
 """Name of the rest: variables and constants that do not belong to functions."""
@@ -29,8 +29,8 @@ _MOST_BYTES = 1 << 26
 """Larger files are not disassembled."""
 _WRITABLE, _ALLOCATED, _EXECUTABLE, _OF_THREADS = 1, 2, 4, 0x400
 """Flags of sections."""
-_WORD, _JUMP, _METHOD, _LOCATION = 8, 4, 32, 24
-"""Bytes of a pointer, of entries in tables of jumps and of methods, and of a place in a source of Rust."""
+_WORD, _JUMP = 8, 4
+"""Bytes of a pointer, and of an entry in a table of jumps."""
 _EMPTY = digest.short(digest.of_bytes(b""))
 _RELATIVE = re.compile(r"-?(?:0x)?[0-9a-f]+(\(%[re]ip\).*?) *# ([0-9a-f]+)(?: <.*>)?$")
 _TARGET = re.compile(r"\b([0-9a-f]+) <([^>+]+)(?:\+0x([0-9a-f]+))?>")
@@ -45,7 +45,7 @@ _LAID_OUT = re.compile(r"\.(plt|got|rela|note|eh_frame|gcc_except|gnu\.hash|gnu\
 """Sections that follow from the others, or belong to functions."""
 _HANDLERS = ".gcc_except_table"
 """The section that says where exceptions are caught."""
-_TEXT, _RUST = re.compile(rb"[\t\n\r -~]*"), b".rs"
+_TEXT = re.compile(rb"[\t\n\r -~]*")
 
 
 def functions(file: Path) -> Mapping[str, str]:
@@ -121,11 +121,7 @@ class _Library:
         """Return the hashes of functions and constants."""
         functions = {*map(plain, self._functions.every)}
         kernels = {gpu_code.kernel_name(name) for name in functions if name}
-        bodies, tables = defaultdict(list), set()
-        for table, name, text in self._methods():
-            tables.add(table)
-            bodies[name].append(text)
-        constants = [*self._pieces(tables)]
+        bodies, constants = defaultdict(list), [*self._pieces()]
         for function in self._code:
             handlers = (self._handler(*place) for place in self._handlers[function.address])
             kernel = self._kernel(function.plain)
@@ -141,31 +137,8 @@ class _Library:
         """Return the hash of the kernel that a function starts; empty if it starts none."""
         return self._kernels.get(gpu_code.kernel_name(name), "")
 
-    def _methods(self) -> Iterator[tuple[int, str, str]]:
-        """Yield the methods in tables for Python (`PyMethodDef`): the table, the function, and the content.
-
-        A table that an instruction names is left out, because code may search it.
-        """
-        names = {function.plain for function in self._code}
-        for start, end in zip(self._variables.addresses, self._variables.ends, strict=True):
-            places = range(start, end - _METHOD, _METHOD)
-            functions = [self._method(at) for at in places]
-            is_table = start not in self._named and names.issuperset(functions) and functions
-            if is_table and (end - start) % _METHOD == 0 and self._content(end - _METHOD, end) == _EMPTY:
-                for at, name in zip(places, functions, strict=True):
-                    yield start, name, self._content(at, at + _METHOD)
-
-    def _method(self, address: int) -> str:
-        """Return the name of the function of a method at an address; empty if there is something else."""
-        pointers = [self._pointers.get(address + number * _WORD) for number in range(_METHOD // _WORD)]
-        if not pointers[0] or not pointers[1] or pointers[2]:
-            return ""
-        name, _, addend = pointers[1]
-        start, _, local = self._functions.before(addend)
-        return plain(name or (local if start == addend else ""))
-
-    def _pieces(self, tables: Collection[int]) -> Iterator[str]:
-        """Yield variables and constants except zeros, those in `tables`, and those of functions."""
+    def _pieces(self) -> Iterator[str]:
+        """Yield the variables and constants that are not zero and do not belong to a function."""
         for part in self._sections:
             if not (part["sh_flags"] & _EXECUTABLE or _LAID_OUT.match(part.name)):
                 at, end = part["sh_addr"], part["sh_addr"] + part["sh_size"]
@@ -173,7 +146,7 @@ class _Library:
                     # The place of a variable counts, too.
                     is_variable, following = part["sh_flags"] & _WRITABLE, self._end(at)
                     content = self._content(at, following)
-                    belongs = at in tables or self._is_own(at) if is_variable else at in self._hashed
+                    belongs = self._is_own(at) if is_variable else at in self._hashed
                     start, _, name = self._variables.before(at)
                     if not belongs and content != _EMPTY:
                         place = self._at(at) if is_variable else plain(name) * (start == at)
@@ -258,19 +231,12 @@ class _Library:
         pointers = []
         for address in range(-(-start // _WORD) * _WORD, end, _WORD) if part["sh_flags"] & _WRITABLE else ():
             if address in self._pointers:
-                size = _LOCATION if self._is_location(address) else _WORD
-                content[address - start : address - start + size] = bytes(size)
+                content[address - start : address - start + _WORD] = bytes(_WORD)
                 pointers.append(f"{address - start} {self._pointer(address, deep=deep)}")
         # The zeros after a constant depend on what follows.
         text = _FOLDERS.sub(b"", bytes(content)).rstrip(b"\0")
         jumps = [] if part["sh_flags"] & _WRITABLE else self._jumps(start, text)
         return digest.short(*jumps) if jumps else digest.short(digest.of_bytes(text), *pointers)
-
-    def _is_location(self, address: int) -> bool:
-        """Whether an address has a place in Rust's sources: a path, its length, line, column."""
-        length, column = (self._memory[address + at : address + _LOCATION] for at in (_WORD, 20))
-        end = self._pointers[address][2] + int.from_bytes(length[:_WORD], "little")
-        return any(column) and self._memory[end - len(_RUST) : end] == _RUST
 
     def _handler(self, start: int, end: int) -> str:
         """Return a hash of a table of handlers, with the types in place of their distance from it."""
