@@ -12,7 +12,7 @@ from torch_geometric import EdgeIndex
 from torch_geometric.data import Data, HeteroData
 
 from gnnbench.engine.ground.parts import tensors
-from gnnbench.engine.measure.copies import Copies
+from gnnbench.engine.measure.layouts import Copies
 from gnnbench.suite.libraries import import_dgl
 
 

@@ -10,7 +10,7 @@ import torch
 
 from gnnbench.engine.ground.packages import missing
 from gnnbench.engine.ground.parts import tensors
-from gnnbench.engine.measure.copies import Copies
+from gnnbench.engine.measure.layouts import Copies
 from gnnbench.suite import view
 from gnnbench.suite.operations import OPERATIONS, by_name
 from gnnbench.suite.platforms import PLATFORMS

@@ -31,8 +31,8 @@ from ...ground.cpu import RealTime
 from ...ground.outputs import TooMuchError
 from ..clock import Call
 from ..conditions import TooLongError, collector_paused, compilations, limited, seed
-from ..copies import Copies
 from ..cost import Tracer
+from ..layouts import Copies
 from ..seam import Pedantic
 from . import given
 from .effects import Effects, allocated_bytes, changed_arrays, changed_state, check_size, plain_tensors
