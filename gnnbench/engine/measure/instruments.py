@@ -1,6 +1,7 @@
 """The instrument that times inside of `benchmark` in a session of pytest, and the state of the session."""
 
 import os
+import statistics
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,6 +18,9 @@ from .seam import FIXED, Pedantic, paused, why_unseen
 if TYPE_CHECKING:
     from .sampler import Effort
     from .simulated_clock import FakeMachine
+
+LEAST_SECONDS = 0.1
+"""With less time, rounds would be too short."""
 
 
 @dataclass
@@ -92,6 +96,35 @@ class Kept:
         elif inspection.unseen:
             part["no_fingerprint"] = inspection.unseen
         return layouts.original()
+
+
+@dataclass
+class TimeBudget:
+    """Divides the time of a session among its benchmarks, which run one after the other.
+
+    Each benchmark gets an equal part of the remaining time, minus what benchmarks usually take in addition to
+    their timing. A benchmark that is precise early leaves more time to the others; a slow one, whose fewest
+    rounds take longer than its part, leaves less.
+    """
+
+    seconds: float
+    """For all benchmarks: set-up, check, timing and inspection."""
+    benchmarks: int = 0
+    """Number of benchmarks that have not begun."""
+    _other_seconds: list[float] = field(default_factory=list)
+    """Time that each finished benchmark took in addition to its timing."""
+
+    def next_seconds(self) -> float:
+        """Return the seconds for timing the next benchmark, at least LEAST_SECONDS."""
+        other = statistics.median(self._other_seconds) if self._other_seconds else 0.0  # one may compile
+        share = self.seconds / max(1, self.benchmarks)
+        self.benchmarks -= 1
+        return max(LEAST_SECONDS, share - other)
+
+    def spend(self, seconds: float, timing_seconds: float) -> None:
+        """Subtract the time of a benchmark."""
+        self.seconds -= seconds
+        self._other_seconds.append(seconds - timing_seconds)
 
 
 @dataclass(frozen=True)

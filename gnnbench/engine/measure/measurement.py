@@ -11,7 +11,8 @@ from ..ground import codec
 from ..ground.codec import Level, NotNegative, Positive, PositiveCount
 from . import estimate
 from .clock import SHORTEST_GPU_NS, Block, ClockError
-from .stopping import StopReason
+
+StopReason = Literal["precision", "time", "rounds"]
 
 
 @dataclass

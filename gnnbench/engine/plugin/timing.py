@@ -18,9 +18,8 @@ from ..ground.errors import UsageError
 from ..ground.files import check_writable, save
 from ..interfaces import Instrument
 from ..measure.clock import ClockError
-from ..measure.instruments import Kept, TimeInstrument
+from ..measure.instruments import Kept, TimeBudget, TimeInstrument
 from ..measure.seam import check_pytest_benchmark, replaced
-from ..measure.stopping import TimeBudget
 from ..process.variants.collected import IN_PLACE, WHOLE_CALL, declares, marked
 from ..process.variants.import_roots import LEFT, left
 from ..process.variants.outcome import several_calls
