@@ -234,7 +234,7 @@ def test_rounds_of_a_block_are_within_bounds(blocks, round_seconds, renewal_seco
 
 @given(BLOCKS, st.floats(0, 1e3), st.integers(1, 50), st.floats(0.001, 0.5), SECONDS)
 def test_budget_and_minimum_are_honoured(blocks, elapsed, min_rounds, precision, max_seconds):
-    reason = Stopping(precision, max_seconds, min_rounds).reason(blocks, elapsed)
+    reason = Stopping(Effort(precision, max_seconds, 0.0, min_rounds)).reason(blocks, elapsed)
     rounds = sum(map(len, blocks))
     if rounds < min_rounds:
         assert reason is None
@@ -242,12 +242,12 @@ def test_budget_and_minimum_are_honoured(blocks, elapsed, min_rounds, precision,
         assert reason == "time"
     else:
         assert reason in (None, "precision")
-    assert Stopping(precision, max_seconds, 1).reason(blocks, math.nan) == "time"
+    assert Stopping(Effort(precision, max_seconds, 0.0, 1)).reason(blocks, math.nan) == "time"
 
 
 def test_precision_ends_it_once_it_is_reached_and_not_before():
     random = np.random.default_rng(1)
-    stopping, blocks = Stopping(0.02, 1e9, 5), []
+    stopping, blocks = Stopping(Effort(0.02, 1e9, 0.0, 5)), []
     while stopping.reason(blocks, 0.0) is None:
         blocks.append([float(np.exp(random.normal(0, 0.05)))])
     assert 20 < len(blocks) < 1000

@@ -50,9 +50,11 @@ class Effort:
     precision: float
     """Stop at this half-width of the estimate's confidence interval, as a fraction of the estimate."""
     max_seconds: float
+    """Time budget, with copying the inputs."""
     min_seconds: float
     """Shortest round."""
     min_rounds: int
+    """Number of rounds that are timed in any case."""
     warmup_iterations: int = 1
     disable_gc: bool = False
 
@@ -95,23 +97,18 @@ def rounds_per_block(
 class Stopping:
     """Decides after each block whether it was the last."""
 
-    precision: float
-    """Stop at this half-width of the interval, as a fraction of the estimate."""
-    max_seconds: float
-    """Budget of the benchmark, with copying its inputs."""
-    min_rounds: int
-    """Rounds to time in any case."""
+    effort: Effort
     _next_check: int = _FEWEST_BLOCKS
 
     def reason(self, blocks: Sequence[Sequence[float]], elapsed_seconds: float) -> StopReason | None:
         """Return why to stop now. Returns None to go on."""
-        if sum(map(len, blocks)) < self.min_rounds:
+        if sum(map(len, blocks)) < self.effort.min_rounds:
             return None
-        if not elapsed_seconds < self.max_seconds:  # also stops if it is NaN
+        if not elapsed_seconds < self.effort.max_seconds:  # also stops if it is NaN
             return "time"
         if len(blocks) >= self._next_check:
             self._next_check = math.ceil(len(blocks) * _GROWTH)
-            if estimate(block_values(blocks), JUDGED_LEVEL).half_width <= self.precision:
+            if estimate(block_values(blocks), JUDGED_LEVEL).half_width <= self.effort.precision:
                 return "precision"
         return None
 
@@ -152,7 +149,7 @@ class Sampler:
 
     def _sample(self, layouts: Layouts) -> None:
         clock, effort, measurement = self.clock, self.effort, self.measurement
-        stopping = Stopping(effort.precision, effort.max_seconds, effort.min_rounds)
+        stopping = Stopping(effort)
         start = clock.now()
         is_sampled = measurement.layouts == "sampled"
         if is_sampled:
@@ -194,7 +191,7 @@ class Sampler:
         """
         clock, effort, measurement = self.clock, self.effort, self.measurement
         calls, result = Pedantic.of(call), None
-        stopping = Stopping(effort.precision, effort.max_seconds, effort.min_rounds)
+        stopping = Stopping(effort)
         start = clock.now()
         for _ in range(effort.warmup_iterations):
             calls.round(clock)
