@@ -3,8 +3,8 @@ from types import SimpleNamespace
 import pytest
 
 from gnnbench.engine.measure import instructions
+from gnnbench.engine.measure.benchmark_fixture import Pedantic
 from gnnbench.engine.measure.instructions import Instructions, functions, short_name, total
-from gnnbench.engine.measure.seam import Pedantic
 
 FILE = """# callgrind format
 version: 1

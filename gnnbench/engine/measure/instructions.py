@@ -23,8 +23,8 @@ from typing import Any, Self
 from ..ground.codec import Count, NotNegative
 from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
+from .benchmark_fixture import Pedantic
 from .conditions import collector_paused, cpu_threads
-from .seam import Pedantic
 
 _FEWEST, _WARM_UP, _WARM_UP_SECONDS = 2, 20, 5.0
 """Fewest and most warm-up calls, and their time limit. Python 3.11 specialises functions after 8 calls."""
@@ -156,7 +156,7 @@ def take(calls: Pedantic, counter: Callgrind) -> dict[str, Any]:
 
 def _counted(calls: Pedantic, counter: Callgrind) -> int:
     """Return the instructions of one call, without its set-up and tear-down."""
-    call = calls.inputs()
+    call = calls.next_call()
     count = counter.count(partial(call.function, *call.args, **call.kwargs))  # adds no Python frame
     calls.tear_down(call)
     return count

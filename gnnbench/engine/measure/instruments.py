@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..ground import codec, cpu, json_io
 from ..interfaces import Instrument
+from .benchmark_fixture import FIXED, Pedantic, pause_tracing, whole_call_reason
 from .clock import Block, Call, Clock
 from .conditions import compilations
 from .layouts import Layouts, clock_for
 from .measurement import Measurement
-from .seam import FIXED, Pedantic, paused, why_unseen
 
 if TYPE_CHECKING:
     from .sampler import Effort
@@ -87,7 +87,7 @@ class Kept:
         from .inspection import inspect
 
         part = json_io.own_part(fixture.extra_info)
-        with paused():
+        with pause_tracing():
             inspection = inspect(layouts.original, layouts.devices)
         if inspection.counters:
             part["counters"] = codec.encode(inspection.counters)
@@ -156,7 +156,7 @@ class TimeInstrument(Instrument):
                 sampler.sample(layouts)
         if self.whole_call:
             part = json_io.own_part(fixture.extra_info)
-            part["no_fingerprint"] = why_unseen(self.whole_call)
+            part["no_fingerprint"] = whole_call_reason(self.whole_call)
             if compiled := compilations():
                 part["compilation"] = compiled
             return result
@@ -211,7 +211,7 @@ class TimeInstrument(Instrument):
             watch.begin()
         start = clock.now()
         try:
-            with paused():
+            with pause_tracing():
                 yield layouts, clock, measurement, add
         except (Exception, KeyboardInterrupt) as error:
             # pytest-benchmark does not catch KeyboardInterrupt, and would report the rounds as complete.

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from .benchmark_fixture import Pedantic
 from .clock import ROUND_SECONDS, Block, Call, Clock, calibrated_iterations, wanted_seconds
 from .conditions import clear_compilations, collector_paused
 from .estimate import JUDGED_LEVEL, block_values, estimate
 from .layouts import Layouts
 from .measurement import Measurement, StopReason
-from .seam import Pedantic
 
 MAX_ROUNDS = 10
 """Most rounds of a block: more hardly change its median."""

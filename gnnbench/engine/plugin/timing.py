@@ -17,9 +17,9 @@ from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
 from ..ground.files import check_writable, save
 from ..interfaces import Instrument
+from ..measure.benchmark_fixture import check_pytest_benchmark, replace_timing
 from ..measure.clock import ClockError
 from ..measure.instruments import Kept, TimeBudget, TimeInstrument
-from ..measure.seam import check_pytest_benchmark, replaced
 from ..process.variants.collected import IN_PLACE, WHOLE_CALL, declares, marked
 from ..process.variants.import_roots import LEFT, left
 from ..process.variants.outcome import several_calls
@@ -123,7 +123,7 @@ class Timing:
             self.kept.begin()
         except UsageError as error:
             stop(error, self._config)
-        self._replaced.enter_context(replaced(self._choose))
+        self._replaced.enter_context(replace_timing(self._choose))
 
     def pytest_unconfigure(self) -> None:
         """Restore pytest-benchmark's methods."""

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from ..ground import codec
 from ..ground.cpu import CpuUse, Placement
 from ..measure import cost, instructions
+from ..measure.benchmark_fixture import FIXED, Pedantic, pause_tracing
 from ..measure.clock import Block, Call, Clock, ClockError, calibrated_iterations, wanted_seconds
 from ..measure.conditions import collector_paused
 from ..measure.inspection import Inspection, inspect
 from ..measure.layouts import Layouts
-from ..measure.seam import FIXED, Pedantic, paused
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -97,13 +97,13 @@ class Held:
         if command.get("leave"):
             return True
         if self._fixture.stats is None:  # the test may read the statistics after the call
-            with paused():
+            with pause_tracing():
                 self._block({"rounds": 1, "iterations": 1})
         return False
 
     def obey(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Return the answer to a command that `serve` takes; each has a method of its name."""
-        with paused():
+        with pause_tracing():
             answer: dict[str, Any] = getattr(self, f"_{command['command']}")(command)
         return answer
 
@@ -253,14 +253,14 @@ class Repeated(Held):
         # Set-up makes new inputs itself, and tear-down expects the original ones.
         super().__init__(fixture, layouts, clock, stays=bool(asked.setup or asked.teardown or stays))
         if asked.warmup_rounds and not isinstance(self, AllTimed):
-            with paused():
+            with pause_tracing():
                 self.block(asked.warmup_rounds, asked.iterations)
 
     def block(self, rounds: int, iterations: int) -> Block:
         """Time rounds, each with its set-up and tear-down."""
         blocks = []
         for _ in range(rounds):
-            call = self._layouts.current if self._renewing else self._asked.inputs()
+            call = self._layouts.current if self._renewing else self._asked.next_call()
             with collector_paused() if self._disable_gc else nullcontext():
                 blocks.append(self._clock.block(call, 1, iterations))
             self._asked.tear_down(call)

@@ -32,10 +32,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 
 from ..interfaces import Instrument
-from ..measure import conditions, seam
+from ..measure import benchmark_fixture, conditions
+from ..measure.benchmark_fixture import Pedantic
 from ..measure.clock import Call, Clock
 from ..measure.layouts import Layouts, clock_for
-from ..measure.seam import Pedantic
 from . import slowdown
 from .forks import RETURN, Forks
 from .held import AllTimed, Held, Repeated
@@ -164,7 +164,7 @@ class Worker(Overrides, Instrument):
             "places": list(map(str, config.args)),
             "rootdir": os.path.relpath(config.rootpath, config.invocation_params.dir),
         }
-        with seam.replaced(self.choose):
+        with benchmark_fixture.replace_timing(self.choose):
             try:
                 first = self._first_answer({**collected, **self._taken()})
                 command = self._serve_forks(self._ask(first)) if first else {"command": "quit"}
@@ -295,7 +295,7 @@ class Worker(Overrides, Instrument):
     def measure(self, fixture: Any, call: Call) -> Any:
         """Hold `benchmark(function, ...)`."""
         if reason := marked(self._item, WHOLE_CALL):
-            whole = seam.why_unseen(reason)
+            whole = benchmark_fixture.whole_call_reason(reason)
             return self._hold(AllTimed(*self._parts(fixture, call), Pedantic.of(call), whole=whole))
         return self._hold(Held(*self._parts(fixture, call), stays=self._is_marked(IN_PLACE)))
 
@@ -328,7 +328,7 @@ class Worker(Overrides, Instrument):
         scope = vars(getattr(self._item, "module", None) or object)
         fixed, noting = self._is_marked(FIXED_INPUTS), self._used.resumed if self._used else nullcontext
         if self._keeps:
-            with seam.paused():
+            with benchmark_fixture.pause_tracing():
                 held.keep_inputs()
         tested, self._current = self._trees.loaded, held
         try:

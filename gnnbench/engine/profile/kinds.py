@@ -14,8 +14,8 @@ from typing import Any
 from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
 from ..ground.packages import unusable
+from ..measure.benchmark_fixture import Pedantic
 from ..measure.conditions import collector_paused
-from ..measure.seam import Pedantic
 from .targets import LAYERS, PHASES
 
 ROOT = "call"
@@ -36,7 +36,7 @@ class Subject:
     @contextmanager
     def ready(self) -> Iterator[Callable[[], object]]:
         """Yield the next call; set-up and tear-down of the context are outside the profile."""
-        call = self.asked.inputs()
+        call = self.asked.next_call()
         try:
             with collector_paused():
                 yield partial(call.function, *call.args, **call.kwargs)  # no Python function, so not profiled

@@ -14,6 +14,7 @@ import torch
 from torch_geometric import EdgeIndex
 
 from gnnbench.engine.ground.outputs import Opened, TooMuchError
+from gnnbench.engine.measure.benchmark_fixture import Pedantic
 from gnnbench.engine.measure.clock import Call
 from gnnbench.engine.measure.fingerprint.digest import plain
 from gnnbench.engine.measure.returned import effects
@@ -27,7 +28,6 @@ from gnnbench.engine.measure.returned.calls import (
 )
 from gnnbench.engine.measure.returned.portable import TEXT, portable
 from gnnbench.engine.measure.returned.reachable import Reachable
-from gnnbench.engine.measure.seam import Pedantic
 
 
 def made(function, *args):

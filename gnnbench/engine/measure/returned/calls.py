@@ -29,11 +29,11 @@ from numpy.typing import NDArray
 
 from ...ground.cpu import RealTime
 from ...ground.outputs import TooMuchError
+from ..benchmark_fixture import Pedantic
 from ..clock import Call
 from ..conditions import TooLongError, collector_paused, compilations, limited, seed
 from ..cost import Tracer
 from ..layouts import Copies
-from ..seam import Pedantic
 from . import given
 from .effects import Effects, allocated_bytes, changed_arrays, changed_state, check_size, plain_tensors
 from .given import Given, rounding, write
@@ -116,7 +116,7 @@ class ComparedCalls:
         return self.made[number]
 
     def _made(self, number: int) -> Effects:
-        call = self._calls.inputs()
+        call = self._calls.next_call()
         reach = Reachable(call, self._scope)
         arrays = reach.arrays.values()
         check_size("inputs", arrays)
@@ -254,7 +254,7 @@ def kept_inputs(calls: Pedantic) -> Given | None:
     """Return what the inputs hold. Returns None if there is too much, or if set-up makes them."""
     if calls.setup:
         return None
-    reach, inputs = Reachable(calls.inputs(), {}), Given()
+    reach, inputs = Reachable(calls.next_call(), {}), Given()
     try:
         check_size("inputs", reach.arrays.values())
         inputs.keep(reach.arrays.values(), reach.containers)

@@ -8,7 +8,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from gnnbench.engine.ground import codec
 from gnnbench.engine.ground.errors import UsageError
-from gnnbench.engine.measure.seam import check_pytest_benchmark
+from gnnbench.engine.measure.benchmark_fixture import check_pytest_benchmark
 from gnnbench.engine.store.parts import BenchmarkPart
 from tests import forks
 from tests.plugin.recorded import machine

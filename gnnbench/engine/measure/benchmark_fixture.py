@@ -1,4 +1,4 @@
-"""The one place that replaces pytest-benchmark's timing: inside of `benchmark`, an instrument measures.
+"""Replaces the timing of pytest-benchmark's fixture `benchmark`: an instrument measures the call instead.
 
 pytest-benchmark has no hook for timing, so two private methods of its fixture are replaced. The fixture's
 type, its marker, `weave`, `extra_info`, `stats`, and a suite's override of the fixture keep working.
@@ -28,9 +28,9 @@ _PARAMETERS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "session.BenchmarkSession": {"save_json": ("self", "output_json")},
 }
-"""Parameters of pytest-benchmark's methods that the instruments and plugin/timing.py rely on."""
+"""Parameters of the methods of pytest-benchmark that gnnbench replaces or calls, by class."""
 FIXED = "benchmark.pedantic fixes the calls"
-"""Why the inputs of `benchmark.pedantic` are not copied, and why no further call is traced."""
+"""Reason why the inputs of `benchmark.pedantic` are not copied, and why no further call is traced."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,12 @@ class Pedantic:
         """Time a round on new inputs; return its block, and the result if the round is one call."""
         result = None
 
-        def keeping(*args: Any, **kwargs: Any) -> None:
+        def call_and_assign(*args: Any, **kwargs: Any) -> None:
             nonlocal result
             result = self.target(*args, **kwargs)
 
-        call = self.inputs()
-        timed_call = call if self.iterations > 1 else call._replace(function=keeping)
+        call = self.next_call()
+        timed_call = call if self.iterations > 1 else call._replace(function=call_and_assign)
         with collector_paused() if disable_gc else nullcontext():
             block = clock.block(timed_call, 1, self.iterations)
         self.tear_down(call)
@@ -80,13 +80,13 @@ class Pedantic:
 
     def once(self) -> Any:
         """Make a call, and return its result."""
-        call = self.inputs()
+        call = self.next_call()
         result = call()
         self.tear_down(call)
         return result
 
-    def inputs(self) -> Call:
-        """Return the next call, with the arguments that `setup` returns, or else the given ones."""
+    def next_call(self) -> Call:
+        """Run `setup`, and return the call with the arguments that it returned, or else with `args`."""
         arguments = self.setup() if self.setup else None
         if not arguments:
             return Call(self.target, self.args, self.kwargs)
@@ -101,10 +101,10 @@ class Pedantic:
 
 
 @contextmanager
-def replaced(choose: Callable[[Any], Instrument | None]) -> Iterator[None]:
-    """Let instruments measure within the context. May be nested.
+def replace_timing(choose: Callable[[Any], Instrument | None]) -> Iterator[None]:
+    """Return a context in which instruments measure; such contexts can be nested.
 
-    `choose`: returns the instrument for a fixture, or None to measure as before.
+    `choose`: returns the instrument for a fixture, or None if the timing of the outer context applies.
     """
     from pytest_benchmark.fixture import BenchmarkFixture as Fixture
 
@@ -119,7 +119,7 @@ def replaced(choose: Callable[[Any], Instrument | None]) -> Iterator[None]:
     @wraps(pedantic)
     def _raw_pedantic(self: Any, target: Callable[..., Any], **options: Any) -> Any:
         instrument = choose(self)
-        if instrument is None or not _valid(**options):
+        if instrument is None or not _is_valid(**options):
             return pedantic(self, target, **options)
         options["kwargs"] = options.get("kwargs") or {}
         return instrument.measure_pedantic(self, Pedantic(target, **options))
@@ -131,7 +131,7 @@ def replaced(choose: Callable[[Any], Instrument | None]) -> Iterator[None]:
         Fixture._raw, Fixture._raw_pedantic = raw, pedantic  # noqa: SLF001
 
 
-def paused() -> AbstractContextManager[object]:
+def pause_tracing() -> AbstractContextManager[object]:
     """Return a context in which tracers and profilers, such as coverage's, are paused."""
     from pytest_benchmark import fixture
 
@@ -143,8 +143,8 @@ def check_pytest_benchmark() -> None:
     """Check that pytest-benchmark has the methods that gnnbench relies on."""
     import pytest_benchmark
 
-    for place, methods in _PARAMETERS.items():
-        module, _, owner = place.rpartition(".")
+    for path, methods in _PARAMETERS.items():
+        module, _, owner = path.rpartition(".")
         for name, expected in methods.items():
             method = getattr(resolve_name(f"pytest_benchmark.{module}:{owner}"), name, None)
             if not method or tuple(inspect.signature(method).parameters) != expected:
@@ -154,13 +154,13 @@ def check_pytest_benchmark() -> None:
                 )
 
 
-def why_unseen(reason: str) -> str:
-    """Return why a call that is timed whole has no counters and no fingerprint; `reason` is its marker's."""
+def whole_call_reason(reason: str) -> str:
+    """Return why a benchmark with the marker `whole_call` has no counters and no fingerprint."""
     return f"its calls are timed whole: {reason}"
 
 
-def _valid(*, rounds: Any, warmup_rounds: Any, iterations: Any, setup: Any, **_options: Any) -> bool:
-    """Return whether pytest-benchmark accepts these options; if not, it raises the error itself."""
+def _is_valid(*, rounds: Any, warmup_rounds: Any, iterations: Any, setup: Any, **_options: Any) -> bool:
+    """Return whether pytest-benchmark accepts these options; it raises an error for others."""
     numbers = (rounds, 1), (warmup_rounds, 0), (iterations, 1)
     if any(not isinstance(number, int) or number < least for number, least in numbers):
         return False
