@@ -116,7 +116,7 @@ def require_equal_work_on_copies(timed):
 def copies_of(inputs):
     copies = Copies()
     found = copies.of(tuple(inputs))
-    assert not copies.left
+    assert not copies.not_copied
     here, there = list(tensors(tuple(inputs))), list(tensors(found))  # both alive: some are made by asking
     places = [{part.untyped_storage().data_ptr() for part in parts} - {0} for parts in (here, there)]
     assert not places[0] & places[1]

@@ -212,7 +212,7 @@ class _Timing:
         _, layouts, copies = self._layouts
         if copies:
             layouts.renew()
-            self._clock.renewed()
+            self._clock.inputs_moved()
         logs = {}
         for way in self._random.sample(ways, len(ways)):
             entry = self._entrants[way]

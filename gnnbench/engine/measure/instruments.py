@@ -1,4 +1,4 @@
-"""The instrument that times inside of `benchmark` in a session of pytest, and the state of the session."""
+"""The instrument that times the calls of `benchmark` in a session of pytest, and the state of the session."""
 
 import os
 import statistics
@@ -24,30 +24,30 @@ LEAST_SECONDS = 0.1
 
 
 @dataclass
-class Kept:
-    """What the instruments of a session find, and what they share."""
+class SessionState:
+    """State that the instruments of a session share."""
 
     version: int
     """Version of the format of `extra_info["gnnbench"]`."""
     used: bool = False
     """Whether any benchmark was timed."""
     timing_seconds: float = 0.0
-    """Total time of timing, with copying the inputs."""
+    """Total time of timing, including the copying of inputs."""
     failure: BaseException | None = None
-    """The exception that interrupted the last measurement, if any."""
+    """The exception that interrupted the last measurement. None if it was not interrupted."""
     incomplete: list[dict[str, Any]] = field(default_factory=list)
-    """Interrupted benchmarks, with the rounds before the interruption."""
+    """Interrupted benchmarks, each with its rounds before the interruption."""
     repeated: list[str] = field(default_factory=list)
-    """Tests with several benchmarks; only the first one counts."""
+    """Names of tests with several benchmarks; only the first one counts."""
     watch: "cpu.ContentionWatch | None" = None
     _definition: str | None = None
-    """Hash of the definition of the running test, unless its suite writes it."""
+    """Hash of the definition of the running test. None if its suite writes the hash itself."""
     _timed: int = 0
     """Number of benchmarks of the running test that were timed."""
     _machine: "FakeMachine | None" = None
 
     def begin(self) -> None:
-        """Prepare the clocks."""
+        """Prepare the simulated machine, if there is one, and watch for other programs."""
         if text := os.environ.get("GNNBENCH_FAKE_CLOCK"):
             from .simulated_clock import FakeMachine
 
@@ -61,17 +61,17 @@ class Kept:
         return clock_for(devices, fixture._timer, flush=flush)  # noqa: SLF001
 
     def ran_out_of_memory(self, fullname: str, text: str) -> None:
-        """Record `text`, such as `OOM at 9 GiB`, as the error of an interrupted benchmark."""
+        """Record a text such as `OOM at 9 GiB` as the error of an interrupted benchmark."""
         if not self.incomplete or self.incomplete[-1]["fullname"] != fullname:
             self.incomplete.append({"fullname": fullname, "measurement": None})
         self.incomplete[-1]["error"] = text
 
     def begin_test(self, definition: str | None) -> None:
-        """Prepare for the benchmarks of a test, given the hash of its definition."""
+        """Prepare for the benchmarks of a test; `definition` is the hash of its definition."""
         self._definition, self._timed = definition, 0
 
     def part(self, fixture: Any) -> dict[str, Any]:
-        """Return gnnbench's part of a benchmark's `extra_info`; one of another version is replaced."""
+        """Return gnnbench's part of a benchmark's `extra_info`, a new one if its version differs."""
         part = json_io.own_part(fixture.extra_info)
         if part.get("version") != self.version:
             part = fixture.extra_info[json_io.KEY] = {"version": self.version}
@@ -83,7 +83,7 @@ class Kept:
         return part
 
     def inspect(self, fixture: Any, layouts: Layouts) -> Any:
-        """Add counters and fingerprint of a call to `extra_info`, and return the result of one more call."""
+        """Add counters and fingerprint of a call to `extra_info`. Returns the result of one more call."""
         from .inspection import inspect
 
         part = json_io.own_part(fixture.extra_info)
@@ -102,27 +102,26 @@ class Kept:
 class TimeBudget:
     """Divides the time of a session among its benchmarks, which run one after the other.
 
-    Each benchmark gets an equal part of the remaining time, minus what benchmarks usually take in addition to
-    their timing. A benchmark that is precise early leaves more time to the others; a slow one, whose fewest
-    rounds take longer than its part, leaves less.
+    Each benchmark gets an equal share of the remaining time, minus the median time that finished benchmarks
+    took in addition to their timing.
     """
 
     seconds: float
-    """For all benchmarks: set-up, check, timing and inspection."""
+    """Remaining time of all benchmarks for set-up, check, timing and inspection."""
     benchmarks: int = 0
-    """Number of benchmarks that have not begun."""
+    """Number of benchmarks that have not started."""
     _other_seconds: list[float] = field(default_factory=list)
     """Time that each finished benchmark took in addition to its timing."""
 
     def next_seconds(self) -> float:
         """Return the seconds for timing the next benchmark, at least LEAST_SECONDS."""
-        other = statistics.median(self._other_seconds) if self._other_seconds else 0.0  # one may compile
+        other = statistics.median(self._other_seconds) if self._other_seconds else 0.0
         share = self.seconds / max(1, self.benchmarks)
         self.benchmarks -= 1
         return max(LEAST_SECONDS, share - other)
 
     def spend(self, seconds: float, timing_seconds: float) -> None:
-        """Subtract the time of a benchmark."""
+        """Subtract the time of a finished benchmark."""
         self.seconds -= seconds
         self._other_seconds.append(seconds - timing_seconds)
 
@@ -131,21 +130,21 @@ class TimeBudget:
 class TimeInstrument(Instrument):
     """Times a benchmark, and then inspects it."""
 
-    kept: Kept
+    state: SessionState
     sample_layouts: bool
-    """Whether the inputs are re-allocated between blocks of rounds."""
+    """Whether each block is timed on new copies of the inputs."""
     precision: float
     flush: bool
     """Whether the GPU's L2 cache is flushed before each round."""
     in_place: str | None = None
-    """Reason of the `in_place` marker; the inputs are not copied then."""
+    """Reason of the marker `in_place`: the inputs are not copied. None without the marker."""
     whole_call: str | None = None
-    """Reason of the `whole_call` marker; see `Sampler.whole`."""
+    """Reason of the marker `whole_call`, see `Sampler.whole`. None without the marker."""
     max_seconds: float | None = None
-    """Time limit of this benchmark. None for that of `--benchmark-max-time` or of its marker."""
+    """Time limit. None if `--benchmark-max-time` or the marker `benchmark` sets it."""
 
     def measure(self, fixture: Any, call: Call) -> Any:
-        """Time rounds until a stopping rule applies, and inspect a call, unless it is timed whole."""
+        """Time rounds until a stopping rule applies. Then inspect a call, unless `whole_call` is set."""
         from .sampler import Sampler
 
         with self._measuring(fixture, call, self.in_place) as (layouts, clock, measurement, add):
@@ -160,7 +159,7 @@ class TimeInstrument(Instrument):
             if compiled := compilations():
                 part["compilation"] = compiled
             return result
-        return self.kept.inspect(fixture, layouts)
+        return self.state.inspect(fixture, layouts)
 
     def measure_pedantic(self, fixture: Any, calls: Pedantic) -> Any:
         """Time the rounds of `benchmark.pedantic`."""
@@ -188,11 +187,11 @@ class TimeInstrument(Instrument):
     def _measuring(
         self, fixture: Any, call: Call, in_place: str | None
     ) -> Iterator[tuple[Layouts, Clock, Measurement, Callable[[Block], None]]]:
-        """Prepare the measurement of a call, and save its result, also if it is interrupted."""
-        session = self.kept
-        session.used = True
+        """Prepare the measurement of a call, and save its rounds afterwards, even after an interruption."""
+        state = self.state
+        state.used = True
         layouts = Layouts(call)
-        clock = session.clock(fixture, layouts.devices, flush=self.flush and not self.whole_call)
+        clock = state.clock(fixture, layouts.devices, flush=self.flush and not self.whole_call)
         in_place = in_place or self.whole_call
         if not in_place:
             in_place = layouts.why_in_place() if self.sample_layouts else "--gnn-layouts one"
@@ -206,7 +205,7 @@ class TimeInstrument(Instrument):
             for seconds in block.seconds:
                 fixture.stats.update(seconds)
 
-        watch = None if clock.name in cpu.UNWATCHED_CLOCKS else session.watch
+        watch = None if clock.name in cpu.UNWATCHED_CLOCKS else state.watch
         if watch:
             watch.begin()
         start = clock.now()
@@ -216,14 +215,14 @@ class TimeInstrument(Instrument):
         except (Exception, KeyboardInterrupt) as error:
             # pytest-benchmark does not catch KeyboardInterrupt, and would report the rounds as complete.
             fixture.has_error = True
-            session.failure = error
+            state.failure = error
             text = ": ".join(filter(None, (type(error).__name__, str(error))))
             record = {"fullname": fixture.fullname, "error": text, "measurement": measurement.as_json()}
-            session.incomplete.append(record)
+            state.incomplete.append(record)
             raise
         finally:
-            session.timing_seconds += clock.now() - start
-        measurement.not_copied = layouts.left
+            state.timing_seconds += clock.now() - start
+        measurement.not_copied = layouts.not_copied
         if watch:
             measurement.contention_share = watch.contention_share()
-        session.part(fixture)["measurement"] = measurement.as_json()
+        state.part(fixture)["measurement"] = measurement.as_json()

@@ -1,6 +1,6 @@
 """Times a call: warms up, calibrates the rounds, and times blocks until a stopping rule applies.
 
-Each block is a few rounds on new copies of the inputs at other addresses in memory: a new layout.
+A block is a few rounds on one layout: on copies of the inputs at new addresses.
 """
 
 import math
@@ -19,28 +19,28 @@ from .layouts import Layouts
 from .measurement import Measurement, StopReason
 
 MAX_ROUNDS = 10
-"""Most rounds of a block: more hardly change its median."""
+"""Largest number of rounds in a block: more would hardly change its median."""
 
 _MIN_BLOCKS = 80
-"""Blocks that are needed for a useful interval; slow benchmarks get fewer."""
+"""Number of blocks that a useful interval needs; slow benchmarks get fewer."""
 
 _FEWEST_BLOCKS = 51
-"""Precision is checked from this number of blocks on. Fewer often miss a mode of few layouts: with a share of
-10 %, 20 % of the measurements of 15 blocks miss it, but 0.5 % of those of 51."""
+"""Precision is checked from this number of blocks on, because fewer may miss a mode of a few layouts: if the
+mode has 10 % of the layouts, 20 % of measurements with 15 blocks miss it, but 0.5 % with 51 blocks."""
 
 _GROWTH = 1.25
-"""Precision is checked when the number of blocks has grown by this factor: checking it after each block would
-stop at a lucky one."""
+"""Precision is checked when the number of blocks has grown by this factor. Checks after each block would stop
+where the interval is narrow by chance."""
 
 _PILOT_BLOCKS = 8
 _PILOT_ROUNDS = 3
-"""Enough to separate the variance between rounds from that between layouts."""
+"""The pilot's rounds on each layout: enough to estimate the variances of rounds and of layouts."""
 
 _ROUNDS_PER_BUDGET = 2000
-"""With a small time budget rounds are shorter, so that there are about this many."""
+"""With a small time budget, rounds are shorter: about this number takes the whole budget."""
 
-_SETTLED = 0.9
-"""Warm-up ends when a call is not faster than this fraction of the fastest call so far."""
+_WARM = 0.9
+"""Warm-up ends when a call takes at least this fraction of the time of the fastest call so far."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Effort:
     precision: float
     """Stop at this half-width of the estimate's confidence interval, as a fraction of the estimate."""
     max_seconds: float
-    """Time budget, with copying the inputs."""
+    """Time budget of the benchmark, including the copying of inputs."""
     min_seconds: float
     """Shortest round."""
     min_rounds: int
@@ -60,7 +60,7 @@ class Effort:
 
 
 def variance_components(blocks: Sequence[Sequence[float]]) -> tuple[float, float]:
-    """Return the variance components of layouts and of rounds, for the logarithm of a round's time.
+    """Return the variances of the logarithm of a round's time: between layouts, and within a layout.
 
     This is a one-way analysis of variance (Searle, Casella and McCulloch, Variance Components, 3.6) of the
     blocks with at least two rounds. A negative component is set to 0.
@@ -77,12 +77,12 @@ def variance_components(blocks: Sequence[Sequence[float]]) -> tuple[float, float
 def rounds_per_block(
     pilot: Sequence[Sequence[float]], round_seconds: float, renewal_seconds: float, max_seconds: float
 ) -> int:
-    """Choose how many rounds to time on each layout.
+    """Return how many rounds to time on each layout.
 
     The variance of the mean at a given cost is smallest with sqrt(v_rounds / v_layouts * c_layout / c_round)
     rounds on each layout (Cochran, Sampling Techniques, 10.6).
 
-    `max_seconds`: budget, which must suffice for enough blocks.
+    `max_seconds`: time budget, which limits the rounds so that there is time for enough blocks.
     """
     between, within = variance_components(pilot)
     if between:
@@ -95,13 +95,13 @@ def rounds_per_block(
 
 @dataclass
 class Stopping:
-    """Decides after each block whether it was the last."""
+    """Decides after each block whether to stop."""
 
     effort: Effort
     _next_check: int = _FEWEST_BLOCKS
 
     def reason(self, blocks: Sequence[Sequence[float]], elapsed_seconds: float) -> StopReason | None:
-        """Return why to stop now. Returns None to go on."""
+        """Return the reason to stop now. Returns None if more blocks are needed."""
         if sum(map(len, blocks)) < self.effort.min_rounds:
             return None
         if not elapsed_seconds < self.effort.max_seconds:  # also stops if it is NaN
@@ -115,21 +115,20 @@ class Stopping:
 
 @dataclass(frozen=True)
 class Sampler:
-    """Times a call until a stopping rule applies. Its methods raise what the call raises, and ClockError."""
+    """Times a call until a stopping rule applies. The methods raise ClockError, and what the call raises."""
 
     clock: Clock
     """The clock of the inputs' device."""
     effort: Effort
     measurement: Measurement
-    """Receives iterations, the reason to stop, and whether the call writes to its inputs."""
+    """Gets the number of iterations, the reason to stop, and whether the call writes to its inputs."""
     add: Callable[[Block], None]
-    """Called with each block; adds it to the measurement."""
+    """Adds a block to the measurement."""
 
     def sample(self, layouts: Layouts) -> None:
-        """Time a call on its inputs, which are copied between blocks if the measurement samples layouts.
+        """Time a call, on new copies of its inputs for each block if the measurement samples layouts.
 
-        If the call runs out of memory next to the first copies of its inputs, it is timed on the inputs
-        themselves.
+        If the call runs out of memory before the first block, it is timed on the original inputs instead.
         """
         measurement, too_large = self.measurement, None
         try:
@@ -142,8 +141,8 @@ class Sampler:
             if not is_out_of_memory(error):
                 raise
             too_large = f"too large to be called next to copies: {describe_out_of_memory(error)}"
-        if too_large:  # outside the handler: the error keeps the memory of the call alive
-            layouts.stay()
+        if too_large:  # outside the handler, because the error keeps the memory of the call alive
+            layouts.drop_copies()
             measurement.layouts, measurement.in_place = "one", too_large
             self._sample(layouts)
 
@@ -154,11 +153,11 @@ class Sampler:
         is_sampled = measurement.layouts == "sampled"
         if is_sampled:
             self._renew(layouts)
-        watch = layouts.watch()
+        is_written = layouts.watch_writes()
         clock.check(layouts.current)
         call_seconds = self._warm_up(layouts.current)
-        measurement.changes_inputs = watch()
-        del watch  # it would keep the inputs alive
+        measurement.changes_inputs = is_written()
+        del is_written  # it would keep the inputs alive
         measurement.iterations = self._iterations(layouts.current, call_seconds)
 
         # The pilot, with the untimed call before each block, takes at most half of the time budget.
@@ -166,7 +165,7 @@ class Sampler:
         rounds = _PILOT_ROUNDS if pilot_seconds < effort.max_seconds / 2 else 1
         renewals, renewal_seconds = 0, 0.0
         while measurement.stopped_by is None:
-            # The first block is timed on the copies of the warm-up, unless that changed them.
+            # The first block is timed on the copies of the warm-up, unless the warm-up changed them.
             if is_sampled and (measurement.blocks_ns or measurement.changes_inputs):
                 begin = clock.now()
                 self._renew(layouts)
@@ -184,10 +183,9 @@ class Sampler:
             measurement.stopped_by = stopping.reason(blocks, clock.now() - start)
 
     def whole(self, call: Call) -> Any:
-        """Time whole calls of a function that starts processes or threads, and return the last result.
+        """Time calls of a function that starts processes or threads, and return the last result.
 
-        Each round is one call on the original inputs, by the wall clock. Nothing is repeated inside a round,
-        no inputs are copied, and no call is traced, because tracing does not see other processes.
+        Each round is one call on the original inputs, which are not copied.
         """
         clock, effort, measurement = self.clock, self.effort, self.measurement
         calls, result = Pedantic.of(call), None
@@ -203,22 +201,22 @@ class Sampler:
         return result
 
     def _renew(self, layouts: Layouts) -> None:
-        # Do not keep the returned call: freeing copies that are still referenced needs the garbage collector.
+        # Do not assign the returned call: copies that have another reference are not freed at once.
         layouts.renew()
-        self.clock.renewed()
+        self.clock.inputs_moved()
 
     def _warm_up(self, call: Call) -> float:
-        """Call until times settle; return the fastest call's seconds, or 0 if the clock showed no time."""
+        """Warm up; return the seconds of the fastest call, or 0 if no call took any time by the clock."""
         start = self.clock.now()
         fastest, calls = math.inf, 0
         while True:
             (seconds,) = self.clock.block(call, 1, 1).seconds
             calls += 1
-            is_settled = seconds >= _SETTLED * fastest and calls >= self.effort.warmup_iterations
+            is_warm = seconds >= _WARM * fastest and calls >= self.effort.warmup_iterations
             if seconds > 0:
                 fastest = min(fastest, seconds)
             is_late = self.clock.now() - start > self.effort.max_seconds / 2
-            if is_settled or is_late or fastest == math.inf:
+            if is_warm or is_late or fastest == math.inf:
                 return fastest if fastest < math.inf else 0.0
 
     def _iterations(self, call: Call, call_seconds: float) -> int:

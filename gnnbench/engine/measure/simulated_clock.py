@@ -184,7 +184,7 @@ class FakeClock(Clock):
         """Return what the call launches on the simulated GPU."""
         return self._launches
 
-    def renewed(self) -> None:
+    def inputs_moved(self) -> None:
         """Draw the mode of the next buffer placement."""
         self._machine.now_seconds += self._machine.noise.renewal_seconds
         self._draw_layout()

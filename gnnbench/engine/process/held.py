@@ -59,7 +59,7 @@ class Held:
         """Return the call, its inputs copied to another place unless they must or can only stay in place."""
         if self._renewing:
             self._layouts.renew()
-            self._clock.renewed()
+            self._clock.inputs_moved()
         return self._layouts.current
 
     def block(self, rounds: int, iterations: int) -> Block:
@@ -152,7 +152,7 @@ class Held:
         clock = self._clock if self._clock.times_device else None
         try:
             with self._placement.on(command.get("core")):
-                costs, codes = cost.measured(self.renew, self._noting, clock)
+                costs, codes = cost.measure_cost(self.renew, self._noting, clock)
         except Exception as error:  # noqa: BLE001 - a call may have an end, as that of a generator
             unseen = f"it cannot be repeated ({type(error).__name__})"
             return {"answer": "cost", "cost": None, "unseen": unseen}

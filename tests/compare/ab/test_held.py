@@ -30,7 +30,7 @@ class CallClock(Clock):
         self._now += sum(seconds)
         return Block(seconds)
 
-    def renewed(self):
+    def inputs_moved(self):
         self.renewals += 1
 
 

@@ -277,4 +277,4 @@ def _copy(call: Call) -> Call | None:
     keywords = {name: of(value) for name, value in call.kwargs.items()}
     args = tuple(map(of, call.args))
     function = call.function if isinstance(call.function, FunctionType) else copies.of(call.function)
-    return None if copies.torn else Call(function, args, keywords)
+    return None if copies.failed else Call(function, args, keywords)
