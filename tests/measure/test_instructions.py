@@ -56,7 +56,7 @@ def take(tmp_path):
         file = tmp_path / "out.1"
         file.touch()
         counter = SimpleNamespace(begin=lambda: None, count=count, file=file)
-        answer = instructions.take(calls or Pedantic(sorted, ([2, 1],), {}), counter)
+        answer = instructions.count_until_equal(calls or Pedantic(sorted, ([2, 1],), {}), counter)
         return answer["totals"], Instructions.read(answer)
 
     yield take

@@ -1,4 +1,4 @@
-"""A hash of what defines a benchmark, to tell whether two runs timed the same work."""
+"""A hash of a benchmark's definition: two runs with equal hashes timed the same work."""
 
 import ast
 import functools
@@ -16,12 +16,12 @@ _DEFINED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def definition_hash(functions: Iterable[Callable[..., Any]], folders: Iterable[Path]) -> str:
-    """Return a hash (16 hexadecimal digits) of functions, and of what they use from their files.
+    """Return a hash (16 hexadecimal digits) of functions, and of the names in their files that they use.
 
-    Files in the folders count by their source, which is the same in all versions of Python: the functions,
-    classes and assignments that a function names, and those that these name in turn. Comments, docstrings,
-    formatting, line numbers and `pytest.mark` do not count. Files outside the folders, and installed packages
-    inside, count by names only.
+    Of files in `folders`, the source is hashed, which is the same for all versions of Python: the functions,
+    classes and assignments that a function names, and recursively the ones that these name. Comments,
+    docstrings, formatting, line numbers and `pytest.mark` do not count. Of files outside the folders, and of
+    installed packages inside, only the names of functions and types are hashed.
     """
     roots = [folder.resolve() for folder in folders]
     stack, seen, texts = list[Any](functions), dict[int, Any](), set[str]()
@@ -29,7 +29,7 @@ def definition_hash(functions: Iterable[Callable[..., Any]], folders: Iterable[P
         function = stack.pop()
         if id(function) in seen:
             continue
-        seen[id(function)] = function  # keeps it, so that its id stays taken
+        seen[id(function)] = function  # the reference keeps its id from being reused
         if isinstance(function, functools.partial):
             stack.append(function.func)
             items = [*enumerate(function.args), *function.keywords.items()]
@@ -51,11 +51,11 @@ def definition_hash(functions: Iterable[Callable[..., Any]], folders: Iterable[P
 
 
 def _sources(code: CodeType) -> set[str]:
-    """Return the source of a function and, recursively, of what it names in its file."""
+    """Return the sources of a function and, recursively, of the statements whose names it uses."""
     functions, names = _parsed(code.co_filename)
     stack = list(functions.get((code.co_name, code.co_firstlineno), ()))
     if not stack:
-        return {code_hash(code)}  # the file was removed or changed
+        return {code_hash(code)}  # because the file was removed or changed
     texts, seen = set[str](), set[str]()
     while stack:
         node = stack.pop()
@@ -67,7 +67,7 @@ def _sources(code: CodeType) -> set[str]:
 
 
 def _is_in(file: Path, folders: Collection[Path]) -> bool:
-    # A virtual environment is often inside the project's folder.
+    """Return whether a file is in one of the folders, but not in a virtual environment there."""
     return any(
         file.is_relative_to(folder) and "site-packages" not in file.relative_to(folder).parts
         for folder in folders
@@ -78,7 +78,7 @@ def _is_in(file: Path, folders: Collection[Path]) -> bool:
 def _parsed(file: str) -> tuple[Mapping[tuple[str, int], list[ast.AST]], Mapping[str, list[ast.AST]]]:
     """Return the functions of a file by name and first line, and its statements by the names that they set.
 
-    Lambdas of the same line share an entry. The result is cached: Python, too, reads a file once.
+    Lambdas of one line share an entry. The result is cached, because Python, too, reads a file only once.
     """
     functions: dict[tuple[str, int], list[ast.AST]] = {}
     names: dict[str, list[ast.AST]] = {}
@@ -106,7 +106,7 @@ def _parsed(file: str) -> tuple[Mapping[tuple[str, int], list[ast.AST]], Mapping
 
 
 def _set_by(statement: ast.stmt) -> set[str]:
-    """Return the names that a statement of a module defines, assigns or imports."""
+    """Return the names that a statement defines, assigns or imports."""
     if isinstance(statement, _DEFINED):
         return {statement.name}
     if isinstance(statement, ast.Import | ast.ImportFrom):

@@ -1,4 +1,4 @@
-"""One inspection of a call before or after it is timed: its counters and its fingerprint."""
+"""The inspection of a call, apart from its timing: counters and fingerprint."""
 
 import os
 import traceback
@@ -20,27 +20,27 @@ if TYPE_CHECKING:
     from .counter_changes import Counters
 
 _TRIES = 3
-_OWN = f"{Path(__file__).parent}{os.sep}"
+_FOLDER = f"{Path(__file__).parent}{os.sep}"
 _LONGEST = 200
-"""Characters of an error's text."""
+"""Largest number of characters of an error's text."""
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """What a call does."""
+    """What a call does: its counters and its fingerprint."""
 
     counters: "Counters | None" = None
-    """None if the call has no tensors among its inputs, or cannot be counted."""
+    """None if no input has a tensor, or if the call cannot be counted."""
     fingerprint: Fingerprint | None = None
     unseen: str | None = None
     """Why there is no fingerprint. None if there is one."""
     codes: Sequence[Sequence[CodeType]] = ()
-    """For each recorded call, the code of the functions that ran."""
+    """Code of the functions that ran in each recorded call."""
     launches: Sequence[str] = ()
-    """Launches on a GPU, in order; empty if there are none, or if they are not known."""
+    """Launches on a GPU, in order; empty if there are none, or if they are unknown."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the counters that are compared, by name, memory and fingerprint; see docs/formats.md."""
+        """Return counters by name, memory and fingerprint, which the coordinating process compares."""
         kinds = self.counters.counts.values() if self.counters else ()
         counts = {name: number for kind in kinds for name, number in kind.items()}
         if self.counters and (kernels := self.counters.details["kernels"]):
@@ -57,10 +57,10 @@ class Inspection:
 def inspect(
     call: Call, devices: Collection[str], *, now: Callable[[], float] = RealTime.seconds
 ) -> Inspection:
-    """Call a function several times, count what it does, and take its fingerprint.
+    """Call a function several times, and return its counters and its fingerprint.
 
-    If another Python thread runs meanwhile, the inspection is repeated: the thread may be one that wakes up
-    now and then, such as the monitor of a progress bar.
+    If another Python thread runs during the inspection, it is repeated: the thread may be one that seldom
+    runs, such as the monitor of a progress bar.
     """
     counters = None
     try:
@@ -82,13 +82,13 @@ def inspect(
                 break
         return Inspection(counters, watch.fingerprint(), watch.unseen, watch.codes)
     except Exception as error:  # noqa: BLE001 - some calls cannot run under a dispatch mode
-        return Inspection(counters, unseen=f"it cannot be inspected ({_described(error)})")
+        return Inspection(counters, unseen=f"it cannot be inspected ({_describe(error)})")
 
 
-def _described(error: Exception) -> str:
-    """Return an error in a line, with the place in the function that was called."""
+def _describe(error: Exception) -> str:
+    """Return type, message and source line of an error in one line of text."""
     text = ": ".join(filter(None, (type(error).__name__, *str(error).strip().splitlines()[:1])))
     frames = traceback.extract_tb(error.__traceback__)
-    places = (frame for frame in frames if not frame.filename.startswith(_OWN))
+    places = (frame for frame in frames if not frame.filename.startswith(_FOLDER))
     place = next((f", {Path(frame.filename).name}:{frame.lineno}" for frame in places), "")
     return f"{one_line(text)[:_LONGEST]}{place}"

@@ -195,10 +195,10 @@ class Held:
     def _count(self, _command: Mapping[str, Any]) -> dict[str, Any]:
         if self.no_calls:
             return {"answer": "not counted", "reason": self.no_calls}
-        counter = instructions.here()
+        counter = instructions.callgrind_of_process()
         assert counter
         with closing(counter):
-            return {"answer": "counted", **instructions.take(self.calls(), counter)}
+            return {"answer": "counted", **instructions.count_until_equal(self.calls(), counter)}
 
     def _block(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Time rounds, after an untimed one; a long one on the same buffers as before is timed at once."""
