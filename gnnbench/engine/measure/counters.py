@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 
 from .conditions import collector_paused, compilations, reset_compiler
 from .counter_changes import PYTHON_CALLS, Counters
-from .fingerprint.fingerprint import Watch
+from .fingerprint.fingerprint import Recordings
 from .fingerprint.recording import python_calls
 from .memory import gpu_events, trace
 
@@ -54,7 +54,7 @@ _KINDS = ("operators", "copies", "copied_bytes", "library_calls", "python_calls"
 _DETAILS = ("host_reads", "mask_reads", "kernels")
 
 
-def count(run: Callable[[], object], device: str = "cpu", watch: Watch | None = None) -> Counters:
+def count(run: Callable[[], object], device: str = "cpu", recordings: Recordings | None = None) -> Counters:
     """Call a function several times in two passes, and return the counts on which both passes agree.
 
     Compilation is counted in the first calls, memory in the first and the last calls. A TorchDispatchMode
@@ -62,12 +62,12 @@ def count(run: Callable[[], object], device: str = "cpu", watch: Watch | None = 
     Python code, Python calls are counted in another call.
     """
     with collector_paused():  # finalisers would be counted
-        with watch.timing() if watch else nullcontext():
+        with recordings.time_call() if recordings else nullcontext():
             reset_compiler()
             run()  # two calls show repeated compilation, and fill caches
             memory = trace(run, device)
         compiled = compilations()
-        first, second = _pass(run, device, watch), _pass(run, device, watch)
+        first, second = _pass(run, device, recordings), _pass(run, device, recordings)
         peaks = memory.peak_bytes, trace(run, device).peak_bytes
     names = {(kind, name) for counts in (first, second) for kind in counts for name in counts[kind]}
     unsteady = sorted(name for kind, name in names if first[kind].get(name) != second[kind].get(name))
@@ -86,11 +86,11 @@ def count(run: Callable[[], object], device: str = "cpu", watch: Watch | None = 
     return Counters(steady, host_reads, tuple(unsteady), details)
 
 
-def _pass(run: Callable[[], object], device: str, watch: Watch | None) -> dict[str, Counter[str]]:
+def _pass(run: Callable[[], object], device: str, recordings: Recordings | None) -> dict[str, Counter[str]]:
     """Call a function a few times, and return its counts by kind and name."""
     counts = {kind: Counter[str]() for kind in (*_KINDS, *_DETAILS)}
 
-    with watch.recording() if watch else nullcontext() as recording:
+    with recordings.record() if recordings else nullcontext() as recording:
 
         def count_operator(*operator: Any) -> None:
             for kind, name, number in kinds(device, *operator):

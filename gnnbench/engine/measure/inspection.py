@@ -13,7 +13,7 @@ from ..ground.cpu import RealTime
 from ..ground.errors import one_line
 from .clock import Call
 from .conditions import collector_paused
-from .fingerprint.fingerprint import Fingerprint, Watch
+from .fingerprint.fingerprint import Fingerprint, Recordings
 from .fingerprint.recording import python_calls
 
 if TYPE_CHECKING:
@@ -65,22 +65,22 @@ def inspect(
     counters = None
     try:
         for _ in range(_TRIES):
-            watch = Watch(call, now)
+            recordings = Recordings(call, now)
             if devices:
                 from .counters import count
 
-                counters = count(call.__call__, "cuda" if "cuda" in devices else "cpu", watch)
+                counters = count(call.__call__, "cuda" if "cuda" in devices else "cpu", recordings)
             else:
                 with collector_paused():  # finalisers would be recorded
-                    with watch.timing():
+                    with recordings.time_call():
                         call()
                     for _ in range(2):
-                        if not watch.unseen:
-                            with watch.recording() as recording:
+                        if not recordings.unseen:
+                            with recordings.record() as recording:
                                 python_calls(call.__call__, recording.profile)
-            if not watch.disturbed:
+            if not recordings.other_thread:
                 break
-        return Inspection(counters, watch.fingerprint(), watch.unseen, watch.codes)
+        return Inspection(counters, recordings.fingerprint(), recordings.unseen, recordings.codes)
     except Exception as error:  # noqa: BLE001 - some calls cannot run under a dispatch mode
         return Inspection(counters, unseen=f"it cannot be inspected ({_describe(error)})")
 

@@ -63,13 +63,13 @@ def test_a_byte_more_is_seen(tmp_path, monkeypatch):
     monkeypatch.setenv("GNNBENCH_CACHE", str(tmp_path / "cache"))
     file = tmp_path / "one.so"
     file.write_bytes(b"not a library")
-    before = module._examined(file)
-    assert module._examined(file) == before
+    before = module._hash_and_links(file)
+    assert module._hash_and_links(file) == before
     assert module._needed(file) == []
     file.write_bytes(b"not a library.")
-    assert module._examined(file) != before
+    assert module._hash_and_links(file) != before
     file.unlink()
-    assert module._examined(file) == ("missing", [])
+    assert module._hash_and_links(file) == ("missing", [])
 
 
 def test_of_modules_those_in_c_count():
