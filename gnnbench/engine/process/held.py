@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from types import CodeType
 
     from ..measure.returned.calls import ComparedCalls  # it imports numpy
-    from ..measure.returned.given import Given
+    from ..measure.returned.inputs import Snapshot
 
 _SLOW_SECONDS = 0.02
 """A calibration round that takes longer is not repeated."""
@@ -51,7 +51,7 @@ class Held:
         self._placement = Placement()
         self._cost_seconds = 0.0
         self._compared: ComparedCalls | None = None
-        self._inputs: Given | None = None
+        self._inputs: Snapshot | None = None
         self.codes: Sequence[Sequence[CodeType]] = ()
         """By recorded call, the code of the functions that ran. Empty if it is not known."""
 
@@ -162,10 +162,10 @@ class Held:
 
     def keep_inputs(self) -> None:
         """Keep what the inputs hold: the calls before those whose outputs are compared may change them."""
-        from ..measure.returned.calls import kept_inputs
+        from ..measure.returned.calls import snapshot_inputs
 
         if not self.no_calls:
-            self._inputs = kept_inputs(self.calls())
+            self._inputs = snapshot_inputs(self.calls())
 
     def _return(self, command: Mapping[str, Any]) -> dict[str, Any]:
         if self.no_calls:
