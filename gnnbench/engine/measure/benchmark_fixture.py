@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import wraps
-from pkgutil import resolve_name
 from typing import Any, Self
 
 from ..ground.errors import UsageError
@@ -17,18 +16,12 @@ from ..interfaces import Instrument
 from .clock import Block, Call, Clock
 from .conditions import collector_paused
 
-_PARAMETERS: dict[str, dict[str, tuple[str, ...]]] = {
-    "fixture.BenchmarkFixture": {
-        "_raw": ("self", "function_to_benchmark", "args", "kwargs"),
-        "_raw_pedantic": (
-            *("self", "target", "args", "kwargs", "setup", "teardown"),
-            *("rounds", "warmup_rounds", "iterations"),
-        ),
-        "_make_stats": ("self", "iterations"),
-    },
-    "session.BenchmarkSession": {"save_json": ("self", "output_json")},
+_PARAMETERS = {
+    "_raw": "self function_to_benchmark args kwargs",
+    "_raw_pedantic": "self target args kwargs setup teardown rounds warmup_rounds iterations",
+    "_make_stats": "self iterations",
 }
-"""Parameters of the methods of pytest-benchmark that gnnbench replaces or calls, by class."""
+"""Parameters of the methods of pytest-benchmark's fixture that gnnbench replaces or calls."""
 FIXED = "benchmark.pedantic fixes the calls"
 """Reason why the inputs of `benchmark.pedantic` are not copied, and why no further call is traced."""
 
@@ -142,16 +135,15 @@ def pause_tracing() -> AbstractContextManager[object]:
 def check_pytest_benchmark() -> None:
     """Check that pytest-benchmark has the methods that gnnbench relies on."""
     import pytest_benchmark
+    from pytest_benchmark.fixture import BenchmarkFixture as Fixture
 
-    for path, methods in _PARAMETERS.items():
-        module, _, owner = path.rpartition(".")
-        for name, expected in methods.items():
-            method = getattr(resolve_name(f"pytest_benchmark.{module}:{owner}"), name, None)
-            if not method or tuple(inspect.signature(method).parameters) != expected:
-                raise UsageError(
-                    f"gnnbench cannot time with pytest-benchmark {pytest_benchmark.__version__}, whose "
-                    f"{owner}.{name} has changed; run pip install 'pytest-benchmark>=5.2,<6'"
-                )
+    for name, parameters in _PARAMETERS.items():
+        method = getattr(Fixture, name, None)
+        if not method or " ".join(inspect.signature(method).parameters) != parameters:
+            raise UsageError(
+                f"gnnbench cannot time with pytest-benchmark {pytest_benchmark.__version__}, whose "
+                f"BenchmarkFixture.{name} has changed; run pip install 'pytest-benchmark>=5.2,<6'"
+            )
 
 
 def whole_call_reason(reason: str) -> str:
