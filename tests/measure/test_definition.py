@@ -148,16 +148,6 @@ def test_lambdas_of_one_line_stand_together_and_closures_tell_functions_apart(lo
     assert len({definition_hash([run], [tmp_path]) for run in made}) == 3
 
 
-def test_order_and_repetition_do_not_matter(loaded, tmp_path):
-    module = loaded(PLAIN)
-    functions = [module.run, module.helper, module.Shift().apply, module.add_five]
-    expected = definition_hash(functions, [tmp_path])
-    assert definition_hash([*reversed(functions), module.run], [tmp_path]) == expected
-    assert definition_hash(functions[2:], [tmp_path]) != expected
-    assert len(expected) == 16
-    assert int(expected, 16) >= 0
-
-
 def test_code_without_its_source_counts_by_its_bytecode(loaded, tmp_path):
     hashes = []
     for body in ("x + 1", "x + 1", "x + 2", "x - 1", "f(x)"):

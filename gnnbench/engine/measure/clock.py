@@ -1,4 +1,4 @@
-"""Clocks: their interface, the host's clock, calls in a round, and how long two sides alternate.
+"""The interface of clocks, the host's clock, the number of calls in a round, and turns of two sides.
 
 A round is one or more calls between two readings of a clock; a block is a few rounds on the same buffers.
 `layouts.clock_for` chooses the clock by the devices of the inputs' tensors.
@@ -30,7 +30,7 @@ SHORTEST_GPU_NS = 20_000
 """A shorter GPU time is mostly the gap between two kernels, and events resolve only 0.5 µs."""
 
 FEWEST_BLOCKS = 5
-"""From fewer blocks of a process, its noise is not estimated."""
+"""With fewer blocks, the noise of a process is not estimated."""
 
 
 class ClockError(Exception):
@@ -86,7 +86,7 @@ class Clock(ABC):
         """Time rounds of `iterations` calls each."""
 
     def launches(self, call: Call) -> tuple[str, ...]:  # noqa: ARG002 - a GPU's clock needs it
-        """Call the function, and return what it launches on a GPU, in order; empty if unknown."""
+        """Return what a call launches on a GPU, in order; empty if unknown. May call the function."""
         return ()
 
     def inputs_moved(self) -> None:  # noqa: B027 - only a simulated clock needs it

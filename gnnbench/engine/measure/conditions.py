@@ -66,7 +66,7 @@ def seed(number: int) -> None:
     import numpy as np
 
     random.seed(number)
-    np.random.seed(number)  # noqa: NPY002 - what code under test draws from
+    np.random.seed(number)  # noqa: NPY002 - code under test may use this generator
     torch = sys.modules.get("torch")
     if torch and hasattr(torch, "manual_seed"):  # not while torch is being imported
         torch.manual_seed(number)
@@ -77,7 +77,7 @@ class TooLongError(BaseException):
 
 
 @contextmanager
-def limited(seconds: float | None) -> Iterator[None]:
+def time_limit(seconds: float | None) -> Iterator[None]:
     """Raise TooLongError in the context after some seconds, as soon as C code returns to Python.
 
     There is no limit if `seconds` is None, outside the main thread, or if the code under test uses the timer.

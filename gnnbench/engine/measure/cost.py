@@ -31,8 +31,8 @@ _BATCHES, _FEWEST_BATCHES = 5, 2
 _MOST_SECONDS = 0.1
 """Batches end after this time, and only the fewest batches start later: a rare call may be slow."""
 _MOST_STEPS = 200_000
-"""Calls after this many steps are not traced. A traced step takes about 0.3 µs."""
-_OTHERS = 0.05
+"""Tracing stops after this number of steps. A traced step takes about 0.3 µs."""
+_OTHER_THREADS = 0.05
 """Largest CPU time of other threads, as a fraction of the calling thread's. If they take more, the calling
 thread may be waiting for them in a loop, as OpenMP does."""
 
@@ -94,15 +94,10 @@ class Tracer:
         self.steps = 0
         self.codes: dict[int, CodeType] = {}
         """Code of the functions that ran, by identity."""
-        self.ended = False
+        self.has_stopped = False
         """Whether counting stopped because of too many steps."""
-        self._counts: dict[int, bool] = {}
+        self._counted_modules: dict[int, bool] = {}
         """Whether the functions of a module count, by the identity of its globals."""
-
-    @property
-    def total(self) -> int | None:
-        """The number of steps. None if there were too many."""
-        return None if self.ended else self.steps
 
     def __enter__(self) -> Self:
         self._before = sys.gettrace(), sys.getprofile()
@@ -134,14 +129,14 @@ class Tracer:
 
     def _is_counted(self, frame: FrameType) -> bool:
         key = identity(frame.f_globals)
-        if key not in self._counts:
-            self._counts[key] = not str(frame.f_globals.get("__name__")).startswith(_NOT_COUNTED)
-        return self._counts[key]
+        if key not in self._counted_modules:
+            self._counted_modules[key] = not str(frame.f_globals.get("__name__")).startswith(_NOT_COUNTED)
+        return self._counted_modules[key]
 
     def _add_step(self) -> None:
         self.steps += 1
         if self.steps > self._most_steps:
-            self.ended = True
+            self.has_stopped = True
             sys.settrace(None)
             sys.setprofile(None)
 
@@ -200,7 +195,7 @@ def _call_seconds(call: Call, calls: int, device_clock: Clock | None) -> float |
         count += min(calls, FEWEST_CALLS)
     thread = RealTime.thread_nanoseconds() - thread
     other_threads = RealTime.process_nanoseconds() - process - thread
-    if other_threads > _OTHERS * thread and os.environ.get("OMP_WAIT_POLICY", "").upper() != "PASSIVE":
+    if other_threads > _OTHER_THREADS * thread and os.environ.get("OMP_WAIT_POLICY", "").upper() != "PASSIVE":
         return None
     return thread / count / 1e9
 
@@ -217,10 +212,10 @@ def _count_steps(
     with Tracer(_MOST_STEPS) as tracer:
         while count < calls:
             function(*args, **kwargs)
-            if tracer.ended:
+            if tracer.has_stopped:
                 break
             count, steps = count + 1, tracer.steps
     with watching():
-        for _ in repeat(None, calls - count - tracer.ended):
+        for _ in repeat(None, calls - count - tracer.has_stopped):
             function(*args, **kwargs)
     return (steps / count, [*tracer.codes.values()]) if count else (None, [])

@@ -24,12 +24,12 @@ def definition_hash(functions: Iterable[Callable[..., Any]], folders: Iterable[P
     installed packages inside, only the names of functions and types are hashed.
     """
     roots = [folder.resolve() for folder in folders]
-    stack, seen, texts = list[Any](functions), dict[int, Any](), set[str]()
+    stack, visited, texts = list[Any](functions), dict[int, Any](), set[str]()
     while stack:
         function = stack.pop()
-        if id(function) in seen:
+        if id(function) in visited:
             continue
-        seen[id(function)] = function  # the reference keeps its id from being reused
+        visited[id(function)] = function  # the reference keeps its id from being reused
         if isinstance(function, functools.partial):
             stack.append(function.func)
             items = [*enumerate(function.args), *function.keywords.items()]
@@ -56,12 +56,12 @@ def _sources(code: CodeType) -> set[str]:
     stack = list(functions.get((code.co_name, code.co_firstlineno), ()))
     if not stack:
         return {code_hash(code)}  # because the file was removed or changed
-    texts, seen = set[str](), set[str]()
+    texts, visited = set[str](), set[str]()
     while stack:
         node = stack.pop()
         texts.add(ast.unparse(node))
-        used = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} - seen
-        seen |= used
+        used = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} - visited
+        visited |= used
         stack += [statement for name in used for statement in names.get(name, ())]
     return texts
 

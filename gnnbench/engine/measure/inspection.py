@@ -6,18 +6,16 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..ground import codec
 from ..ground.cpu import RealTime
 from ..ground.errors import one_line
 from .clock import Call
 from .conditions import collector_paused
+from .counter_changes import Counters
 from .fingerprint.fingerprint import Fingerprint, Recordings
 from .fingerprint.recording import python_calls
-
-if TYPE_CHECKING:
-    from .counter_changes import Counters
 
 _TRIES = 3
 _FOLDER = f"{Path(__file__).parent}{os.sep}"
@@ -29,7 +27,7 @@ _LONGEST = 200
 class Inspection:
     """What a call does: its counters and its fingerprint."""
 
-    counters: "Counters | None" = None
+    counters: Counters | None = None
     """None if no input has a tensor, or if the call cannot be counted."""
     fingerprint: Fingerprint | None = None
     unseen: str | None = None

@@ -5,19 +5,18 @@ import statistics
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..ground import codec, cpu, json_io
 from ..interfaces import Instrument
 from .benchmark_fixture import FIXED, Pedantic, pause_tracing, whole_call_reason
 from .clock import Block, Call, Clock
 from .conditions import compilations
+from .inspection import inspect
 from .layouts import Layouts, clock_for
 from .measurement import Measurement
-
-if TYPE_CHECKING:
-    from .sampler import Effort
-    from .simulated_clock import FakeMachine
+from .sampler import Effort, Sampler
+from .simulated_clock import VARIABLE, FakeMachine
 
 LEAST_SECONDS = 0.1
 """With less time, rounds would be too short."""
@@ -39,18 +38,16 @@ class SessionState:
     """Interrupted benchmarks, each with its rounds before the interruption."""
     repeated: list[str] = field(default_factory=list)
     """Names of tests with several benchmarks; only the first one counts."""
-    watch: "cpu.ContentionWatch | None" = None
+    watch: cpu.ContentionWatch | None = None
     _definition: str | None = None
     """Hash of the definition of the running test. None if its suite writes the hash itself."""
     _timed: int = 0
     """Number of benchmarks of the running test that were timed."""
-    _machine: "FakeMachine | None" = None
+    _machine: FakeMachine | None = None
 
     def begin(self) -> None:
         """Prepare the simulated machine, if there is one, and watch for other programs."""
-        if text := os.environ.get("GNNBENCH_FAKE_CLOCK"):
-            from .simulated_clock import FakeMachine
-
+        if text := os.environ.get(VARIABLE):
             self._machine = FakeMachine.parse(text)
         self.watch = cpu.ContentionWatch()
 
@@ -84,8 +81,6 @@ class SessionState:
 
     def inspect(self, fixture: Any, layouts: Layouts) -> Any:
         """Add counters and fingerprint of a call to `extra_info`. Returns the result of one more call."""
-        from .inspection import inspect
-
         part = json_io.own_part(fixture.extra_info)
         with pause_tracing():
             inspection = inspect(layouts.original, layouts.devices)
@@ -145,8 +140,6 @@ class TimeInstrument(Instrument):
 
     def measure(self, fixture: Any, call: Call) -> Any:
         """Time rounds until a stopping rule applies. Then inspect a call, unless `whole_call` is set."""
-        from .sampler import Sampler
-
         with self._measuring(fixture, call, self.in_place) as (layouts, clock, measurement, add):
             sampler = Sampler(clock, self._effort(fixture), measurement, add)
             if self.whole_call:
@@ -171,9 +164,7 @@ class TimeInstrument(Instrument):
         json_io.own_part(fixture.extra_info)["no_fingerprint"] = FIXED
         return result
 
-    def _effort(self, fixture: Any) -> "Effort":
-        from .sampler import Effort
-
+    def _effort(self, fixture: Any) -> Effort:
         return Effort(
             precision=self.precision,
             max_seconds=fixture._max_time if self.max_seconds is None else self.max_seconds,  # noqa: SLF001

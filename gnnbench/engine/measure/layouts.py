@@ -14,6 +14,7 @@ from typing import Any
 
 import psutil
 
+from ..ground.devices import cuda_free_bytes
 from ..ground.parts import (
     DGL,
     FUNCTION,
@@ -74,8 +75,6 @@ class Layouts:
             return "no tensors among its arguments"
         free = psutil.virtual_memory().available
         if "cuda" in self.devices:
-            from ..ground.devices import cuda_free_bytes
-
             free = min(free, cuda_free_bytes())
         self._most_copies = int(MEMORY_SHARE * free / ((1 + _SPACER_SHARE) * max(1, self.bytes)))
         if self._most_copies < 2:  # noqa: PLR2004 - the last copy and the new one

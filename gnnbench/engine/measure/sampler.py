@@ -147,6 +147,7 @@ class Sampler:
             self._sample(layouts)
 
     def _sample(self, layouts: Layouts) -> None:
+        """Warm up, choose the iterations of a round, and time blocks; a pilot chooses rounds per block."""
         clock, effort, measurement = self.clock, self.effort, self.measurement
         stopping = Stopping(effort)
         start = clock.now()
@@ -220,6 +221,7 @@ class Sampler:
                 return fastest if fastest < math.inf else 0.0
 
     def _iterations(self, call: Call, call_seconds: float) -> int:
+        """Return the number of iterations of a round."""
         clock, effort = self.clock, self.effort
         usual = min(ROUND_SECONDS, effort.max_seconds / _ROUNDS_PER_BUDGET)
         round_seconds = wanted_seconds(clock, effort.min_seconds, usual)

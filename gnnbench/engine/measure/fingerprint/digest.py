@@ -16,6 +16,8 @@ from pathlib import Path, PosixPath, PurePosixPath, PureWindowsPath, WindowsPath
 from types import EllipsisType, FunctionType, NoneType
 from typing import Any
 
+from ...ground.parts import strided_parts
+
 LENGTH = 16
 """Number of hexadecimal digits of a hash: 64 bits."""
 
@@ -204,8 +206,6 @@ class Contents:
         shape = "nested" if value.is_nested else tuple(value.shape)
         kind = f"{value.dtype} {shape} {value.device} {value.requires_grad}"
         if value.layout != torch.strided or value.is_nested:
-            from ...ground.parts import strided_parts
-
             return f"{kind} {value.layout} {', '.join(map(self._of_tensor, strided_parts(value)))}"
         integers = not (value.dtype.is_floating_point or value.dtype.is_complex)
         return f"{kind} {value.stride()} {value.storage_offset()} {self._content(value) if integers else ''}"

@@ -52,15 +52,15 @@ def libraries(packages: Iterable[str]) -> Mapping[str, str]:
         and not names.isdisjoint((name.partition(".")[0], name.rpartition(".")[2]))
     )
     stack = sorted({*others, *extensions, *(file for package in names for file in _files(package))})
-    seen = set(stack)
+    visited = set(stack)
     while stack:
         file = stack.pop()
         content, links = _hash_and_links(file)
         hashes[file.name] = digest.combined((hashes.get(file.name, ""), content))
         for name in links:
             path = paths.get(name)
-            if path is not None and path not in seen:
-                seen.add(path)
+            if path is not None and path not in visited:
+                visited.add(path)
                 stack.append(path)
     return dict(sorted(hashes.items()))
 

@@ -88,7 +88,7 @@ class Values:
         self._contents = contents
         self._names = {name for code in codes for name in _names(code)}
         self._globals: set[tuple[int, str]] = set()
-        self._seen: dict[int, Any] = {}
+        self._visited: dict[int, Any] = {}
         self._attributes: dict[type, dict[str, Any]] = {}
         self.texts: dict[str, set[str]] = {}
         """Texts for values, by place: `torch_geometric.typing.WITH_TORCH_SPARSE`, or class and attribute."""
@@ -100,7 +100,7 @@ class Values:
     @property
     def too_many(self) -> bool:
         """Whether there are more than _MOST objects."""
-        return len(self._seen) >= _MOST
+        return len(self._visited) >= _MOST
 
     def add_globals(self, code: CodeType, scope: Mapping[str, Any], *, cached: bool = False) -> None:
         """Add the globals that a function names, and the globals of modules that it names.
@@ -143,8 +143,8 @@ class Values:
         kind = text or _kind(value)
         if text is not None or not place.endswith(f".{kind}"):  # the name of a function says nothing new
             self.texts.setdefault(place, set()).add(f"{path} {kind}")
-        if text is None and id(value) not in self._seen and depth < _DEEPEST:
-            self._seen[id(value)] = value  # the reference keeps its id from being reused
+        if text is None and id(value) not in self._visited and depth < _DEEPEST:
+            self._visited[id(value)] = value  # the reference keeps its id from being reused
             self._add_parts(place, value, depth + 1, path or place)
 
     def _add_parts(self, place: str, value: Any, depth: int, path: str) -> None:

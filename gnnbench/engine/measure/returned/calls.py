@@ -31,7 +31,7 @@ from ...ground.cpu import RealTime
 from ...ground.outputs import TooMuchError
 from ..benchmark_fixture import Pedantic
 from ..clock import Call
-from ..conditions import TooLongError, collector_paused, compilations, limited, seed
+from ..conditions import TooLongError, collector_paused, compilations, seed, time_limit
 from ..cost import Tracer
 from ..layouts import Copies
 from . import inputs
@@ -162,13 +162,13 @@ class ComparedCalls:
             gc.collect()  # memory that is freed later would hide memory that a call retains
         before_bytes = allocated_bytes()
         try:
-            with collector_paused(), limited(self._limit_seconds), moving, counting as tracer:
+            with collector_paused(), time_limit(self._limit_seconds), moving, counting as tracer:
                 output = call()
         except TooLongError:
             return Effects(failure=_TOO_LONG)
         except Exception as error:  # noqa: BLE001 - a benchmark may raise anything
             return Effects(failure=f"{type(error).__name__}: {error}")
-        effects = Effects(steps=tracer.total if tracer else None)
+        effects = Effects(steps=tracer.steps if tracer and not tracer.has_stopped else None)
         if self._first_output:
             first = self.effects[GIVEN].parts
             with plain_tensors():

@@ -35,7 +35,7 @@ class Effects:
     unsupported: dict[str, str] = field(default_factory=dict)
     """Types of parts of the output that cannot be compared, by place."""
     steps: int | None = None
-    """Number of executed steps, see `Tracer.total`. None if they were not counted."""
+    """Number of executed steps, see `Tracer`. None if they were not counted, or too many."""
     failure: str = ""
     """Type and message of the error that the call raised; empty if it raised none."""
     differentiable: bool = False

@@ -43,7 +43,7 @@ class Reachable:
     """The inputs of a call, among them globals of the test's module (`scope`) that its functions name."""
 
     def __init__(self, call: Call, scope: Mapping[str, Any]) -> None:
-        self._scope, self._seen = scope, dict[int, Any]()
+        self._scope, self._visited = scope, dict[int, Any]()
         self.arrays: dict[str, Any] = {}
         """Strided tensors and arrays by place, each once."""
         self._free: dict[str, Any] = {}
@@ -73,7 +73,7 @@ class Reachable:
 
     def _add(self, place: str, value: Any, depth: int, *, is_free: bool) -> None:
         """Add a value, or its parts; `is_free` tells whether it may get other values."""
-        if id(value) in self._seen or depth > _DEEPEST or len(self._seen) > _MOST:
+        if id(value) in self._visited or depth > _DEEPEST or len(self._visited) > _MOST:
             return
         if self._is_argument and type(value) in _CONTAINERS:
             self.containers.append(value)
@@ -86,7 +86,7 @@ class Reachable:
             if self._is_argument and "._" not in place:
                 self.state[place] = copy(value)
             return
-        self._seen[id(value)] = value  # the reference keeps its id from being reused
+        self._visited[id(value)] = value  # the reference keeps its id from being reused
         if is_array(value):
             self.arrays[place] = value
             if is_free:
