@@ -41,7 +41,7 @@ class Pedantic:
 
     @classmethod
     def of(cls, call: Call, rounds: int = 1) -> Self:
-        """Return the arguments for calls that need neither set-up nor tear-down."""
+        """Return the arguments for calls without set-up and tear-down."""
         return cls(call.function, call.args, dict(call.kwargs), rounds=rounds)
 
     def measure(self, clock: Clock, add: Callable[[Block], None], *, disable_gc: bool) -> Any:
@@ -79,7 +79,7 @@ class Pedantic:
         return result
 
     def next_call(self) -> Call:
-        """Run `setup`, and return the call with the arguments that it returned, or else with `args`."""
+        """Run `setup`, and return the call with the arguments that it returned, if it returned some."""
         arguments = self.setup() if self.setup else None
         if not arguments:
             return Call(self.target, self.args, self.kwargs)
@@ -152,7 +152,7 @@ def whole_call_reason(reason: str) -> str:
 
 
 def _is_valid(*, rounds: Any, warmup_rounds: Any, iterations: Any, setup: Any, **_options: Any) -> bool:
-    """Return whether pytest-benchmark accepts these options; it raises an error for others."""
+    """Return whether pytest-benchmark accepts these options."""
     numbers = (rounds, 1), (warmup_rounds, 0), (iterations, 1)
     if any(not isinstance(number, int) or number < least for number, least in numbers):
         return False

@@ -1,6 +1,6 @@
 """The interface of clocks, the host's clock, the number of calls in a round, and turns of two sides.
 
-A round is one or more calls between two readings of a clock; a block is a few rounds on the same buffers.
+A round is one or more calls between two readings of a clock. A block is a few rounds on the same buffers.
 `layouts.clock_for` chooses the clock by the devices of the inputs' tensors.
 """
 
@@ -86,7 +86,7 @@ class Clock(ABC):
         """Time rounds of `iterations` calls each."""
 
     def launches(self, call: Call) -> tuple[str, ...]:  # noqa: ARG002 - a GPU's clock needs it
-        """Return what a call launches on a GPU, in order; empty if unknown. May call the function."""
+        """Return the launches of a call on a GPU, in order; empty if unknown. May call the function."""
         return ()
 
     def inputs_moved(self) -> None:  # noqa: B027 - only a simulated clock needs it
@@ -108,7 +108,7 @@ class HostClock(Clock):
 
     @classmethod
     def of(cls, timer: Callable[[], float] = RealTime.seconds) -> "HostClock":
-        """Return a clock for a timer, whose resolution is measured."""
+        """Measure the resolution of a timer, and return a clock for it."""
         name = getattr(timer, "__name__", type(timer).__name__)
         readings = pairwise(timer() for _ in range(_READINGS))
         steps = list(islice((after - before for before, after in readings if after > before), _STEPS))

@@ -124,5 +124,5 @@ def compilations() -> dict[str, int]:
     compiled = dynamo.convert_frame.FRAME_COMPILE_COUNTER  # number of compilations by function
     counts = Counter({"graphs": graphs, "recompilations": compiled.total() - len(compiled)})
     for reason, number in dynamo.utils.counters["graph_break"].items():
-        counts[f"graph break: {reason.splitlines()[0]}"] += number  # the other lines are explanations
+        counts[f"graph break: {reason.splitlines()[0]}"] += number  # further lines are explanations
     return dict(counts)

@@ -43,7 +43,7 @@ _STEPS_LIMIT, _STEPS_SLACK = 1.05, 2.0
 """Numbers of steps are alike up to this ratio plus this number of steps per call."""
 
 _NOT_COUNTED = (*PASSED_OVER, "pathlib", "genericpath")
-"""Modules whose functions do not count; see PASSED_OVER."""
+"""Functions of these modules do not count; see PASSED_OVER."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def measure_cost(
     """Call a function many times; return the cost of a call, and the code of the functions that ran.
 
     The caller has called the function before, to fill its caches. The cost may depend on the number of
-    earlier calls, so base and head trace the same number of calls, after the same number of untraced calls.
+    earlier calls, which is therefore the same for base and head.
 
     `next_call`: returns the call with new copies of its inputs.
     `watching`: returns a context that notes which functions run, for calls that are not traced.

@@ -16,17 +16,18 @@ class Counters:
     """The counts of one call."""
 
     counts: Counts
-    """Counts that are compared with a baseline: `operators` by the dispatcher's name; `copies` and
-    `copied_bytes` between devices, by direction (`cpu→cuda`); `library_calls` into the C interfaces of other
-    libraries; `python_calls`; `compilation` by torch.compile."""
+    """Counts that are compared with a baseline. Kinds: `operators` by the dispatcher's name, `copies` and
+    `copied_bytes` between devices by direction (`cpu→cuda`), `library_calls` into C interfaces of other
+    libraries, `python_calls`, and `compilation` by torch.compile."""
     host_reads: Count = 0
     """Number of host-device synchronisations, see counters.HOST_READS."""
     unsteady: tuple[str, ...] = ()
     """Names of counts that differed between two passes over the same call."""
     details: Counts = field(default_factory=dict, compare=False)
-    """Counts that are not compared: `host_reads` and `mask_reads`, the operators and copies that synchronise
-    host and device; the GPU's `kernels`; `memory`, as `allocated_bytes`, `peak_bytes` (the larger peak of two
-    calls) and `least_peak_bytes` (the smaller one). Kernels and memory depend on the machine."""
+    """Counts that are not compared. Kinds: `host_reads` and `mask_reads` (operators and copies that
+    synchronise host and device), `kernels` of the GPU, and `memory`. Kernels and memory depend on the
+    machine. `memory` has `allocated_bytes`, and the peaks of two calls: `peak_bytes` is larger than
+    `least_peak_bytes`."""
 
     @property
     def operators(self) -> int:

@@ -1,6 +1,6 @@
-"""Counts what a call does: operators, copies, calls into libraries, Python calls.
+"""Counts the operators, copies, library calls and Python calls of a call.
 
-With the same versions of the libraries, the counts are the same on every machine, whatever its load.
+With the same versions of the libraries, the counts are the same on every machine and under any load.
 """
 
 import sys
@@ -37,7 +37,7 @@ HOST_READS = (
     "aten::unique_consecutive",
     "aten::unique_dim",
 )
-"""Operators whose result, or its size, the host needs. On a GPU, each call is a host-device synchronisation.
+"""Operators for which the host waits, because it needs the result or its size. On a GPU, a call synchronises.
 
 `repeat_interleave` without an `output_size` and blocking copies from and to the CPU are counted too. On a
 GPU, `tolist` and `cpu` are such copies. Indexing with a mask also synchronises; it is counted separately, as

@@ -15,9 +15,9 @@ _SLACK = 0.8
 """A call is refused if it takes less than this fraction of an empty launch; both times are noisy."""
 
 _HEAD_START = 1.5
-"""The GPU is kept busy for this multiple of the time that the host needs to launch a round."""
+"""Before a round, the GPU is busy for this multiple of the time in which the host launches the round."""
 _RECORD_SECONDS = 1e-4
-"""Additional time for which the GPU is kept busy, because the host also records two events."""
+"""Additional time for which the GPU is busy, because the host also records two events."""
 _LONGEST_WAIT_SECONDS = 0.01
 _CYCLES_PER_SECOND = 2e9
 """An upper limit of GPUs' clock rates: with a lower one, the GPU would not be busy long enough."""
@@ -75,7 +75,7 @@ class CudaClock(Clock):
             self._buffer.zero_()
 
     def _device_times(self, call: Call, iterations: int, wait_seconds: float) -> tuple[float, float]:
-        """Time a round on the device, which is first kept busy for `wait_seconds`, while the host launches.
+        """Time a round on the device, which is busy for `wait_seconds` while the host launches the round.
 
         Returns the round's seconds and the GPU's clock rate; the device is busy for a known number of cycles.
         """
@@ -122,5 +122,5 @@ class CudaClock(Clock):
 
 
 def _wait_seconds(launch_seconds: float) -> float:
-    """Return how long to keep the GPU busy while the host launches a round that takes `launch_seconds`."""
+    """Return how long the GPU must be busy so that the host can launch a round in `launch_seconds`."""
     return _HEAD_START * launch_seconds + _RECORD_SECONDS

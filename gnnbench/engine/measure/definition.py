@@ -18,10 +18,10 @@ _DEFINED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 def definition_hash(functions: Iterable[Callable[..., Any]], folders: Iterable[Path]) -> str:
     """Return a hash (16 hexadecimal digits) of functions, and of the names in their files that they use.
 
-    Of files in `folders`, the source is hashed, which is the same for all versions of Python: the functions,
-    classes and assignments that a function names, and recursively the ones that these name. Comments,
-    docstrings, formatting, line numbers and `pytest.mark` do not count. Of files outside the folders, and of
-    installed packages inside, only the names of functions and types are hashed.
+    Of files in `folders`, the source is hashed, because it is the same for all versions of Python. It
+    includes functions, classes and assignments that a function names, and recursively all that these name.
+    Comments, docstrings, formatting, line numbers and `pytest.mark` do not count. Of files outside the
+    folders, and of installed packages inside, only the names of functions and types are hashed.
     """
     roots = [folder.resolve() for folder in folders]
     stack, visited, texts = list[Any](functions), dict[int, Any](), set[str]()

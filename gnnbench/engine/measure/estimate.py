@@ -24,16 +24,17 @@ JUDGED_LEVEL = 0.99
 FEWEST_VALUES = 3
 """Fewer independent values have no interval."""
 FEWEST_SHOWN = 13
-"""Fewer values have no interval in tables and files: 17 % of the measurements with 8 values, but 6 % of those
-with 13 values, miss a mode of a fifth of the layouts."""
+"""Fewer values have no interval in tables and files. A mode of a fifth of the layouts is missed by 17 % of
+the measurements of 8 values, and by 6 % of the measurements of 13 values."""
 
 SIZES = (3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 35, 40, 50)
 REACH = {
     0.95: (32.03, 6.70, 4.80, 2.79, 1.62, 1.11, 0.81, 0.54, 0.30, 0.15, 0.06, 0.00, 0.00, 0.00),
     0.99: (161.9, 16.50, 12.04, 5.55, 3.04, 2.02, 1.48, 1.02, 0.61, 0.39, 0.26, 0.17, 0.10, 0.00),
 }
-"""By level, for each number of independent values in SIZES: the distance of the lower bound from the smallest
-value, relative to that of the smallest value from the median. experiments/interval computes these numbers."""
+"""Extrapolation of the lower bound, by level, for each number of independent values in SIZES. The bound lies
+below the smallest value by this multiple of its distance from the median. experiments/interval computes
+it."""
 
 
 @dataclass(frozen=True)
@@ -64,14 +65,13 @@ def estimate(values: NDArray[np.float64], level: float = SHOWN_LEVEL) -> Estimat
 
     The estimate is the median-unbiased sample quantile (type 8 of Hyndman and Fan, The American Statistician
     1996). The bounds are order statistics. They are exact for independent values of any distribution
-    (Conover, Practical Nonparametric Statistics, 3.2), and conservative if the distribution drifts: the
-    number of values below a quantile of the mixture then varies less than a binomial (Hoeffding, 1956). For
+    (Conover, Practical Nonparametric Statistics, 3.2). If the distribution drifts, they are conservative,
+    because the number of values below a quantile varies less than a binomial (Hoeffding, 1956). For
     autocorrelated values, n is divided by the autocorrelation time of the indicator "at most the estimate".
     At SHOWN_LEVEL, n is also limited by the autocorrelation of the ranks.
 
-    The decile of fewer than 36 values (51 at a level of 0.99) may lie below the smallest one. Then the lower
-    bound is extrapolated, in logarithms: it lies below the smallest value by a multiple (`REACH`) of the
-    distance from there to the median. With this multiple, log-normal values have the level.
+    The decile of fewer than 36 values (51 at a level of 0.99) may lie below the smallest value. Then the
+    lower bound is extrapolated in logarithms by a multiple from REACH, which is exact for log-normal values.
 
     `values`: float64 [n], positive, n at least 1, in the order in which they were measured.
     """
@@ -92,9 +92,8 @@ def estimate(values: NDArray[np.float64], level: float = SHOWN_LEVEL) -> Estimat
 def standard_error(values: NDArray[np.float64]) -> float:
     """Return the standard error of the estimate's natural logarithm. Returns NaN if there is no bound.
 
-    It is the larger distance between a bound of the interval of JUDGED_LEVEL and the estimate, divided by the
-    quantile of the normal distribution. Few values have an upper bound only: with 15 values, the result is
-    about a tenth too small.
+    The larger distance of a bound (at JUDGED_LEVEL) from the estimate is divided by the normal quantile. Few
+    values have an upper bound only: with 15 values, the result is about a tenth too small.
     """
     from scipy import special  # imported late, because collecting tests imports this module
 
@@ -116,10 +115,10 @@ def _independent_by_rank(values: NDArray[np.float64]) -> int:
     """Return the effective number of independent values by their ranks; 0 for fewer than FEWEST_SHOWN.
 
     The indicator "in the lowest tenth" of a few values says little about their autocorrelation; the ranks say
-    more. If the ranks have the autocorrelation r at some lag, the indicators have about its square. Here the
-    power 1.5 is taken, because r is uncertain in short series, at the lags 1 and 2: with this rule the
-    intervals have their level on all simulated machines (experiments/interval). The estimate of r in a short
-    series is too small by (1 + 4 r) / n (Marriott and Pope, Biometrika 1954).
+    more. If the ranks have the autocorrelation r at some lag, the indicators have about r². Because r is
+    uncertain in short series, r^1.5 at the lags 1 and 2 is used. With this rule the intervals have their
+    level on all simulated machines (experiments/interval). The bias of r is -(1 + 4 r) / n (Marriott and
+    Pope, Biometrika 1954).
     """
     n = len(values)
     if n < FEWEST_SHOWN:
@@ -158,9 +157,9 @@ def _binomial_quantile(probability: float, n: int) -> int:
 def autocorrelation_time(indicator: NDArray[np.bool_]) -> float:
     """Return the integrated autocorrelation time of a series, at least 1: n / time values are independent.
 
-    The autocorrelations are summed in pairs of lags, up to the first pair whose sum is not positive (initial
-    positive sequence of Geyer, Statistical Science 1992). Sums within the noise of an independent series
-    count as not positive.
+    The autocorrelations are summed in pairs of lags, up to the first pair with a sum that is not positive
+    (initial positive sequence of Geyer, Statistical Science 1992). Sums within the noise of an independent
+    series count as not positive.
     """
     centred = indicator - indicator.mean()
     n = len(centred)

@@ -25,7 +25,7 @@ _LONGEST = 200
 
 @dataclass(frozen=True)
 class Inspection:
-    """What a call does: its counters and its fingerprint."""
+    """The counters and the fingerprint of a call."""
 
     counters: Counters | None = None
     """None if no input has a tensor, or if the call cannot be counted."""
@@ -57,8 +57,8 @@ def inspect(
 ) -> Inspection:
     """Call a function several times, and return its counters and its fingerprint.
 
-    If another Python thread runs during the inspection, it is repeated: the thread may be one that seldom
-    runs, such as the monitor of a progress bar.
+    If another Python thread runs meanwhile, the inspection is repeated, because some threads run seldom, such
+    as the monitor of a progress bar.
     """
     counters = None
     try:

@@ -169,7 +169,7 @@ class Instructions:
     spread: NotNegative = 0.0
     """Difference between the last two counts, as a fraction of the larger one."""
     functions: Mapping[str, Count] = field(default_factory=dict)
-    """Instructions by `package:function`, without those of callees; small numbers are left out."""
+    """Instructions by `package:function`, excluding callees; small numbers are left out."""
 
     @classmethod
     def read(cls, answer: Mapping[str, Any]) -> Self:
@@ -193,7 +193,7 @@ def _dumps(folder: Path) -> list[Path]:
 
 
 def functions(file: Path) -> Mapping[str, int]:
-    """Return instructions by `package:function`, without those of callees, from a file of callgrind."""
+    """Return instructions by `package:function`, excluding callees, from a file of callgrind."""
     counts: Counter[str] = Counter()
     names: dict[tuple[str, str], str] = {}
     current = {"ob": "", "fn": ""}

@@ -95,10 +95,9 @@ class SessionState:
 
 @dataclass
 class TimeBudget:
-    """Divides the time of a session among its benchmarks, which run one after the other.
+    """Divides the time of a session among its benchmarks, which run in sequence.
 
-    Each benchmark gets an equal share of the remaining time, minus the median time that finished benchmarks
-    took in addition to their timing.
+    Each benchmark gets an equal share of the remaining time. The median of `_other_seconds` is subtracted.
     """
 
     seconds: float

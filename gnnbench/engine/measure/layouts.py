@@ -40,8 +40,8 @@ return the same addresses."""
 
 _SPACER_SHARE = 0.5
 _SPACER_BYTES = 1 << 16
-"""Memory of random size is allocated before each copy, because allocators reuse the same few addresses if all
-requests have the same size. The limit is a fraction of the inputs' size, and at least these bytes."""
+"""Memory of random size is allocated before each copy: for requests of the same size, allocators reuse the
+same few addresses. The limit is a fraction of the inputs' size, and at least these bytes."""
 
 
 class Layouts:

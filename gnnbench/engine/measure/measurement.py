@@ -47,7 +47,7 @@ class Measurement:
     in_place: str | None = None
     """Why the inputs are not copied. None if they are."""
     not_copied: tuple[str, ...] = ()
-    """Types of inputs that are not copied although others are."""
+    """Types of single inputs that are not copied."""
     whole_call: str | None = None
     """Reason of the marker `whole_call`: each round is one call. None without the marker."""
     iterations: PositiveCount = 1

@@ -34,7 +34,7 @@ _LAUNCHES = ("kernel", "gpu_memcpy", "gpu_memset")
 """Categories of the events of launches in a trace."""
 _SIZES = ("grid", "block", "shared memory", "bytes")
 _UNKNOWN_LAUNCHES = ("triton", "numba", "cupy", "dgl")
-"""Libraries whose kernels have one name for different code, or whose launches show no arguments."""
+"""Libraries with kernels of one name for different code, or with launches that show no arguments."""
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
@@ -91,8 +91,8 @@ def quiet_profiler() -> None:
 def _sizes(run: Callable[[], object], device: str) -> Iterator[int]:
     """Yield the sizes of a call's allocations, and negative sizes for their frees, in the order of time.
 
-    Frees of older memory are left out: a training step frees the gradients of the previous step, which would
-    lower the memory of its forward pass.
+    Frees of older memory are left out. A training step frees the gradients of the previous step, and would
+    seem to need less memory.
     """
     quiet_profiler()
     with profiler.profile(profile_memory=True) as profile:

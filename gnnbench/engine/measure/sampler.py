@@ -25,8 +25,8 @@ _MIN_BLOCKS = 80
 """Number of blocks that a useful interval needs; slow benchmarks get fewer."""
 
 _FEWEST_BLOCKS = 51
-"""Precision is checked from this number of blocks on, because fewer may miss a mode of a few layouts: if the
-mode has 10 % of the layouts, 20 % of measurements with 15 blocks miss it, but 0.5 % with 51 blocks."""
+"""Precision is checked from this number of blocks on, because fewer blocks may miss a mode of a few layouts.
+A mode of 10 % of the layouts is missed by 20 % of measurements of 15 blocks, and by 0.5 % of 51 blocks."""
 
 _GROWTH = 1.25
 """Precision is checked when the number of blocks has grown by this factor. Checks after each block would stop
@@ -115,7 +115,7 @@ class Stopping:
 
 @dataclass(frozen=True)
 class Sampler:
-    """Times a call until a stopping rule applies. The methods raise ClockError, and what the call raises."""
+    """Times a call until a stopping rule applies. The methods raise ClockError, and errors of the call."""
 
     clock: Clock
     """The clock of the inputs' device."""

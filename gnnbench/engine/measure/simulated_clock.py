@@ -1,7 +1,7 @@
 """A simulated machine with known true times and seeded noise, for tests.
 
-`GNNBENCH_FAKE_CLOCK=seed:FILE` replaces all clocks of a process. Benchmarks are still called, once per round,
-but their times come from FILE:
+`GNNBENCH_FAKE_CLOCK=seed:FILE` replaces all clocks of a process. Benchmarks are still called once per round.
+Their times come from FILE:
 
     {"benchmarks": {"test_a": 1e-3, "test_b[x]": {"seconds": 2e-3, "modes": [[1, 0.5], [2, 0.5]]}},
      "noise": {"drift": 0.2, "gpu_process_sigma": 0.003},
@@ -76,7 +76,7 @@ class Truth:
     gpu_seconds: float = 0.0
     """The GPU's own time of one call; 0 if it runs on the CPU."""
     launches: tuple[str, ...] = ()
-    """What a call launches on the GPU; empty if unknown."""
+    """Launches of a call on the GPU; empty if unknown."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ class FakeClock(Clock):
         return Block(seconds, gpu_seconds / rate, _HERTZ * rate)
 
     def launches(self, call: Call) -> tuple[str, ...]:  # noqa: ARG002 - Truth has the launches
-        """Return what the call launches on the simulated GPU."""
+        """Return the launches of the call on the simulated GPU."""
         return self._launches
 
     def inputs_moved(self) -> None:

@@ -81,8 +81,8 @@ class Sources:
 def collect(root: Path, suite: Collection[str] = ()) -> Sources:
     """Return the origins of all imported modules.
 
-    A module came from a tree if git tracks its file, or if the file belongs neither to an installed
-    distribution nor to Python. Tools are left out: pytest, its plugins (gnnbench is one), and their
+    A module came from a tree if git tracks its file. It also did if the file belongs to no installed
+    distribution and not to Python. Tools are left out: pytest, its plugins (gnnbench is one), and their
     dependencies, except NumPy, SciPy and environment.LIBRARIES. A checkout of gnnbench is listed only if it
     is `root`.
 

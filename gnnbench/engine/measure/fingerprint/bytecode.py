@@ -28,7 +28,7 @@ _PAIRS = {
     for name, number in dis.opmap.items()
     if (pair := re.fullmatch(f"{_FAST}_{_FAST}", name))
 }
-"""By opcode, the two opcodes for which an instruction stands (since Python 3.13, if both are in one line)."""
+"""The two opcodes that an instruction replaces (since Python 3.13, if both are in one line), by opcode."""
 _HAS_DOCSTRING = 0x4000000
 """The flag with which Python 3.14 marks a function that has a docstring."""
 
@@ -37,7 +37,7 @@ _HAS_DOCSTRING = 0x4000000
 def code_hash(code: CodeType, *, of_import: bool = False) -> str:
     """Return the hash of a code object, including the code objects in it.
 
-    `of_import`: hash what an import of the module runs: of functions inside, only names and parameters.
+    `of_import`: of functions inside, hash only names and parameters, because an import does not run them.
     """
     return digest.short(*_parts(code, of_import))
 
@@ -86,7 +86,7 @@ def _constant(value: object, of_import: bool) -> str:
 
 
 def _divide(instruction: dis.Instruction) -> Sequence[tuple[int, int]]:
-    """Return opcode and argument, or two of each if the instruction stands for two instructions."""
+    """Return opcode and argument of an instruction, or of both instructions that it replaces."""
     argument = instruction.arg or 0
     if instruction.opcode not in _PAIRS:
         return [(instruction.opcode, argument)]

@@ -24,7 +24,7 @@ _LOCALS = ".<locals>."
 
 @dataclass(frozen=True)
 class Difference:
-    """Names of the parts that differ between two fingerprints; first those that only one side has."""
+    """Names of the parts that differ between two fingerprints. Parts of only one side come first."""
 
     functions: tuple[str, ...] = ()
     """Python functions by `module:qualified.name`: their code differs, or only one side runs them."""
@@ -68,7 +68,7 @@ class Difference:
         changed, of_head, of_base = (
             [name for name in outer if self.side_of(name) == side] for side in ("", "head", "base")
         )
-        if kind == "functions":  # their order is that of the first call
+        if kind == "functions":  # functions are in the order of their first call
             changed.reverse()
         return (*changed, *of_head, *of_base)
 
@@ -97,7 +97,7 @@ def short_names(functions: Iterable[str]) -> tuple[str, ...]:
 
 
 def _differing(base: Mapping[str, str], head: Mapping[str, str]) -> tuple[str, ...]:
-    """Return names with different hashes, first those that only one side has."""
+    """Return names with different hashes. Names of only one side come first."""
     one_sided = [name for name in (*base, *head) if (name in base) != (name in head)]
     return (*one_sided, *(name for name in head if name in base and base[name] != head[name]))
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from enum import Enum
 from functools import cache
-from pathlib import Path, PosixPath, PurePosixPath, PureWindowsPath, WindowsPath
+from pathlib import Path, PosixPath, PurePosixPath, PureWindowsPath
 from types import EllipsisType, FunctionType, NoneType
 from typing import Any
 
@@ -27,9 +27,9 @@ _NAMED = (
     *("torch.dtype", "torch.device", "torch.layout", "torch.memory_format", "torch.Size"),
     *("numpy.ufunc", "numpy.dtype"),
 )
-"""Further types whose `repr` is the same in each process."""
+"""Further types with a `repr` that is the same in each process."""
 _LIBRARY = sys.stdlib_module_names - {"itertools"}  # to pickle objects of itertools raises warnings
-_PATHS = (PurePosixPath, PureWindowsPath, PosixPath, WindowsPath)
+_PATHS = (PurePosixPath, PureWindowsPath, PosixPath)
 _CONTAINERS = (tuple, list, set, frozenset, dict)
 _MOST_NESTED = 6
 """Arguments of operators are described up to this depth."""
@@ -83,7 +83,7 @@ def _folders(roots: tuple[str, ...], _modules: int, current: str) -> re.Pattern[
 def plain(value: Any) -> str | None:
     """Return a text for a number, a text, or a container of such values. Returns None for other values.
 
-    The text is the same in each process, whatever its folder and its hash seed.
+    The text does not depend on the process, its working folder and its hash seed.
     """
     kind = type(value)
     if kind is str or kind in _PATHS:

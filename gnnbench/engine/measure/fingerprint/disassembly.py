@@ -47,7 +47,7 @@ _LOCAL = re.compile(r"L(?=\d)")
 _LEFT_OUT = re.compile(
     r"\.((nv_)?debug|note|symtab|strtab|shstrtab|rel|nv\.(capmerc|merc|callgraph|rel\.action|info$))|$"
 )
-"""Sections without code, and sections that the linker derives from others."""
+"""Sections without code, and sections that the linker derives from code."""
 _ATTRIBUTES = ".nv.info"
 _NUMBERS = re.compile(rb"\x04[\x0a\x0f].\0.{4}", re.DOTALL)
 """Attributes with the index of a symbol, which depends on other kernels."""

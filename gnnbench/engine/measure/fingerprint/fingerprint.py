@@ -1,7 +1,7 @@
 """Fingerprints of calls: hashes of the code that a call runs, the values that it reads, and its settings.
 
-gnnbench does not time two calls with equal fingerprints, because they run the same code on the same kind of
-input with the same settings. docs/same-code.md lists the assumptions.
+Two calls with equal fingerprints are not timed, because they run the same code on the same kind of input with
+the same settings. docs/same-code.md lists the assumptions.
 """
 
 import ast
@@ -64,8 +64,8 @@ class Fingerprint:
 class Recordings:
     """Two recordings of one call.
 
-    Values, arguments of operators, numbers of calls and C functions that differ between the recordings do
-    not count, because the call itself changes them.
+    Values, arguments of operators, numbers of calls and C functions count only if both recordings agree: the
+    call itself changes the others.
     """
 
     def __init__(self, call: Call, now: Callable[[], float] = RealTime.seconds) -> None:
@@ -169,7 +169,7 @@ class Recordings:
         )
 
     def _functions(self) -> dict[str, str]:
-        """Return the hash of each function that ran, and of each function whose cached result may be used."""
+        """Return hashes of the functions that ran, and of functions with a cached result that may be used."""
         cached = (function for values in self._values for function in values.cached.values())
         texts = defaultdict[str, set[str]](set)
         for code, scope in (
@@ -199,7 +199,7 @@ class Recordings:
         ]
 
     def _modules(self, functions: Mapping[str, str]) -> set[str]:
-        """Return the modules whose functions, C functions or types the call uses."""
+        """Return the modules of the functions, C functions and types that the call uses."""
         function = self._call.function
         while isinstance(function, partial):  # a C function that a partial calls is not recorded
             function = function.func

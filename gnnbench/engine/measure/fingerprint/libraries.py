@@ -20,7 +20,8 @@ from elftools.elf.elffile import ELFFile
 from ...ground.files import cache_folder, write_whole
 from . import digest, machine_code
 
-NATIVE = re.compile(r"\.(so(\.\d+)*|dylib|pyd|dll)$")
+NATIVE = re.compile(r"\.so(\.\d+)*$")
+"""End of the file names of native libraries."""
 BUILDS = "builds"
 """Folder in the cache folder with the builds of commits, see docs/compiled.md."""
 _MAPPED = Path("/proc/self/maps")
@@ -36,8 +37,8 @@ def libraries(packages: Iterable[str]) -> Mapping[str, str]:
     """Return hashes by file name of the libraries that some top-level modules use.
 
     These are all native files in the packages' folders, and the loaded libraries that they link to. Loaded
-    libraries that gnnbench has built count too, because a type may name another module as its own. So do
-    loaded files without an ending of native libraries. `python` is a hash of the version and the interpreter.
+    libraries that gnnbench has built count too, because a type may name a wrong module, and loaded files
+    without an ending of native libraries. `python` is a hash of the version and the interpreter.
     """
     interpreter, _ = _hash_and_links(Path(sys.executable).resolve())
     hashes = {"python": digest.short(sys.version, interpreter)}
@@ -46,9 +47,9 @@ def libraries(packages: Iterable[str]) -> Mapping[str, str]:
     others = (path for path in paths.values() if path.is_relative_to(builds) or not NATIVE.search(path.name))
     names = {*packages}
     extensions = (  # an extension module may be outside of its package's folder
-        Path(place)
+        Path(file)
         for name, module in list(sys.modules.items())
-        if NATIVE.search(place := str(getattr(module, "__file__", "")))
+        if NATIVE.search(file := str(getattr(module, "__file__", "")))
         and not names.isdisjoint((name.partition(".")[0], name.rpartition(".")[2]))
     )
     stack = sorted({*others, *extensions, *(file for package in names for file in _files(package))})
@@ -150,8 +151,7 @@ def _needed(file: Path) -> list[str]:
 def settings(variables: Iterable[str]) -> Mapping[str, str]:
     """Return the settings that decide how fast code runs, and hashes of environment variables.
 
-    These are the given variables and those with one of PREFIXES. Their values may be secret, so only hashes
-    are returned.
+    `variables` and all variables with one of PREFIXES are hashed. Their values may be secret.
     """
     names = {*variables, *(name for name in os.environ if name.startswith(PREFIXES))}
     values = {f"${name}": digest.short(digest.without_folders(os.environ.get(name, ""))) for name in names}

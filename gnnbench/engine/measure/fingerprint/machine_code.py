@@ -1,7 +1,7 @@
 """Hashes of the functions and constants of a native library. Builds of the same code have the same hashes.
 
-The code is disassembled, and each address in it is replaced by a description of what lies there: a function's
-name, or the content of a constant. Positions of functions, build ids, timestamps, debugging information and
+The code is disassembled. Each address in it is replaced by the name of the function, or by the content of the
+constant, at this address. Positions of functions, build ids, timestamps, debugging information and
 the folder of the build do not count.
 """
 
@@ -52,7 +52,7 @@ _OF_COMPILER = re.compile(
 )
 """Functions that compilers add to each library; they run when it is loaded and unloaded."""
 _NOT_DATA = re.compile(r"\.(plt|got|rela|note|eh_frame|gcc_except|gnu\.hash|gnu\.version|hash|dyn)")
-"""Sections that the linker derives from others, and sections that are hashed with the functions."""
+"""Sections without data: the linker derives them, or they are hashed with the functions."""
 _HANDLERS = ".gcc_except_table"
 """The section with the tables of exception handlers."""
 _TEXT = re.compile(rb"[\t\n\r -~]*")
@@ -68,7 +68,7 @@ def functions(file: Path) -> Mapping[str, str]:
 
 
 def differing(base: Mapping[str, str], head: Mapping[str, str]) -> list[str]:
-    """Return the names whose hashes differ: kernels first, then functions of both sides, CONSTANTS last."""
+    """Return names with different hashes: kernels first, then functions of both sides, CONSTANTS last."""
     names = [name for name in {**head, **base} if base.get(name) != head.get(name)]
     both = base.keys() & head.keys()
     return sorted(names, key=lambda name: (name == CONSTANTS, not name.startswith(KERNEL), name not in both))
@@ -85,7 +85,7 @@ class _Symbols:
         self.ends = [address + defined[address]["st_size"] for address in self.addresses]
         self._names = [defined[address].name for address in self.addresses]
         self.names = {entry.name for entry in symbols}
-        """Names of all symbols, also of those that other libraries define."""
+        """Names of all symbols, including symbols that other libraries define."""
 
     def before(self, address: int) -> tuple[int, int, str]:
         """Return start, end and name of the last symbol that starts at or before an address; or no name."""
@@ -187,7 +187,7 @@ class _Library:
         return f"{name} {self._bodies.get(address)}" if self._shared[name] > 1 else name
 
     def _line(self, line: str) -> str:
-        """Return an instruction with each address replaced by a description of what lies there."""
+        """Return an instruction with descriptions in place of addresses."""
         line = _RELATIVE.sub(lambda match: match[1] + self._describe(int(match[2], 16)), line)
         return _TARGET.sub(self._target, line)
 
@@ -196,7 +196,7 @@ class _Library:
         return f"{self._function(int(match[1], 16) - distance, match[2])}+{distance}"
 
     def _describe_uncached(self, address: int, deep: bool = True) -> str:
-        """Describe what lies at an address; if `deep`, also what pointers there lead to."""
+        """Describe the code or data at an address; if `deep`, also the targets of pointers in it."""
         part = self._section(address)
         if part is None:
             return str(address)

@@ -1,4 +1,4 @@
-"""Records what one call runs: Python functions, C functions, and operators with their arguments."""
+"""Records the Python functions, C functions and operators that one call runs."""
 
 import os
 import sys
@@ -24,17 +24,15 @@ _UNSEEN = {
 """C functions that start code that is not recorded, with the reason for `Recording.unseen`."""
 
 _WRAPPERS = ("torch._dynamo", "torch.compiler", "torch._jit_internal", "torch_geometric.hash_tensor")
-_PATHS = ("posixpath", "ntpath")
-
-PASSED_OVER = _WRAPPERS + _PATHS
-"""Modules whose functions are not counted. Functions of the first ones wrap PyTorch's functions after a
-compilation or an import of PyG. The others are `os.path`, whose calls depend on the depth of the folder."""
+PASSED_OVER = (*_WRAPPERS, "posixpath")
+"""Functions of these modules are not counted. Some wrap PyTorch's functions after a compilation or an import
+of PyG. The number of calls in `os.path` depends on the depth of the folder."""
 _PACKAGE = __name__.partition(".")[0]
 _UNRECORDED = (
     *(*PASSED_OVER, "_pytest."),
     *(f"{_PACKAGE}.{part}." for part in ("engine", "suite.plugin")),
 )
-"""Modules whose functions are not recorded: also pytest, and gnnbench's engine and plugin."""
+"""Functions of these modules are not recorded: also of pytest, and of gnnbench's engine and plugin."""
 _IMPORT = "<frozen importlib"
 """Beginning of the file names of Python's import system."""
 _MODULE = "<module>"
@@ -52,7 +50,7 @@ module."""
 
 
 class Recording:
-    """What one call ran; `profile` and `operator` are called while it runs.
+    """The functions and operators of one call; `profile` and `operator` are called while it runs.
 
     Arguments of functions, except tensors, stay referenced as long as the recording.
     """
@@ -154,17 +152,16 @@ class Recording:
 
 @contextmanager
 def note_threads(recording: Recording) -> Iterator[None]:
-    """Return a context that sets `other_thread` if another Python thread runs, whose code is not recorded.
+    """Return a context that sets `other_thread` if another Python thread runs: its code is not recorded.
 
-    Linux counts how often a thread has run (proc_pid_schedstat). Without these counts, any other thread is
-    taken to have run.
+    Linux counts how often a thread has run (proc_pid_schedstat). A thread without this count counts as
+    running.
     """
     before = _runs()
     yield
     after = _runs()
     for thread in before | after:
-        runs = after.get(thread)
-        if runs is None or before.get(thread) != runs:
+        if not after.get(thread) or after[thread] != before.get(thread):
             recording.other_thread = thread.name
 
 
@@ -182,7 +179,7 @@ def _runs() -> dict[threading.Thread, str | None]:
 def python_calls(run: Callable[[], object], recorder: Profile | None = None) -> int:
     """Return the number of calls of Python functions outside of PASSED_OVER; `recorder` gets all events.
 
-    The caller has just called the function, to fill caches such as that of `isinstance` checks.
+    The caller has just called the function, to fill its caches and the cache of `isinstance` checks.
     """
     calls = 0
 

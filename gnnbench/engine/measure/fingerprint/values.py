@@ -1,8 +1,8 @@
 """The values that the functions of a call may read: globals, class attributes, attributes of their arguments.
 
 The bytecode of a function has the names that it reads. A global counts if a function names it. An attribute
-counts if any of the functions names it, and if its object can be reached from globals, arguments and captured
-values. This finds more values than are read; docs/same-code.md lists which ones it misses.
+counts if a function names it, and if its object can be reached from globals, arguments and captured values.
+This finds more values than are read; docs/same-code.md lists the ones that it misses.
 """
 
 import functools
@@ -42,15 +42,15 @@ _COMPILER = (
     *("torch._inductor", "torch._functorch", "torch._dynamo", "torch._guards", "torch.fx"),
     *("torch.nested._internal", "torch.utils.weak"),
 )
-"""Modules of torch.compile and of nested tensors, whose objects have numbers that depend on the process. What
-counts instead is the compiled code, and the parts of a nested tensor."""
+"""Modules of torch.compile and of nested tensors. Their objects have numbers that depend on the process, and
+do not count. The compiled code and the parts of a nested tensor do."""
 _GUARD = "___make_guard_fn."
 """Beginning of the names of functions in which torch.compile checks sizes. Their global `G` has names with
 addresses and random numbers. They are left out; compiled code counts."""
 _OPERATORS = "torch._ops"
-"""A module whose objects are made when an operator is first used. Operators are recorded instead."""
+"""A module with objects that are made when an operator is first used. Operators are recorded instead."""
 _FIXED = sys.stdlib_module_names | {"numpy"}
-"""Packages whose globals are left out: the version decides them, but imports of others may add to them."""
+"""Packages with globals that do not count: the version decides them, but other imports may add to them."""
 _LEFT_OUT = (CodeType, property, type(os.environ))
 """Types of objects without attributes that count. Environment variables are settings instead."""
 _NAMED = (FunctionType, BuiltinFunctionType, MethodType, type)
@@ -81,7 +81,7 @@ def module_of(code: CodeType, scope: Mapping[str, Any]) -> str:
 class Values:
     """Finds the values that functions with the given code may read.
 
-    Each name and each text in the code is taken to be the name of an attribute that is read.
+    Each name and each text in the code may be the name of an attribute that is read.
     """
 
     def __init__(self, codes: Iterable[CodeType], contents: Contents) -> None:
@@ -174,7 +174,7 @@ class Values:
             self._add_instance(kind, state if isinstance(state, dict) else {}, value, depth, path)
 
     def _add_cached(self, function: Any, package: str) -> None:
-        """Add a function whose result was cached, or one that such a function calls."""
+        """Add a function with a cached result, or a function that it calls."""
         function = inspect.unwrap(function) if callable(function) else function
         origin = str(getattr(function, "__module__", "")).partition(".")[0]
         is_of_package = package in {"", origin} and origin not in sys.stdlib_module_names
@@ -199,7 +199,7 @@ class Values:
     def _attributes_of(self, kind: type) -> Mapping[str, Any]:
         """Return the attributes of a class, its bases and its metaclass, by name.
 
-        Functions are left out, except those that were defined inside of functions; see `bytecode.defaults`.
+        Functions are left out, unless they were defined inside of functions; see `bytecode.defaults`.
         """
         if kind not in self._attributes:
             attributes: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Makes a few untimed calls of a benchmark, whose outputs and changes of inputs are compared later.
+"""Makes a few untimed calls of a benchmark, and saves their effects for the comparison of base and head.
 
     0  with the original inputs
     1  with new values of the same types and shapes, written over the original values
@@ -9,7 +9,7 @@
     6 to 11  like 4 and 5 in turn, moved by 4, 16 and 64 ULP
 
 In calls 4 and 6 to 11, the results of torch's operators are moved, too. Calls from 4 on are made only if
-outputs differ. docs/results.md says what each call finds.
+outputs differ. docs/results.md explains each call.
 
 A function that caches results, by content or by object, executes fewer steps in call 2 than in calls 1 and 3.
 Then each of these calls is repeated once, to check that the numbers of steps repeat.
@@ -110,8 +110,8 @@ class ComparedCalls:
     def make(self, number: int) -> Effects:
         """Make a call, save its effects, and restore the inputs.
 
-        Raises MemoryError if there is no room for copies of the inputs, TooMuchError if inputs or outputs are
-        too large to be compared, and any error that reading an input or output raises.
+        Raises MemoryError if there is no room for copies of the inputs. Raises TooMuchError if inputs or
+        outputs are too large to be compared. Errors of reading an input or an output are not caught.
         """
         self.effects[number] = self._make(number)
         return self.effects[number]
@@ -136,7 +136,7 @@ class ComparedCalls:
                 self._copies.append(duplicate)
                 if duplicate is None:
                     return Effects()
-                self._snapshot.restore()  # a result that the function kept of the originals must not fit
+                self._snapshot.restore()  # a result that the function cached for the originals must not fit
                 call, reach = duplicate, Reachable(duplicate, self._scope)
             return self._effects_of(number, call, reach)
         finally:
@@ -148,7 +148,7 @@ class ComparedCalls:
         return is_chosen and place in self._may_change
 
     def _effects_of(self, number: int, call: Call, reach: Reachable) -> Effects:
-        """Make a call, whose inputs have been written, and return its effects."""
+        """Make a call with inputs that have been written, and return its effects."""
         before = {place: self._snapshot.current(value) for place, value in reach.arrays.items()}
         state = portable(reach.state, {})
         seed(min(number, AGAIN))
@@ -222,7 +222,7 @@ class ComparedCalls:
         return files
 
     def as_json(self) -> dict[str, Any]:
-        """Return what the coordinating process compares: hashes, not values."""
+        """Return the effects for the coordinating process: hashes, not values."""
         return {
             "inputs": {place: part.signature for place, part in self.inputs.items()},
             "elements": sum(

@@ -1,4 +1,4 @@
-"""What one call returned and changed, and how much memory it retained."""
+"""The effects of one call: its output, its changes of inputs, and the memory that it retained."""
 
 import gc
 import sys
@@ -28,7 +28,7 @@ _CHANGED_EARLIER = "{} after the calls"
 
 @dataclass
 class Effects:
-    """What one call returned and changed."""
+    """The output of one call, its changes of inputs, and the memory that it retained."""
 
     parts: dict[str, Portable] = field(default_factory=dict)
     """Values of the output, of arguments that the call changed, and of gradients, by place."""
@@ -50,7 +50,7 @@ class Effects:
     """Memory that the call allocated and did not free, without its output."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return what the coordinating process compares: hashes, not values."""
+        """Return the effects for the coordinating process: hashes, not values."""
         signatures = {place: part.signature for place, part in self.parts.items()}
         names = "failure", "differentiable", "shared", "overwritten", "reused"
         fields = {name: getattr(self, name) for name in names}

@@ -59,7 +59,7 @@ class Snapshot:
         return self._contents[id(value)][1]
 
     def current(self, value: Any) -> NDArray[Any]:
-        """Return a copy of the current content of a value; that of a view changes with its base."""
+        """Return a copy of the current content of a value. A view changes with its base."""
         _, array = self._contents.get(id(value), (None, None))
         return array if array is not None and equal(array_of(value), array) else np.array(array_of(value))
 
@@ -98,7 +98,7 @@ def write(value: Any, content: NDArray[Any]) -> None:
 
 
 def mirrored(values: NDArray[Any]) -> NDArray[Any]:
-    """Return other indices of the same range: those of the same graph with its nodes in reverse order.
+    """Return other indices of the same range: for edges, the same graph with its nodes in reverse order.
 
     Each index i becomes least + most - i, and their order along the longest axis is reversed. Sorted indices
     stay sorted, different pairs stay different, self-loops and symmetric graphs stay, and pointers still fit
@@ -116,10 +116,10 @@ def mirrored(values: NDArray[Any]) -> NDArray[Any]:
 def new(values: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
     """Return other values of the same kind: in other positions, and up to twice as small.
 
-    Signs, and limits such as those of probabilities, are preserved. Whole numbers, which may be counts, only
-    change their positions, unless all are equal. If some values are not whole, zeros keep their positions, as
-    in a triangular matrix. Values that are sorted along the last axis stay sorted. Symmetric and positive
-    definite matrices stay so, because rows and columns are moved and scaled alike.
+    Signs are preserved, and so are limits (of probabilities, for example). Whole numbers, which may be
+    counts, only change their positions, unless all are equal. If some values are not whole, zeros keep their
+    positions, as in a triangular matrix. Values that are sorted along the last axis stay sorted. Symmetric
+    and positive definite matrices stay so, because rows and columns are moved and scaled alike.
     """
     if order := _order(values):
         return _sorted((values * (1 - rng.random(values.shape) / 2)).astype(values.dtype), order)
@@ -172,7 +172,7 @@ def _is_symmetric(values: NDArray[Any]) -> bool:
 def rounding(units: int) -> AbstractContextManager[object]:
     """Return a context in which floating-point results of operators are moved up or down by some ULP.
 
-    A call may cancel changes of its inputs, but not those of its own results. This is Monte Carlo arithmetic
+    A call may cancel changes of its inputs, but no changes of its own results. This is Monte Carlo arithmetic
     (Parker, Monte Carlo Arithmetic, 1997), by operator.
     """
     torch = sys.modules.get("torch")

@@ -31,7 +31,7 @@ class Portable:
     content: NDArray[Any] | str
 
     def copy(self) -> Self:
-        """Return a copy, whose content does not change with the original."""
+        """Return a copy with a content of its own."""
         return self if isinstance(self.content, str) else replace(self, content=self.content.copy())
 
     @cached_property
@@ -83,7 +83,7 @@ def _parts(place: str, value: Any, unsupported: dict[str, str]) -> Iterator[tupl
 
 
 def _numbers(values: tuple[Any, ...]) -> NDArray[Any] | None:
-    """Return an array if all values are floats, or all are whole numbers. Returns None for others or none."""
+    """Return an array if all values are floats, or all are whole numbers. Returns None otherwise."""
     for kind, letters in ((float, "f"), (Integral, "biu")):
         if values and all(isinstance(value, kind) for value in values):
             numbers = np.array(values)

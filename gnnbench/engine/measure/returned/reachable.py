@@ -32,7 +32,7 @@ _OF = "gradient of {}"
 _MOST = 20_000
 """Largest number of objects."""
 _LEFT_OUT = (type, ModuleType, BuiltinFunctionType)
-"""Types of objects whose attributes are not inputs."""
+"""Attributes of objects of these types are not inputs."""
 _CONTAINERS = (list, dict, set, deque, Counter, OrderedDict, defaultdict)
 _LARGEST_INDEX = 1 << 32
 """Larger whole numbers may be addresses."""
@@ -51,7 +51,7 @@ class Reachable:
         self.plain: dict[str, Any] = {}
         """Numbers and texts among the arguments, by place."""
         self.state: dict[str, Any] = {}
-        """Numbers and texts in the arguments, except in attributes whose names begin with an underscore."""
+        """Numbers and texts in the arguments, except in private attributes (`_name`)."""
         self.containers: list[Any] = []
         """Lists, dictionaries and sets in the arguments."""
         self.containers_of_objects: list[Any] = []
@@ -163,7 +163,7 @@ def is_expanded(value: Any) -> bool:
 
 
 def shares_memory(value: Any, others: Iterable[Any]) -> bool:
-    """Return whether a value is an array or a tensor that shares memory with one of the others."""
+    """Return whether a value is an array or a tensor, and shares memory with one of `others`."""
     return is_array(value) and _overlaps(value, map(_memory_of, others))
 
 
@@ -225,5 +225,5 @@ def gradients_by_output(values: Iterable[Any], inputs: Mapping[str, Any]) -> tup
 
 
 def _dense(gradient: Any) -> Any:
-    """Return a gradient as a strided tensor; that of an embedding may be sparse."""
+    """Return a gradient as a strided tensor. Gradients of embeddings may be sparse."""
     return gradient if gradient.layout == sys.modules["torch"].strided else gradient.to_dense()
