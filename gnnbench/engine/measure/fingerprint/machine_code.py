@@ -1,8 +1,8 @@
 """Hashes of the functions and constants of a native library. Builds of the same code have the same hashes.
 
 The code is disassembled. Each address in it is replaced by the name of the function, or by the content of the
-constant, at this address. Positions of functions, build ids, timestamps, debugging information and
-the folder of the build do not count.
+constant, at this address. Positions of functions, build ids, timestamps, debugging information and the folder
+of the build do not count.
 """
 
 import re
@@ -42,6 +42,7 @@ _WRITABLE, _ALLOCATED, _EXECUTABLE, _TLS = 1, 2, 4, 0x400
 _WORD, _JUMP = 8, 4
 """Bytes of a pointer, and of an entry in a table of jumps."""
 _EMPTY = digest.short(digest.of_bytes(b""))
+"""Hash of data that is all zeros."""
 _RELATIVE = re.compile(r"-?(?:0x)?[0-9a-f]+(\(%[re]ip\).*?) *# ([0-9a-f]+)(?: <.*>)?$")
 _TARGET = re.compile(r"\b([0-9a-f]+) <([^>+]+)(?:\+0x([0-9a-f]+))?>")
 _FOLDERS = re.compile(rb"((?<=/builds/)[0-9a-f]{24}|(?<=/pip-build-env-)\w{8}|(?<=/tmp/tmp)\w{8})(?=/)")
@@ -97,22 +98,22 @@ class _Library:
     """The sections, symbols and code of a file."""
 
     def __init__(self, elf: ELFFile, code: Sequence[Function]) -> None:
-        allocated = [part for part in elf.iter_sections() if part["sh_flags"] & _ALLOCATED]
-        filled = [part for part in allocated if part["sh_type"] != "SHT_NOBITS"]
+        allocated = [section for section in elf.iter_sections() if section["sh_flags"] & _ALLOCATED]
+        filled = [section for section in allocated if section["sh_type"] != "SHT_NOBITS"]
         # An uninitialised thread-local section (.tbss) has the addresses of the section after it.
-        self._sections = [part for part in allocated if part in filled or not part["sh_flags"] & _TLS]
+        self._sections = [each for each in allocated if each in filled or not each["sh_flags"] & _TLS]
         tables: list[Any] = [elf.get_section_by_name(name) for name in (".symtab", ".dynsym")]
         self._tables = [table for table in tables if table]
         self._functions = _Symbols(self._tables, "STT_FUNC")
         self._variables = _Symbols(self._tables, "STT_OBJECT")
         self._describe = cache(self._describe_uncached)
-        self._memory = bytearray(max(part["sh_addr"] + part["sh_size"] for part in filled))
+        self._memory = bytearray(max(section["sh_addr"] + section["sh_size"] for section in filled))
         self._kernels: Mapping[str, str] = {}
-        for part in filled:
-            if part.name == GPU_SECTION:
-                self._kernels = kernels(part.data())
+        for section in filled:
+            if section.name == GPU_SECTION:
+                self._kernels = kernels(section.data())
             else:
-                self._memory[part["sh_addr"] : part["sh_addr"] + part["sh_size"]] = part.data()
+                self._memory[section["sh_addr"] : section["sh_addr"] + section["sh_size"]] = section.data()
         self._pointers = dict(self._relocations())
         self._code = [function for function in code if not _OF_COMPILER.fullmatch(function.name)]
         self._shared = Counter(plain(function.name) for function in self._code)
@@ -121,11 +122,11 @@ class _Library:
         addends = {addend for name, _, addend in self._pointers.values() if not name}
         self._referenced, self._pointed_to = operands | addends, sorted(addends)
         self._exported = {symbol["st_value"] for symbol in self._tables[-1].iter_symbols()}
-        places = (*self._referenced, *self._variables.addresses, *self._variables.ends)
-        self._starts = sorted({*places, *(part["sh_addr"] for part in self._sections)})
+        starts = (*self._referenced, *self._variables.addresses, *self._variables.ends)
+        self._starts = sorted({*starts, *(section["sh_addr"] for section in self._sections)})
         # With the first hashes, descriptions tell functions of one name apart, and are made again.
         self._bodies: dict[int, str] = {}
-        self._bodies = {each.address: digest.short(*map(self._line, each.lines)) for each in code}
+        self._bodies = {each.address: digest.short(*map(self._instruction, each.lines)) for each in code}
         self._describe = cache(self._describe_uncached)
         self._handlers = _handlers(elf, [function.address for function in code])
 
@@ -135,9 +136,9 @@ class _Library:
         launched = {kernel_name(name) for name in functions if name}
         bodies, constants = defaultdict(list), [*self._data()]
         for function in self._code:
-            handlers = (self._handler(*place) for place in self._handlers[function.address])
+            handlers = (self._handler(*span) for span in self._handlers[function.address])
             kernel = self._kernel(function.plain)
-            text = digest.short(*map(self._line, function.lines), *handlers, kernel)
+            text = digest.short(*map(self._instruction, function.lines), *handlers, kernel)
             bodies[KERNEL * bool(kernel) + function.plain].append(text)
             if function.plain not in functions:  # a table in the code
                 constants.append(text)
@@ -151,18 +152,17 @@ class _Library:
 
     def _data(self) -> Iterator[str]:
         """Yield texts for the variables and constants that are not zero and belong to no function."""
-        for part in self._sections:
-            if not (part["sh_flags"] & _EXECUTABLE or _NOT_DATA.match(part.name)):
-                at, end = part["sh_addr"], part["sh_addr"] + part["sh_size"]
+        for section in self._sections:
+            if not (section["sh_flags"] & _EXECUTABLE or _NOT_DATA.match(section.name)):
+                at, end = section["sh_addr"], section["sh_addr"] + section["sh_size"]
                 while at < end:
-                    # The position of a variable counts too.
-                    is_variable, following = part["sh_flags"] & _WRITABLE, self._end(at)
+                    is_variable, following = section["sh_flags"] & _WRITABLE, self._end(at)
                     content = self._content(at, following)
                     belongs = self._is_private(at) if is_variable else at in self._referenced
                     start, _, name = self._variables.before(at)
                     if not belongs and content != _EMPTY:
-                        place = self._describe(at) if is_variable else plain(name) * (start == at)
-                        yield f"{part.name} {place} {content}"
+                        label = self._describe(at) if is_variable else plain(name) * (start == at)
+                        yield f"{section.name} {label} {content}"
                     at = following
 
     def _is_private(self, address: int) -> bool:
@@ -174,10 +174,10 @@ class _Library:
 
     def _relocations(self) -> Iterator[tuple[int, tuple[str, int, int]]]:
         """Yield where the loader writes, with the symbol (or an empty text), the kind and the addend."""
-        for part in self._sections:
-            if part["sh_type"] in ("SHT_RELR", "SHT_REL"):
+        for section in self._sections:
+            if section["sh_type"] in ("SHT_RELR", "SHT_REL"):
                 raise ELFError("the file has other relocations")
-            for entry in part.iter_relocations() if part["sh_type"] == "SHT_RELA" else ():  # type: ignore[attr-defined]
+            for entry in section.iter_relocations() if section["sh_type"] == "SHT_RELA" else ():  # type: ignore[attr-defined]
                 name = self._tables[-1].get_symbol(entry["r_info_sym"]).name
                 yield entry["r_offset"], (name, entry["r_info_type"], entry["r_addend"])
 
@@ -186,7 +186,7 @@ class _Library:
         name = plain(name)
         return f"{name} {self._bodies.get(address)}" if self._shared[name] > 1 else name
 
-    def _line(self, line: str) -> str:
+    def _instruction(self, line: str) -> str:
         """Return an instruction with descriptions in place of addresses."""
         line = _RELATIVE.sub(lambda match: match[1] + self._describe(int(match[2], 16)), line)
         return _TARGET.sub(self._target, line)
@@ -197,57 +197,58 @@ class _Library:
 
     def _describe_uncached(self, address: int, deep: bool = True) -> str:
         """Describe the code or data at an address; if `deep`, also the targets of pointers in it."""
-        part = self._section(address)
-        if part is None:
+        section = self._section(address)
+        if section is None:
             return str(address)
-        if part.name.startswith(".got"):
+        if section.name.startswith(".got"):
             return self._pointer(address, deep=deep)
-        if part["sh_flags"] & _EXECUTABLE:
+        if section["sh_flags"] & _EXECUTABLE:
             start, _, name = self._functions.before(address)
             return f"{self._function(start, name)}+{address - start} {self._kernel(name)}"
         start, end, name = self._variables.before(address)
-        if part["sh_flags"] & _WRITABLE:
+        if section["sh_flags"] & _WRITABLE:
             # Two variables with the same content are still two.
             content = self._content(start, end) if self._is_private(address) else ""
-            name, start = (without_folder(name), start) if address < end else ("", part["sh_addr"])
-            return f"{part.name} {name}+{address - start} {content}"
+            name, start = (without_folder(name), start) if address < end else ("", section["sh_addr"])
+            return f"{section.name} {name}+{address - start} {content}"
         if address >= end:
             start, end, name = address, self._end(address), ""
-        return f"{part.name} {plain(name)}+{address - start} {self._content(start, end, deep)}"
+        return f"{section.name} {plain(name)}+{address - start} {self._content(start, end, deep)}"
 
     def _pointer(self, address: int, *, deep: bool) -> str:
         """Describe the pointer that the loader writes at an address."""
         name, kind, addend = self._pointers.get(address, ("", 0, 0))
         if name:
             return f"{kind} {plain(name)}+{addend} {self._kernel(name)}"
-        part = self._section(addend)
-        leads = deep or (part is not None and part["sh_flags"] & _EXECUTABLE)
-        return f"{kind} {self._describe(addend, False) if leads else ''}"
+        section = self._section(addend)
+        is_described = deep or (section is not None and section["sh_flags"] & _EXECUTABLE)
+        return f"{kind} {self._describe(addend, False) if is_described else ''}"
 
     def _section(self, address: int) -> Any:
-        parts = (part for part in self._sections if 0 <= address - part["sh_addr"] < part["sh_size"])
-        return next(parts, None)
+        """Return the section with an address. Returns None if there is none."""
+        sections = self._sections
+        return next((each for each in sections if 0 <= address - each["sh_addr"] < each["sh_size"]), None)
 
     def _end(self, address: int) -> int:
         """Return where the constant at an address ends: where the next one, or the next section, starts."""
-        part, at = self._section(address), bisect_right(self._starts, address)
-        return int(min([part["sh_addr"] + part["sh_size"], *self._starts[at : at + 1]]))
+        section, at = self._section(address), bisect_right(self._starts, address)
+        return int(min([section["sh_addr"] + section["sh_size"], *self._starts[at : at + 1]]))
 
     def _content(self, start: int, end: int, deep: bool = True) -> str:
         """Return a hash of the bytes between two addresses and of the pointers that are written there."""
-        part = self._section(start)
+        is_writable = self._section(start)["sh_flags"] & _WRITABLE
         content = self._memory[start:end]
         ending = _TEXT.match(self._memory, end)
-        if ending and not part["sh_flags"] & _WRITABLE and _TEXT.fullmatch(content):
+        if ending and not is_writable and _TEXT.fullmatch(content):
             content += ending[0]  # linkers store a text that is the end of another one only once
         pointers = []
-        for address in range(-(-start // _WORD) * _WORD, end, _WORD) if part["sh_flags"] & _WRITABLE else ():
+        for address in range(-(-start // _WORD) * _WORD, end, _WORD) if is_writable else ():
             if address in self._pointers:
                 content[address - start : address - start + _WORD] = bytes(_WORD)
                 pointers.append(f"{address - start} {self._pointer(address, deep=deep)}")
         # How many zeros follow a constant depends on the alignment of the next one.
         text = _FOLDERS.sub(b"", bytes(content)).rstrip(b"\0")
-        jumps = [] if part["sh_flags"] & _WRITABLE else self._jumps(start, text)
+        jumps = [] if is_writable else self._jumps(start, text)
         return digest.short(*jumps) if jumps else digest.short(digest.of_bytes(text), *pointers)
 
     def _handler(self, start: int, end: int) -> str:
@@ -255,20 +256,20 @@ class _Library:
         table = self._memory[start:end]
         types = []
         for at in range(-start % _JUMP, len(table), _JUMP):
-            place = start + at + int.from_bytes(table[at : at + _JUMP], "little", signed=True)
-            if place in self._pointers:
+            target = start + at + int.from_bytes(table[at : at + _JUMP], "little", signed=True)
+            if target in self._pointers:
                 table[at : at + _JUMP] = bytes(_JUMP)
-                types.append(self._pointer(place, deep=True))
+                types.append(self._pointer(target, deep=True))
         return digest.short(digest.of_bytes(table.rstrip(b"\0")), *types)
 
     def _jumps(self, start: int, content: bytes) -> list[str]:
         """Return the targets if the bytes are a table of jumps (distances from its start), else nothing."""
-        places = range(0, len(content), _JUMP)
-        distances = (int.from_bytes(content[at : at + _JUMP], "little", signed=True) for at in places)
+        entries = (content[at : at + _JUMP] for at in range(0, len(content), _JUMP))
+        distances = (int.from_bytes(entry, "little", signed=True) for entry in entries)
         targets = []
         for distance in distances:
-            part = self._section(start + distance)
-            if part is None or not part["sh_flags"] & _EXECUTABLE:
+            section = self._section(start + distance)
+            if section is None or not section["sh_flags"] & _EXECUTABLE:
                 return []
             targets.append(self._describe(start + distance))
         return targets

@@ -2,7 +2,8 @@
 
 The bytecode of a function has the names that it reads. A global counts if a function names it. An attribute
 counts if a function names it, and if its object can be reached from globals, arguments and captured values.
-This finds more values than are read; docs/same-code.md lists the ones that it misses.
+This finds more values than are read; docs/same-code.md lists the ones that it misses. Values are listed by
+place: `module.GLOBAL`, `module.Class.attribute` or `argument 0`.
 """
 
 import functools
@@ -91,7 +92,7 @@ class Values:
         self._visited: dict[int, Any] = {}
         self._attributes: dict[type, dict[str, Any]] = {}
         self.texts: dict[str, set[str]] = {}
-        """Texts for values, by place: `torch_geometric.typing.WITH_TORCH_SPARSE`, or class and attribute."""
+        """Texts for values, by place."""
         self.cached: dict[int, FunctionType] = {}
         """Functions behind `functools.cache`, by id of their code: the call may use a cached result."""
         self.types: set[type] = set()
@@ -120,6 +121,7 @@ class Values:
                 self._add_cached(scope.get(name), module.partition(".")[0])
 
     def _add_module(self, module: str, scope: Mapping[str, Any], names: Sequence[str], depth: int) -> None:
+        """Add the globals of a module with these names, and such globals of modules inside."""
         is_fixed = module.partition(".")[0] in _FIXED
         for name in () if is_fixed else filter(scope.__contains__, names):
             item = scope[name]
@@ -148,6 +150,7 @@ class Values:
             self._add_parts(place, value, depth + 1, path or place)
 
     def _add_parts(self, place: str, value: Any, depth: int, path: str) -> None:
+        """Add the attributes and elements of a value."""
         kind = type(value)
         self.types.add(kind)
         if isinstance(value, _LEFT_OUT) or self._contents.is_leaf(value):

@@ -1,4 +1,7 @@
-"""Values as NumPy arrays and texts, which processes with different libraries can exchange."""
+"""Values as NumPy arrays and texts, which processes with different libraries can exchange.
+
+A value has a place, which is its path in an output or input: `output['x'][0]`, `argument 1.weight`.
+"""
 
 import re
 import sys
