@@ -33,7 +33,7 @@ _AGREE = 0.0005
 _LEAST_SHARE = 0.0005
 """Functions with a smaller share of the instructions are left out."""
 
-FOLDER_VARIABLE = "GNNBENCH_CALLGRIND"
+_FOLDER_VARIABLE = "GNNBENCH_CALLGRIND"
 """Environment variable of a process under callgrind, with the folder into which callgrind writes."""
 _VARIABLES = {
     "PYTHONHASHSEED": "0",
@@ -63,7 +63,7 @@ _COST = re.compile(r"[+*-]?\d* (\d+)")
 _INNERMOST = re.compile(r"(?<!operator)(<[^<>()\[\]]*>|\([^<>()\[\]]*\)|\[[^<>()\[\]]*\])")
 _WRAPPERS = ("c10::function_ref::callback_fn", "void", "operator()")
 _KERNEL = re.compile(r"\b(\w+_kernel(?:_impl)?)\b")
-"""Kernels of torch that are named only in the template arguments of their callers."""
+"""Kernels of torch, which have names only in the template arguments of _WRAPPERS."""
 
 
 def command(folder: Path) -> list[str]:
@@ -80,7 +80,7 @@ def command(folder: Path) -> list[str]:
 
 def variables(folder: Path) -> dict[str, str]:
     """Return the environment variables of a process under `command(folder)`."""
-    return {**_VARIABLES, FOLDER_VARIABLE: str(folder)}
+    return {**_VARIABLES, _FOLDER_VARIABLE: str(folder)}
 
 
 def counter_name() -> str:
@@ -94,11 +94,11 @@ def counter_name() -> str:
 
 
 class Callgrind:
-    """Counts the instructions that this thread executes in a call."""
+    """Counts the instructions that this thread executes in a call, in a process under `command`."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self.file = folder / "out"
+    def __init__(self) -> None:
+        self._folder = Path(os.environ[_FOLDER_VARIABLE])
+        self.file = self._folder / "out"
         """File with the instructions of each function in the last call; callgrind wrote it."""
         self._overhead = 0
         """Number of instructions of the counting itself."""
@@ -128,12 +128,6 @@ class Callgrind:
         self._dump()
         self.file = _dumps(self._folder)[-1]
         return max(0, total(self.file) - self._overhead)
-
-
-def callgrind_of_process() -> Callgrind | None:
-    """Return the counter of this process. Returns None if it does not run under callgrind."""
-    folder = os.environ.get(FOLDER_VARIABLE)
-    return Callgrind(Path(folder)) if folder else None
 
 
 def count_until_equal(calls: Pedantic, counter: Callgrind) -> dict[str, Any]:

@@ -195,9 +195,7 @@ class Held:
     def _count(self, _command: Mapping[str, Any]) -> dict[str, Any]:
         if self.no_calls:
             return {"answer": "not counted", "reason": self.no_calls}
-        counter = instructions.callgrind_of_process()
-        assert counter
-        with closing(counter):
+        with closing(instructions.Callgrind()) as counter:
             return {"answer": "counted", **instructions.count_until_equal(self.calls(), counter)}
 
     def _block(self, command: Mapping[str, Any]) -> dict[str, Any]:

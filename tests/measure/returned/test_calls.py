@@ -26,7 +26,7 @@ from gnnbench.engine.measure.returned.calls import (
     NEW_MOVED,
     ComparedCalls,
 )
-from gnnbench.engine.measure.returned.portable import TEXT, portable
+from gnnbench.engine.measure.returned.portable import TEXT, to_portable
 from gnnbench.engine.measure.returned.reachable import Reachable
 
 
@@ -170,7 +170,7 @@ FRAME = pd.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})
 def test_equal_values_have_equal_signatures_and_others_do_not(value, other):
     def signatures(of):
         opened, left = Opened(of, plain=plain), {}
-        found = {place: one.signature for place, one in portable(opened.parts, left).items()}
+        found = {place: one.signature for place, one in to_portable(opened.parts, left).items()}
         assert not left
         assert not opened.left
         return found, opened.kinds
@@ -182,7 +182,7 @@ def test_equal_values_have_equal_signatures_and_others_do_not(value, other):
 def test_what_has_no_portable_form_is_named():
     nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
     opened = Opened([object(), nested, np.array([object()])], plain=plain)
-    portable(opened.parts, opened.left)
+    to_portable(opened.parts, opened.left)
     assert opened.left.keys() == {"[0]", "[1]", "[2]"}
 
 

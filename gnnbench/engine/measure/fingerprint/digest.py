@@ -68,12 +68,9 @@ def _folders(roots: tuple[str, ...], _modules: int, current: str) -> re.Pattern[
     """Return a pattern of these folders; the number of imported modules is part of the cache's key."""
     home = os.path.expanduser("~")  # noqa: PTH111 - a string is enough
     # Packages of a variant are imported from folders that are not in sys.path.
-    packages = [
-        getattr(module, "__path__", None) for name, module in list(sys.modules.items()) if "." not in name
-    ]
-    parents = {
-        str(Path(folder).parent) for folders in packages for folder in folders or () if type(folder) is str
-    }
+    modules = [module for name, module in list(sys.modules.items()) if "." not in name]
+    folders = [folder for module in modules for folder in getattr(module, "__path__", None) or ()]
+    parents = {str(Path(folder).parent) for folder in folders if type(folder) is str}
     paths = {*roots, *parents, current, tempfile.gettempdir(), sys.prefix, sys.base_prefix, home}
     paths |= {os.path.realpath(folder) for folder in paths if folder}
     ordered = sorted((path for path in paths if path.startswith(os.sep) and len(path) > 1), key=len)[::-1]
@@ -107,12 +104,12 @@ def _in_c(value: Any) -> str | None:
     name = type(value).__qualname__
     with suppress(TypeError), memoryview(value) as content:
         return f"{name} {content.format} {content.shape} {of_bytes(content.tobytes())}"
-    parts = reduced(value)
+    parts = pickled_parts(value)
     text = parts and _container(parts)
     return f"{name} {text}" if text else None
 
 
-def reduced(value: Any) -> tuple[Any, ...]:
+def pickled_parts(value: Any) -> tuple[Any, ...]:
     """Return the parts that pickle would save of an object, if its type is a type of Python written in C.
 
     Returns an empty tuple for other objects, and if pickle fails. No code under test runs.

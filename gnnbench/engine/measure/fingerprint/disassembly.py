@@ -74,7 +74,7 @@ class Function:
         return plain(self.name).removesuffix(_UNLIKELY)
 
 
-def disassembled(file: Path) -> list[Function]:
+def disassemble(file: Path) -> list[Function]:
     """Return the functions of a file, except the stubs that call other libraries."""
     command = ["objdump", "-d", "-w", "--no-show-raw-insn", str(file)]
     environment = {**os.environ, "LC_ALL": "C"}
@@ -98,7 +98,7 @@ def set_traps(file: Path, names: Collection[str]) -> None:
     """Overwrite the functions with these plain names by traps: a process that executes one ends."""
     content = bytearray(file.read_bytes())
     elf = ELFFile(io.BytesIO(content))
-    for function in disassembled(file):
+    for function in disassemble(file):
         if function.plain in names or KERNEL + function.plain in names:
             size = function.last + 1 - function.address
             at = next(elf.address_offsets(function.address, size))

@@ -37,22 +37,22 @@ def libraries(packages: Iterable[str]) -> Mapping[str, str]:
     """Return hashes by file name of the libraries that some top-level modules use.
 
     These are all native files in the packages' folders, and the loaded libraries that they link to. Loaded
-    libraries that gnnbench has built count too, because a type may name a wrong module, and loaded files
-    without an ending of native libraries. `python` is a hash of the version and the interpreter.
+    libraries that gnnbench has built count too, because a type may name a wrong module. `python` is a hash of
+    the version and the interpreter.
     """
     interpreter, _ = _hash_and_links(Path(sys.executable).resolve())
     hashes = {"python": digest.short(sys.version, interpreter)}
     paths = {path.name: path for path in loaded(len(sys.modules))}
     builds = cache_folder() / BUILDS
-    others = (path for path in paths.values() if path.is_relative_to(builds) or not NATIVE.search(path.name))
+    built = (path for path in paths.values() if path.is_relative_to(builds))
     names = {*packages}
     extensions = (  # an extension module may be outside of its package's folder
-        Path(file)
+        Path(origin)
         for name, module in list(sys.modules.items())
-        if NATIVE.search(file := str(getattr(module, "__file__", "")))
+        if NATIVE.search(origin := str(getattr(module, "__file__", "")))
         and not names.isdisjoint((name.partition(".")[0], name.rpartition(".")[2]))
     )
-    stack = sorted({*others, *extensions, *(file for package in names for file in _files(package))})
+    stack = sorted({*built, *extensions, *(file for package in names for file in _files(package))})
     visited = set(stack)
     while stack:
         file = stack.pop()
@@ -68,15 +68,12 @@ def libraries(packages: Iterable[str]) -> Mapping[str, str]:
 
 @cache
 def loaded(_modules: int) -> tuple[Path, ...]:
-    """Return the files with native code that this process has loaded, without the interpreter.
+    """Return the native libraries that this process has loaded.
 
     The argument is the number of imported modules: another import may load more files.
     """
-    mapped = (line.split(maxsplit=5) for line in _MAPPED.read_text(encoding="utf-8").splitlines())
-    paths = {line[-1] for line in mapped if "x" in line[1] or NATIVE.search(line[-1])}
-    others = {os.path.realpath(sys.executable), *(path for path in paths if not path.startswith(os.sep))}
-    files = map(Path, sorted(paths - others))
-    return tuple(path for path in files if NATIVE.search(path.name) or path.is_file())
+    paths = {line.split(maxsplit=5)[-1] for line in _MAPPED.read_text(encoding="utf-8").splitlines()}
+    return tuple(map(Path, sorted(filter(NATIVE.search, paths))))
 
 
 @cache

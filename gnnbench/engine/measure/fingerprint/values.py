@@ -231,7 +231,7 @@ def _elements(value: Any) -> Iterator[tuple[str, Any]]:
         with suppress(LookupError):
             value = [value.get()]
     elif not isinstance(value, (dict, *_SEQUENCES)):
-        value = digest.reduced(value) or value
+        value = digest.pickled_parts(value) or value
     if isinstance(value, dict | MappingProxyType):
         for key, item in list(value.items()):
             yield f"[{key}]" if type(key) is str else "[]", item

@@ -37,7 +37,7 @@ from ..layouts import Copies
 from . import inputs
 from .effects import Effects, allocated_bytes, changed_arrays, changed_state, check_size, plain_tensors
 from .inputs import Snapshot, rounding, write
-from .portable import Portable, array_of, portable
+from .portable import Portable, array_of, to_portable
 from .reachable import Reachable, is_array, shares_memory
 
 GIVEN, NEW, AGAIN, COPIED, GIVEN_MOVED, NEW_MOVED = range(6)
@@ -124,7 +124,7 @@ class ComparedCalls:
         check_size("inputs", arrays)
         self._snapshot.add(arrays, reach.containers)
         if number == GIVEN:
-            self.inputs = portable({**reach.arrays, **reach.plain}, {})
+            self.inputs = to_portable({**reach.arrays, **reach.plain}, {})
             self._may_change = set(reach.writable)
         writable = {place: value for place, value in reach.writable.items() if self._gets_new(place, value)}
         self.writable = list(writable)
@@ -150,7 +150,7 @@ class ComparedCalls:
     def _effects_of(self, number: int, call: Call, reach: Reachable) -> Effects:
         """Make a call with inputs that have been written, and return its effects."""
         before = {place: self._snapshot.current(value) for place, value in reach.arrays.items()}
-        state = portable(reach.state, {})
+        state = to_portable(reach.state, {})
         seed(min(number, AGAIN))
         counting: AbstractContextManager[Tracer | None] = nullcontext()
         moving: AbstractContextManager[object] = nullcontext()
@@ -172,13 +172,13 @@ class ComparedCalls:
         if self._first_output:
             first = self.effects[GIVEN].parts
             with plain_tensors():
-                parts = portable(self._first_output, {})
+                parts = to_portable(self._first_output, {})
             effects.overwritten = [
                 place for place, part in parts.items() if part.signature != first[f"output{place}"].signature
             ]
         after = changed_arrays(reach, before)
         first_state = state if self.first_state is None else self.first_state
-        after |= changed_state(first_state, state, portable(Reachable(call, self._scope).state, {}))
+        after |= changed_state(first_state, state, to_portable(Reachable(call, self._scope).state, {}))
         if number == AGAIN and self.writable and not self.effects[GIVEN].shared:
             self._snapshot.restore()
         with plain_tensors(), moving:
@@ -243,12 +243,12 @@ class ComparedCalls:
         content = zlib.crc32(np.ascontiguousarray(values).view(np.uint8).data)
         is_new = number in (NEW, AGAIN, COPIED, *MOVED[NEW])
         if values.dtype.kind in "iub":
-            return inputs.mirrored(values) if is_new else values
+            return inputs.mirror_indices(values) if is_new else values
         if is_new:
-            values = inputs.new(values, np.random.default_rng(content))
+            values = inputs.new_values(values, np.random.default_rng(content))
         if number in _UNITS:
             rng = np.random.default_rng([content, number])
-            values = inputs.moved(values, str(value.dtype), rng, _UNITS[number])
+            values = inputs.move_values(values, str(value.dtype), rng, _UNITS[number])
         return values
 
 
@@ -262,7 +262,7 @@ def snapshot_inputs(calls: Pedantic) -> Snapshot | None:
         snapshot.add(reach.arrays.values(), reach.containers)
     except (TooMuchError, MemoryError):
         return None
-    snapshot.state = portable(reach.state, {})
+    snapshot.state = to_portable(reach.state, {})
     return snapshot
 
 

@@ -14,7 +14,7 @@ from ...ground.outputs import Opened, TooMuchError
 from ...ground.parts import strided_parts
 from ..fingerprint import digest
 from .inputs import equal
-from .portable import TEXT, Portable, array_of, portable
+from .portable import TEXT, Portable, array_of, to_portable
 from .reachable import Reachable, gradients_by_output, is_array, set_gradients, shares_memory
 
 LEAST_KEPT_BYTES = 1 << 16
@@ -70,7 +70,7 @@ class Effects:
         self.unsupported |= contents.left
         for texts, name in ((contents.kinds, "type"), (contents.orders, "order")):
             self.parts |= {f"output{place} {name}": Portable(TEXT, text) for place, text in texts.items()}
-        for place, part in portable(contents.parts, self.unsupported).items():
+        for place, part in to_portable(contents.parts, self.unsupported).items():
             self.parts[f"output{place}"] = part.copy()
         inputs = list(reach.arrays.values())
         self.shared = [
@@ -80,7 +80,7 @@ class Effects:
         ]
         if has_gradients:
             by_output, self.differentiable = gradients_by_output(contents.parts.values(), reach.arrays)
-            self.parts |= portable(by_output, self.unsupported)
+            self.parts |= to_portable(by_output, self.unsupported)
         arrays = {place: value for place, value in contents.parts.items() if is_array(value)} | contents.lists
         return {place: value for place, value in arrays.items() if place not in self.shared}
 
@@ -102,7 +102,7 @@ def changed_arrays(reach: Reachable, before: Mapping[str, NDArray[Any]]) -> dict
         if not equal(array_of(value), before[place])
     }
     changes |= set_gradients(reach.arrays)
-    return {name: part.copy() for name, part in portable(changes, {}).items()}
+    return {name: part.copy() for name, part in to_portable(changes, {}).items()}
 
 
 def changed_state(

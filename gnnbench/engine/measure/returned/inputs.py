@@ -97,7 +97,7 @@ def write(value: Any, content: NDArray[Any]) -> None:
             value.detach().copy_(torch.from_numpy(np.array(content, order="C")))
 
 
-def mirrored(values: NDArray[Any]) -> NDArray[Any]:
+def mirror_indices(values: NDArray[Any]) -> NDArray[Any]:
     """Return other indices of the same range: for edges, the same graph with its nodes in reverse order.
 
     Each index i becomes least + most - i, and their order along the longest axis is reversed. Sorted indices
@@ -113,7 +113,7 @@ def mirrored(values: NDArray[Any]) -> NDArray[Any]:
     return np.flip(other, axis).astype(values.dtype)
 
 
-def new(values: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+def new_values(values: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
     """Return other values of the same kind: in other positions, and up to twice as small.
 
     Signs are preserved, and so are limits (of probabilities, for example). Whole numbers, which may be
@@ -122,22 +122,22 @@ def new(values: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
     and positive definite matrices stay so, because rows and columns are moved and scaled alike.
     """
     if order := _order(values):
-        return _sorted((values * (1 - rng.random(values.shape) / 2)).astype(values.dtype), order)
-    whole = np.array_equal(values, np.round(values))
+        return _sort((values * (1 - rng.random(values.shape) / 2)).astype(values.dtype), order)
+    is_int = np.array_equal(values, np.round(values))
     if _is_symmetric(values):
-        places = np.roll(np.arange(values.shape[-1]), values.shape[-1] // 3 + 1)
+        positions = np.roll(np.arange(values.shape[-1]), values.shape[-1] // 3 + 1)
         factors = np.sqrt(1 - rng.random(values.shape[-1]) / 2)
-        result, scale = values[..., places[:, None], places], np.outer(factors, factors)
+        result, scale = values[..., positions[:, None], positions], np.outer(factors, factors)
     else:
         flat = values.reshape(-1)
-        mask = np.ones(flat.shape, bool) if whole else flat != 0
+        mask = np.ones(flat.shape, bool) if is_int else flat != 0
         result, scale = flat.copy(), 1 - rng.random(values.shape) / 2
         result[mask] = np.roll(flat[mask], values.size // 3 + 1)
         result = result.reshape(values.shape)
-    return result if whole and not np.array_equal(values, result) else (result * scale).astype(values.dtype)
+    return result if is_int and not np.array_equal(values, result) else (result * scale).astype(values.dtype)
 
 
-def moved(values: NDArray[Any], kind: str, rng: np.random.Generator, units: int = 1) -> NDArray[Any]:
+def move_values(values: NDArray[Any], kind: str, rng: np.random.Generator, units: int = 1) -> NDArray[Any]:
     """Return floating-point numbers moved up or down by some units in the last place (ULP); zeros stay.
 
     At least three quarters of the digits of a type are preserved. `kind`: type of the tensor, such as
@@ -148,7 +148,7 @@ def moved(values: NDArray[Any], kind: str, rng: np.random.Generator, units: int 
     _, exponents = np.frexp(wide)
     unit = np.where(wide == 0, 0.0, min(units, 2 ** (digits // 4)) * np.ldexp(1.0, exponents - digits))
     steps = np.where(rng.random(values.shape) < 0.5, unit, -unit)  # noqa: PLR2004
-    return _sorted((wide + steps).astype(values.dtype), _order(values))
+    return _sort((wide + steps).astype(values.dtype), _order(values))
 
 
 def _order(values: NDArray[Any]) -> int:
@@ -159,7 +159,7 @@ def _order(values: NDArray[Any]) -> int:
     return int(bool((left <= right).all())) - int(bool((left >= right).all()))
 
 
-def _sorted(values: NDArray[Any], order: int) -> NDArray[Any]:
+def _sort(values: NDArray[Any], order: int) -> NDArray[Any]:
     return np.sort(values, axis=-1)[..., ::order] if order else values
 
 

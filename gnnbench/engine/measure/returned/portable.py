@@ -47,7 +47,7 @@ class Portable:
         return self.kind, self.content.shape, content
 
 
-def portable(values: Mapping[str, Any], unsupported: dict[str, str]) -> dict[str, Portable]:
+def to_portable(values: Mapping[str, Any], unsupported: dict[str, str]) -> dict[str, Portable]:
     """Return values as Portable, by place. `unsupported` gets the types of values that have no such form."""
     return {place: part for name, value in values.items() for place, part in _parts(name, value, unsupported)}
 
