@@ -10,7 +10,6 @@ from typing import Any
 
 from ..ground.parts import captured
 from .fingerprint import digest
-from .fingerprint.bytecode import code_hash
 
 _DEFINED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -52,10 +51,8 @@ def definition_hash(functions: Iterable[Callable[..., Any]], folders: Iterable[P
 
 def _sources(code: CodeType) -> set[str]:
     """Return the sources of a function and, recursively, of the statements whose names it uses."""
-    functions, names = _parsed(code.co_filename)
+    functions, names = _parse(code.co_filename)
     stack = list(functions.get((code.co_name, code.co_firstlineno), ()))
-    if not stack:
-        return {code_hash(code)}  # because the file was removed or changed
     texts, visited = set[str](), set[str]()
     while stack:
         node = stack.pop()
@@ -75,7 +72,7 @@ def _is_in(file: Path, folders: Collection[Path]) -> bool:
 
 
 @functools.cache
-def _parsed(file: str) -> tuple[Mapping[tuple[str, int], list[ast.AST]], Mapping[str, list[ast.AST]]]:
+def _parse(file: str) -> tuple[Mapping[tuple[str, int], list[ast.AST]], Mapping[str, list[ast.AST]]]:
     """Return the functions of a file by name and first line, and its statements by the names that they set.
 
     Lambdas of one line share an entry. The result is cached, because Python, too, reads a file only once.
@@ -100,12 +97,12 @@ def _parsed(file: str) -> tuple[Mapping[tuple[str, int], list[ast.AST]], Mapping
             ]
             node.body = [part for part in body if part not in docs] or [ast.Pass()]  # type: ignore[attr-defined]
     for statement in tree.body:
-        for name in _set_by(statement):
+        for name in _names_set_by(statement):
             names.setdefault(name, []).append(statement)
     return functions, names
 
 
-def _set_by(statement: ast.stmt) -> set[str]:
+def _names_set_by(statement: ast.stmt) -> set[str]:
     """Return the names that a statement defines, assigns or imports."""
     if isinstance(statement, _DEFINED):
         return {statement.name}
