@@ -123,19 +123,12 @@ class HostClock(Clock):
         timer = self.timer
         function, args, kwargs = call
         seconds = []
-        if iterations == 1:
-            for _ in repeat(None, rounds):
-                start = timer()
+        for _ in repeat(None, rounds):
+            start = timer()
+            for _ in repeat(None, iterations):
                 function(*args, **kwargs)
-                end = timer()
-                seconds.append(end - start)
-        else:
-            for _ in repeat(None, rounds):
-                start = timer()
-                for _ in repeat(None, iterations):
-                    function(*args, **kwargs)
-                end = timer()
-                seconds.append(end - start)
+            end = timer()
+            seconds.append(end - start)
         return Block(seconds)
 
 
