@@ -110,6 +110,7 @@ class Tracer:
         sys.setprofile(self._before[1])
 
     def _trace(self, frame: FrameType, event: str, _argument: Any) -> Any:
+        """Count a line or an opcode; `sys.settrace` takes this method."""
         if event == self._step:
             self._add_step()
         elif event == "call":
@@ -124,6 +125,7 @@ class Tracer:
         return self._trace
 
     def _profile(self, frame: FrameType, event: str, _argument: Any) -> None:
+        """Count a call of a C function; `sys.setprofile` takes this method."""
         if event == "c_call" and self._is_counted(frame):
             self._add_step()
 

@@ -83,6 +83,7 @@ def disassemble(file: Path) -> list[Function]:
 
 
 def _functions(listing: str) -> Iterator[Function]:
+    """Yield the functions in the output of objdump."""
     for section in listing.split("\nDisassembly of section ")[1:]:
         for block in () if section.startswith(_STUBS) else section.split("\n\n")[1:]:
             label = _LABEL.match(block)

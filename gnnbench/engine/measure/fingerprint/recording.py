@@ -103,6 +103,7 @@ class Recording:
                     self.unseen = self.unseen or _UNSEEN.get(key)
 
     def _is_passed_over(self, scope: Mapping[str, Any], code: CodeType) -> bool:
+        """Return whether a function, given its globals and its code, does not count."""
         key = identity(code)
         if key in self.functions or key in self._passed_over:
             return key in self._passed_over
@@ -112,6 +113,7 @@ class Recording:
         return code is _CALL or key in self._passed_over
 
     def _add_call(self, frame: FrameType, code: CodeType) -> None:
+        """Record a call of a Python function, with its arguments and captured values."""
         key = identity(code)
         if key not in self.functions:
             self.functions[key] = code, frame.f_globals
@@ -130,6 +132,7 @@ class Recording:
                 self._add_argument(value)
 
     def _add_argument(self, value: Any, depth: int = 0) -> None:
+        """Add an argument, or the objects in it if it is a container."""
         if isinstance(value, list | tuple | dict):
             if depth < _DEEPEST:
                 for item in list(value.values() if isinstance(value, dict) else value):

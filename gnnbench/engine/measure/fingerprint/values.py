@@ -185,6 +185,7 @@ class Values:
             self.cached[id(function.__code__)] = function
 
     def _add_instance(self, kind: type, state: Mapping[str, Any], value: Any, depth: int, path: str) -> None:
+        """Add the attributes of an object (`state`) and of its class (`kind`)."""
         self._add_attributes(_name(kind), state, depth, path)
         attributes = {}
         for name, item in self._attributes_of(kind).items():

@@ -59,11 +59,7 @@ def _parts(place: str, value: Any, unsupported: dict[str, str]) -> Iterator[tupl
     if torch and isinstance(value, torch.Tensor):
         try:
             yield from _of_tensor(place, value)
-        except (
-            RuntimeError,
-            TypeError,
-            NotImplementedError,
-        ):  # if quantized, nested or without content
+        except (RuntimeError, TypeError):  # a quantized, nested or meta tensor
             unsupported[place] = f"torch.Tensor of {value.dtype} and layout {value.layout}"
     elif isinstance(value, np.ndarray | np.generic):
         array = np.asarray(value)
