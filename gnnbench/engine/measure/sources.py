@@ -81,10 +81,9 @@ class Sources:
 def collect(root: Path, suite: Collection[str] = ()) -> Sources:
     """Return the origins of all imported modules.
 
-    A module came from a tree if git tracks its file. It also did if the file belongs to no installed
-    distribution and not to Python. Tools are left out: pytest, its plugins (gnnbench is one), and their
-    dependencies, except NumPy, SciPy and environment.LIBRARIES. A checkout of gnnbench is listed only if it
-    is `root`.
+    A module came from a tree if git tracks its file, or if no installed distribution and not Python has it.
+    Tools are left out: pytest, its plugins (gnnbench is one), and their dependencies, except NumPy, SciPy and
+    environment.LIBRARIES. A checkout of gnnbench is listed only if it is `root`.
 
     `root`: pytest's rootdir.
     `suite`: names of top-level modules, and of folders in `root`, with the benchmarks. They are left out.

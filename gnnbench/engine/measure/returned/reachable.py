@@ -37,10 +37,11 @@ _CONTAINERS = (list, dict, set, deque, Counter, OrderedDict, defaultdict)
 _LARGEST_INDEX = 1 << 32
 """Larger whole numbers may be addresses."""
 _SHARED = re.compile(r"^(\w+)-(\w+) ...s ", re.MULTILINE)
+"""Start and end of shared memory in /proc/self/maps."""
 
 
 class Reachable:
-    """The inputs of a call, among them globals of the test's module (`scope`) that its functions name."""
+    """Finds the inputs of a call, among them globals of the test's module (`scope`) that functions name."""
 
     def __init__(self, call: Call, scope: Mapping[str, Any]) -> None:
         self._scope, self._visited = scope, dict[int, Any]()
