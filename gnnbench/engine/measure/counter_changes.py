@@ -68,6 +68,6 @@ def changed(
     counts: Mapping[str, Mapping[str, int]],
     unsteady: Collection[str],
 ) -> tuple[CounterChange, ...]:
-    """Return the counts that differ, without unsteady ones, of the kinds in `counts`."""
+    """Return the counts that differ, except unsteady ones, of the kinds in `counts`."""
     pairs = ((baseline.get(kind, {}), of_kind) for kind, of_kind in counts.items())
     return tuple(change for pair in pairs for change in between(*pair, unsteady))

@@ -137,15 +137,15 @@ def _independent_by_rank(values: NDArray[np.float64]) -> int:
 
 
 def _ranks(n: int, effective: int, level: float) -> tuple[int, int]:
-    """Return the ranks (from 1) of the values at the bounds; rank 0 or n + 1 means that no value is."""
+    """Return the ranks (from 1) of the values at the bounds; 0 or n + 1 if no value is far enough out."""
     tail = (1 - level) / 2
-    # Order statistics of `effective` independent values; then the same fractions of n.
+    # The ranks among `effective` independent values are scaled to n values.
     below, above = _binomial_quantile(tail, effective), _binomial_quantile(1 - tail, effective) + 1
     return math.floor(below / effective * n), min(n + 1, math.ceil(above / effective * n))
 
 
 def _binomial_quantile(probability: float, n: int) -> int:
-    """Return scipy.stats.binom.ppf(probability, n, QUANTILE); importing scipy.stats takes about a second."""
+    """Return binom.ppf(probability, n, QUANTILE) without importing scipy.stats, which takes a second."""
     from scipy import special
 
     if special.bdtr(0, n, QUANTILE) >= probability:

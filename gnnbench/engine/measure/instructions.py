@@ -133,7 +133,7 @@ class Callgrind:
 def count_until_equal(calls: Pedantic, counter: Callgrind) -> dict[str, Any]:
     """Call up to eight times, until two calls in a row agree; return the input of `Instructions.read`.
 
-    Under callgrind, Python is fifty times as slow. So another process reads callgrind's file.
+    Under callgrind, Python is fifty times as slow. Therefore another process reads callgrind's file.
     """
     with cpu_threads(1 if "torch" in sys.modules else None), collector_paused():
         begin = RealTime.seconds()
@@ -190,7 +190,7 @@ def functions(file: Path) -> Mapping[str, int]:
     """Return instructions by `package:function`, excluding callees, from a file of callgrind."""
     counts: Counter[str] = Counter()
     names: dict[tuple[str, str], str] = {}
-    current = {"ob": "", "fn": ""}
+    current = {"ob": "", "fn": ""}  # the library and the function
     lines = iter(file.read_text(encoding="utf-8", errors="replace").splitlines())
     for line in lines:
         if match := _NAMED.fullmatch(line):

@@ -65,7 +65,7 @@ def without_folders(text: str) -> str:
 
 @cache
 def _folders(roots: tuple[str, ...], _modules: int, current: str) -> re.Pattern[str]:
-    """Return a pattern of these folders; the number of imported modules is part of the cache's key."""
+    """Return a pattern of the folders that `without_folders` replaces; the arguments are the cache's key."""
     home = os.path.expanduser("~")  # noqa: PTH111 - a string is enough
     # Packages of a variant are imported from folders that are not in sys.path.
     modules = [module for name, module in list(sys.modules.items()) if "." not in name]

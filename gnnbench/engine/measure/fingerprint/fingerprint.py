@@ -69,7 +69,7 @@ class Recordings:
     """
 
     def __init__(self, call: Call, now: Callable[[], float] = RealTime.seconds) -> None:
-        """`now`: returns seconds. The caller runs the call, twice in the context of `record`."""
+        """`now` returns seconds. The caller runs the call twice, each time in the context of `record`."""
         self._call, self._now, self._most_seconds = call, now, math.inf
         self._contents = Contents(list(tensors(tuple(call))))
         self._recordings: list[Recording] = []
@@ -93,9 +93,9 @@ class Recordings:
         self._values.append(self._read(recording))
 
     def _read(self, recording: Recording) -> Values:
-        """Return the values that the recorded functions may read."""
+        """Return the values that the recorded functions, and functions with cached results, may read."""
         cached: dict[int, FunctionType] = {}
-        while True:
+        while True:  # because functions with cached results may read values with others
             scopes = [*recording.functions.values()]
             scopes += [(function.__code__, function.__globals__) for function in cached.values()]
             values = Values((code for code, _ in scopes), self._contents)

@@ -180,7 +180,7 @@ class ComparedCalls:
         first_state = state if self.first_state is None else self.first_state
         after |= changed_state(first_state, state, to_portable(Reachable(call, self._scope).state, {}))
         if number == AGAIN and self.writable and not self.effects[GIVEN].shared:
-            self._snapshot.restore()
+            self._snapshot.restore()  # an output that depends on the inputs' memory changes now
         with plain_tensors(), moving:
             arrays = effects.read_output(
                 output, reach, self._tested, has_gradients=number not in (AGAIN, COPIED)
@@ -194,7 +194,7 @@ class ComparedCalls:
         if number == GIVEN:
             self._first_output = arrays
             self._snapshot.update(reach.containers_of_objects)
-        del arrays
+        del arrays  # references would count as retained memory
         effects.parts |= after
         if number in (AGAIN, COPIED):
             del output

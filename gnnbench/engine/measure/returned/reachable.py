@@ -97,7 +97,7 @@ class Reachable:
             self._add(f"{place}{name}", item, depth + 1, is_free=is_free and is_free_part)
 
     def _parts_of(self, value: Any) -> Iterator[tuple[str, Any, bool]]:
-        """Yield the end of the place, the part, and whether it may get other values, for all parts."""
+        """Yield, for each part, the end of its place, the part, and whether it may get other values."""
         kind = kind_or_container(value)
         if isinstance(value, FunctionType):
             yield from self._captured_by(value)
@@ -137,7 +137,7 @@ def is_array(value: Any) -> bool:
 
 
 def _may_change(value: Any) -> bool:
-    """Return whether other numbers may be written to a tensor or an array: they must not be addresses."""
+    """Return whether a tensor or an array may get other numbers; integers that may be addresses may not."""
     if isinstance(value, np.ndarray):
         is_writable = value.flags.writeable
     else:
