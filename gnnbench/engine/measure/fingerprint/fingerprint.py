@@ -23,7 +23,7 @@ from . import digest
 from .bytecode import code_hash, defaults
 from .digest import Contents
 from .libraries import libraries, settings
-from .recording import Recording, note_threads
+from .recording import Recording, thread_runs
 from .values import Values, module_of
 
 TIMES_AS_LONG = 50
@@ -87,8 +87,12 @@ class Recordings:
         """Return a context with a recording, in which the caller runs the call."""
         end = self._now() + self._most_seconds
         recording = Recording(self._contents, lambda: self._now() > end)
-        with note_threads(recording):
-            yield recording
+        before = thread_runs()
+        yield recording
+        after = thread_runs()
+        for thread in before | after:  # their code is not recorded
+            if not after.get(thread) or after[thread] != before.get(thread):
+                recording.other_thread = thread.name
         self._recordings.append(recording)
         self._values.append(self._read(recording))
 

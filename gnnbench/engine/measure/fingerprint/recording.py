@@ -4,8 +4,8 @@ import os
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -153,23 +153,8 @@ class Recording:
         self._contents.add_made(result)
 
 
-@contextmanager
-def note_threads(recording: Recording) -> Iterator[None]:
-    """Return a context that sets `other_thread` if another Python thread runs: its code is not recorded.
-
-    Linux counts how often a thread has run (proc_pid_schedstat). A thread without this count counts as
-    running.
-    """
-    before = _runs()
-    yield
-    after = _runs()
-    for thread in before | after:
-        if not after.get(thread) or after[thread] != before.get(thread):
-            recording.other_thread = thread.name
-
-
-def _runs() -> dict[threading.Thread, str | None]:
-    """Return how often each other Python thread has run; None for an unknown number."""
+def thread_runs() -> dict[threading.Thread, str | None]:
+    """Return how often each other Python thread has run (proc_pid_schedstat); None for an unknown number."""
     runs = dict[threading.Thread, str | None]()
     for thread in {*threading.enumerate()} - {threading.current_thread()}:
         runs[thread] = None
