@@ -74,17 +74,12 @@ class Function:
         return plain(self.name).removesuffix(_UNLIKELY)
 
 
-def disassemble(file: Path) -> list[Function]:
-    """Return the functions of a file, except the stubs that call other libraries."""
+def disassemble(file: Path) -> Iterator[Function]:
+    """Yield the functions of a file, except the stubs that call other libraries."""
     command = ["objdump", "-d", "-w", "--no-show-raw-insn", str(file)]
     environment = {**os.environ, "LC_ALL": "C"}
     result = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)  # noqa: S603
-    return [*_functions(result.stdout)]
-
-
-def _functions(listing: str) -> Iterator[Function]:
-    """Yield the functions in the output of objdump."""
-    for section in listing.split("\nDisassembly of section ")[1:]:
+    for section in result.stdout.split("\nDisassembly of section ")[1:]:
         for block in () if section.startswith(_STUBS) else section.split("\n\n")[1:]:
             label = _LABEL.match(block)
             lines = _LINE.findall(block)

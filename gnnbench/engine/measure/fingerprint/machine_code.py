@@ -64,7 +64,7 @@ def functions(file: Path) -> Mapping[str, str]:
     with suppress(OSError, ELFError, subprocess.CalledProcessError), file.open("rb") as opened:
         elf = ELFFile(opened)
         if elf["e_machine"] == MACHINE and file.stat().st_size <= _MOST_BYTES:
-            return _Library(elf, disassemble(file)).hashes()
+            return _Library(elf, [*disassemble(file)]).hashes()
     return {}
 
 
