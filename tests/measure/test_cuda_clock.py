@@ -38,12 +38,18 @@ def test_a_short_kernel_is_timed_without_its_launch_also_where_nothing_keeps_the
     assert few < 3 * many
 
 
-def test_a_call_shorter_than_a_launch_is_an_error_unless_no_input_is_on_the_gpu(clock):
-    call = Call(sum, ([1, 2],), {})
-    with pytest.raises(ClockError, match="less than an empty kernel launch"):
-        clock.check(call)
-    clock.check(Call(torch.neg, (torch.ones(1, device="cuda"),), {}))
-    type(clock)(flush=True, has_gpu_inputs=False).check(call)
+def test_what_never_ran_on_the_gpu_is_an_error_unless_no_input_is_there(clock):
+    with pytest.raises(ClockError, match="the call ran no kernel there"):
+        clock.check(Call(sum, ([1, 2],), {}))
+    x, stream = torch.ones(1, device="cuda"), torch.cuda.Stream()
+
+    def elsewhere():
+        with torch.cuda.stream(stream):
+            return torch.neg(x)
+
+    clock.check(Call(torch.neg, (x,), {}))
+    clock.check(Call(elsewhere, (), {}))
+    type(clock)(flush=True, has_gpu_inputs=False).check(Call(sum, (range(100_000),), {}))
 
 
 def test_a_round_of_a_long_kernel_is_as_long_by_the_host_as_by_the_gpu(clock):
