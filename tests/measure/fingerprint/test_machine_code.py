@@ -85,6 +85,11 @@ __attribute__((noinline)) static int count(void) {{ return cudaLaunchKernel(coun
 int calls(void) {{ return scale() + count(); }}
 int launches(void) {{ return cudaLaunchKernel(count); }}
 """
+IN_RUST = """
+struct place {{ const char *file; long length; int line, column; }};
+static const struct place here = {{"{file}", 10, {line}, 5}};
+const void *_ZN4fast5panic17h{hash}E(void) {{ return &here; }}
+"""
 
 
 @pytest.fixture
@@ -184,6 +189,9 @@ def test_a_function_with_a_trap_ends_the_process(compiled, tmp_path, flags):
 @pytest.mark.parametrize(
     ("source", "old", "new", "names"),
     [
+        (extension.SOURCE, "other, METH_O", 'other, METH_O, "what it does"', ["other"]),
+        (extension.SOURCE, '{"work", work, METH_O}, ', "", ["work"]),
+        (extension.SOURCE, "methods[] = {", 'methods[] = {{"as", work, METH_O}, ', ["work"]),
         (extension.SOURCE, '"_k", NULL, -1', '"_k", NULL, 0', ["PyInit__k"]),
         (CATCHING, "catch (int)", "catch (long)", ["_Z5firsti"]),
         (CATCHING, "catch (int)", "catch (char) { return 4; } catch (int)", ["_Z5firsti"]),
@@ -218,14 +226,23 @@ def test_code_for_gpus_counts_by_kernel(compiled, tmp_path, place, names):
     assert differing(before, after) == names
 
 
+def test_lines_and_hashes_of_rust_do_not_count(compiled):
+    before = compiled(IN_RUST.format(file="src/lib.rs", line=3, hash="0123456789abcdef"))
+    after = compiled(IN_RUST.format(file="src/lib.rs", line=7, hash="fedcba9876543210"))
+    other = compiled(IN_RUST.format(file="src/bin.rs", line=3, hash="0123456789abcdef"))
+    assert differing(before, after) == []
+    assert demangled(differing(before, other)) == ["fast::panic"]
+
+
 def test_names_are_shown_without_what_depends_on_the_build():
     names = [
         "kernel _Z4spmmIfEvPKT_PS0_i",
         "kernel _Z4spmmIfEvPKT_PS0_l",
         "_ZL28__device_stub__Z4spmmIfEvPKfPKf",
+        "_RNvCs15kBYyAo9fc_4fast4work",
         "say",
     ]
-    assert demangled(names) == ["kernel spmm<float>", "say"]
+    assert demangled(names) == ["kernel spmm<float>", "fast::work", "say"]
     assert plain("_ZN29_GLOBAL__N__6ac2f35b_4_k_cu_a4spmmEPf") == "_ZN12_GLOBAL__N_14spmmEPf"
 
 

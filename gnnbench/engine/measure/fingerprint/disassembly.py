@@ -27,6 +27,8 @@ _LINE = re.compile(r"^ *([0-9a-f]+):\t(.*)$", re.MULTILINE)
 _PADDING = re.compile(r"(data16 |cs )*(nop\w?|xchg +%ax,%ax|int3)\b")
 _STUBS = ".plt"
 """Beginning of the names of sections with stubs that call other libraries."""
+_HASH = re.compile(r"(?<=17h)[0-9a-f]{16}(?=E)|(?<=anon)\.[0-9a-f]{32}\.\d+|\.llvm\.\d+")
+"""Parts of Rust's symbols that depend on the folder and on other code."""
 _NAMESPACE = re.compile(r"(\d+)_GLOBAL__N__(\w*)")
 """An anonymous namespace as nvcc writes it, with its length and the file; gcc writes `12_GLOBAL__N_1`."""
 _NUMBER = re.compile(r"\.\d+|@@Base")
@@ -105,7 +107,8 @@ def set_traps(file: Path, names: Collection[str]) -> None:
 
 def without_folder(name: str) -> str:
     """Return a symbol without the parts that depend on the folder of the build."""
-    return _NAMESPACE.sub(lambda match: f"12_GLOBAL__N_1{match[2][int(match[1]) - 12 :]}", name)
+    name = _NAMESPACE.sub(lambda match: f"12_GLOBAL__N_1{match[2][int(match[1]) - 12 :]}", name)
+    return _HASH.sub("", name)
 
 
 def plain(name: str) -> str:
@@ -114,13 +117,14 @@ def plain(name: str) -> str:
 
 
 def demangled(names: Sequence[str]) -> Sequence[str]:
-    """Return plain symbols of C++ as in the source, each once; unchanged if `c++filt` is missing.
+    """Return plain symbols of C++ and Rust as in the source, each once; unchanged if `c++filt` is missing.
 
     Functions that nvcc generates to start kernels are left out, because the kernels themselves are listed.
     """
+    text = "\n".join(names).replace("17hE", "17h0123456789abcdefE")
     command = ["c++filt", "--no-params", "--no-verbose"]
     with suppress(OSError, subprocess.CalledProcessError):
-        result = subprocess.run(command, input="\n".join(names), check=True, capture_output=True, text=True)  # noqa: S603
+        result = subprocess.run(command, input=text, check=True, capture_output=True, text=True)  # noqa: S603
         return [name for name in dict.fromkeys(result.stdout.splitlines()) if not name.startswith(_STUB)]
     return names
 

@@ -9,7 +9,7 @@ import re
 import subprocess
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -31,7 +31,7 @@ from .disassembly import (
     without_folder,
 )
 
-VERSION = 5
+VERSION = 6
 """Version of the hashes; the cache of hashes has it in its keys."""
 CONSTANTS = "constants"
 """The name under which variables and constants that belong to no function are hashed."""
@@ -39,8 +39,8 @@ _MOST_BYTES = 1 << 26
 """Larger files are not disassembled."""
 _WRITABLE, _ALLOCATED, _EXECUTABLE, _TLS = 1, 2, 4, 0x400
 """Flags of ELF sections."""
-_WORD, _JUMP = 8, 4
-"""Bytes of a pointer, and of an entry in a table of jumps."""
+_WORD, _JUMP, _METHOD, _LOCATION = 8, 4, 32, 24
+"""Bytes of a pointer, of entries in tables of jumps and of methods, and of a location in a source of Rust."""
 _EMPTY = digest.short(digest.of_bytes(b""))
 """Hash of data that is all zeros."""
 _RELATIVE = re.compile(r"-?(?:0x)?[0-9a-f]+(\(%[re]ip\).*?) *# ([0-9a-f]+)(?: <.*>)?$")
@@ -56,7 +56,7 @@ _NOT_DATA = re.compile(r"\.(plt|got|rela|note|eh_frame|gcc_except|gnu\.hash|gnu\
 """Sections without data: the linker derives them, or they are hashed with the functions."""
 _HANDLERS = ".gcc_except_table"
 """The section with the tables of exception handlers."""
-_TEXT = re.compile(rb"[\t\n\r -~]*")
+_TEXT, _RUST = re.compile(rb"[\t\n\r -~]*"), b".rs"
 
 
 def functions(file: Path) -> Mapping[str, str]:
@@ -118,9 +118,9 @@ class _Library:
         self._code = [function for function in code if not _OF_COMPILER.fullmatch(function.name)]
         self._shared = Counter(plain(function.name) for function in self._code)
         relative = (_RELATIVE.search(line) for function in code for line in function.lines)
-        operands = {int(match[2], 16) for match in relative if match}
+        self._operands = {int(match[2], 16) for match in relative if match}
         addends = {addend for name, _, addend in self._pointers.values() if not name}
-        self._referenced, self._pointed_to = operands | addends, sorted(addends)
+        self._referenced, self._pointed_to = self._operands | addends, sorted(addends)
         self._exported = {symbol["st_value"] for symbol in self._tables[-1].iter_symbols()}
         starts = (*self._referenced, *self._variables.addresses, *self._variables.ends)
         self._starts = sorted({*starts, *(section["sh_addr"] for section in self._sections)})
@@ -134,7 +134,11 @@ class _Library:
         """Return hashes by function, and one of CONSTANTS."""
         functions = {*map(plain, self._functions.names)}
         launched = {kernel_name(name) for name in functions if name}
-        bodies, constants = defaultdict(list), [*self._data()]
+        bodies, tables = defaultdict(list), set()
+        for table, name, text in self._methods():
+            tables.add(table)
+            bodies[name].append(text)
+        constants = [*self._data(tables)]
         for function in self._code:
             handlers = (self._handler(*span) for span in self._handlers[function.address])
             kernel = self._kernel(function.plain)
@@ -150,15 +154,38 @@ class _Library:
         """Return the hash of the kernel that a function starts; empty if it starts none."""
         return self._kernels.get(kernel_name(name), "")
 
-    def _data(self) -> Iterator[str]:
-        """Yield texts for the variables and constants that are not zero and belong to no function."""
+    def _methods(self) -> Iterator[tuple[int, str, str]]:
+        """Yield the entries of tables of Python's methods (`PyMethodDef`): table, function, and content.
+
+        A table that an instruction refers to is left out, because code may search it.
+        """
+        names = {function.plain for function in self._code}
+        for start, end in zip(self._variables.addresses, self._variables.ends, strict=True):
+            entries = range(start, end - _METHOD, _METHOD)
+            functions = [self._method(at) for at in entries]
+            is_table = start not in self._operands and names.issuperset(functions) and functions
+            if is_table and (end - start) % _METHOD == 0 and self._content(end - _METHOD, end) == _EMPTY:
+                for at, name in zip(entries, functions, strict=True):
+                    yield start, name, self._content(at, at + _METHOD)
+
+    def _method(self, address: int) -> str:
+        """Return the function of the method whose entry is at an address. Empty if there is no entry."""
+        pointers = [self._pointers.get(address + number * _WORD) for number in range(_METHOD // _WORD)]
+        if not pointers[0] or not pointers[1] or pointers[2]:
+            return ""
+        name, _, addend = pointers[1]
+        start, _, local = self._functions.before(addend)
+        return plain(name or (local if start == addend else ""))
+
+    def _data(self, tables: Collection[int]) -> Iterator[str]:
+        """Yield texts for variables and constants that are not zero, of no function, and not in `tables`."""
         for section in self._sections:
             if not (section["sh_flags"] & _EXECUTABLE or _NOT_DATA.match(section.name)):
                 at, end = section["sh_addr"], section["sh_addr"] + section["sh_size"]
                 while at < end:
                     is_variable, following = section["sh_flags"] & _WRITABLE, self._end(at)
                     content = self._content(at, following)
-                    belongs = self._is_private(at) if is_variable else at in self._referenced
+                    belongs = at in tables or self._is_private(at) if is_variable else at in self._referenced
                     start, _, name = self._variables.before(at)
                     if not belongs and content != _EMPTY:
                         label = self._describe(at) if is_variable else plain(name) * (start == at)
@@ -244,12 +271,19 @@ class _Library:
         pointers = []
         for address in range(-(-start // _WORD) * _WORD, end, _WORD) if is_writable else ():
             if address in self._pointers:
-                content[address - start : address - start + _WORD] = bytes(_WORD)
+                size = _LOCATION if self._is_rust_location(address) else _WORD
+                content[address - start : address - start + size] = bytes(size)
                 pointers.append(f"{address - start} {self._pointer(address, deep=deep)}")
         # How many zeros follow a constant depends on the alignment of the next one.
         text = _FOLDERS.sub(b"", bytes(content)).rstrip(b"\0")
         jumps = [] if is_writable else self._jumps(start, text)
         return digest.short(*jumps) if jumps else digest.short(digest.of_bytes(text), *pointers)
+
+    def _is_rust_location(self, address: int) -> bool:
+        """Return whether an address has a location in Rust's sources: path, length of path, line, column."""
+        length, column = (self._memory[address + at : address + _LOCATION] for at in (_WORD, 20))
+        end = self._pointers[address][2] + int.from_bytes(length[:_WORD], "little")
+        return any(column) and self._memory[end - len(_RUST) : end] == _RUST
 
     def _handler(self, start: int, end: int) -> str:
         """Return a hash of a table of exception handlers, with types in place of the distances to them."""
