@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from .judge.schedule import Decision
+    from .measure.benchmark_fixture import Pedantic
     from .measure.clock import Call
-    from .measure.seam import Pedantic
     from .show.document import Document
 
 
 class Instrument(ABC):
     """Measures the function that a test passes to `benchmark`, and returns the function's output.
 
-    The plugin chooses an instrument for each test, see `measure/seam.py`. `fixture` is pytest-benchmark's.
+    A plugin chooses one for each test, see `measure/benchmark_fixture.py`. `fixture` is pytest-benchmark's.
     """
 
     @abstractmethod

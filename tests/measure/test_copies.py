@@ -12,7 +12,7 @@ from torch_geometric import EdgeIndex
 from torch_geometric.data import Data, HeteroData
 
 from gnnbench.engine.ground.parts import tensors
-from gnnbench.engine.measure.copies import Copies
+from gnnbench.engine.measure.layouts import Copies
 from gnnbench.suite.libraries import import_dgl
 
 
@@ -69,7 +69,7 @@ def test_all_tensors_of_a_copy_lie_elsewhere_and_hold_the_same(make):
     original = make()
     copies = Copies()
     found = copies.of(original)
-    assert not copies.left
+    assert not copies.not_copied
     assert type(found) is type(original)
     here, there = list(tensors(original)), list(tensors(found))
     assert len(here) == len(there) > 0
@@ -167,8 +167,8 @@ def test_what_cannot_be_copied_is_left_and_named():
     found = copies.of(given)
     module.lock.close()
     assert all(one is other for one, other in zip(found, given, strict=True))
-    assert list(copies.left) == ["object", "set", "ndarray"]
-    assert list(copies.torn) == list(torn)
+    assert list(copies.not_copied) == ["object", "set", "ndarray"]
+    assert list(copies.failed) == list(torn)
     assert all(True for value in torn.values() for _ in tensors(value)), "none stops who asks for its parts"
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from gnnbench.engine.measure import cost
 from gnnbench.engine.measure.clock import Block, Call
-from gnnbench.engine.measure.cost import FEWEST_CALLS, Cost, measured
+from gnnbench.engine.measure.cost import FEWEST_CALLS, Cost, measure_cost
 
 
 def loop(n):
@@ -29,7 +29,7 @@ class Store:
 
 
 def of(function, *args, **options):
-    return measured(lambda: Call(function, args, {}), **options)
+    return measure_cost(lambda: Call(function, args, {}), **options)
 
 
 def test_what_a_call_executes_is_counted_and_the_same_each_time():
@@ -59,7 +59,7 @@ def test_traced_calls_end_with_too_many_events_but_all_are_made(monkeypatch):
         yield
         noted.append(store.calls - before)
 
-    found, _ = of(store.add, noting=noting)
+    found, _ = of(store.add, watching=noting)
     assert found.steps == 2, "of the calls before the one with too many"
     assert noted == [FEWEST_CALLS - 64 + 3], "after three that are timed, and the traced ones"
     assert of(loop, 5000) == (Cost(None, pytest.approx(1e-4, rel=100)), [])
@@ -68,11 +68,11 @@ def test_traced_calls_end_with_too_many_events_but_all_are_made(monkeypatch):
 def test_slow_calls_are_few_and_inputs_are_renewed_for_each_batch(monkeypatch):
     for seconds, most in ((0.5, 4), (2e-3, 6 * 9), (1e-5, 7 * 2049)):
         calls, copies = [], []
-        monkeypatch.setattr(cost, "_shortest", lambda *_, seconds=seconds: seconds)
+        monkeypatch.setattr(cost, "_shortest_seconds", lambda *_, seconds=seconds: seconds)
         call = Call(calls.append, (1,), {})
         monkeypatch.setattr(cost, "_BATCHES", 2)
         monkeypatch.setattr(cost, "_FEWEST_BATCHES", 2)
-        measured(lambda call=call, copies=copies: copies.append(1) or call)
+        measure_cost(lambda call=call, copies=copies: copies.append(1) or call)
         assert len(calls) <= most
         assert len(copies) == 4
         assert len(calls) > 2 * FEWEST_CALLS or seconds > 1e-3

@@ -10,7 +10,7 @@ from gnnbench.engine.ground import codec
 from gnnbench.engine.measure.clock import Call
 from gnnbench.engine.measure.counter_changes import changed
 from gnnbench.engine.measure.counters import count
-from gnnbench.engine.measure.fingerprint.fingerprint import Watch
+from gnnbench.engine.measure.fingerprint.fingerprint import Recordings
 from gnnbench.suite.operations import OPERATIONS
 from tests.profile.subjects import NODES, edge_index
 
@@ -219,7 +219,7 @@ def doubled(index: torch.Tensor) -> torch.Tensor:
 
 def test_recording_the_arguments_of_library_calls_changes_no_count():
     call = Call(torch.ops.gnnbench_tests.doubled, (torch.arange(5),), {})
-    counted, watched = count(call.__call__, "cpu"), count(call.__call__, "cpu", Watch(call))
+    counted, watched = count(call.__call__, "cpu"), count(call.__call__, "cpu", Recordings(call))
     assert watched.unsteady == counted.unsteady == ()
     assert watched.counts == counted.counts
 

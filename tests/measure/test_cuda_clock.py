@@ -49,7 +49,7 @@ def test_what_never_ran_on_the_gpu_is_an_error_unless_no_input_is_there(clock):
 
     clock.check(Call(torch.neg, (x,), {}))
     clock.check(Call(elsewhere, (), {}))
-    type(clock)(flush=True, inputs_there=False).check(Call(sum, (range(100_000),), {}))
+    type(clock)(flush=True, has_gpu_inputs=False).check(Call(sum, (range(100_000),), {}))
 
 
 def test_a_round_of_a_long_kernel_is_as_long_by_the_host_as_by_the_gpu(clock):

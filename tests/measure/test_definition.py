@@ -1,7 +1,6 @@
 import importlib.util
 import sys
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -146,26 +145,6 @@ def test_lambdas_of_one_line_stand_together_and_closures_tell_functions_apart(lo
     module = loaded("def make(f, n):\n    def run(x):\n        return f(x) + n\n    return run")
     made = [module.make(f, n) for f, n in ((abs, 1), (abs, 2), (len, 1), (abs, 1))]
     assert len({definition_hash([run], [tmp_path]) for run in made}) == 3
-
-
-def test_order_and_repetition_do_not_matter(loaded, tmp_path):
-    module = loaded(PLAIN)
-    functions = [module.run, module.helper, module.Shift().apply, module.add_five]
-    expected = definition_hash(functions, [tmp_path])
-    assert definition_hash([*reversed(functions), module.run], [tmp_path]) == expected
-    assert definition_hash(functions[2:], [tmp_path]) != expected
-    assert len(expected) == 16
-    assert int(expected, 16) >= 0
-
-
-def test_code_without_its_source_counts_by_its_bytecode(loaded, tmp_path):
-    hashes = []
-    for body in ("x + 1", "x + 1", "x + 2", "x - 1", "f(x)"):
-        module = loaded(f"def run(x):\n    f = [lambda y: y]\n    return {body}")
-        Path(module.__file__).unlink()
-        hashes.append(definition_hash([module.run], [tmp_path]))
-    assert hashes[0] == hashes[1]
-    assert len(set(hashes)) == 4
 
 
 def test_cells_that_are_empty_and_cycles_through_values_end(loaded, tmp_path):

@@ -137,13 +137,6 @@ def test_numbers_that_take_too_long_to_hash_are_given_up(monkeypatch):
     assert inspected(len, np.ones((1 << 17) + 1)).unseen is None, "which are not hashed"
 
 
-def test_in_a_fork():
-    child = os.fork()
-    if not child:
-        os._exit(inspected(sorted, [2, 1]).unseen is not None)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-
-
 @pytest.mark.parametrize("devices", [(), ("cpu",)])
 def test_the_garbage_collector_does_not_run_meanwhile(devices):
     """Its finalisers would be recorded."""

@@ -95,14 +95,14 @@ def test_memory_stays_bounded(monkeypatch):
 def test_writing_to_an_input_is_seen():
     found = layouts(torch.neg, torch.ones(3))
     found.renew()
-    written = found.watch()
+    written = found.watch_writes()
     found.current()
     assert not written()
     found.current.args[0].add_(1)
     assert written()
     with torch.inference_mode():
         inference = layouts(torch.neg, torch.ones(3))
-    assert not inference.watch()()
+    assert not inference.watch_writes()()
 
 
 @pytest.mark.cuda

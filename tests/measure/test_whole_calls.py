@@ -2,10 +2,10 @@
 
 import pytest
 
+from gnnbench.engine.measure.benchmark_fixture import Pedantic
 from gnnbench.engine.measure.clock import Call, ClockError, HostClock
 from gnnbench.engine.measure.measurement import Measurement
 from gnnbench.engine.measure.sampler import Effort, Sampler
-from gnnbench.engine.measure.seam import Pedantic
 from tests.compare.ab.test_held import CallClock
 
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from gnnbench.engine.measure.seam import Pedantic
+from gnnbench.engine.measure.benchmark_fixture import Pedantic
 from gnnbench.engine.profile.kinds import Subject
 from gnnbench.engine.show import profile
 from gnnbench.engine.show.console import Terminal

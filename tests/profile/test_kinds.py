@@ -8,7 +8,7 @@ import types
 import pytest
 import torch
 
-from gnnbench.engine.measure.seam import Pedantic
+from gnnbench.engine.measure.benchmark_fixture import Pedantic
 from gnnbench.engine.profile import KINDS, kinds
 from gnnbench.engine.profile.kinds import Subject
 from gnnbench.suite import platforms

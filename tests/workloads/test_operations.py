@@ -11,7 +11,7 @@ import torch
 
 from gnnbench.engine.ground.packages import missing
 from gnnbench.engine.ground.parts import tensors
-from gnnbench.engine.measure.copies import Copies
+from gnnbench.engine.measure.layouts import Copies
 from gnnbench.suite import operations, view
 from gnnbench.suite.operations import OPERATIONS
 from gnnbench.suite.platforms import PLATFORMS
@@ -117,7 +117,7 @@ def require_equal_work_on_copies(timed):
 def copies_of(inputs):
     copies = Copies()
     found = copies.of(tuple(inputs))
-    assert not copies.left
+    assert not copies.not_copied
     here, there = list(tensors(tuple(inputs))), list(tensors(found))  # both alive: some are made by asking
     places = [{part.untyped_storage().data_ptr() for part in parts} - {0} for parts in (here, there)]
     assert not places[0] & places[1]

@@ -61,13 +61,13 @@ class _Parts:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
-        """Replace the instrument, and time the check against the reference."""
-        from gnnbench.engine.measure import seam
+        """Take the place of what measures, and time the check."""
+        from gnnbench.engine.measure import benchmark_fixture
         from gnnbench.suite import verify as module
 
         check = module.verify
         module.verify = lambda *given, **named: self.timed("check", lambda: check(*given, **named))
-        with seam.replaced(lambda _: self):
+        with benchmark_fixture.replace_timing(lambda _: self):
             return (yield)
 
 

@@ -214,7 +214,7 @@ class _Timing:
         _, layouts, can_copy = self._layouts
         if can_copy:
             layouts.renew()
-            self._clock.renewed()
+            self._clock.inputs_moved()
         logs = {}
         for number in self._random.sample(numbers, len(numbers)):
             entrant = self._entrants[number]

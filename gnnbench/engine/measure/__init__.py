@@ -1,1 +1,1 @@
-"""What happens in one process: clock, buffer placements, samples, counters."""
+"""Measurement in one process: clocks, copies of inputs, timing, counters and fingerprints."""

@@ -1,5 +1,6 @@
-"""The host's clock, the interface of all clocks, how many calls make a round, and how long sides alternate.
+"""The interface of clocks, the host's clock, the number of calls in a round, and turns of two sides.
 
+A round is one or more calls between two readings of a clock. A block is a few rounds on the same buffers.
 `layouts.clock_for` chooses the clock by the devices of the inputs' tensors.
 """
 
@@ -14,14 +15,14 @@ from typing import Any, NamedTuple
 from ..ground.cpu import RealTime
 
 _STEPS = 20
-"""Number of steps from which the resolution of a timer is estimated."""
-_TRIES = 100_000
+"""Number of differences between readings from which the resolution of a timer is estimated."""
+_READINGS = 100_000
 """A timer that does not advance in this many readings is refused."""
 
 ROUND_SECONDS = 5e-4
 """Usual length of a round: reading the clock takes a negligible part of it, and files stay small."""
 _RESOLUTIONS = 100
-"""Shortest round, in steps of its clock."""
+"""Shortest round, as a multiple of the clock's resolution."""
 _MAX_ITERATIONS = 10_000_000
 _MAX_GROWTH = 10.0
 
@@ -29,11 +30,11 @@ SHORTEST_GPU_NS = 20_000
 """A shorter GPU time is mostly the gap between two kernels, and events resolve only 0.5 µs."""
 
 FEWEST_BLOCKS = 5
-"""With fewer blocks, the noise within a visit is not estimated."""
+"""With fewer blocks, the noise of a process is not estimated."""
 
 
 class ClockError(Exception):
-    """A clock cannot time a call; the message has the reason and what to do."""
+    """A clock cannot time a call. The message says why, and what to do."""
 
 
 class Call(NamedTuple):
@@ -60,7 +61,7 @@ class Block(NamedTuple):
 
     @classmethod
     def of(cls, blocks: "Sequence[Block]") -> "Block":
-        """Join blocks; the device's time is their median."""
+        """Return one block with the rounds of several, and with the medians of the GPU's values."""
         seconds = [second for block in blocks for second in block.seconds]
         device = [block.device_seconds for block in blocks if block.device_seconds is not None]
         rates = [block.device_hertz for block in blocks if block.device_hertz is not None]
@@ -68,28 +69,28 @@ class Block(NamedTuple):
 
 
 class Clock(ABC):
-    """Times rounds of a call."""
+    """Times rounds of a call on one device."""
 
     name: str
     resolution_seconds: float
     """Smallest difference between two readings."""
     times_device = False
-    """Whether blocks have the GPU's own time."""
+    """Whether blocks have the GPU's own time, measured between CUDA events."""
 
     def now(self) -> float:
-        """Return monotonic seconds, in which budgets are measured."""
+        """Return monotonic seconds, by which time budgets are measured."""
         return RealTime.seconds()
 
     @abstractmethod
     def block(self, call: Call, rounds: int, iterations: int) -> Block:
-        """Time rounds; each calls the function `iterations` times."""
+        """Time rounds of `iterations` calls each."""
 
     def launches(self, call: Call) -> tuple[str, ...]:  # noqa: ARG002 - a GPU's clock needs it
-        """Call the function, and return what it launches on a GPU, in order; empty if that is not known."""
+        """Return the launches of a call on a GPU, in order; empty if unknown. May call the function."""
         return ()
 
-    def renewed(self) -> None:  # noqa: B027 - only a simulated clock needs it
-        """Notify the clock that the inputs of the next block are at other addresses."""
+    def inputs_moved(self) -> None:  # noqa: B027 - only a simulated clock needs it
+        """Tell the clock that the inputs of the next block are at other addresses."""
 
     def check(self, call: Call) -> None:
         """Call the function once, and check that this clock can time it."""
@@ -98,7 +99,7 @@ class Clock(ABC):
 
 @dataclass(frozen=True)
 class HostClock(Clock):
-    """Reads a timer of the host before and after each round; for kernels on the CPU."""
+    """Reads a timer of the host before and after each round; for calls on the CPU."""
 
     timer: Callable[[], float]
     """Returns increasing seconds."""
@@ -107,49 +108,43 @@ class HostClock(Clock):
 
     @classmethod
     def of(cls, timer: Callable[[], float] = RealTime.seconds) -> "HostClock":
-        """Return a clock with the measured resolution of the timer."""
+        """Measure the resolution of a timer, and return a clock for it."""
         name = getattr(timer, "__name__", type(timer).__name__)
-        readings = pairwise(timer() for _ in range(_TRIES))
+        readings = pairwise(timer() for _ in range(_READINGS))
         steps = list(islice((after - before for before, after in readings if after > before), _STEPS))
         if not steps:
             raise ClockError(
-                f"the timer {name} did not advance in {_TRIES:,} readings; choose another --benchmark-timer"
+                f"the timer {name} did not advance in {_READINGS:,} readings; "
+                "choose another --benchmark-timer"
             )
         return cls(timer, min(steps), name)
 
     def block(self, call: Call, rounds: int, iterations: int) -> Block:
-        """Time each round by two readings around a plain loop."""
+        """Time each round by two readings of the timer around a plain loop."""
         timer = self.timer
         function, args, kwargs = call
         seconds = []
-        if iterations == 1:
-            for _ in repeat(None, rounds):
-                start = timer()
+        for _ in repeat(None, rounds):
+            start = timer()
+            for _ in repeat(None, iterations):
                 function(*args, **kwargs)
-                end = timer()
-                seconds.append(end - start)
-        else:
-            for _ in repeat(None, rounds):
-                start = timer()
-                for _ in repeat(None, iterations):
-                    function(*args, **kwargs)
-                end = timer()
-                seconds.append(end - start)
+            end = timer()
+            seconds.append(end - start)
         return Block(seconds)
 
 
 def wanted_seconds(clock: Clock, least_seconds: float, usual_seconds: float = ROUND_SECONDS) -> float:
-    """Return the shortest time that a round should take."""
+    """Return how long a round should take: the larger of both times, or 100 times the clock's resolution."""
     return max(least_seconds, usual_seconds, _RESOLUTIONS * clock.resolution_seconds)
 
 
 def calibrated_iterations(
     time_round: Callable[[int], float], iterations: int, round_seconds: float, clock: Clock
 ) -> int:
-    """Find how many iterations make a round of about `round_seconds`; half of this time is accepted.
+    """Return how many iterations make a round of about `round_seconds`, or of at least half of this time.
 
-    `time_round` times one round of a given number of iterations. Raises ClockError if the clock shows no time
-    even for the most iterations.
+    `time_round` times one round of a given number of iterations. Raises ClockError if even
+    _MAX_ITERATIONS take no time by the clock.
     """
     while True:
         iterations = min(iterations, _MAX_ITERATIONS)
@@ -167,9 +162,9 @@ def calibrated_iterations(
 
 
 def alternate(turn: Callable[[], None], now: Callable[[], float], seconds: float, end_seconds: float) -> None:
-    """Repeat a turn for some seconds, at least once, and FEWEST_BLOCKS times if these end in time.
+    """Call `turn` repeatedly for some seconds: once in any case, and FEWEST_BLOCKS times if there is time.
 
-    `end_seconds`: the time by `now` after which fewer turns are enough.
+    `end_seconds`: the reading of `now` after which fewer turns are enough.
     """
     start, elapsed, turns = now(), 0.0, 0
     while (

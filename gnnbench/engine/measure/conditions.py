@@ -1,4 +1,4 @@
-"""The conditions of a call: garbage collector, CPU threads, seeds, longest time, and what is compiled."""
+"""The conditions of a call: garbage collector, CPU threads, seeds, time limit, and state of torch.compile."""
 
 import ctypes
 import gc
@@ -14,28 +14,29 @@ from types import FrameType
 
 from .fingerprint.libraries import loaded
 
-_AGAIN_SECONDS = 0.5
+_REPEAT_SECONDS = 0.5
+"""The time limit is signalled again after this time, because the call may catch the exception."""
 _OPENMP = re.compile(r"lib[gi]?omp\d*[-.]")
 
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Keep the garbage collector from running, because it may free memory and run finalisers at any time."""
-    collecting = gc.isenabled()
+    """Turn off the garbage collector, which may free memory and run finalisers at any time."""
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if collecting:
+        if was_enabled:
             gc.enable()
 
 
 @contextmanager
 def cpu_threads(number: int | None) -> Iterator[None]:
-    """Let libraries use `number` CPU threads within the context, or as many as before if it is None.
+    """Let libraries use `number` CPU threads within the context. None changes nothing.
 
-    torch.set_num_threads sets the number of torch's OpenMP and of MKL. Other libraries may have loaded
-    another OpenMP, as DGL does next to builds of torch that rename torch's.
+    torch.set_num_threads sets the number of threads of MKL and of torch's OpenMP. Other libraries may have
+    loaded another OpenMP: DGL does if torch has one under another name.
     """
     if number is None:
         yield
@@ -58,28 +59,28 @@ def cpu_threads(number: int | None) -> Iterator[None]:
 
 
 def seed(number: int) -> None:
-    """Seed the random numbers of Python, of NumPy and, if loaded, of torch; `number` is below 2**32.
+    """Seed the random numbers of Python, of NumPy and, if it is imported, of torch; `number` is below 2**32.
 
-    A torch that is imported later has the same seed in each process.
+    If torch is imported later, it starts with the same seed in each process.
     """
     import numpy as np
 
     random.seed(number)
-    np.random.seed(number)  # noqa: NPY002 - what code under test draws from
+    np.random.seed(number)  # noqa: NPY002 - code under test may use this generator
     torch = sys.modules.get("torch")
     if torch and hasattr(torch, "manual_seed"):  # not while torch is being imported
         torch.manual_seed(number)
 
 
 class TooLongError(BaseException):
-    """A call takes too long. It is a BaseException, which no `except Exception` of the call catches."""
+    """A call takes too long. `except Exception` in the call does not catch this BaseException."""
 
 
 @contextmanager
-def limited(seconds: float | None) -> Iterator[None]:
-    """Raise TooLongError in the context after some seconds, once C code returns; None sets no limit.
+def time_limit(seconds: float | None) -> Iterator[None]:
+    """Raise TooLongError in the context after some seconds, as soon as C code returns to Python.
 
-    A timer that is set already stays, and then there is no limit.
+    There is no limit if `seconds` is None, outside the main thread, or if the code under test uses the timer.
     """
     if (
         seconds is None
@@ -89,11 +90,11 @@ def limited(seconds: float | None) -> Iterator[None]:
         yield
         return
 
-    def end(_number: int, _frame: FrameType | None) -> None:
+    def raise_error(_number: int, _frame: FrameType | None) -> None:
         raise TooLongError
 
-    handler = signal.signal(signal.SIGALRM, end)
-    signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_SECONDS)
+    handler = signal.signal(signal.SIGALRM, raise_error)
+    signal.setitimer(signal.ITIMER_REAL, seconds, _REPEAT_SECONDS)
     try:
         yield
     finally:
@@ -102,26 +103,26 @@ def limited(seconds: float | None) -> Iterator[None]:
 
 
 def reset_compiler() -> None:
-    """Drop compiled code and all counts, because graph breaks are only reported during compilation."""
-    if dynamo := sys.modules.get("torch._dynamo"):  # slow to import; without it, nothing was compiled
+    """Drop the code that torch.compile made, so that the next call compiles and reports its graph breaks."""
+    if dynamo := sys.modules.get("torch._dynamo"):  # if it is not imported, nothing was compiled
         dynamo.reset()
         clear_compilations()
 
 
 def clear_compilations() -> None:
-    """Drop the counts, so that a call without compilation has none."""
+    """Reset the counts of torch.compile."""
     if dynamo := sys.modules.get("torch._dynamo"):
         dynamo.utils.counters.clear()
 
 
 def compilations() -> dict[str, int]:
-    """Return the numbers of graphs, recompilations, and graph breaks by reason; empty if there are none."""
+    """Return numbers of graphs, recompilations and graph breaks by reason; empty if nothing was compiled."""
     dynamo = sys.modules.get("torch._dynamo")
     graphs = dynamo and dynamo.utils.counters["stats"]["unique_graphs"]
     if not dynamo or not graphs:
         return {}
-    compiled = dynamo.convert_frame.FRAME_COMPILE_COUNTER  # compilations by function
+    compiled = dynamo.convert_frame.FRAME_COMPILE_COUNTER  # number of compilations by function
     counts = Counter({"graphs": graphs, "recompilations": compiled.total() - len(compiled)})
     for reason, number in dynamo.utils.counters["graph_break"].items():
-        counts[f"graph break: {reason.splitlines()[0]}"] += number  # the other lines are explanations
+        counts[f"graph break: {reason.splitlines()[0]}"] += number  # further lines are explanations
     return dict(counts)

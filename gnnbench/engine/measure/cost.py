@@ -1,7 +1,7 @@
 """The average cost of a call in a batch of calls: the steps that it executes, and its CPU time.
 
-The cost is a second check that two sides run the same code, independent of fingerprints. A batch is long
-enough to contain what runs only in every 64th call.
+The cost is a second check that base and head run the same code, independent of fingerprints. A batch is so
+long that it contains work that runs only in every 64th call.
 """
 
 import math
@@ -21,31 +21,29 @@ from .fingerprint.recording import PASSED_OVER, identity
 
 _BATCH_SECONDS = 0.02
 _FAST_SECONDS = 1e-3
-"""A batch of faster calls has at least `FEWEST_CALLS`."""
+"""A batch of faster calls has at least FEWEST_CALLS."""
 FEWEST_CALLS = 130
 """A batch of this size contains every 64th call twice."""
 _TRIES = 3
-_SHORTEST = 1e-7
+_LEAST_SECONDS = 1e-7
 """Shorter times of a call are rounded up to this one."""
 _BATCHES, _FEWEST_BATCHES = 5, 2
 _MOST_SECONDS = 0.1
-"""After this time only the fewest batches still begin, and each ends early: a rare call may be slow."""
+"""Batches end after this time, and only the fewest batches start later: a rare call may be slow."""
 _MOST_STEPS = 200_000
-"""Calls after this many steps are not traced. A traced step takes about 0.3 µs."""
-_OTHERS = 0.05
-"""If the process's other threads take more than this share of the calling thread's CPU time, the calling
+"""Tracing stops after this number of steps. A traced step takes about 0.3 µs."""
+_OTHER_THREADS = 0.05
+"""Largest CPU time of other threads, as a fraction of the calling thread's. If they take more, the calling
 thread may be waiting for them in a loop, as OpenMP does."""
 
 SHORT_SECONDS = 1e-5
 _SHORT_LIMIT, _LIMIT = 1.6, 1.5
-"""CPU times of calls below `SHORT_SECONDS` and of others are alike up to this ratio."""
+"""Largest ratio of CPU times that are alike, for calls below SHORT_SECONDS and for longer ones."""
 _STEPS_LIMIT, _STEPS_SLACK = 1.05, 2.0
-"""Numbers of steps are alike up to this ratio, plus this many steps in each call."""
+"""Numbers of steps are alike up to this ratio plus this number of steps per call."""
 
-_BY_DEPTH = (*PASSED_OVER, "pathlib", "genericpath")
-"""Modules whose functions do not count; see PASSED_OVER."""
-_WAITS = frozenset({"acquire", "start_new_thread", "fork_exec", "fork", "poll", "select", "waitpid", "recv"})
-"""Functions that wait for other threads or processes, or start them."""
+_NOT_COUNTED = (*PASSED_OVER, "pathlib", "genericpath")
+"""Functions of these modules do not count; see PASSED_OVER."""
 
 
 @dataclass(frozen=True)
@@ -53,22 +51,22 @@ class Cost:
     """The average cost of a call."""
 
     steps: float | None = None
-    """Lines of Python and calls of C functions in the calling thread. None if one call has too many."""
+    """Lines of Python and calls of C functions in the calling thread. None if a single call has too many."""
     seconds: float | None = None
-    """CPU time of the calling thread, or the GPU's own time: the lowest of a few batches. None if it is
-    unknown, because other threads worked too."""
+    """CPU time of the calling thread, or the GPU's own time: the lowest of a few batches. None if other
+    threads worked too."""
 
     def lower(self, other: "Cost") -> "Cost":
-        """Return the lower of two measurements of the same side, number by number."""
+        """Return the lower numbers of two measurements of the same call."""
         steps = None if self.steps is None or other.steps is None else min(self.steps, other.steps)
         return Cost(steps, min(filter(None, (self.seconds, other.seconds)), default=None))
 
     def change(self, head: "Cost", *, is_strict: bool = False) -> float | None:
         """Return the ratio of the head's cost to the base's. Returns None if the costs are alike.
 
-        Of the ratios beyond their limits, the result is the one farther from 1.
+        If steps and CPU time both differ, the ratio farther from 1 is returned.
 
-        `is_strict`: take the square root of the limit of CPU times, because both can be measured again.
+        `is_strict`: whether the square root of the usual limit is the limit of the ratio of CPU times.
         """
         is_short = min(self.seconds or 0.0, head.seconds or 0.0) < SHORT_SECONDS
         limit = _SHORT_LIMIT if is_short else _LIMIT
@@ -80,32 +78,26 @@ class Cost:
 
 
 def _ratio(base: float | None, head: float | None, limit: float, slack: float) -> float | None:
-    """Return head / base, with the slack in both. Returns None within the limit, or if one is unknown."""
+    """Return (head + slack) / (base + slack). Returns None within the limit, or if a value is unknown."""
     if base is None or head is None:
         return None
-    less, more = sorted((base, head))
-    return (head + slack) / (base + slack) if more > less * limit + slack else None
+    smaller, larger = sorted((base, head))
+    return (head + slack) / (base + slack) if larger > smaller * limit + slack else None
 
 
 class Tracer:
-    """Counts steps in its context, until there are too many: tracing is slow."""
+    """Counts steps in its context. It stops after `most_steps`, because tracing is slow."""
 
     def __init__(self, most_steps: int, step: str = "line") -> None:
-        """`step`: what is counted in addition to calls of C functions, each `line` or each `opcode`."""
+        """`step`: the event that is counted besides calls of C functions: `line` or `opcode`."""
         self._most_steps, self._step = most_steps, step
         self.steps = 0
         self.codes: dict[int, CodeType] = {}
-        """Code of the functions that ran."""
-        self.ended = False
-        """Whether there were too many steps."""
-        self._waits = False
-        self._counts: dict[int, bool] = {}
-        """By the identity of a module's globals, whether its functions count."""
-
-    @property
-    def total(self) -> int | None:
-        """The number of steps. None if there are too many, or if it depends on other threads or processes."""
-        return None if self._waits or self.ended else self.steps
+        """Code of the functions that ran, by identity."""
+        self.has_stopped = False
+        """Whether counting stopped because of too many steps."""
+        self._counted_modules: dict[int, bool] = {}
+        """Whether the functions of a module count, by the identity of its globals."""
 
     def __enter__(self) -> Self:
         self._before = sys.gettrace(), sys.getprofile()
@@ -118,6 +110,7 @@ class Tracer:
         sys.setprofile(self._before[1])
 
     def _trace(self, frame: FrameType, event: str, _argument: Any) -> Any:
+        """Count a line or an opcode; `sys.settrace` takes this method."""
         if event == self._step:
             self._add_step()
         elif event == "call":
@@ -131,64 +124,67 @@ class Tracer:
             frame.f_trace_lines = not frame.f_trace_opcodes
         return self._trace
 
-    def _profile(self, frame: FrameType, event: str, argument: Any) -> None:
+    def _profile(self, frame: FrameType, event: str, _argument: Any) -> None:
+        """Count a call of a C function; `sys.setprofile` takes this method."""
         if event == "c_call" and self._is_counted(frame):
-            self._waits |= argument.__name__ in _WAITS
             self._add_step()
 
     def _is_counted(self, frame: FrameType) -> bool:
         key = identity(frame.f_globals)
-        if key not in self._counts:
-            self._counts[key] = not str(frame.f_globals.get("__name__")).startswith(_BY_DEPTH)
-        return self._counts[key]
+        if key not in self._counted_modules:
+            self._counted_modules[key] = not str(frame.f_globals.get("__name__")).startswith(_NOT_COUNTED)
+        return self._counted_modules[key]
 
     def _add_step(self) -> None:
         self.steps += 1
         if self.steps > self._most_steps:
-            self.ended = True
+            self.has_stopped = True
             sys.settrace(None)
             sys.setprofile(None)
 
 
-def measured(
-    fresh: Callable[[], Call],
-    noting: Callable[[], AbstractContextManager[None]] = nullcontext,
+def measure_cost(
+    next_call: Callable[[], Call],
+    watching: Callable[[], AbstractContextManager[None]] = nullcontext,
     device_clock: Clock | None = None,
 ) -> tuple[Cost, list[CodeType]]:
     """Call a function many times; return the cost of a call, and the code of the functions that ran.
 
     The caller has called the function before, to fill its caches. The cost may depend on the number of
-    earlier calls, so both sides trace the same number of calls, after the same number of others.
+    earlier calls, which is therefore the same for base and head.
+
+    `next_call`: returns the call with new copies of its inputs.
+    `watching`: returns a context that notes which functions run, for calls that are not traced.
     """
     with collector_paused():
-        seconds = _shortest(fresh(), device_clock or HostClock(RealTime.seconds, _SHORTEST))
+        seconds = _shortest_seconds(next_call(), device_clock or HostClock(RealTime.seconds, _LEAST_SECONDS))
         calls = max(2 ** round(math.log2(_BATCH_SECONDS / seconds)), 1)
         if seconds < _FAST_SECONDS:
             calls = max(calls, FEWEST_CALLS)
-        steps, codes = _counted(fresh(), min(calls, FEWEST_CALLS), noting)
+        steps, codes = _count_steps(next_call(), min(calls, FEWEST_CALLS), watching)
         times, end = list[float | None](), RealTime.seconds() + _MOST_SECONDS
         while len(times) < _FEWEST_BATCHES or (
             any(times) and len(times) < _BATCHES and RealTime.seconds() < end
         ):
-            times.append(_batch(fresh(), calls, device_clock))
+            times.append(_call_seconds(next_call(), calls, device_clock))
     return Cost(steps, min(filter(None, times), default=None)), codes
 
 
-def _shortest(call: Call, clock: Clock) -> float:
-    """Return the seconds of the fastest of a few calls; a slow one is not repeated."""
+def _shortest_seconds(call: Call, clock: Clock) -> float:
+    """Return the seconds of the fastest of a few calls; a slow call is not repeated."""
     shortest = math.inf
     for _ in range(_TRIES):
         (seconds,) = clock.block(call, 1, 1).seconds
-        shortest = max(min(seconds, shortest), _SHORTEST)
+        shortest = max(min(seconds, shortest), _LEAST_SECONDS)
         if seconds > _BATCH_SECONDS:
             break
     return shortest
 
 
-def _batch(call: Call, calls: int, device_clock: Clock | None) -> float | None:
-    """Return a call's CPU time in seconds, or its GPU time with a GPU's clock. Returns None if unknown."""
+def _call_seconds(call: Call, calls: int, device_clock: Clock | None) -> float | None:
+    """Return the average CPU time of a call in a batch, or its GPU time. Returns None if unknown."""
     if calls > 1:
-        call()  # the first call on new copies is slower
+        call()  # because the first call on new copies is slower
     if device_clock:
         seconds = device_clock.block(call, 1, calls).device_seconds
         return None if seconds is None else seconds / calls
@@ -201,27 +197,27 @@ def _batch(call: Call, calls: int, device_clock: Clock | None) -> float | None:
         count += min(calls, FEWEST_CALLS)
     thread = RealTime.thread_nanoseconds() - thread
     other_threads = RealTime.process_nanoseconds() - process - thread
-    if other_threads > _OTHERS * thread and os.environ.get("OMP_WAIT_POLICY", "").upper() != "PASSIVE":
+    if other_threads > _OTHER_THREADS * thread and os.environ.get("OMP_WAIT_POLICY", "").upper() != "PASSIVE":
         return None
     return thread / count / 1e9
 
 
-def _counted(
-    call: Call, calls: int, noting: Callable[[], AbstractContextManager[None]]
+def _count_steps(
+    call: Call, calls: int, watching: Callable[[], AbstractContextManager[None]]
 ) -> tuple[float | None, list[CodeType]]:
-    """Trace calls; return the average steps of a call, and the code of the functions that ran.
+    """Trace calls; return the average number of steps of a call, and the code of the functions that ran.
 
-    With too many steps, only the calls that ended before count, and the others are made untraced.
+    When there are too many steps, the remaining calls are not traced, and only complete calls count.
     """
     function, args, kwargs = call
     count = steps = 0
     with Tracer(_MOST_STEPS) as tracer:
         while count < calls:
             function(*args, **kwargs)
-            if tracer.ended:
+            if tracer.has_stopped:
                 break
             count, steps = count + 1, tracer.steps
-    with noting():
-        for _ in repeat(None, calls - count - tracer.ended):
+    with watching():
+        for _ in repeat(None, calls - count - tracer.has_stopped):
             function(*args, **kwargs)
     return (steps / count, [*tracer.codes.values()]) if count else (None, [])

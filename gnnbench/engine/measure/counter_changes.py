@@ -1,4 +1,4 @@
-"""The counters of one call, and those that differ between two sides."""
+"""The counters of one call, and the differences between the counters of two calls."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from ..ground.codec import Count
 
 Counts = dict[str, dict[str, Count]]
-"""Number by kind and name."""
+"""Numbers by kind and name."""
 PYTHON_CALLS = "Python calls"
-"""Name of the only count of its kind."""
+"""Name of the only count of the kind `python_calls`."""
 
 
 @dataclass(frozen=True)
@@ -16,17 +16,18 @@ class Counters:
     """The counts of one call."""
 
     counts: Counts
-    """Counts that are compared with a baseline: `operators` by the dispatcher's name; `copies` and
-    `copied_bytes` between devices, by direction (`cpu→cuda`); `library_calls` into the C interfaces of other
-    libraries; `python_calls`; `compilation` by torch.compile."""
+    """Counts that are compared with a baseline. Kinds: `operators` by the dispatcher's name, `copies` and
+    `copied_bytes` between devices by direction (`cpu→cuda`), `library_calls` into C interfaces of other
+    libraries, `python_calls`, and `compilation` by torch.compile."""
     host_reads: Count = 0
-    """Number of host-device synchronisations; see counters.HOST_READS."""
+    """Number of host-device synchronisations, see counters.HOST_READS."""
     unsteady: tuple[str, ...] = ()
-    """Names of nondeterministic counts: two passes differed."""
+    """Names of counts that differed between two passes over the same call."""
     details: Counts = field(default_factory=dict, compare=False)
-    """Counts that are not compared: `host_reads` and `mask_reads`, the operators and copies that synchronise
-    host and device; the GPU's `kernels`; `memory`, as `allocated_bytes`, `peak_bytes` (the larger peak of two
-    calls) and `least_peak_bytes` (the smaller one). Kernels and memory depend on the machine."""
+    """Counts that are not compared. Kinds: `host_reads` and `mask_reads` (operators and copies that
+    synchronise host and device), `kernels` of the GPU, and `memory`. Kernels and memory depend on the
+    machine. `memory` has `allocated_bytes`, and the peaks of two calls: `peak_bytes` is larger than
+    `least_peak_bytes`."""
 
     @property
     def operators(self) -> int:
@@ -35,13 +36,13 @@ class Counters:
 
     @property
     def memory(self) -> dict[str, int]:
-        """The memory of a call; empty if it was not measured."""
+        """The memory of the call, see `details`; empty if it was not measured."""
         return self.details.get("memory", {})
 
 
 @dataclass(frozen=True)
 class CounterChange:
-    """A count that differs between the sides."""
+    """A count that differs between base and head."""
 
     name: str
     base: int
@@ -55,7 +56,7 @@ class CounterChange:
 def between(
     base: Mapping[str, int], head: Mapping[str, int], leave_out: Collection[str] = ()
 ) -> tuple[CounterChange, ...]:
-    """Return the counts by name that differ, the largest difference first; a missing count is 0."""
+    """Return the counts that differ, the largest difference first; a missing count is 0."""
     names = sorted({*base, *head} - {*leave_out})
     changes = (CounterChange(name, base.get(name, 0), head.get(name, 0)) for name in names)
     changed = (change for change in changes if change.base != change.head)
@@ -67,6 +68,6 @@ def changed(
     counts: Mapping[str, Mapping[str, int]],
     unsteady: Collection[str],
 ) -> tuple[CounterChange, ...]:
-    """Return every count that differs, except in kinds that only the baseline has, and of unsteady names."""
+    """Return the counts that differ, except unsteady ones, of the kinds in `counts`."""
     pairs = ((baseline.get(kind, {}), of_kind) for kind, of_kind in counts.items())
     return tuple(change for pair in pairs for change in between(*pair, unsteady))

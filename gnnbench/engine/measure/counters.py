@@ -1,6 +1,6 @@
-"""Counts what a call does: operators, copies, calls into libraries, Python calls.
+"""Counts the operators, copies, library calls and Python calls of a call.
 
-With the same versions of the libraries, the counts are the same on every machine, whatever its load.
+With the same versions of the libraries, the counts are the same on every machine and under any load.
 """
 
 import sys
@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_mod
 
 from .conditions import collector_paused, compilations, reset_compiler
 from .counter_changes import PYTHON_CALLS, Counters
-from .fingerprint.fingerprint import Watch
+from .fingerprint.fingerprint import Recordings
 from .fingerprint.recording import python_calls
 from .memory import gpu_events, trace
 
@@ -37,7 +37,7 @@ HOST_READS = (
     "aten::unique_consecutive",
     "aten::unique_dim",
 )
-"""Operators whose result, or its size, the host needs. On a GPU, each is a host-device synchronisation.
+"""Operators for which the host waits, because it needs the result or its size. On a GPU, a call synchronises.
 
 `repeat_interleave` without an `output_size` and blocking copies from and to the CPU are counted too. On a
 GPU, `tolist` and `cpu` are such copies. Indexing with a mask also synchronises; it is counted separately, as
@@ -47,27 +47,27 @@ GPU, `tolist` and `cpu` are such copies. Indexing with a mask also synchronises;
 _COPIES = ("aten::_to_copy", "aten::copy_")
 _INDEXED = ("aten::index", "aten::index_put", "aten::index_put_")
 
-Seen = Callable[[str, tuple[Any, ...], Mapping[str, Any], Any], None]
-"""Called with an operator's name, positional and keyword arguments, and result."""
+OnOperator = Callable[[str, tuple[Any, ...], Mapping[str, Any], Any], None]
+"""Gets an operator's name, positional and keyword arguments, and result."""
 
 _KINDS = ("operators", "copies", "copied_bytes", "library_calls", "python_calls")
 _DETAILS = ("host_reads", "mask_reads", "kernels")
 
 
-def count(run: Callable[[], object], device: str = "cpu", watch: Watch | None = None) -> Counters:
+def count(run: Callable[[], object], device: str = "cpu", recordings: Recordings | None = None) -> Counters:
     """Call a function several times in two passes, and return the counts on which both passes agree.
 
-    Compilation is measured in the first calls only, memory in the first and in the last ones. Operators are
-    counted by a TorchDispatchMode below autograd: also those of the backward pass, and those that compiled
-    code dispatches. The mode itself runs Python code, so Python calls are counted in a call without it.
+    Compilation is counted in the first calls, memory in the first and the last calls. A TorchDispatchMode
+    below autograd counts operators, also in the backward pass and in compiled code. Because the mode runs
+    Python code, Python calls are counted in another call.
     """
     with collector_paused():  # finalisers would be counted
-        with watch.timing() if watch else nullcontext():
+        with recordings.time_call() if recordings else nullcontext():
             reset_compiler()
-            run()  # the first of two calls, which show repeated compilation, and fill caches
+            run()  # two calls show repeated compilation, and fill caches
             memory = trace(run, device)
         compiled = compilations()
-        first, second = _pass(run, device, watch), _pass(run, device, watch)
+        first, second = _pass(run, device, recordings), _pass(run, device, recordings)
         peaks = memory.peak_bytes, trace(run, device).peak_bytes
     names = {(kind, name) for counts in (first, second) for kind in counts for name in counts[kind]}
     unsteady = sorted(name for kind, name in names if first[kind].get(name) != second[kind].get(name))
@@ -86,37 +86,38 @@ def count(run: Callable[[], object], device: str = "cpu", watch: Watch | None = 
     return Counters(steady, host_reads, tuple(unsteady), details)
 
 
-def _pass(run: Callable[[], object], device: str, watch: Watch | None) -> dict[str, Counter[str]]:
+def _pass(run: Callable[[], object], device: str, recordings: Recordings | None) -> dict[str, Counter[str]]:
+    """Call a function a few times, and return its counts by kind and name."""
     counts = {kind: Counter[str]() for kind in (*_KINDS, *_DETAILS)}
 
-    with watch.recording() if watch else nullcontext() as recording:
+    with recordings.record() if recordings else nullcontext() as recording:
 
-        def seen(*operator: Any) -> None:
+        def count_operator(*operator: Any) -> None:
             for kind, name, number in kinds(device, *operator):
                 counts[kind][name] += number
             if recording:
                 recording.operator(*operator)
 
-        def entered(name: str, args: tuple[Any, ...]) -> None:
+        def count_library_call(name: str, args: tuple[Any, ...]) -> None:
             counts["library_calls"][name] += 1
             if recording:
                 with _disable_current_modes():  # hashing a tensor runs operators too
                     recording.operator(name, args, {}, None)
 
-        with OperatorMode(seen), library_calls(entered):
+        with OperatorMode(count_operator), library_calls(count_library_call):
             run()
         # A backward pass on a GPU would run in other threads, which a profile function does not see.
         with torch.autograd.set_multithreading_enabled(False) if recording else nullcontext():
             counts["python_calls"][PYTHON_CALLS] = python_calls(run, recording.profile if recording else None)
     if device == "cuda":
-        # Ranges of record_function, which optimisers open, also appear as events of the GPU.
+        # Annotations (record_function), which optimisers make, also appear as events of the GPU.
         events = (event for event in gpu_events(run) if not getattr(event, "is_user_annotation", False))
         counts["kernels"].update(event.name for event in events)
     return counts
 
 
 class OperatorMode(TorchDispatchMode):
-    """Calls a function for each dispatched operator, with the arguments of `kinds`."""
+    """Calls `on_operator` after each dispatched operator."""
 
     _is_hidden = False
 
@@ -129,19 +130,19 @@ class OperatorMode(TorchDispatchMode):
     def _should_skip_dynamo(cls) -> bool:
         return cls._is_hidden
 
-    def __new__(cls, *_: Seen) -> Self:
-        """Return a mode hidden from dynamo if dynamo is imported: hiding imports it, which takes a second."""
+    def __new__(cls, *_: OnOperator) -> Self:
+        """Return a mode that is hidden from dynamo, unless that would import dynamo, which takes a second."""
         return super().__new__(cast("type[Self]", _Hidden) if "torch._dynamo" in sys.modules else cls)
 
-    def __init__(self, seen: Seen) -> None:
+    def __init__(self, on_operator: OnOperator) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self._seen = seen
+        self._on_operator = on_operator
 
     def __torch_dispatch__(
         self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
         result = function(*args, **(kwargs or {}))
-        self._seen(function._schema.name, args, kwargs or {}, result)  # noqa: SLF001 - name without overload
+        self._on_operator(function._schema.name, args, kwargs or {}, result)  # noqa: SLF001 - the name without overload
         return result
 
 
@@ -153,9 +154,9 @@ class _Hidden(OperatorMode):
 def kinds(
     device: str, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any
 ) -> Iterator[tuple[str, str, int]]:
-    """Yield kind, name and number of each count to which one operator adds; see `Counters`.
+    """Yield kind, name and number of each count that a call of an operator increases, see `Counters`.
 
-    Only reads of the device's memory are counted: the host does not wait for its own memory.
+    `host_reads` and `mask_reads` are increased only for tensors on the device, for which the host waits.
     """
     yield "operators", name, 1
     if is_on_device(device, args):
@@ -175,38 +176,37 @@ def kinds(
 
 
 def is_on_device(device: str, items: Any) -> bool:
-    """Return whether there is a tensor of the device's type among the items."""
+    """Return whether one of the items is a tensor on a device of this type."""
     return any(isinstance(item, torch.Tensor) and item.device.type == device for item in items)
 
 
 @contextmanager
-def library_calls(seen: Callable[[str, tuple[Any, ...]], None]) -> Iterator[None]:
-    """Report to `seen` each operator outside ATen, and each call into DGL's C interface: name and arguments.
+def library_calls(on_call: Callable[[str, tuple[Any, ...]], None]) -> Iterator[None]:
+    """Call `on_call` with name and arguments of each operator outside ATen, and of each C function of DGL.
 
-    torch_sparse and torch_scatter call their operators through `torch.ops`. A dispatch mode misses what these
-    call of ATen, as that is below the dispatcher's Python keys. DGL's functions are objects named
-    `_CAPI_...` in its modules.
+    torch_sparse and torch_scatter call their operators through `torch.ops`. A dispatch mode does not see the
+    ATen operators inside of these. DGL's C functions are objects named `_CAPI_...` in its modules.
     """
     packet = torch._ops.OpOverloadPacket  # noqa: SLF001 - the type of torch.ops.torch_sparse.spmm_sum
     call = packet.__call__
-    calling: list[Any] = []
+    running: list[Any] = []
 
-    def counted(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        is_repeat = calling[-1:] == [self]  # a TorchFunctionMode calls the same operator again
+    def call_operator(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        is_repeat = running[-1:] == [self]  # a TorchFunctionMode calls the same operator again
         if not is_repeat and not self._qualified_op_name.startswith("aten::"):
-            seen(self._qualified_op_name, args)
-        calling.append(self)
+            on_call(self._qualified_op_name, args)
+        running.append(self)
         try:
             return call(self, *args, **kwargs)
         finally:
-            calling.pop()
+            running.pop()
 
-    def wrapped(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def counted_function(*args: Any) -> Any:
-            seen(f"dgl::{name}", args)
+    def wrap(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call_function(*args: Any) -> Any:
+            on_call(f"dgl::{name}", args)
             return function(*args)
 
-        return counted_function
+        return call_function
 
     interface = [
         (vars(module), name, function)
@@ -215,9 +215,9 @@ def library_calls(seen: Callable[[str, tuple[Any, ...]], None]) -> Iterator[None
         for name, function in list(vars(module).items())
         if name.startswith("_CAPI_")
     ]
-    packet.__call__ = counted  # type: ignore[method-assign]
+    packet.__call__ = call_operator  # type: ignore[method-assign]
     for namespace, name, function in interface:
-        namespace[name] = wrapped(name.removeprefix("_CAPI_"), function)
+        namespace[name] = wrap(name.removeprefix("_CAPI_"), function)
     try:
         yield
     finally:

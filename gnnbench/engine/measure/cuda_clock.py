@@ -9,41 +9,41 @@ from ..ground.cpu import RealTime
 from .clock import Block, Call, Clock, ClockError
 from .memory import gpu_events, launches
 
-_LAUNCHES = 100
-_CALLS = 5
+_LAUNCHES, _CALLS = 100, 5
+"""Number of empty launches, and of calls, that `check` times."""
 _SLACK = 0.8
-"""Fraction of the launch time below which a call is refused; it allows for noise in both minima."""
+"""A call is refused if it takes less than this fraction of an empty launch; both times are noisy."""
 
 _HEAD_START = 1.5
-"""The GPU is kept busy for this multiple of the time that the host needs to launch a round."""
+"""Before a round, the GPU is busy for this multiple of the time in which the host launches the round."""
 _RECORD_SECONDS = 1e-4
-"""The GPU is kept busy for this time more, in which the host makes and records both events."""
+"""Additional time for which the GPU is busy, because the host also records two events."""
 _LONGEST_WAIT_SECONDS = 0.01
 _CYCLES_PER_SECOND = 2e9
-"""At least a GPU's clock rate, so that a head start is not shorter than intended."""
+"""An upper limit of GPUs' clock rates: with a lower one, the GPU would not be busy long enough."""
 
 
 class CudaClock(Clock):
     """Times rounds on the current CUDA device.
 
-    The wall time of a round starts when the device is idle and ends when it is idle again. One more round in
+    The wall time of a round starts when the device is idle, and ends when it is idle again. One more round of
     each block is timed between two events (torch.cuda.Event, resolution about 0.5 µs) in the current stream.
-    It is launched while the device is still busy, so this time has no gaps in which the device waits for the
-    host, unless the call itself waits for the device. triton.testing.do_bench measures the same way.
+    This round is launched while the device is still busy. Its time has no gaps in which the device waits for
+    the host, unless the call itself waits for the device. triton.testing.do_bench measures the same way.
     """
 
     name = "cuda"
     resolution_seconds = 5e-7
     times_device = True
 
-    def __init__(self, *, flush: bool, inputs_there: bool = True) -> None:
-        """Allocate a buffer if the L2 cache is flushed.
+    def __init__(self, *, flush: bool, has_gpu_inputs: bool = True) -> None:
+        """`flush`: whether to flush the L2 cache before each round.
 
-        `inputs_there`: whether the inputs are on the GPU, so that a call must run kernels on it.
+        `has_gpu_inputs`: whether inputs are on the GPU; `check` then refuses calls that run no kernel on it.
         """
-        self._inputs_there = inputs_there
+        self._has_gpu_inputs = has_gpu_inputs
         size = 2 * torch.cuda.get_device_properties("cuda").L2_cache_size
-        # Writing twice the size of the cache evicts everything else.
+        # Writing twice the size of the cache evicts all other data.
         self._buffer = torch.empty(size, dtype=torch.int8, device="cuda") if flush else None
 
     def block(self, call: Call, rounds: int, iterations: int) -> Block:
@@ -66,7 +66,7 @@ class CudaClock(Clock):
         return Block(seconds, *self._device_times(call, iterations, wait_seconds))
 
     def launches(self, call: Call) -> tuple[str, ...]:
-        """Call the function twice, and return the launches if both agree. Later launches are slower."""
+        """Call the function twice; return the launches if both calls have the same. Slows later launches."""
         first, second = launches(call.__call__), launches(call.__call__)
         return first if first == second else ()
 
@@ -75,16 +75,16 @@ class CudaClock(Clock):
             self._buffer.zero_()
 
     def _device_times(self, call: Call, iterations: int, wait_seconds: float) -> tuple[float, float]:
-        """Time a round on the device, which is kept busy until the host has launched it.
+        """Time a round on the device, which is busy for `wait_seconds` while the host launches the round.
 
-        Returns its seconds, and the clock rate, as the device is busy for a known number of cycles.
+        Returns the round's seconds and the GPU's clock rate; the device is busy for a known number of cycles.
         """
         function, args, kwargs = call
         before, start, end = (torch.cuda.Event(enable_timing=True) for _ in range(3))
         cycles = int(wait_seconds * _CYCLES_PER_SECOND)
         self._flush()
         before.record()
-        torch.cuda._sleep(cycles)  # noqa: SLF001 - as PyTorch's own tests wait
+        torch.cuda._sleep(cycles)  # noqa: SLF001 - PyTorch's own tests use it
         start.record()
         for _ in repeat(None, iterations):
             function(*args, **kwargs)
@@ -93,15 +93,15 @@ class CudaClock(Clock):
         return start.elapsed_time(end) / 1e3, cycles / before.elapsed_time(start) * 1e3
 
     def check(self, call: Call) -> None:
-        """Call the function, and check that it runs kernels and takes at least as long as an empty launch."""
+        """Check that a call runs kernels, and takes at least as long as an empty launch."""
         launch = Call(torch.zeros(1, device="cuda").zero_, (), {})
         launch_seconds = min(self.block(launch, _LAUNCHES, 1).seconds)
         times = self.block(call, _CALLS, 1).seconds
         fastest_seconds = min(times)
-        # Once the profiler has looked for kernels, later launches of the process take longer.
+        # The profiler comes second, because it makes all later launches of the process slower.
         if not (self._is_busy(call, max(times), launch) or gpu_events(call.__call__)):
-            if not self._inputs_there:
-                return  # the call works on the CPU; something else in the process uses the GPU
+            if not self._has_gpu_inputs:
+                return  # the call runs on the CPU, while other code of the process uses the GPU
             raise ClockError(
                 "the inputs are on the GPU, but the call ran no kernel there; time it with --gnn-device cpu"
             )
@@ -112,7 +112,7 @@ class CudaClock(Clock):
             )
 
     def _is_busy(self, call: Call, call_seconds: float, launch: Call) -> bool:
-        """Tell whether a call keeps the current stream busy for at least half the time of an empty kernel."""
+        """Return whether a call keeps the current stream busy for half the time of an empty kernel."""
         idle_seconds, launch_seconds = (
             min(self._device_times(probe, 1, _RECORD_SECONDS)[0] for _ in range(_CALLS))
             for probe in (Call(int, (), {}), launch)
@@ -122,5 +122,5 @@ class CudaClock(Clock):
 
 
 def _wait_seconds(launch_seconds: float) -> float:
-    """Return how long the GPU is kept busy while the host launches a round, and records two events."""
+    """Return how long the GPU must be busy so that the host can launch a round in `launch_seconds`."""
     return _HEAD_START * launch_seconds + _RECORD_SECONDS

@@ -1,4 +1,4 @@
-"""A hash of what defines a benchmark, to tell whether two runs timed the same work."""
+"""A hash of a benchmark's definition: two runs with equal hashes timed the same work."""
 
 import ast
 import functools
@@ -10,26 +10,25 @@ from typing import Any
 
 from ..ground.parts import captured
 from .fingerprint import digest
-from .fingerprint.bytecode import code_hash
 
 _DEFINED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def definition_hash(functions: Iterable[Callable[..., Any]], folders: Iterable[Path]) -> str:
-    """Return a hash (16 hexadecimal digits) of functions, and of what they use from their files.
+    """Return a hash (16 hexadecimal digits) of functions, and of the names in their files that they use.
 
-    Files in the folders count by their source, which is the same in all versions of Python: the functions,
-    classes and assignments that a function names, and those that these name in turn. Comments, docstrings,
-    formatting, line numbers and `pytest.mark` do not count. Files outside the folders, and installed packages
-    inside, count by names only.
+    Of files in `folders`, the source is hashed, because it is the same for all versions of Python. It
+    includes functions, classes and assignments that a function names, and recursively all that these name.
+    Comments, docstrings, formatting, line numbers and `pytest.mark` do not count. Of files outside the
+    folders, and of installed packages inside, only the names of functions and types are hashed.
     """
     roots = [folder.resolve() for folder in folders]
-    stack, seen, texts = list[Any](functions), dict[int, Any](), set[str]()
+    stack, visited, texts = list[Any](functions), dict[int, Any](), set[str]()
     while stack:
         function = stack.pop()
-        if id(function) in seen:
+        if id(function) in visited:
             continue
-        seen[id(function)] = function  # keeps it, so that its id stays taken
+        visited[id(function)] = function  # the reference keeps its id from being reused
         if isinstance(function, functools.partial):
             stack.append(function.func)
             items = [*enumerate(function.args), *function.keywords.items()]
@@ -51,23 +50,21 @@ def definition_hash(functions: Iterable[Callable[..., Any]], folders: Iterable[P
 
 
 def _sources(code: CodeType) -> set[str]:
-    """Return the source of a function and, recursively, of what it names in its file."""
-    functions, names = _parsed(code.co_filename)
+    """Return the sources of a function and, recursively, of the statements whose names it uses."""
+    functions, names = _parse(code.co_filename)
     stack = list(functions.get((code.co_name, code.co_firstlineno), ()))
-    if not stack:
-        return {code_hash(code)}  # the file was removed or changed
-    texts, seen = set[str](), set[str]()
+    texts, visited = set[str](), set[str]()
     while stack:
         node = stack.pop()
         texts.add(ast.unparse(node))
-        used = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} - seen
-        seen |= used
+        used = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)} - visited
+        visited |= used
         stack += [statement for name in used for statement in names.get(name, ())]
     return texts
 
 
 def _is_in(file: Path, folders: Collection[Path]) -> bool:
-    # A virtual environment is often inside the project's folder.
+    """Return whether a file is in one of the folders, but not in a virtual environment there."""
     return any(
         file.is_relative_to(folder) and "site-packages" not in file.relative_to(folder).parts
         for folder in folders
@@ -75,10 +72,10 @@ def _is_in(file: Path, folders: Collection[Path]) -> bool:
 
 
 @functools.cache
-def _parsed(file: str) -> tuple[Mapping[tuple[str, int], list[ast.AST]], Mapping[str, list[ast.AST]]]:
+def _parse(file: str) -> tuple[Mapping[tuple[str, int], list[ast.AST]], Mapping[str, list[ast.AST]]]:
     """Return the functions of a file by name and first line, and its statements by the names that they set.
 
-    Lambdas of the same line share an entry. The result is cached: Python, too, reads a file once.
+    Lambdas of one line share an entry. The result is cached, because Python, too, reads a file only once.
     """
     functions: dict[tuple[str, int], list[ast.AST]] = {}
     names: dict[str, list[ast.AST]] = {}
@@ -100,13 +97,13 @@ def _parsed(file: str) -> tuple[Mapping[tuple[str, int], list[ast.AST]], Mapping
             ]
             node.body = [part for part in body if part not in docs] or [ast.Pass()]  # type: ignore[attr-defined]
     for statement in tree.body:
-        for name in _set_by(statement):
+        for name in _names_set_by(statement):
             names.setdefault(name, []).append(statement)
     return functions, names
 
 
-def _set_by(statement: ast.stmt) -> set[str]:
-    """Return the names that a statement of a module defines, assigns or imports."""
+def _names_set_by(statement: ast.stmt) -> set[str]:
+    """Return the names that a statement defines, assigns or imports."""
     if isinstance(statement, _DEFINED):
         return {statement.name}
     if isinstance(statement, ast.Import | ast.ImportFrom):

@@ -1,7 +1,7 @@
 """The estimate of a benchmark's time, with its confidence interval.
 
-A block is a few rounds on one layout; its value is the median of its rounds. The estimate is the first decile
-of the blocks' values. docs/experiments/measurement.md shows why.
+A block is a few rounds on one layout, a set of addresses of the inputs. The value of a block is the median of
+its rounds. The estimate is the first decile of these values; docs/experiments/measurement.md says why.
 """
 
 import math
@@ -16,38 +16,39 @@ from ..ground.codec import LARGEST
 
 QUANTILE = 0.1
 NAME = "first decile of block medians"
-"""Name of the estimate in files and documents."""
+"""Name of the estimate in files and on pages."""
 SHOWN_LEVEL = 0.95
 """Level of the confidence interval in tables, pages, pictures and files."""
 JUDGED_LEVEL = 0.99
-"""Level of the interval that stops a measurement and gives the standard error within a process."""
+"""Level of the interval that decides when a measurement stops, and of the one in `standard_error`."""
 FEWEST_VALUES = 3
-"""With fewer independent values there is no interval."""
+"""Fewer independent values have no interval."""
 FEWEST_SHOWN = 13
-"""With fewer values no interval is shown: 17 % of the measurements of 8 values, but 6 % of those of 13, miss
-a mode of a fifth of the layouts."""
+"""Fewer values have no interval in tables and files. A mode of a fifth of the layouts is missed by 17 % of
+the measurements of 8 values, and by 6 % of the measurements of 13 values."""
 
 SIZES = (3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 35, 40, 50)
 REACH = {
     0.95: (32.03, 6.70, 4.80, 2.79, 1.62, 1.11, 0.81, 0.54, 0.30, 0.15, 0.06, 0.00, 0.00, 0.00),
     0.99: (161.9, 16.50, 12.04, 5.55, 3.04, 2.02, 1.48, 1.02, 0.61, 0.39, 0.26, 0.17, 0.10, 0.00),
 }
-"""For a level and a number of independent values (`SIZES`): how far the lower bound lies below the smallest
-value, as a fraction of the distance from there to the median. experiments/interval computes these numbers."""
+"""Extrapolation of the lower bound, by level, for each number of independent values in SIZES. The bound lies
+below the smallest value by this multiple of its distance from the median. experiments/interval computes
+it."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """An estimate with its interval, in the unit of the values."""
+    """An estimate with its confidence interval, in the unit of the values."""
 
     location: float
     low: float | None
-    """None if there are too few values for an interval; then `high` is None as well."""
+    """Lower bound. `low` and `high` are None if there are too few values for an interval."""
     high: float | None
 
     @property
     def half_width(self) -> float:
-        """The larger distance of a bound from the estimate, as a fraction of it; infinite without bounds."""
+        """The larger distance of a bound from the estimate, as a fraction of it. Infinite without bounds."""
         if self.low is None or self.high is None:
             return math.inf
         return max(self.high - self.location, self.location - self.low) / self.location
@@ -55,7 +56,7 @@ class Estimate:
 
 def block_values(blocks: Sequence[Sequence[float]]) -> NDArray[np.float64]:
     """Return the value of each block [B]: the median of its rounds."""
-    # NumPy's median takes 30 times as long for a few numbers.
+    # For a few numbers, NumPy's median takes 30 times as long.
     return np.array([statistics.median(block) for block in blocks])
 
 
@@ -64,14 +65,13 @@ def estimate(values: NDArray[np.float64], level: float = SHOWN_LEVEL) -> Estimat
 
     The estimate is the median-unbiased sample quantile (type 8 of Hyndman and Fan, The American Statistician
     1996). The bounds are order statistics. They are exact for independent values of any distribution
-    (Conover, Practical Nonparametric Statistics, 3.2), and conservative if the distribution drifts: the
-    number of values below a quantile of the mixture then varies less than a binomial (Hoeffding, 1956). For
+    (Conover, Practical Nonparametric Statistics, 3.2). If the distribution drifts, they are conservative,
+    because the number of values below a quantile varies less than a binomial (Hoeffding, 1956). For
     autocorrelated values, n is divided by the autocorrelation time of the indicator "at most the estimate".
-    An interval that is shown also has no more independent values than the ranks allow.
+    At SHOWN_LEVEL, n is also limited by the autocorrelation of the ranks.
 
-    Of fewer than 36 values (51 for a level of 0.99) the decile may lie below the smallest. Then the lower
-    bound lies below the smallest value by a multiple of the distance from there to the median, both as
-    logarithms: the multiple that gives the level if the logarithms are normal.
+    The decile of fewer than 36 values (51 at a level of 0.99) may lie below the smallest value. Then the
+    lower bound is extrapolated in logarithms by a multiple from REACH, which is exact for log-normal values.
 
     `values`: float64 [n], positive, n at least 1, in the order in which they were measured.
     """
@@ -90,13 +90,12 @@ def estimate(values: NDArray[np.float64], level: float = SHOWN_LEVEL) -> Estimat
 
 
 def standard_error(values: NDArray[np.float64]) -> float:
-    """Return the standard error of the estimate's natural logarithm; NaN for too few values.
+    """Return the standard error of the estimate's natural logarithm. Returns NaN if there is no bound.
 
-    A normal distribution with this standard error has an interval of JUDGED_LEVEL that reaches as far as the
-    order statistics, on the side where they lie farther from the estimate. With few values only the upper
-    bound exists: with 15 values, the result is about a tenth too small.
+    The larger distance of a bound (at JUDGED_LEVEL) from the estimate is divided by the normal quantile. Few
+    values have an upper bound only: with 15 values, the result is about a tenth too small.
     """
-    from scipy import special  # imported late: collecting tests imports this module and needs no SciPy
+    from scipy import special  # imported late, because collecting tests imports this module
 
     ordered = np.sort(values)
     location, effective = _location(values)
@@ -107,19 +106,19 @@ def standard_error(values: NDArray[np.float64]) -> float:
 
 
 def _location(values: NDArray[np.float64]) -> tuple[float, int]:
-    """Return the estimate, and the number of independent values that these values count as."""
+    """Return the estimate, and the effective number of independent values."""
     location = float(np.quantile(values, QUANTILE, method="median_unbiased"))
     return location, max(1, int(len(values) / autocorrelation_time(values <= location)))
 
 
 def _independent_by_rank(values: NDArray[np.float64]) -> int:
-    """Return how many independent values these values count as; 0 if they are too few to show an interval.
+    """Return the effective number of independent values by their ranks; 0 for fewer than FEWEST_SHOWN.
 
-    The indicator of the lowest tenth of a few values says little about autocorrelation; the ranks of all say
-    more. If ranks at some distance have the correlation r, the indicators have about its square. Because r is
-    uncertain in short series, its power 1.5 is taken, at the distances 1 and 2: with this rule the intervals
-    have their level on all simulated machines (experiments/interval). In short series r is too small by
-    (1 + 4 r) / n (Marriott and Pope, Biometrika 1954).
+    The indicator "in the lowest tenth" of a few values says little about their autocorrelation; the ranks say
+    more. If the ranks have the autocorrelation r at some lag, the indicators have about r². Because r is
+    uncertain in short series, r^1.5 at the lags 1 and 2 is used. With this rule the intervals have their
+    level on all simulated machines (experiments/interval). The bias of r is -(1 + 4 r) / n (Marriott and
+    Pope, Biometrika 1954).
     """
     n = len(values)
     if n < FEWEST_SHOWN:
@@ -128,8 +127,8 @@ def _independent_by_rank(values: NDArray[np.float64]) -> int:
     centred = ranks - ranks.mean()
     variance = float(centred @ centred)
     time = 1.0
-    for distance in (1, 2):
-        r = float(centred[distance:] @ centred[:-distance]) / variance if variance else 0.0
+    for lag in (1, 2):
+        r = float(centred[lag:] @ centred[:-lag]) / variance if variance else 0.0
         r = min(r + (1 + 4 * r) / n, 1.0)
         if r <= 0:
             break
@@ -138,15 +137,15 @@ def _independent_by_rank(values: NDArray[np.float64]) -> int:
 
 
 def _ranks(n: int, effective: int, level: float) -> tuple[int, int]:
-    """Return the ranks (from 1) of the values that bound the estimate; 0 or n + 1 if no value does."""
+    """Return the ranks (from 1) of the values at the bounds; 0 or n + 1 if no value is far enough out."""
     tail = (1 - level) / 2
-    # Order statistics of `effective` independent values; then the same fractions of n.
+    # The ranks among `effective` independent values are scaled to n values.
     below, above = _binomial_quantile(tail, effective), _binomial_quantile(1 - tail, effective) + 1
     return math.floor(below / effective * n), min(n + 1, math.ceil(above / effective * n))
 
 
 def _binomial_quantile(probability: float, n: int) -> int:
-    """Return scipy.stats.binom.ppf(probability, n, QUANTILE); importing scipy.stats takes about a second."""
+    """Return binom.ppf(probability, n, QUANTILE) without importing scipy.stats, which takes a second."""
     from scipy import special
 
     if special.bdtr(0, n, QUANTILE) >= probability:
@@ -156,11 +155,11 @@ def _binomial_quantile(probability: float, n: int) -> int:
 
 
 def autocorrelation_time(indicator: NDArray[np.bool_]) -> float:
-    """Return how many values of a series count as one independent value, at least 1.
+    """Return the integrated autocorrelation time of a series, at least 1: n / time values are independent.
 
-    This is the sum of autocorrelations up to the first pair of neighbours with no positive sum (initial
-    positive sequence of Geyer, Statistical Science 1992). Here sums within the noise of an independent series
-    count as not positive.
+    The autocorrelations are summed in pairs of lags, up to the first pair with a sum that is not positive
+    (initial positive sequence of Geyer, Statistical Science 1992). Sums within the noise of an independent
+    series count as not positive.
     """
     centred = indicator - indicator.mean()
     n = len(centred)

@@ -1,4 +1,4 @@
-"""One inspection of a call before or after it is timed: its counters and its fingerprint."""
+"""The inspection of a call, apart from its timing: counters and fingerprint."""
 
 import os
 import traceback
@@ -6,41 +6,39 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..ground import codec
 from ..ground.cpu import RealTime
 from ..ground.errors import one_line
 from .clock import Call
 from .conditions import collector_paused
-from .fingerprint.fingerprint import Fingerprint, Watch
+from .counter_changes import Counters
+from .fingerprint.fingerprint import Fingerprint, Recordings
 from .fingerprint.recording import python_calls
 
-if TYPE_CHECKING:
-    from .counter_changes import Counters
-
 _TRIES = 3
-_OWN = f"{Path(__file__).parent}{os.sep}"
+_FOLDER = f"{Path(__file__).parent}{os.sep}"
 _LONGEST = 200
-"""Characters of an error's text."""
+"""Largest number of characters of an error's text."""
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """What a call does."""
+    """The counters and the fingerprint of a call."""
 
-    counters: "Counters | None" = None
-    """None if the call has no tensors among its inputs, or cannot be counted."""
+    counters: Counters | None = None
+    """None if no input has a tensor, or if the call cannot be counted."""
     fingerprint: Fingerprint | None = None
     unseen: str | None = None
     """Why there is no fingerprint. None if there is one."""
     codes: Sequence[Sequence[CodeType]] = ()
-    """For each recorded call, the code of the functions that ran."""
+    """Code of the functions that ran in each recorded call."""
     launches: Sequence[str] = ()
-    """Launches on a GPU, in order; empty if there are none, or if they are not known."""
+    """Launches on a GPU, in order; empty if there are none, or if they are unknown."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the counters that are compared, by name, memory and fingerprint; see docs/formats.md."""
+        """Return counters by name, memory and fingerprint, which the coordinating process compares."""
         kinds = self.counters.counts.values() if self.counters else ()
         counts = {name: number for kind in kinds for name, number in kind.items()}
         if self.counters and (kernels := self.counters.details["kernels"]):
@@ -57,38 +55,38 @@ class Inspection:
 def inspect(
     call: Call, devices: Collection[str], *, now: Callable[[], float] = RealTime.seconds
 ) -> Inspection:
-    """Call a function several times, count what it does, and take its fingerprint.
+    """Call a function several times, and return its counters and its fingerprint.
 
-    If another Python thread runs meanwhile, the inspection is repeated: the thread may be one that wakes up
-    now and then, such as the monitor of a progress bar.
+    If another Python thread runs meanwhile, the inspection is repeated, because some threads run seldom, such
+    as the monitor of a progress bar.
     """
     counters = None
     try:
         for _ in range(_TRIES):
-            watch = Watch(call, now)
+            recordings = Recordings(call, now)
             if devices:
                 from .counters import count
 
-                counters = count(call.__call__, "cuda" if "cuda" in devices else "cpu", watch)
+                counters = count(call.__call__, "cuda" if "cuda" in devices else "cpu", recordings)
             else:
                 with collector_paused():  # finalisers would be recorded
-                    with watch.timing():
+                    with recordings.time_call():
                         call()
                     for _ in range(2):
-                        if not watch.unseen:
-                            with watch.recording() as recording:
+                        if not recordings.unseen:
+                            with recordings.record() as recording:
                                 python_calls(call.__call__, recording.profile)
-            if not watch.disturbed:
+            if not recordings.other_thread:
                 break
-        return Inspection(counters, watch.fingerprint(), watch.unseen, watch.codes)
+        return Inspection(counters, recordings.fingerprint(), recordings.unseen, recordings.codes)
     except Exception as error:  # noqa: BLE001 - some calls cannot run under a dispatch mode
-        return Inspection(counters, unseen=f"the call cannot be inspected ({_described(error)})")
+        return Inspection(counters, unseen=f"the call cannot be inspected ({_describe(error)})")
 
 
-def _described(error: Exception) -> str:
-    """Return an error in a line, with the place in the function that was called."""
+def _describe(error: Exception) -> str:
+    """Return type, message and source line of an error in one line of text."""
     text = ": ".join(filter(None, (type(error).__name__, *str(error).strip().splitlines()[:1])))
     frames = traceback.extract_tb(error.__traceback__)
-    places = (frame for frame in frames if not frame.filename.startswith(_OWN))
+    places = (frame for frame in frames if not frame.filename.startswith(_FOLDER))
     place = next((f", {Path(frame.filename).name}:{frame.lineno}" for frame in places), "")
     return f"{one_line(text)[:_LONGEST]}{place}"

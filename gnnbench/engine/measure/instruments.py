@@ -1,52 +1,53 @@
-"""The instrument that times inside of `benchmark` in a session of pytest, and the state of the session."""
+"""The instrument that times the calls of `benchmark` in a session of pytest, and the state of the session."""
 
 import os
+import statistics
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..ground import codec, cpu, json_io
 from ..interfaces import Instrument
+from .benchmark_fixture import FIXED, Pedantic, pause_tracing, whole_call_reason
 from .clock import Block, Call, Clock
 from .conditions import compilations
+from .inspection import inspect
 from .layouts import Layouts, clock_for
 from .measurement import Measurement
-from .seam import FIXED, Pedantic, paused, why_unseen
+from .sampler import Effort, Sampler
+from .simulated_clock import VARIABLE, FakeMachine
 
-if TYPE_CHECKING:
-    from .sampler import Effort
-    from .simulated_clock import FakeMachine
+LEAST_SECONDS = 0.1
+"""With less time, rounds would be too short."""
 
 
 @dataclass
-class Kept:
-    """What the instruments of a session find, and what they share."""
+class SessionState:
+    """State that the instruments of a session share."""
 
     version: int
     """Version of the format of `extra_info["gnnbench"]`."""
     used: bool = False
     """Whether any benchmark was timed."""
     timing_seconds: float = 0.0
-    """Total time of timing, with copying the inputs."""
+    """Total time of timing, including the copying of inputs."""
     failure: BaseException | None = None
-    """The exception that interrupted the last measurement, if any."""
+    """The exception that interrupted the last measurement. None if it was not interrupted."""
     incomplete: list[dict[str, Any]] = field(default_factory=list)
-    """Interrupted benchmarks, with the rounds before the interruption."""
+    """Interrupted benchmarks, each with its rounds before the interruption."""
     repeated: list[str] = field(default_factory=list)
-    """Tests with several benchmarks; only the first one counts."""
-    watch: "cpu.ContentionWatch | None" = None
+    """Names of tests with several benchmarks; only the first one counts."""
+    watch: cpu.ContentionWatch | None = None
     _definition: str | None = None
-    """Hash of the definition of the running test, unless its suite writes it."""
+    """Hash of the definition of the running test. None if its suite writes the hash itself."""
     _timed: int = 0
     """Number of benchmarks of the running test that were timed."""
-    _machine: "FakeMachine | None" = None
+    _machine: FakeMachine | None = None
 
     def begin(self) -> None:
-        """Prepare the clocks."""
-        if text := os.environ.get("GNNBENCH_FAKE_CLOCK"):
-            from .simulated_clock import FakeMachine
-
+        """Prepare the simulated machine, if there is one, and watch for other programs."""
+        if text := os.environ.get(VARIABLE):
             self._machine = FakeMachine.parse(text)
         self.watch = cpu.ContentionWatch()
 
@@ -57,17 +58,17 @@ class Kept:
         return clock_for(devices, fixture._timer, flush=flush)  # noqa: SLF001
 
     def ran_out_of_memory(self, fullname: str, text: str) -> None:
-        """Record `text`, such as `OOM at 9 GiB`, as the error of an interrupted benchmark."""
+        """Record a text such as `OOM at 9 GiB` as the error of an interrupted benchmark."""
         if not self.incomplete or self.incomplete[-1]["fullname"] != fullname:
             self.incomplete.append({"fullname": fullname, "measurement": None})
         self.incomplete[-1]["error"] = text
 
     def begin_test(self, definition: str | None) -> None:
-        """Prepare for the benchmarks of a test, given the hash of its definition."""
+        """Prepare for the benchmarks of a test; `definition` is the hash of its definition."""
         self._definition, self._timed = definition, 0
 
     def part(self, fixture: Any) -> dict[str, Any]:
-        """Return gnnbench's part of a benchmark's `extra_info`; one of another version is replaced."""
+        """Return gnnbench's part of a benchmark's `extra_info`, a new one if its version differs."""
         part = json_io.gnnbench_part(fixture.extra_info)
         if part.get("version") != self.version:
             part = fixture.extra_info[json_io.KEY] = {"version": self.version}
@@ -79,11 +80,9 @@ class Kept:
         return part
 
     def inspect(self, fixture: Any, layouts: Layouts) -> Any:
-        """Add counters and fingerprint of a call to `extra_info`, and return the result of one more call."""
-        from .inspection import inspect
-
+        """Add counters and fingerprint of a call to `extra_info`. Returns the result of one more call."""
         part = json_io.gnnbench_part(fixture.extra_info)
-        with paused():
+        with pause_tracing():
             inspection = inspect(layouts.original, layouts.devices)
         if inspection.counters:
             part["counters"] = codec.encode(inspection.counters)
@@ -94,27 +93,52 @@ class Kept:
         return layouts.original()
 
 
+@dataclass
+class TimeBudget:
+    """Divides the time of a session among its benchmarks, which run in sequence.
+
+    Each benchmark gets an equal share of the remaining time. The median of `_other_seconds` is subtracted.
+    """
+
+    seconds: float
+    """Remaining time of all benchmarks for set-up, check, timing and inspection."""
+    benchmarks: int = 0
+    """Number of benchmarks that have not started."""
+    _other_seconds: list[float] = field(default_factory=list)
+    """Time that each finished benchmark took in addition to its timing."""
+
+    def next_seconds(self) -> float:
+        """Return the seconds for timing the next benchmark, at least LEAST_SECONDS."""
+        other = statistics.median(self._other_seconds) if self._other_seconds else 0.0
+        share = self.seconds / max(1, self.benchmarks)
+        self.benchmarks -= 1
+        return max(LEAST_SECONDS, share - other)
+
+    def spend(self, seconds: float, timing_seconds: float) -> None:
+        """Subtract the time of a finished benchmark."""
+        self.seconds -= seconds
+        self._other_seconds.append(seconds - timing_seconds)
+
+
 @dataclass(frozen=True)
 class TimeInstrument(Instrument):
     """Times a benchmark, and then inspects it."""
 
-    kept: Kept
+    state: SessionState
     sample_layouts: bool
-    """Whether the inputs are re-allocated between blocks of rounds."""
+    """Whether each block is timed on new copies of the inputs."""
     precision: float
     flush: bool
     """Whether the GPU's L2 cache is flushed before each round."""
     in_place: str | None = None
-    """Reason of the `in_place` marker; the inputs are not copied then."""
+    """Reason of the marker `in_place`: the inputs are not copied. None without the marker."""
     whole_call: str | None = None
-    """Reason of the `whole_call` marker; see `Sampler.whole`."""
+    """Reason of the marker `whole_call`, see `Sampler.whole`. None without the marker."""
     max_seconds: float | None = None
-    """Time limit of this benchmark. None for that of `--benchmark-max-time` or of its marker."""
+    """Time limit. None if `--benchmark-max-time` or the marker `benchmark` sets it."""
 
     def measure(self, fixture: Any, call: Call) -> Any:
-        """Time rounds until a stopping rule applies, and inspect a call, unless it is timed whole."""
-        from .sampler import Sampler
-
+        """Time rounds until a stopping rule applies. Then inspect a call, unless `whole_call` is set."""
         with self._measuring(fixture, call, self.in_place) as (layouts, clock, measurement, add):
             sampler = Sampler(clock, self._effort(fixture), measurement, add)
             if self.whole_call:
@@ -123,11 +147,11 @@ class TimeInstrument(Instrument):
                 sampler.sample(layouts)
         if self.whole_call:
             part = json_io.gnnbench_part(fixture.extra_info)
-            part["no_fingerprint"] = why_unseen(self.whole_call)
+            part["no_fingerprint"] = whole_call_reason(self.whole_call)
             if compiled := compilations():
                 part["compilation"] = compiled
             return result
-        return self.kept.inspect(fixture, layouts)
+        return self.state.inspect(fixture, layouts)
 
     def measure_pedantic(self, fixture: Any, calls: Pedantic) -> Any:
         """Time the rounds of `benchmark.pedantic`."""
@@ -139,9 +163,7 @@ class TimeInstrument(Instrument):
         json_io.gnnbench_part(fixture.extra_info)["no_fingerprint"] = FIXED
         return result
 
-    def _effort(self, fixture: Any) -> "Effort":
-        from .sampler import Effort
-
+    def _effort(self, fixture: Any) -> Effort:
         return Effort(
             precision=self.precision,
             max_seconds=fixture._max_time if self.max_seconds is None else self.max_seconds,  # noqa: SLF001
@@ -155,11 +177,11 @@ class TimeInstrument(Instrument):
     def _measuring(
         self, fixture: Any, call: Call, in_place: str | None
     ) -> Iterator[tuple[Layouts, Clock, Measurement, Callable[[Block], None]]]:
-        """Prepare the measurement of a call, and save its result, also if it is interrupted."""
-        session = self.kept
-        session.used = True
+        """Prepare the measurement of a call, and save its rounds afterwards, even after an interruption."""
+        state = self.state
+        state.used = True
         layouts = Layouts(call)
-        clock = session.clock(fixture, layouts.devices, flush=self.flush and not self.whole_call)
+        clock = state.clock(fixture, layouts.devices, flush=self.flush and not self.whole_call)
         in_place = in_place or self.whole_call
         if not in_place:
             in_place = layouts.why_in_place() if self.sample_layouts else "--gnn-layouts one"
@@ -173,24 +195,24 @@ class TimeInstrument(Instrument):
             for seconds in block.seconds:
                 fixture.stats.update(seconds)
 
-        watch = None if clock.name in cpu.UNWATCHED_CLOCKS else session.watch
+        watch = None if clock.name in cpu.UNWATCHED_CLOCKS else state.watch
         if watch:
             watch.begin()
         start = clock.now()
         try:
-            with paused():
+            with pause_tracing():
                 yield layouts, clock, measurement, add
         except (Exception, KeyboardInterrupt) as error:
             # pytest-benchmark does not catch KeyboardInterrupt, and would report the rounds as complete.
             fixture.has_error = True
-            session.failure = error
+            state.failure = error
             text = ": ".join(filter(None, (type(error).__name__, str(error))))
             record = {"fullname": fixture.fullname, "error": text, "measurement": measurement.as_json()}
-            session.incomplete.append(record)
+            state.incomplete.append(record)
             raise
         finally:
-            session.timing_seconds += clock.now() - start
-        measurement.not_copied = layouts.left
+            state.timing_seconds += clock.now() - start
+        measurement.not_copied = layouts.not_copied
         if watch:
             measurement.contention_share = watch.contention_share()
-        session.part(fixture)["measurement"] = measurement.as_json()
+        state.part(fixture)["measurement"] = measurement.as_json()

@@ -1,4 +1,4 @@
-"""The times of one benchmark in one process: every round, by block."""
+"""The times of one benchmark: every round, by process and block."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,8 @@ from ..ground import codec
 from ..ground.codec import Level, NotNegative, Positive, PositiveCount
 from . import estimate
 from .clock import SHORTEST_GPU_NS, Block, ClockError
-from .stopping import StopReason
+
+StopReason = Literal["precision", "time", "rounds"]
 
 
 @dataclass
@@ -19,61 +20,61 @@ class Process:
     """The rounds of one process, in nanoseconds per call."""
 
     blocks_ns: list[Annotated[list[Positive], Meta(min_length=1)]] = field(default_factory=list)
-    """Rounds of each block."""
+    """Times of the rounds of each block."""
     device_blocks_ns: list[list[NotNegative]] = field(default_factory=list)
     """One more round of each block, timed between CUDA events; empty on a CPU."""
 
     @property
     def has_gpu_time(self) -> bool:
-        """Whether the GPU's own time counts: it is known of each block, and long enough."""
+        """Whether the GPU's own times are used: each block has one, and they are long enough."""
         times = [times_ns[0] for times_ns in self.device_blocks_ns]
         is_known = bool(times) and len(times) == len(self.blocks_ns) and min(times) > 0
         return is_known and median(times) >= SHORTEST_GPU_NS
 
     @property
     def times_ns(self) -> Sequence[Sequence[float]]:
-        """The times of each block that count: the GPU's own, or wall time."""
+        """The times that are used, by block: the GPU's own times, or wall times."""
         return self.device_blocks_ns if self.has_gpu_time else self.blocks_ns
 
 
 @dataclass
 class Measurement:
-    """The rounds of a benchmark in one process, as run files have them."""
+    """The measurement of a benchmark, as it is in run files."""
 
     clock: str
     layouts: Literal["sampled", "one"]
     """`sampled`: each block has copies of the inputs at other addresses; `one`: no copies."""
     in_place: str | None = None
-    """Why the inputs are not copied."""
+    """Why the inputs are not copied. None if they are."""
     not_copied: tuple[str, ...] = ()
-    """Names of inputs that are not copied."""
+    """Types of single inputs that are not copied."""
     whole_call: str | None = None
-    """Why each round is one whole call, see `sampler`. None if rounds and layouts are chosen."""
+    """Reason of the marker `whole_call`: each round is one call. None without the marker."""
     iterations: PositiveCount = 1
     """Calls in a round."""
     changes_inputs: bool = False
-    """Whether calls write to the inputs, so that rounds had different input values."""
+    """Whether calls write to their inputs: then the rounds of a block had different input values."""
     contention_share: NotNegative | None = None
-    """Fraction of the processors' time that other programs used; None if it was not recorded."""
+    """Fraction of the processors' time that other programs used. None if it was not recorded."""
     stopped_by: StopReason | None = None
     """Why measuring stopped. None if an error or the user interrupted it."""
     processes: list[Process] = field(default_factory=lambda: [Process()])
     location: str | None = None
-    """Name of the estimate; this and what follows are None if there is no block."""
+    """Name of the estimate. This field and all below are None if there is no block."""
     location_ns: Positive | None = None
     low_ns: Positive | None = None
-    """Lower bound of the interval; like `high_ns`, None for too few blocks."""
+    """Lower bound of the interval. `low_ns` and `high_ns` are None if there are too few blocks."""
     high_ns: Positive | None = None
     level: Level | None = None
 
     @property
     def blocks_ns(self) -> list[list[float]]:
-        """Rounds of each block of the first process."""
+        """Times of the rounds of each block of the first process."""
         return self.processes[0].blocks_ns
 
     @property
     def rounds(self) -> int:
-        """Rounds in all these blocks."""
+        """Number of rounds of the first process."""
         return sum(map(len, self.blocks_ns))
 
     def add(self, block: Block) -> None:
@@ -88,7 +89,7 @@ class Measurement:
         return [second / self.iterations * 1e9 for second in seconds]
 
     def summarize(self) -> None:
-        """Estimate the time of the process, with its interval, if it has any blocks."""
+        """Set the estimate of the time and its interval, unless there is no block."""
         if not self.blocks_ns:
             return
         values = estimate.block_values(self.processes[0].times_ns)
@@ -97,6 +98,6 @@ class Measurement:
         self.location_ns, self.low_ns, self.high_ns = result.location, result.low, result.high
 
     def as_json(self) -> Any:
-        """Return what a run file has, with the estimate."""
+        """Estimate the time, and return the measurement as it is in run files."""
         self.summarize()
         return codec.encode(self)

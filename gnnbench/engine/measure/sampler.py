@@ -1,30 +1,46 @@
 """Times a call: warms up, calibrates the rounds, and times blocks until a stopping rule applies.
 
-Each block is a few rounds on new copies of the inputs at other addresses in memory: a new layout.
+A block is a few rounds on one layout: on copies of the inputs at new addresses.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from .benchmark_fixture import Pedantic
 from .clock import ROUND_SECONDS, Block, Call, Clock, calibrated_iterations, wanted_seconds
 from .conditions import clear_compilations, collector_paused
+from .estimate import JUDGED_LEVEL, block_values, estimate
 from .layouts import Layouts
-from .measurement import Measurement
-from .seam import Pedantic
-from .stopping import Stopping, rounds_per_block
+from .measurement import Measurement, StopReason
+
+MAX_ROUNDS = 10
+"""Largest number of rounds in a block: more would hardly change its median."""
+
+_MIN_BLOCKS = 80
+"""Number of blocks that a useful interval needs; slow benchmarks get fewer."""
+
+_FEWEST_BLOCKS = 51
+"""Precision is checked from this number of blocks on, because fewer blocks may miss a mode of a few layouts.
+A mode of 10 % of the layouts is missed by 20 % of measurements of 15 blocks, and by 0.5 % of 51 blocks."""
+
+_GROWTH = 1.25
+"""Precision is checked when the number of blocks has grown by this factor. Checks after each block would stop
+where the interval is narrow by chance."""
 
 _PILOT_BLOCKS = 8
 _PILOT_ROUNDS = 3
-"""Enough to separate the variance between rounds from that between layouts."""
+"""The pilot's rounds on each layout: enough to estimate the variances of rounds and of layouts."""
 
 _ROUNDS_PER_BUDGET = 2000
-"""With a small time budget rounds are shorter, so that there are about this many."""
+"""With a small time budget, rounds are shorter: about this number takes the whole budget."""
 
-_SETTLED = 0.9
-"""Warm-up ends when a call is not faster than this fraction of the fastest call so far."""
+_WARM = 0.9
+"""Warm-up ends when a call takes at least this fraction of the time of the fastest call so far."""
 
 
 @dataclass(frozen=True)
@@ -34,30 +50,85 @@ class Effort:
     precision: float
     """Stop at this half-width of the estimate's confidence interval, as a fraction of the estimate."""
     max_seconds: float
+    """Time budget of the benchmark, including the copying of inputs."""
     min_seconds: float
     """Shortest round."""
     min_rounds: int
+    """Number of rounds that are timed in any case."""
     warmup_iterations: int = 1
     disable_gc: bool = False
 
 
+def variance_components(blocks: Sequence[Sequence[float]]) -> tuple[float, float]:
+    """Return the variances of the logarithm of a round's time: between layouts, and within a layout.
+
+    This is a one-way analysis of variance (Searle, Casella and McCulloch, Variance Components, 3.6) of the
+    blocks with at least two rounds. A negative component is set to 0.
+    """
+    logs = [np.log(block) for block in blocks if len(block) > 1]
+    if len(logs) < 2:  # noqa: PLR2004 - no variance between blocks
+        return 0.0, 0.0
+    within = float(np.mean([block.var(ddof=1) for block in logs]))
+    size = float(np.mean([len(block) for block in logs]))
+    between = float(np.var([block.mean() for block in logs], ddof=1)) - within / size
+    return max(0.0, between), within
+
+
+def rounds_per_block(
+    pilot: Sequence[Sequence[float]], round_seconds: float, renewal_seconds: float, max_seconds: float
+) -> int:
+    """Return how many rounds to time on each layout.
+
+    The variance of the mean at a given cost is smallest with sqrt(v_rounds / v_layouts * c_layout / c_round)
+    rounds on each layout (Cochran, Sampling Techniques, 10.6).
+
+    `max_seconds`: time budget, which limits the rounds so that there is time for enough blocks.
+    """
+    between, within = variance_components(pilot)
+    if between:
+        optimum = math.sqrt(within / between * renewal_seconds / round_seconds)
+    else:
+        optimum = MAX_ROUNDS if within else 1
+    limit = (max_seconds / _MIN_BLOCKS - renewal_seconds) / round_seconds
+    return round(max(min(optimum, limit, MAX_ROUNDS), 1))
+
+
+@dataclass
+class Stopping:
+    """Decides after each block whether to stop."""
+
+    effort: Effort
+    _next_check: int = _FEWEST_BLOCKS
+
+    def reason(self, blocks: Sequence[Sequence[float]], elapsed_seconds: float) -> StopReason | None:
+        """Return the reason to stop now. Returns None if more blocks are needed."""
+        if sum(map(len, blocks)) < self.effort.min_rounds:
+            return None
+        if not elapsed_seconds < self.effort.max_seconds:  # also stops if it is NaN
+            return "time"
+        if len(blocks) >= self._next_check:
+            self._next_check = math.ceil(len(blocks) * _GROWTH)
+            if estimate(block_values(blocks), JUDGED_LEVEL).half_width <= self.effort.precision:
+                return "precision"
+        return None
+
+
 @dataclass(frozen=True)
 class Sampler:
-    """Times a call until a stopping rule applies. Its methods raise what the call raises, and ClockError."""
+    """Times a call until a stopping rule applies. The methods raise ClockError, and errors of the call."""
 
     clock: Clock
     """The clock of the inputs' device."""
     effort: Effort
     measurement: Measurement
-    """Receives iterations, the reason to stop, and whether the call writes to its inputs."""
+    """Gets the number of iterations, the reason to stop, and whether the call writes to its inputs."""
     add: Callable[[Block], None]
-    """Called with each block; adds it to the measurement."""
+    """Adds a block to the measurement."""
 
     def sample(self, layouts: Layouts) -> None:
-        """Time a call on its inputs, which are copied between blocks if the measurement samples layouts.
+        """Time a call, on new copies of its inputs for each block if the measurement samples layouts.
 
-        If the call runs out of memory next to the first copies of its inputs, it is timed on the inputs
-        themselves.
+        If the call runs out of memory before the first block, it is timed on the original inputs instead.
         """
         measurement, too_large = self.measurement, None
         try:
@@ -70,23 +141,24 @@ class Sampler:
             if not is_out_of_memory(error):
                 raise
             too_large = f"no memory for copies of the inputs: {describe_out_of_memory(error)}"
-        if too_large:  # outside the handler: the error keeps the memory of the call alive
-            layouts.stay()
+        if too_large:  # outside the handler, because the error keeps the memory of the call alive
+            layouts.drop_copies()
             measurement.layouts, measurement.in_place = "one", too_large
             self._sample(layouts)
 
     def _sample(self, layouts: Layouts) -> None:
+        """Warm up, choose the iterations of a round, and time blocks; a pilot chooses rounds per block."""
         clock, effort, measurement = self.clock, self.effort, self.measurement
-        stopping = Stopping(effort.precision, effort.max_seconds, effort.min_rounds)
+        stopping = Stopping(effort)
         start = clock.now()
         is_sampled = measurement.layouts == "sampled"
         if is_sampled:
             self._renew(layouts)
-        watch = layouts.watch()
+        is_written = layouts.watch_writes()
         clock.check(layouts.current)
         call_seconds = self._warm_up(layouts.current)
-        measurement.changes_inputs = watch()
-        del watch  # it would keep the inputs alive
+        measurement.changes_inputs = is_written()
+        del is_written  # it would keep the inputs alive
         measurement.iterations = self._iterations(layouts.current, call_seconds)
 
         # The pilot, with the untimed call before each block, takes at most half of the time budget.
@@ -94,7 +166,7 @@ class Sampler:
         rounds = _PILOT_ROUNDS if pilot_seconds < effort.max_seconds / 2 else 1
         renewals, renewal_seconds = 0, 0.0
         while measurement.stopped_by is None:
-            # The first block is timed on the copies of the warm-up, unless that changed them.
+            # The first block is timed on the copies of the warm-up, unless the warm-up changed them.
             if is_sampled and (measurement.blocks_ns or measurement.changes_inputs):
                 begin = clock.now()
                 self._renew(layouts)
@@ -112,14 +184,13 @@ class Sampler:
             measurement.stopped_by = stopping.reason(blocks, clock.now() - start)
 
     def whole(self, call: Call) -> Any:
-        """Time whole calls of a function that starts processes or threads, and return the last result.
+        """Time calls of a function that starts processes or threads, and return the last result.
 
-        Each round is one call on the original inputs, by the wall clock. Nothing is repeated inside a round,
-        no inputs are copied, and no call is traced, because tracing does not see other processes.
+        Each round is one call on the original inputs, which are not copied.
         """
         clock, effort, measurement = self.clock, self.effort, self.measurement
         calls, result = Pedantic.of(call), None
-        stopping = Stopping(effort.precision, effort.max_seconds, effort.min_rounds)
+        stopping = Stopping(effort)
         start = clock.now()
         for _ in range(effort.warmup_iterations):
             calls.round(clock)
@@ -131,25 +202,26 @@ class Sampler:
         return result
 
     def _renew(self, layouts: Layouts) -> None:
-        # Do not keep the returned call: freeing copies that are still referenced needs the garbage collector.
+        # Do not assign the returned call: copies that have another reference are not freed at once.
         layouts.renew()
-        self.clock.renewed()
+        self.clock.inputs_moved()
 
     def _warm_up(self, call: Call) -> float:
-        """Call until times settle; return the fastest call's seconds, or 0 if the clock showed no time."""
+        """Warm up; return the seconds of the fastest call, or 0 if no call took any time by the clock."""
         start = self.clock.now()
         fastest, calls = math.inf, 0
         while True:
             (seconds,) = self.clock.block(call, 1, 1).seconds
             calls += 1
-            is_settled = seconds >= _SETTLED * fastest and calls >= self.effort.warmup_iterations
+            is_warm = seconds >= _WARM * fastest and calls >= self.effort.warmup_iterations
             if seconds > 0:
                 fastest = min(fastest, seconds)
             is_late = self.clock.now() - start > self.effort.max_seconds / 2
-            if is_settled or is_late or fastest == math.inf:
+            if is_warm or is_late or fastest == math.inf:
                 return fastest if fastest < math.inf else 0.0
 
     def _iterations(self, call: Call, call_seconds: float) -> int:
+        """Return the number of iterations of a round."""
         clock, effort = self.clock, self.effort
         usual = min(ROUND_SECONDS, effort.max_seconds / _ROUNDS_PER_BUDGET)
         round_seconds = wanted_seconds(clock, effort.min_seconds, usual)

@@ -1,14 +1,14 @@
-"""A simulated machine with known true times and seeded noise.
+"""A simulated machine with known true times and seeded noise, for tests.
 
-`GNNBENCH_FAKE_CLOCK=seed:FILE` replaces every clock of a process. The functions are still called, once per
-round, but their times come from FILE:
+`GNNBENCH_FAKE_CLOCK=seed:FILE` replaces all clocks of a process. Benchmarks are still called once per round.
+Their times come from FILE:
 
     {"benchmarks": {"test_a": 1e-3, "test_b[x]": {"seconds": 2e-3, "modes": [[1, 0.5], [2, 0.5]]}},
      "noise": {"drift": 0.2, "gpu_process_sigma": 0.003},
      "base": {"test_a": 2e-3}}
 
-`base` has other true times for the older side of a comparison in turns. A text instead of a number, as in
-`"test_a": "thing:SECONDS"`, names a global of the code under test that holds the time.
+`base` has other true times for the base of a comparison. A text instead of a number, such as
+`"test_a": "thing:SECONDS"`, names a global variable of the code under test with the time.
 Keys are names of tests, with or without their file (pytest-benchmark's `fullname` or `name`).
 """
 
@@ -29,18 +29,18 @@ from .clock import Block, Call, Clock
 
 VARIABLE = "GNNBENCH_FAKE_CLOCK"
 _HERTZ, _THROTTLED, _GPU_SIGMA = 1.7e9, 0.85, 0.005
-"""A simulated GPU's clock rate, its fraction when throttled, and the noise of the GPU's own times."""
+"""Clock rate of a simulated GPU, its fraction when throttled, and standard deviation of log GPU time."""
 
 
 def reseeded(number: int) -> dict[str, str]:
-    """Return the variable with `number` added to its seed; empty if the variable is not set."""
+    """Return the environment variable with `number` added to its seed; empty if it is not set."""
     seed, colon, file = os.environ.get(VARIABLE, "").partition(":")
     return {VARIABLE: f"{int(seed) + number}{colon}{file}"} if seed.isdecimal() else {}
 
 
 @dataclass(frozen=True)
 class Noise:
-    """The noise that is added to a true time."""
+    """The noise of simulated times."""
 
     sigma: float = 0.1
     """Standard deviation of the logarithm of a round."""
@@ -52,15 +52,15 @@ class Noise:
     """Amplitude of a sinusoid of random phase that all benchmarks share."""
     drift_period_seconds: float = 60.0
     process_sigma: float = 0.0
-    """Standard deviation of the logarithm of a factor drawn for each process and benchmark."""
+    """Standard deviation of the logarithm of a factor that is drawn once for each process and benchmark."""
     overhead_seconds: float = 1e-7
     """Time that the clock adds to a round."""
     renewal_seconds: float = 1e-4
-    """Time of re-allocating the inputs, between rounds."""
+    """Time that it takes to copy the inputs."""
     gpu_process_sigma: float = 0.0
-    """Standard deviation of the logarithm of a factor on the GPU's own time, drawn in the same way."""
+    """Like `process_sigma`, for a factor on the GPU's own time."""
     gpu_throttled: float = 0.0
-    """Share of blocks in which the GPU's clock is slower."""
+    """Probability that the GPU is throttled during a block."""
 
 
 @dataclass(frozen=True)
@@ -70,13 +70,13 @@ class Truth:
     seconds: float
     """Time of one call."""
     modes: tuple[tuple[float, float], ...] = ((1.0, 1.0),)
-    """Factor on the time, and probability, of each mode of buffer placements."""
+    """For each mode of layouts, a factor on the time and the probability."""
     place: str = ""
-    """`module:name` of a global of the code under test; its value is a factor on the time."""
+    """`module:name` of a global variable of the code under test; its value is a factor on the time."""
     gpu_seconds: float = 0.0
     """The GPU's own time of one call; 0 if it runs on the CPU."""
     launches: tuple[str, ...] = ()
-    """What a call launches on the GPU; empty if not known."""
+    """Launches of a call on the GPU; empty if unknown."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class _File:
 
 @dataclass
 class FakeMachine:
-    """The time and drift that the simulated clocks of all benchmarks of a process share."""
+    """The time and the drift, which the simulated clocks of all benchmarks of a process share."""
 
     seed: int
     truths: Mapping[str, Truth]
@@ -102,9 +102,12 @@ class FakeMachine:
     def parse(
         cls, text: str, pair: int = 0, side: int = 1, slower: float = 0.0, place: int | None = None
     ) -> "FakeMachine":
-        """Read the value of the variable, `seed:FILE`, and the file, in which `base` has times of the side 0.
+        """Return the machine for a value of the variable, `seed:FILE`.
 
-        Both places of a pair share the drift, but not the noise. Times are longer by the fraction `slower`.
+        Both processes of a pair (`place` 0 and 1) share the drift, but not the noise.
+
+        `side`: 0 for the base, 1 for the head.
+        `slower`: fraction by which all times are longer.
         """
         seed, _, name = text.partition(":")
         if not seed.isdecimal() or not name:
@@ -128,9 +131,9 @@ class FakeMachine:
         raise UsageError(f"{VARIABLE} has no true time for {fullname}")
 
     def drift(self, at_seconds: float) -> float:
-        """Return the factor on all times at a time."""
-        turn = 2 * math.pi * at_seconds / self.noise.drift_period_seconds
-        return 1 + self.noise.drift * math.sin(turn + self._phase)
+        """Return the factor on all times at a given time."""
+        angle = 2 * math.pi * at_seconds / self.noise.drift_period_seconds
+        return 1 + self.noise.drift * math.sin(angle + self._phase)
 
 
 class FakeClock(Clock):
@@ -140,7 +143,7 @@ class FakeClock(Clock):
     resolution_seconds = 1e-9
 
     def __init__(self, machine: FakeMachine, fullname: str, truth: Truth) -> None:
-        """Draw the factor of this process and the first buffer placement."""
+        """Draw the factor of this process and the mode of the first layout."""
         self._machine = machine
         self._random = np.random.default_rng([machine.seed, zlib.crc32(fullname.encode())])
         self._seconds = truth.seconds * math.exp(self._random.normal(0, machine.noise.process_sigma))
@@ -169,8 +172,8 @@ class FakeClock(Clock):
             )
             spike = noise.spike_factor if self._random.random() < noise.spike_probability else 1.0
             drift = machine.drift(machine.now_seconds)
-            of_call = self._seconds * self._factor * math.exp(self._innovation) * spike * drift
-            seconds.append(of_call * iterations + noise.overhead_seconds)
+            call_seconds = self._seconds * self._factor * math.exp(self._innovation) * spike * drift
+            seconds.append(call_seconds * iterations + noise.overhead_seconds)
             machine.now_seconds += seconds[-1]
         if not self._gpu_seconds:
             return Block(seconds)
@@ -180,12 +183,12 @@ class FakeClock(Clock):
         machine.now_seconds += gpu_seconds / rate
         return Block(seconds, gpu_seconds / rate, _HERTZ * rate)
 
-    def launches(self, call: Call) -> tuple[str, ...]:  # noqa: ARG002 - what is launched is given
-        """Return what the call launches on the simulated GPU."""
+    def launches(self, call: Call) -> tuple[str, ...]:  # noqa: ARG002 - Truth has the launches
+        """Return the launches of the call on the simulated GPU."""
         return self._launches
 
-    def renewed(self) -> None:
-        """Draw the mode of the next buffer placement."""
+    def inputs_moved(self) -> None:
+        """Draw the mode of the next layout."""
         self._machine.now_seconds += self._machine.noise.renewal_seconds
         self._draw_layout()
 
@@ -194,6 +197,7 @@ class FakeClock(Clock):
 
 
 def _truth(value: Truth | float | str) -> Truth:
+    """Return a value of the file as Truth."""
     if isinstance(value, Truth):
         return value
     return Truth(1.0, place=value) if isinstance(value, str) else Truth(value)

@@ -1,4 +1,4 @@
-"""Where the code that this process imported came from, so that it can be built again."""
+"""The origin of the code that this process imported, with which it can be installed again."""
 
 import hashlib
 import json
@@ -22,29 +22,29 @@ from ..ground.environment import LIBRARIES
 from .fingerprint import libraries
 
 CALLERS_TREE = "."
-"""Path of the tree that contains the benchmarks: pytest's rootdir."""
+"""Path of the tree with the benchmarks: pytest's rootdir."""
 LOCAL = "file:"
-"""Beginning of the origin of a package that was installed from a local file or folder."""
+"""Beginning of the origin of packages that were installed from a local file or folder."""
 
 _MEASURED = ("numpy", "scipy", *LIBRARIES)
-"""Distributions that are listed although pytest's plugins may require them."""
+"""Distributions that are listed even if a plugin of pytest requires them."""
 _STANDARD_LIBRARY = Path(sysconfig.get_path("stdlib"))
 
 
 @dataclass(frozen=True)
 class Tree:
-    """A folder with source code that is not installed, such as a work tree of git."""
+    """A folder with source code that is not installed, such as a working tree of git."""
 
     path: str
     """Relative to the rootdir, as in the variants `path:DIR` and `git:DIR@REF`."""
     commit: str | None
-    """None if git does not track the folder."""
+    """Full hash of the commit. None if git does not track the folder."""
     changed_files: int
-    """Number of tracked files in its repository that differ from the commit."""
+    """Number of tracked files of the repository that differ from the commit."""
     packages: tuple[str, ...]
-    """Top-level names that were imported from the folder and that a variant can replace."""
+    """Top-level modules that were imported from the folder."""
     compiled: bool
-    """Whether a native library was loaded from its repository."""
+    """Whether the process loaded a native library from the repository."""
 
     @property
     def dirty(self) -> bool:
@@ -63,34 +63,34 @@ class Package:
 
     version: str
     origin: str | None = None
-    """URL for pip, with the commit. For a local file, it ends with a hash of what was installed. None for a
-    package index, or if unknown."""
+    """URL for pip, with the commit. For a local file or folder, it ends with a hash of the installed files.
+    None for a package index, or if unknown."""
 
 
 @dataclass(frozen=True)
 class Sources:
-    """Where imported code came from."""
+    """The origins of the imported code."""
 
     python: str
-    """Major and minor version."""
+    """Major and minor version of Python."""
     trees: tuple[Tree, ...]
     packages: Mapping[str, Package]
-    """By name of the distribution, normalized as in the names of wheels: `torch_geometric`."""
+    """Distributions by name, which is normalized as in the names of wheels: `torch_geometric`."""
 
 
 def collect(root: Path, suite: Collection[str] = ()) -> Sources:
-    """Find out where all imported modules came from.
+    """Return the origins of all imported modules.
 
-    A module came from a tree if git tracks it, or if it is neither part of an installed distribution nor of
-    Python. Distributions that only measure are left out: pytest, its plugins, gnnbench among them, and what
-    these require, except NumPy, SciPy and environment.LIBRARIES. A checkout of gnnbench is listed only if it
-    is the caller's tree.
+    A module came from a tree if git tracks its file, or if no installed distribution and not Python has it.
+    Tools are left out: pytest, its plugins (gnnbench is one), and their dependencies, except NumPy, SciPy and
+    environment.LIBRARIES. A checkout of gnnbench is listed only if it is `root`.
 
-    `suite`: the top-level names, and the first folders below `root`, that contain the benchmarks.
+    `root`: pytest's rootdir.
+    `suite`: names of top-level modules, and of folders in `root`, with the benchmarks. They are left out.
     """
     root = root.resolve()
-    places = tuple(place for place in sys.path if any(Path(place).glob("*-info")))
-    distributions, tools, tracked = _distributions(places), _tools(), cache(git.tracked)
+    folders = tuple(folder for folder in sys.path if any(Path(folder).glob("*-info")))
+    distributions, tools, tracked = _distributions(folders), _tools(), cache(git.tracked)
     trees: dict[Path, set[str]] = {root: set()}
     packages: dict[str, Package] = {}
     for name, path in _imported():
@@ -100,11 +100,10 @@ def collect(root: Path, suite: Collection[str] = ()) -> Sources:
             continue
         owners = set(map(_normalized, distributions.get(name, ())))
         candidates = {owner: package for owner in owners - tools if (package := installed(owner))}
-        if path.name in tracked(path.parent):
-            trees.setdefault(folder, set()).add(name)
-        elif candidates:
+        is_tracked = path.name in tracked(path.parent)
+        if candidates and not is_tracked:
             packages |= candidates
-        elif not (tracked(path.parent) or owners & tools or _is_pythons(path.parent)):
+        elif is_tracked or not (tracked(path.parent) or owners & tools or _is_installed(path.parent)):
             trees.setdefault(folder, set()).add(name)
     records = [_tree(folder, names, root, bool(tracked(folder))) for folder, names in trees.items()]
     return Sources(
@@ -115,8 +114,8 @@ def collect(root: Path, suite: Collection[str] = ()) -> Sources:
 
 
 @cache
-def _distributions(_places: tuple[str, ...]) -> Mapping[str, list[str]]:
-    """Return the distributions of each top-level name; looking them up takes most of a second."""
+def _distributions(_folders: tuple[str, ...]) -> Mapping[str, list[str]]:
+    """Return distributions by top-level module. Cached, because this takes most of a second."""
     return metadata.packages_distributions()
 
 
@@ -133,7 +132,7 @@ def installed(name: str) -> Package | None:
     if vcs := direct_url.get("vcs_info"):
         origin = f"{vcs['vcs']}+{origin}@{vcs['commit_id']}"
     elif origin and origin.startswith(LOCAL) and not Path(unquote(urlsplit(origin).path)).exists():
-        origin = None  # built elsewhere, as packages of conda are
+        origin = None  # as for packages of conda, which are built on other machines
     elif origin and origin.startswith(LOCAL):
         # The file or folder may change while the version stays the same.
         content = distribution.read_text("RECORD") or ""
@@ -144,39 +143,39 @@ def installed(name: str) -> Package | None:
 
 
 def _imported() -> Iterator[tuple[str, Path]]:
-    """Yield each imported top-level name, and the file or folders that it was imported from."""
+    """Yield the name of each imported top-level module with its file or, for a package, its folders."""
     names = {name.partition(".")[0] for name in list(sys.modules)} - sys.stdlib_module_names
     for name in sorted(names - {"__main__", "__mp_main__"}):
         module = sys.modules.get(name)
         if isinstance(module, ModuleType):
-            places = vars(module).get("__path__") or [vars(module).get("__file__")]
-            # Only the folder is resolved: the file may be a link, which a variant finds by its own name.
-            yield from ((name, Path(place).parent.resolve() / Path(place).name) for place in places if place)
+            paths = vars(module).get("__path__") or [vars(module).get("__file__")]
+            # Only the folder is resolved, because a variant finds a linked file by the name of the link.
+            yield from ((name, Path(path).parent.resolve() / Path(path).name) for path in paths if path)
 
 
-def _tree(folder: Path, names: Collection[str], root: Path, in_git: bool) -> Tree:
+def _tree(folder: Path, names: Collection[str], root: Path, is_tracked: bool) -> Tree:
     return Tree(
         Path(os.path.relpath(folder, root)).as_posix(),
-        git.full_hash(folder) if in_git else None,
-        git.changed_files(folder) if in_git else 0,
+        git.full_hash(folder) if is_tracked else None,
+        git.changed_files(folder) if is_tracked else 0,
         tuple(sorted(names)),
-        _has_loaded_libraries(git.top(folder) if in_git else folder),
+        _has_loaded_libraries(git.top(folder) if is_tracked else folder),
     )
 
 
 def _has_loaded_libraries(folder: Path) -> bool:
-    """Whether a native library was loaded from a folder, outside a virtual environment in it."""
+    """Return whether a native library was loaded from a folder, but not from this virtual environment."""
     prefix = Path(sys.prefix)
     return any(
         library.is_relative_to(folder)
-        and not _is_pythons(library)
+        and not _is_installed(library)
         and not (prefix.is_relative_to(folder) and library.is_relative_to(prefix))
         for library in libraries.loaded(len(sys.modules))
     )
 
 
 def _tools() -> set[str]:
-    """Return the normalized names of the distributions that only measure."""
+    """Return the normalized names of pytest, its plugins and their dependencies."""
     plugins = metadata.entry_points(group="pytest11")
     stack = ["pytest", *(plugin.dist.name for plugin in plugins if plugin.dist)]
     tools: set[str] = set()
@@ -195,6 +194,6 @@ def _normalized(name: str) -> str:
     return canonicalize_name(name).replace("-", "_")
 
 
-def _is_pythons(path: Path) -> bool:
-    """Whether a path is the standard library's folder, or below one for installed packages."""
+def _is_installed(path: Path) -> bool:
+    """Return whether a path is the standard library, or in a folder for installed packages."""
     return path == _STANDARD_LIBRARY or not {"site-packages", "dist-packages"}.isdisjoint(path.parts)

@@ -17,10 +17,9 @@ from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
 from ..ground.files import check_writable, save
 from ..interfaces import Instrument
+from ..measure.benchmark_fixture import check_pytest_benchmark, replace_timing
 from ..measure.clock import ClockError
-from ..measure.instruments import Kept, TimeInstrument
-from ..measure.seam import check_pytest_benchmark, replaced
-from ..measure.stopping import TimeBudget
+from ..measure.instruments import SessionState, TimeBudget, TimeInstrument
 from ..process.variants.collected import IN_PLACE, WHOLE_CALL, declares, marked
 from ..process.variants.import_roots import TEST_NAMES, names_of_tests
 from ..process.variants.outcome import several_calls
@@ -40,7 +39,7 @@ class Timing:
 
     def __init__(self, config: pytest.Config, *, all_benchmarks: bool) -> None:
         self._config = config
-        self.kept = Kept(FORMAT_VERSION)
+        self.state = SessionState(FORMAT_VERSION)
         self._instrument: Instrument | None = None
         """The instrument of the running test. None if pytest-benchmark times it."""
         self._replaced = ExitStack()
@@ -67,7 +66,7 @@ class Timing:
         if options.layouts == "off":
             return None
         return TimeInstrument(
-            self.kept,
+            self.state,
             sample_layouts=options.layouts != "one",
             precision=options.precision,
             flush=options.flush_l2,
@@ -118,10 +117,10 @@ class Timing:
                 check_writable(file)
                 if bench := getattr(self._config, "_benchmarksession", None):
                     bench.save_json = partial(self._save, bench)
-            self.kept.begin()
+            self.state.begin()
         except UsageError as error:
             stop(error, self._config)
-        self._replaced.enter_context(replaced(self._choose))
+        self._replaced.enter_context(replace_timing(self._choose))
 
     def pytest_unconfigure(self) -> None:
         """Restore pytest-benchmark's methods."""
@@ -136,20 +135,20 @@ class Timing:
             if not any("max_time" in mark.kwargs for mark in item.iter_markers("benchmark")):
                 instrument = replace(instrument, max_seconds=seconds)
         self._instrument = instrument
-        self.kept.begin_test(self._definitions.get(item.nodeid))
-        start, timing_seconds = RealTime.seconds(), self.kept.timing_seconds
+        self.state.begin_test(self._definitions.get(item.nodeid))
+        start, timing_seconds = RealTime.seconds(), self.state.timing_seconds
         try:
             return (yield)
         finally:
-            self._instrument = self.kept.failure = None  # the frames of the failure hold the inputs
+            self._instrument = self.state.failure = None  # the frames of the failure hold the inputs
             if instrument and self._budget:
                 took = RealTime.seconds() - start
-                self._budget.spend(took, self.kept.timing_seconds - timing_seconds)
+                self._budget.spend(took, self.state.timing_seconds - timing_seconds)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
         """Report in one line why a benchmark cannot be timed; if it ran out of memory, save that."""
-        store, is_builtin = self.kept, suite.installed().owns(pyfuncitem)
+        state, is_builtin = self.state, suite.installed().owns(pyfuncitem)
         try:
             return (yield)
         except Exception as error:
@@ -159,9 +158,9 @@ class Timing:
                 line = f"gnnbench: {pyfuncitem.name}: {error}"
                 raise pytest.fail.Exception(line, pytrace=False) from None
             text = _out_of_memory(error)
-            if not text or not (is_builtin or store.failure is error):
+            if not text or not (is_builtin or state.failure is error):
                 raise
-            store.ran_out_of_memory(pyfuncitem.nodeid, text)
+            state.ran_out_of_memory(pyfuncitem.nodeid, text)
             if not is_builtin:
                 raise
             pyfuncitem.stash[OUT_OF_MEMORY] = text
@@ -175,7 +174,7 @@ class Timing:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         bench = getattr(config, "_benchmarksession", None)
         is_ok = session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
-        is_due = self.kept.incomplete or (config.getoption("gnn_shard") and is_ok)
+        is_due = self.state.incomplete or (config.getoption("gnn_shard") and is_ok)
         if not is_due or bench is None or bench.disabled or bench.benchmarks or not bench.json:
             return
         hooks = config.hook
@@ -201,7 +200,7 @@ class Timing:
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Write which benchmarks were called several times, and whether the run was not saved."""
-        for line in several_calls(self.kept.repeated):
+        for line in several_calls(self.state.repeated):
             terminal.say(terminalreporter, line)
         if self._unsaved:
             terminal.say(terminalreporter, f"failed: {self._unsaved}", red=True)
@@ -211,11 +210,11 @@ class Timing:
         self, config: pytest.Config, output_json: dict[str, Any]
     ) -> Generator[None]:
         """Add the environment and the interrupted benchmarks; write infinity and NaN as texts."""
-        if self.kept.used or config.getoption("gnn_shard"):
+        if self.state.used or config.getoption("gnn_shard"):
             not_default = selection.left_out(config)
             output_json["gnnbench"] = {
                 **self.part(),
-                "incomplete": self.kept.incomplete,
+                "incomplete": self.state.incomplete,
                 "settings": codec.encode(settings_of(config)),
                 **({"not_default": sorted(not_default)} if not_default else {}),
             }

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 from ..ground import codec
 from ..ground.cpu import CpuUse, Placement
 from ..measure import cost, instructions
+from ..measure.benchmark_fixture import FIXED, Pedantic, pause_tracing
 from ..measure.clock import Block, Call, Clock, ClockError, calibrated_iterations, wanted_seconds
 from ..measure.conditions import collector_paused
 from ..measure.inspection import Inspection, inspect
 from ..measure.layouts import Layouts
-from ..measure.seam import FIXED, Pedantic, paused
 
 if TYPE_CHECKING:
     from types import CodeType
 
     from ..measure.returned.calls import ComparedCalls  # it imports numpy
-    from ..measure.returned.given import Given
+    from ..measure.returned.inputs import Snapshot
 
 _SLOW_SECONDS = 0.02
 """A calibration round that takes longer is not repeated."""
@@ -51,7 +51,7 @@ class HeldCall:
         self._placement = Placement()
         self._round_seconds = 0.0
         self._compared: ComparedCalls | None = None
-        self._inputs: Given | None = None
+        self._inputs: Snapshot | None = None
         self.codes: Sequence[Sequence[CodeType]] = ()
         """The code of the functions that ran, for each recorded call; empty if it is not known."""
 
@@ -59,7 +59,7 @@ class HeldCall:
         """Return the call with its inputs copied to other addresses, if they may and can be copied."""
         if self._copies_inputs:
             self._layouts.renew()
-            self._clock.renewed()
+            self._clock.inputs_moved()
         return self._layouts.current
 
     def block(self, rounds: int, iterations: int) -> Block:
@@ -100,13 +100,13 @@ class HeldCall:
         if command.get("leave"):
             return True
         if self._fixture.stats is None:  # the test may read the statistics after the call
-            with paused():
+            with pause_tracing():
                 self._block({"rounds": 1, "iterations": 1})
         return False
 
     def obey(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Obey a command by the method of its name, and return the answer."""
-        with paused():
+        with pause_tracing():
             answer: dict[str, Any] = getattr(self, f"_{command['command']}")(command)
         return answer
 
@@ -155,7 +155,7 @@ class HeldCall:
         clock = self._clock if self._clock.times_device else None
         try:
             with self._placement.on(command.get("core")):
-                costs, codes = cost.measured(self.renew, self._noting, clock)
+                costs, codes = cost.measure_cost(self.renew, self._noting, clock)
         except Exception as error:  # noqa: BLE001 - a call may not be repeatable, as that of a generator
             unseen = f"the call cannot be repeated ({type(error).__name__})"
             return {"answer": "cost", "cost": None, "unseen": unseen}
@@ -165,10 +165,10 @@ class HeldCall:
 
     def keep_inputs(self) -> None:
         """Keep the values of the inputs, because calls before the comparison of outputs may change them."""
-        from ..measure.returned.calls import kept_inputs
+        from ..measure.returned.calls import snapshot_inputs
 
         if not self.no_calls:
-            self._inputs = kept_inputs(self.calls())
+            self._inputs = snapshot_inputs(self.calls())
 
     def _return(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Make calls, and hash what they return and change."""
@@ -199,10 +199,8 @@ class HeldCall:
     def _count(self, _command: Mapping[str, Any]) -> dict[str, Any]:
         if self.no_calls:
             return {"answer": "not counted", "reason": self.no_calls}
-        counter = instructions.here()
-        assert counter
-        with closing(counter):
-            return {"answer": "counted", **instructions.take(self.calls(), counter)}
+        with closing(instructions.Callgrind()) as counter:
+            return {"answer": "counted", **instructions.count_until_equal(self.calls(), counter)}
 
     def _block(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Time rounds after an untimed one. A single round on the same buffers as before needs none."""
@@ -258,14 +256,14 @@ class PedanticCall(HeldCall):
         in_place = in_place or bool(pedantic.setup or pedantic.teardown)
         super().__init__(fixture, layouts, clock, in_place=in_place)
         if pedantic.warmup_rounds and not isinstance(self, AllTimedCalls):
-            with paused():
+            with pause_tracing():
                 self.block(pedantic.warmup_rounds, pedantic.iterations)
 
     def block(self, rounds: int, iterations: int) -> Block:
         """Time rounds, each with its set-up and tear-down."""
         blocks = []
         for _ in range(rounds):
-            call = self._layouts.current if self._copies_inputs else self._pedantic.inputs()
+            call = self._layouts.current if self._copies_inputs else self._pedantic.next_call()
             with collector_paused() if self._disable_gc else nullcontext():
                 blocks.append(self._clock.block(call, 1, iterations))
             self._pedantic.tear_down(call)

@@ -32,10 +32,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 
 from ..interfaces import Instrument
-from ..measure import conditions, seam
+from ..measure import benchmark_fixture, conditions
+from ..measure.benchmark_fixture import Pedantic
 from ..measure.clock import Call, Clock
 from ..measure.layouts import Layouts, clock_for
-from ..measure.seam import Pedantic
 from . import slowdown
 from .forks import RETURN, Forks
 from .held import AllTimedCalls, HeldCall, PedanticCall
@@ -155,7 +155,7 @@ class Worker(Overrides, Instrument):
             "places": list(map(str, config.args)),
             "rootdir": os.path.relpath(config.rootpath, config.invocation_params.dir),
         }
-        with seam.replaced(self.choose):
+        with benchmark_fixture.replace_timing(self.choose):
             try:
                 answer = self._first_answer({**first_answer, **self._usage()})
                 command = self._serve_forks(self._ask(answer)) if answer else {"command": "quit"}
@@ -287,7 +287,11 @@ class Worker(Overrides, Instrument):
         """Obey commands within `benchmark(function, ...)`, and return its result."""
         arguments = self._held_arguments(fixture, call)
         if reason := collected.marked(self._item, collected.WHOLE_CALL):
-            return self._hold(AllTimedCalls(*arguments, Pedantic.of(call), reason=seam.why_unseen(reason)))
+            return self._hold(
+                AllTimedCalls(
+                    *arguments, Pedantic.of(call), reason=benchmark_fixture.whole_call_reason(reason)
+                )
+            )
         return self._hold(HeldCall(*arguments, in_place=self._is_marked(collected.IN_PLACE)))
 
     def measure_pedantic(self, fixture: Any, pedantic: Pedantic) -> Any:
@@ -322,7 +326,7 @@ class Worker(Overrides, Instrument):
         fixed = self._is_marked(collected.FIXED_INPUTS)
         noting = self._used.noting if self._used else nullcontext
         if self._keeps_inputs:
-            with seam.paused():
+            with benchmark_fixture.pause_tracing():
                 held.keep_inputs()
         tested, self._current = self._trees.loaded, held
         try:

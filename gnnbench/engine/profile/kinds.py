@@ -14,8 +14,8 @@ from typing import Any
 from ..ground.cpu import RealTime
 from ..ground.errors import UsageError
 from ..ground.packages import unusable
+from ..measure.benchmark_fixture import Pedantic
 from ..measure.conditions import collector_paused
-from ..measure.seam import Pedantic
 from .targets import LAYERS, PHASES
 
 ROOT = "call"
@@ -38,7 +38,7 @@ class Subject:
     @contextmanager
     def ready(self) -> Iterator[Callable[[], object]]:
         """Yield the next call. The test's set-up and tear-down run around it, outside the profile."""
-        call = self.pedantic.inputs()
+        call = self.pedantic.next_call()
         try:
             with collector_paused():
                 yield partial(call.function, *call.args, **call.kwargs)  # cProfile does not count it

@@ -11,9 +11,9 @@ import pytest
 
 from ..ground import codec, json_io
 from ..interfaces import Instrument
-from ..measure import conditions, seam
+from ..measure import benchmark_fixture, conditions
+from ..measure.benchmark_fixture import Pedantic
 from ..measure.clock import Call
-from ..measure.seam import Pedantic
 from ..process.variants import outcome
 from ..process.variants.child_plugins import Overrides
 from ..process.variants.collected import declares
@@ -67,7 +67,7 @@ class Profiler(Overrides, Instrument):
         notes = [*self.lines(), *self.excluded.lines(session.items)]
         names = [item.nodeid for item in session.items]
         self._link.send({"answer": "collected", "names": names, "notes": notes})
-        with seam.replaced(lambda _: self):
+        with benchmark_fixture.replace_timing(lambda _: self):
             return (yield)
 
     def pytest_runtest_logstart(self) -> None:
@@ -98,7 +98,7 @@ class Profiler(Overrides, Instrument):
         device = "cuda" if torch and torch.cuda.is_initialized() else "cpu"
         subject = kinds.Subject(asked, device, self._terms["repeats"])
         with record.new(Path(self._terms["folder"]), name) as (draft, folder):
-            with seam.paused():
+            with benchmark_fixture.pause_tracing():
                 sections, unavailable = kinds.profile(self._terms["kinds"], subject, draft)
             if not sections:
                 pytest.skip("; ".join(dict.fromkeys(unavailable.values())))

@@ -121,11 +121,11 @@ def rates(request: pytest.FixtureRequest, device: str) -> "Callable[[str], Rates
 
 def _count(request: pytest.FixtureRequest, spec: Spec, call: "Call") -> None:
     """Store a call's counts for the report; fail the test if they differ from the baseline."""
+    from ...engine.measure.benchmark_fixture import whole_call_reason
     from ...engine.measure.counters import count
-    from ...engine.measure.seam import why_unseen
 
     if reason := marked(request.node, WHOLE_CALL):
-        pytest.skip(f"no counters: {why_unseen(reason)}")
+        pytest.skip(f"no counters: {whole_call_reason(reason)}")
     counters, root = count(call.__call__, spec.device), request.config.rootpath
     differences = counter_baseline.changes(root, spec, counters)
     request.node.stash[COUNTED] = entry = {

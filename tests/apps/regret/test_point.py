@@ -61,7 +61,7 @@ class KnownClock(Clock):
             self.inputs[-1].add(call.args[-1].data_ptr())
         return self._clocks[self._names.get(id(call.function), self._others)].block(call, rounds, iterations)
 
-    def renewed(self):
+    def inputs_moved(self):
         self._machine.now_seconds += self._machine.noise.renewal_seconds
         self.inputs.append(set())
 

@@ -4,10 +4,10 @@ import json
 
 import numpy as np
 
+from gnnbench.engine.measure.benchmark_fixture import Pedantic
 from gnnbench.engine.measure.clock import Call
 from gnnbench.engine.measure.conditions import clear_compilations, seed
-from gnnbench.engine.measure.returned.calls import ALL_NEW, ComparedCalls, kept_inputs
-from gnnbench.engine.measure.seam import Pedantic
+from gnnbench.engine.measure.returned.calls import ALL_NEW, ComparedCalls, snapshot_inputs
 from gnnbench.engine.process.returned import agreement
 
 
@@ -18,9 +18,9 @@ def compared(folder, base, head, level=ALL_NEW, *, calls_before=0):
     for build in (base, head):
         seed(1)
         calls = Pedantic.of(build())
-        kept = kept_inputs(calls)
+        kept = snapshot_inputs(calls)
         for _ in range(calls_before):
-            calls.inputs()()
+            calls.next_call()()
         if calls_before:
             kept.restore()
         sides.append(ComparedCalls(calls, {}, level=level))

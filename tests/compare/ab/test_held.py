@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from gnnbench.engine.ground.cpu import cores
+from gnnbench.engine.measure.benchmark_fixture import Pedantic, whole_call_reason
 from gnnbench.engine.measure.clock import Block, Call, Clock, ClockError
 from gnnbench.engine.measure.layouts import Layouts
-from gnnbench.engine.measure.seam import Pedantic, why_unseen
 from gnnbench.engine.process.held import AllTimedCalls, HeldCall, PedanticCall
 
 
@@ -30,7 +30,7 @@ class CallClock(Clock):
         self._now += sum(seconds)
         return Block(seconds)
 
-    def renewed(self):
+    def inputs_moved(self):
         self.renewals += 1
 
 
@@ -65,7 +65,7 @@ def plain(call, clock, *, in_place=False, disable_gc=False):
 
 def whole(call, clock, reason, *, disable_gc=False):
     layouts, fixture = Layouts(call), Fixture(disable_gc=disable_gc)
-    return AllTimedCalls(fixture, layouts, clock, Pedantic.of(call), reason=why_unseen(reason))
+    return AllTimedCalls(fixture, layouts, clock, Pedantic.of(call), reason=whole_call_reason(reason))
 
 
 CALIBRATE = {"command": "calibrate"}

@@ -17,7 +17,7 @@ from gnnbench.engine.ground import codec
 from gnnbench.engine.measure.clock import Call
 from gnnbench.engine.measure.fingerprint import digest
 from gnnbench.engine.measure.fingerprint.difference import Difference
-from gnnbench.engine.measure.fingerprint.fingerprint import Fingerprint, Watch
+from gnnbench.engine.measure.fingerprint.fingerprint import Fingerprint, Recordings
 from gnnbench.engine.measure.fingerprint.recording import python_calls
 from gnnbench.engine.measure.inspection import inspect
 from tests import forks
@@ -360,11 +360,11 @@ def test_captured_values_are_told_from_code(taken):
 
 
 def recorded(call, made):
-    watch = Watch(call)
+    recordings = Recordings(call)
     for _ in range(2):
-        with watch.recording() as recording:
+        with recordings.record() as recording:
             python_calls(made, recording.profile)
-    return watch, recording
+    return recordings, recording
 
 
 def test_what_the_compiler_s_wrappers_call_does_not_count():

@@ -14,6 +14,7 @@ import torch
 from torch_geometric import EdgeIndex
 
 from gnnbench.engine.ground.outputs import OutputParts, TooMuchError
+from gnnbench.engine.measure.benchmark_fixture import Pedantic
 from gnnbench.engine.measure.clock import Call
 from gnnbench.engine.measure.fingerprint.digest import plain
 from gnnbench.engine.measure.returned import effects
@@ -25,9 +26,8 @@ from gnnbench.engine.measure.returned.calls import (
     NEW_MOVED,
     ComparedCalls,
 )
-from gnnbench.engine.measure.returned.portable import TEXT, portable
+from gnnbench.engine.measure.returned.portable import TEXT, to_portable
 from gnnbench.engine.measure.returned.reachable import Reachable
-from gnnbench.engine.measure.seam import Pedantic
 
 
 def made(function, *args):
@@ -92,7 +92,7 @@ def test_arguments_that_a_call_changes_and_gradients_are_results():
         (x * weight).sum().backward()
         return x * weight
 
-    found = made(run, x, weight).made[GIVEN].parts
+    found = made(run, x, weight).effects[GIVEN].parts
     expected = {"output", "argument 1 after the call", "gradient of argument 2"}
     assert found.keys() == {*expected, "gradient of argument 2 by the output"}
     assert weight.grad is None
@@ -108,7 +108,7 @@ def test_the_state_of_an_optimizer_is_restored():
         model(x).square().sum().backward()
         adam.step()
 
-    calls = made(step, model, adam, x).made
+    calls = made(step, model, adam, x).effects
     assert any("exp_avg" in place for place in calls[AGAIN].parts)
     for place, part in calls[AGAIN].parts.items():
         assert calls[NEW].parts[place].signature == part.signature
@@ -121,7 +121,7 @@ def test_parts_are_saved_as_plain_arrays(tmp_path):
     assert (text, nothing) == ({"text": "'text'"}, None)
     assert np.load(tmp_path / first["file"], allow_pickle=False).dtype == np.float32
     assert np.load(tmp_path / moved["file"], allow_pickle=False).shape == (3,)
-    assert found.made[GIVEN].parts["output['a']"].kind == "bfloat16"
+    assert found.effects[GIVEN].parts["output['a']"].kind == "bfloat16"
 
 
 @dataclass
@@ -170,7 +170,7 @@ FRAME = pd.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})
 def test_equal_values_have_equal_signatures_and_others_do_not(value, other):
     def signatures(of):
         opened, left = OutputParts(of, plain=plain), {}
-        found = {place: one.signature for place, one in portable(opened.parts, left).items()}
+        found = {place: one.signature for place, one in to_portable(opened.parts, left).items()}
         assert not left
         assert not opened.uncomparable
         return found, opened.kinds
@@ -182,7 +182,7 @@ def test_equal_values_have_equal_signatures_and_others_do_not(value, other):
 def test_what_has_no_portable_form_is_named():
     nested = torch.nested.nested_tensor([torch.ones(2), torch.ones(3)])
     opened = OutputParts([object(), nested, np.array([object()])], plain=plain)
-    portable(opened.parts, opened.uncomparable)
+    to_portable(opened.parts, opened.uncomparable)
     assert opened.uncomparable.keys() == {"[0]", "[1]", "[2]"}
 
 
@@ -194,7 +194,7 @@ def test_tensors_without_dimensions_and_those_of_subclasses_are_restored_and_rea
         step += 1
         return index, step
 
-    found = made(run, index, step).made[GIVEN]
+    found = made(run, index, step).effects[GIVEN]
     assert not found.failure
     parts = {"output[0]", "output[1]", "output type", "argument 2 after the call"}
     assert found.parts.keys() == parts
@@ -213,7 +213,7 @@ def test_an_output_that_cannot_be_read_is_no_failure_of_the_call():
 
 
 def test_lists_of_many_numbers_are_one_part_and_outputs_of_very_many_are_refused():
-    found = made(lambda x: {"many": x.tolist()}, np.arange(1e5) / 3).made[GIVEN]
+    found = made(lambda x: {"many": x.tolist()}, np.arange(1e5) / 3).effects[GIVEN]
     assert [place for place, part in found.parts.items() if part.kind != TEXT] == ["output['many']"]
     assert found.parts["output['many']"].kind == "float64"
     with pytest.raises(TooMuchError, match="the output has more than 10,000 parts"):

@@ -1,1 +1,1 @@
-"""The fingerprint of a call: what code runs, on what, and with which settings."""
+"""Fingerprints of calls: hashes of the code that runs, of its inputs, and of settings."""

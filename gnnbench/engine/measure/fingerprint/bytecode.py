@@ -1,8 +1,8 @@
-"""Hashes of functions: of the bytecode, ignoring what does not change what runs, and of default values.
+"""Hashes of functions by their bytecode and their default values.
 
-Left out are line numbers, file names, docstrings, the names of functions and of local variables, instructions
-that do nothing, and inline caches. Kept are the names of parameters, which callers may use. (A fingerprint
-lists functions by name, so a renamed function differs nevertheless.)
+Line numbers, file names, docstrings, names of functions and of local variables, instructions that do nothing,
+and inline caches do not count. Names of parameters count, because callers may use them. A fingerprint lists
+functions by name, so a renamed function differs there.
 """
 
 import dis
@@ -20,7 +20,7 @@ _IDLE = {dis.opmap.get("CACHE", 0), dis.opmap["NOP"], dis.EXTENDED_ARG}
 _CONSTANTS = frozenset(dis.hasconst)
 _JUMPS = frozenset(dis.hasjrel)
 _COMPILED = re.compile(r"\b__(compiled_fn|resume_at)_\w+")
-"""Names that torch.compile gives to compiled code; they have numbers that depend on the process."""
+"""Names of code that torch.compile made; they contain numbers that depend on the process."""
 _IMPORT = dis.opmap["IMPORT_NAME"]
 _FAST = "((?:LOAD|STORE)_FAST(?:_BORROW)?)"
 _PAIRS = {
@@ -28,25 +28,26 @@ _PAIRS = {
     for name, number in dis.opmap.items()
     if (pair := re.fullmatch(f"{_FAST}_{_FAST}", name))
 }
-"""Instructions that stand for two in one line since Python 3.13; each half byte is a local variable."""
+"""The two opcodes that an instruction replaces (since Python 3.13, if both are in one line), by opcode."""
 _HAS_DOCSTRING = 0x4000000
 """The flag with which Python 3.14 marks a function that has a docstring."""
 
 
 @cache
 def code_hash(code: CodeType, *, of_import: bool = False) -> str:
-    """Return the hash of a code object and of those defined in it.
+    """Return the hash of a code object, including the code objects in it.
 
-    `of_import`: of functions defined in it, only names and parameters count, not what their calls run.
+    `of_import`: of functions inside, hash only names and parameters, because an import does not run them.
     """
     return digest.short(*_parts(code, of_import))
 
 
 def _parts(code: CodeType, of_import: bool) -> Iterator[str]:
+    """Yield texts for the parts of a code object that count."""
     yield from _signature(code)
     yield _COMPILED.sub(r"__\1", " ".join(code.co_names))
     bytecode = dis.Bytecode(code)
-    parts = [(item, *part) for item in bytecode if item.opcode not in _IDLE for part in _divided(item)]
+    parts = [(item, *part) for item in bytecode if item.opcode not in _IDLE for part in _divide(item)]
     offsets = [item.offset for item, *_ in parts]
     for entry in bytecode.exception_entries:  # type: ignore[attr-defined]
         places = (bisect_left(offsets, place) for place in (entry.start, entry.end, entry.target))
@@ -54,7 +55,7 @@ def _parts(code: CodeType, of_import: bool) -> Iterator[str]:
     following = [*(item for item, *_ in parts[1:]), None]
     for (item, operation, argument), after in zip(parts, following, strict=True):
         if after and (after.opname, after.argval) == ("STORE_NAME", "__firstlineno__"):
-            continue  # the line of a class, since Python 3.13
+            continue  # the line number of a class, since Python 3.13
         if operation in _CONSTANTS:
             text = _constant(code.co_consts[argument], of_import)
         elif operation in _JUMPS:
@@ -65,12 +66,14 @@ def _parts(code: CodeType, of_import: bool) -> Iterator[str]:
 
 
 def _signature(code: CodeType) -> tuple[str, str]:
+    """Return the counts of parameters with the flags, and the names of parameters."""
     parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     counts = f"{code.co_argcount} {code.co_posonlyargcount} {code.co_flags & ~_HAS_DOCSTRING}"
     return counts, " ".join(parameters)
 
 
 def _constant(value: object, of_import: bool) -> str:
+    """Return a text for a constant of a code object."""
     if isinstance(value, CodeType):
         is_function = value.co_flags & inspect.CO_OPTIMIZED  # not the body of a class
         if of_import and is_function:
@@ -82,17 +85,17 @@ def _constant(value: object, of_import: bool) -> str:
     return digest.plain(value) or repr(value)
 
 
-def _divided(instruction: dis.Instruction) -> Sequence[tuple[int, int]]:
-    """Return operation and argument, of both instructions where one stands for two."""
+def _divide(instruction: dis.Instruction) -> Sequence[tuple[int, int]]:
+    """Return opcode and argument of an instruction, or of both instructions that it replaces."""
     argument = instruction.arg or 0
     if instruction.opcode not in _PAIRS:
         return [(instruction.opcode, argument)]
     first, second = _PAIRS[instruction.opcode]
-    return [(first, argument >> 4), (second, argument & 15)]
+    return [(first, argument >> 4), (second, argument & 15)]  # each half byte is a local variable
 
 
 def nested(code: CodeType) -> Iterator[CodeType]:
-    """Yield a code object and those defined in it."""
+    """Yield a code object, and recursively the code objects in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -101,7 +104,7 @@ def nested(code: CodeType) -> Iterator[CodeType]:
 
 @cache
 def imports(code: CodeType, package: str) -> frozenset[str]:
-    """Return full names of modules that a function, or one in it, may import, and of packages' attributes."""
+    """Return full names of modules that a function may import; some are names of other attributes."""
     names: set[str] = set()
     for inner in nested(code):
         if _IMPORT in inner.co_code[::2]:
@@ -117,14 +120,14 @@ def imports(code: CodeType, package: str) -> frozenset[str]:
 def defaults(code: CodeType, scope: Mapping[str, Any]) -> str:
     """Return a hash of the default values of a function of a module or a class, given its code.
 
-    A frame has the code of its function, but not the function, which is looked up by name. The default values
-    of functions that are defined inside others are found with the values that it may read: see `Values`.
+    A frame has no reference to its function, which is therefore looked up by name. Functions inside of other
+    functions are not found by name; `Values` finds their default values.
     """
-    return digest.combined({_defaults(function) for function in _named(code, scope)})
+    return digest.combined({_defaults(function) for function in _functions_of(code, scope)})
 
 
-def _named(code: CodeType, scope: Mapping[str, Any]) -> Iterator[FunctionType]:
-    """Yield the function with a code's qualified name, if it has that code; wrappers are unwrapped."""
+def _functions_of(code: CodeType, scope: Mapping[str, Any]) -> Iterator[FunctionType]:
+    """Yield functions with this code that its qualified name leads to, directly or inside of wrappers."""
     first, *rest = code.co_qualname.split(".")
     item: Any = scope.get(first)
     for name in rest:

@@ -1,4 +1,4 @@
-"""What differs between the fingerprints of two sides, by name."""
+"""The differences between two fingerprints, by name."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -9,7 +9,7 @@ from ...ground import units
 from .fingerprint import Fingerprint
 
 _SHOWN = 3
-"""Names in a line."""
+"""Largest number of names in a sentence."""
 FRAMES = {
     "functions": "{}",
     "values": "other values ({})",
@@ -17,26 +17,27 @@ FRAMES = {
     "settings": "other settings ({})",
     "work": "other data ({})",
 }
-"""How a sentence names the parts of each kind, the likeliest cause first."""
-_INSIDE = ".<locals>."
+"""Kinds of parts, the likeliest cause first, and how a sentence names them."""
+_LOCALS = ".<locals>."
+"""Mark in the qualified name of a function that is defined inside another one."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Names of the parts that differ between two fingerprints; those on one side only come first."""
+    """Names of the parts that differ between two fingerprints. Parts of only one side come first."""
 
     functions: tuple[str, ...] = ()
-    """Python functions, as `module:qualified.name`: their code differs, or only one side runs them."""
+    """Python functions by `module:qualified.name`: their code differs, or only one side runs them."""
     values: tuple[str, ...] = ()
     """Globals and attributes that the functions may read."""
     libraries: tuple[str, ...] = ()
     """Native libraries, by file name."""
     work: tuple[str, ...] = ()
-    """What the functions do, and on what: names in `Fingerprint.work`."""
+    """Names in `Fingerprint.work`."""
     settings: tuple[str, ...] = ()
     """Settings; environment variables begin with `$`."""
     base_only: tuple[str, ...] = ()
-    """Those of the names above that only the base has."""
+    """All names above that only the base has."""
     head_only: tuple[str, ...] = ()
 
     @classmethod
@@ -52,27 +53,27 @@ class Difference:
         return any(getattr(self, kind) for kind in FRAMES)
 
     def side_of(self, name: str) -> str:
-        """Return `base` or `head` if only this side has a part; empty if both have it."""
+        """Return `base` or `head` if only that side has a part. Returns an empty text if both have it."""
         return "base" if name in self.base_only else "head" if name in self.head_only else ""
 
     def names(self, kind: str) -> tuple[str, ...]:
         """Return the parts of a kind that differ, the likeliest cause first.
 
-        Parts of both sides come first: of functions that call each other, the innermost first, and without
-        those defined inside of others. Of functions that only one side runs, the first called comes first,
-        where the sides diverge, and those of the head come before those of the base.
+        Parts that both sides have come first; of functions that call each other, the innermost comes first.
+        Then come parts of the head only, and parts of the base only, in the order of their first call.
+        Functions inside of another function that differs are left out.
         """
         names: tuple[str, ...] = getattr(self, kind)
-        outer = [name for name in names if _INSIDE not in name or name.partition(_INSIDE)[0] not in names]
+        outer = [name for name in names if _LOCALS not in name or name.partition(_LOCALS)[0] not in names]
         changed, of_head, of_base = (
             [name for name in outer if self.side_of(name) == side] for side in ("", "head", "base")
         )
-        if kind == "functions":  # a fingerprint has them in the order of their first call
+        if kind == "functions":  # functions are in the order of their first call
             changed.reverse()
         return (*changed, *of_head, *of_base)
 
     def sentence(self) -> str:
-        """Return a line about the first kind that differs; something must differ.
+        """Return a sentence about the first kind that differs. There must be a difference.
 
         `GCNConv.forward, gcn_norm, propagate and 3 more`, or `same functions, other settings (threads)`.
         """
@@ -84,18 +85,19 @@ class Difference:
 
 
 def run_by(name: str, side: str) -> str:
-    """Return the name of a function, with the side if only one runs it; `side` is empty if both do."""
+    """Return the name of a function, with the side if only one runs it; see `Difference.side_of`."""
     return f"{name} (run only by {side})" if side else name
 
 
 def short_names(functions: Iterable[str]) -> tuple[str, ...]:
-    """Return qualified names without their modules, where these are not needed to tell them apart."""
+    """Return qualified names without their modules, unless two functions have the same qualified name."""
     names = tuple(functions)
     counts = Counter(name.partition(":")[2] for name in names)
     return tuple(short if counts[short := name.partition(":")[2]] == 1 else name for name in names)
 
 
 def _differing(base: Mapping[str, str], head: Mapping[str, str]) -> tuple[str, ...]:
+    """Return names with different hashes. Names of only one side come first."""
     one_sided = [name for name in (*base, *head) if (name in base) != (name in head)]
     return (*one_sided, *(name for name in head if name in base and base[name] != head[name]))
 

@@ -1,4 +1,4 @@
-"""Short hashes, and values, tensors and arrays as text that does not depend on the folder or the process."""
+"""Short hashes, and texts for values and tensors that are the same in each folder and process."""
 
 import copyreg
 import hashlib
@@ -12,27 +12,30 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from enum import Enum
 from functools import cache
-from pathlib import Path, PosixPath, PurePosixPath, PureWindowsPath, WindowsPath
+from pathlib import Path, PosixPath, PurePosixPath, PureWindowsPath
 from types import EllipsisType, FunctionType, NoneType
 from typing import Any
 
+from ...ground.parts import strided_parts
+
 LENGTH = 16
-"""Hexadecimal digits of a hash: 64 bits."""
+"""Number of hexadecimal digits of a hash: 64 bits."""
 
 ATOMS = frozenset({bool, int, float, complex, str, bytes, NoneType, EllipsisType, range, slice})
-"""Types of values without parts."""
+"""Types of values without attributes of their own."""
 _NAMED = (
     *("torch.dtype", "torch.device", "torch.layout", "torch.memory_format", "torch.Size"),
     *("numpy.ufunc", "numpy.dtype"),
 )
-"""Further types whose `repr` is the same in each process."""
-_LIBRARY = sys.stdlib_module_names - {"itertools"}  # pickling its objects warns
-_PATHS = (PurePosixPath, PureWindowsPath, PosixPath, WindowsPath)
+"""Further types with a `repr` that is the same in each process."""
+_LIBRARY = sys.stdlib_module_names - {"itertools"}  # to pickle objects of itertools raises warnings
+_PATHS = (PurePosixPath, PureWindowsPath, PosixPath)
 _CONTAINERS = (tuple, list, set, frozenset, dict)
-_TOO_DEEP = 6
+_MOST_NESTED = 6
+"""Arguments of operators are described up to this depth."""
 _SPELLED_OUT = 1000
-"""Containers of more elements are serialised with `marshal` and hashed, which is 50 times faster. Paths in
-them are not replaced."""
+"""Larger containers are serialised with `marshal` and hashed, which is 50 times faster. Paths in them are not
+replaced."""
 
 
 def short(*texts: str) -> str:
@@ -44,17 +47,17 @@ def short(*texts: str) -> str:
 
 
 def of_bytes(content: Any) -> str:
-    """Return the same kind of hash of bytes, or of an object with the buffer protocol."""
+    """Return a hash as `short` does, of bytes or of an object with the buffer protocol."""
     return hashlib.blake2b(content, digest_size=LENGTH // 2).hexdigest()
 
 
 def combined(parts: Iterable[str]) -> str:
-    """Return a hash of texts in any order."""
+    """Return a hash of texts that does not depend on their order."""
     return short(*sorted(parts))
 
 
 def without_folders(text: str) -> str:
-    """Replace import roots, and the temporary, the working and the home folder, at the start of paths."""
+    """Replace the beginnings of paths: import roots, the temporary, the working and the home folder."""
     if os.sep not in text:
         return text
     return _folders(tuple(sys.path), len(sys.modules), os.getcwd()).sub("<folder>", text)  # noqa: PTH109 - a string is enough
@@ -62,14 +65,12 @@ def without_folders(text: str) -> str:
 
 @cache
 def _folders(roots: tuple[str, ...], _modules: int, current: str) -> re.Pattern[str]:
+    """Return a pattern of the folders that `without_folders` replaces; the arguments are the cache's key."""
     home = os.path.expanduser("~")  # noqa: PTH111 - a string is enough
-    # A variant's packages come from folders that are not in sys.path.
-    packages = [
-        getattr(module, "__path__", None) for name, module in list(sys.modules.items()) if "." not in name
-    ]
-    parents = {
-        str(Path(folder).parent) for folders in packages for folder in folders or () if type(folder) is str
-    }
+    # Packages of a variant are imported from folders that are not in sys.path.
+    modules = [module for name, module in list(sys.modules.items()) if "." not in name]
+    folders = [folder for module in modules for folder in getattr(module, "__path__", None) or ()]
+    parents = {str(Path(folder).parent) for folder in folders if type(folder) is str}
     paths = {*roots, *parents, current, tempfile.gettempdir(), sys.prefix, sys.base_prefix, home}
     paths |= {os.path.realpath(folder) for folder in paths if folder}
     ordered = sorted((path for path in paths if path.startswith(os.sep) and len(path) > 1), key=len)[::-1]
@@ -77,9 +78,9 @@ def _folders(roots: tuple[str, ...], _modules: int, current: str) -> re.Pattern[
 
 
 def plain(value: Any) -> str | None:
-    """Return a number, a text, or a container of such as text. Returns None for anything else.
+    """Return a text for a number, a text, or a container of such values. Returns None for other values.
 
-    The text is the same in each process, whatever its folder and its hash seed.
+    The text does not depend on the process, its working folder and its hash seed.
     """
     kind = type(value)
     if kind is str or kind in _PATHS:
@@ -99,25 +100,25 @@ def plain(value: Any) -> str | None:
 
 
 def _in_c(value: Any) -> str | None:
-    """Return an object of a type written in C as text, by its buffer, or as pickle takes it."""
+    """Return a text for an object of a type that is written in C, by its buffer or its pickled parts."""
     name = type(value).__qualname__
     with suppress(TypeError), memoryview(value) as content:
         return f"{name} {content.format} {content.shape} {of_bytes(content.tobytes())}"
-    parts = reduced(value)
+    parts = pickled_parts(value)
     text = parts and _container(parts)
     return f"{name} {text}" if text else None
 
 
-def reduced(value: Any) -> tuple[Any, ...]:
-    """Return what pickle saves of an object without attributes of one of Python's types written in C.
+def pickled_parts(value: Any) -> tuple[Any, ...]:
+    """Return the parts that pickle would save of an object, if its type is a type of Python written in C.
 
-    Empty for other objects, and for those that cannot be pickled. No code under test runs.
+    Returns an empty tuple for other objects, and if pickle fails. No code under test runs.
     """
     kind = type(value)
     if hasattr(value, "__dict__") or str(kind.__module__).partition(".")[0] not in _LIBRARY:
         return ()
     if not any(isinstance(item, FunctionType) for item in vars(kind).values()):
-        with suppress(Exception):  # many cannot be pickled
+        with suppress(Exception):  # many objects cannot be pickled
             reduce: Any = copyreg.dispatch_table.get(kind)
             parts = reduce(value) if reduce else value.__reduce_ex__(2)
             if isinstance(parts, tuple):
@@ -126,10 +127,11 @@ def reduced(value: Any) -> tuple[Any, ...]:
 
 
 def _container(value: Any) -> str | None:
+    """Return a text for a container. Returns None if an element has no text."""
     if len(value) > _SPELLED_OUT and not isinstance(value, set | frozenset):
         try:
             return of_bytes(marshal.dumps(value, 2))
-        except ValueError:  # it contains other objects
+        except ValueError:  # an element is of another type
             return None
     items = [item for pair in value.items() for item in pair] if isinstance(value, dict) else list(value)
     results = [plain(item) for item in items]
@@ -137,15 +139,15 @@ def _container(value: Any) -> str | None:
     if len(texts) < len(items):
         return None
     if isinstance(value, set | frozenset):
-        texts.sort()  # their order follows the hash seed
+        texts.sort()  # the order of a set depends on the hash seed
     return f"{type(value).__name__}({', '.join(texts)})"
 
 
 class Contents:
-    """Describes the values that a call works on as text, and remembers the tensors that the call made.
+    """Describes values by texts, and remembers the tensors that a call made.
 
-    The content of floating-point tensors is left out: it hardly ever decides which code runs or how long.
-    Each of the inputs is hashed once.
+    The content of floating-point tensors is left out, because it rarely decides which code runs or how long.
+    Each input is hashed once.
     """
 
     most_bytes = 1 << 29
@@ -153,26 +155,26 @@ class Contents:
 
     def __init__(self, inputs: Iterable[Any] = ()) -> None:
         self.too_large = False
-        """Whether there was a larger one."""
+        """Whether there was a tensor or array of more bytes."""
         torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
         self.tensors: tuple[type[Any], ...] = (torch.Tensor,) if torch else ()
         self._array: tuple[type[Any], ...] = (numpy.ndarray,) if numpy else ()
         self._known: dict[tuple[Any, ...], str] = {}
-        """Hash of a content by address, shape, strides and version."""
+        """Hashes of inputs by address, shape, strides and version."""
         self._made: dict[int, weakref.ref[Any]] = {}
-        self._inputs = list(inputs)  # keeps them, so that their addresses stay taken
+        self._inputs = list(inputs)  # references keep their addresses from being reused
         self._addresses = {tensor.untyped_storage().data_ptr() for tensor in self._inputs}
 
     def begin(self) -> None:
-        """Forget what the last call made."""
+        """Forget the tensors that the last call made."""
         self._made.clear()
 
     def is_leaf(self, value: Any) -> bool:
-        """Tell whether a value has no attributes to look at: a number, a text, a tensor, an array."""
+        """Return whether a value is a number, a text, a tensor or an array: its attributes do not count."""
         return type(value) in ATOMS or isinstance(value, (*self.tensors, *self._array))
 
     def plain(self, value: Any) -> str | None:
-        """Return a tensor, an array or a plain value as text. Returns None for anything else."""
+        """Return a text for a tensor, an array or a plain value. Returns None for other values."""
         if type(value) in ATOMS:
             return plain(value)
         if isinstance(value, self.tensors):
@@ -184,10 +186,10 @@ class Contents:
         return plain(value)
 
     def text(self, value: Any, depth: int = 0) -> str:
-        """Return an operator's arguments as text."""
+        """Return a text for an operator's arguments."""
         if isinstance(value, self.tensors):
             return self._of_tensor(value)
-        if depth < _TOO_DEEP:
+        if depth < _MOST_NESTED:
             if type(value) in (list, tuple):
                 return f"({', '.join([self.text(item, depth + 1) for item in value])})"
             if isinstance(value, dict):
@@ -197,25 +199,23 @@ class Contents:
 
     def _of_tensor(self, value: Any) -> str:
         torch = sys.modules["torch"]
-        # The shape of a nested tensor is another tensor, or has numbers of this process.
+        # The shape of a nested tensor is a tensor, or has numbers that depend on the process.
         shape = "nested" if value.is_nested else tuple(value.shape)
         kind = f"{value.dtype} {shape} {value.device} {value.requires_grad}"
         if value.layout != torch.strided or value.is_nested:
-            from ...ground.parts import strided_parts
-
             return f"{kind} {value.layout} {', '.join(map(self._of_tensor, strided_parts(value)))}"
         integers = not (value.dtype.is_floating_point or value.dtype.is_complex)
         return f"{kind} {value.stride()} {value.storage_offset()} {self._content(value) if integers else ''}"
 
     def _content(self, value: Any) -> str:
-        """Return a hash of a tensor's content; empty if it has none, or the call made it from others."""
+        """Return a hash of a tensor's content; empty if it has none, or if the call made the tensor."""
         if value.is_meta:
             return ""
         try:
             address = value.untyped_storage().data_ptr()
             version = 0 if value.is_inference() else value._version  # noqa: SLF001 - as autograd checks tensors
             key = value.data_ptr(), value.shape, value.stride(), version
-        except RuntimeError:  # no storage, as in compilation
+        except RuntimeError:  # a tensor during compilation has no storage
             return ""
         reference = self._made.get(id(value))
         if reference is not None and reference() is value:
@@ -227,14 +227,14 @@ class Contents:
             return ""
         raw = value.detach().cpu().contiguous().numpy()
         content = of_bytes(raw.data if raw.size else b"")
-        if address in self._addresses:  # another address may be reused
+        if address in self._addresses:  # other addresses may be reused
             self._known[key] = content
         return content
 
-    def made(self, result: Any) -> None:
-        """Note the result of an operator."""
+    def add_made(self, result: Any) -> None:
+        """Remember the tensors in the result of an operator."""
         if isinstance(result, self.tensors):
             self._made[id(result)] = weakref.ref(result)
         elif isinstance(result, list | tuple):
             for item in result:
-                self.made(item)
+                self.add_made(item)

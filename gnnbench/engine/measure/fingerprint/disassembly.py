@@ -1,63 +1,87 @@
-"""The functions of a native library, disassembled by `objdump`."""
+"""The code in a native library: the CPU's functions, disassembled by `objdump`, and kernels for GPUs.
+
+Kernels are in containers (fatbin); of these, only hashes are returned.
+"""
 
 import io
 import os
 import re
+import struct
 import subprocess
-from collections.abc import Collection, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from elftools.elf.elffile import ELFFile
+from elftools.elf.relocation import RelocationSection
+
+from . import digest
 
 MACHINE, _TRAP = "EM_X86_64", b"\xcc"
-"""The processor, and its instruction that ends a process."""
+"""ELF's name of the processor, and its instruction `int3`, which ends the process."""
 _LABEL = re.compile(r"([0-9a-f]+) <(.+)>:\n")
 _LINE = re.compile(r"^ *([0-9a-f]+):\t(.*)$", re.MULTILINE)
 _PADDING = re.compile(r"(data16 |cs )*(nop\w?|xchg +%ax,%ax|int3)\b")
 _STUBS = ".plt"
-"""Beginning of the names of sections with what calls other libraries."""
+"""Beginning of the names of sections with stubs that call other libraries."""
 _HASH = re.compile(r"(?<=17h)[0-9a-f]{16}(?=E)|(?<=anon)\.[0-9a-f]{32}\.\d+|\.llvm\.\d+")
 """Parts of Rust's symbols that depend on the folder and on other code."""
-_FILE = re.compile(r"(\d+)_GLOBAL__N__(\w*)")
-"""The anonymous namespace of a file in CUDA, which elsewhere is `12_GLOBAL__N_1`: the length and the rest."""
+_NAMESPACE = re.compile(r"(\d+)_GLOBAL__N__(\w*)")
+"""An anonymous namespace as nvcc writes it, with its length and the file; gcc writes `12_GLOBAL__N_1`."""
 _NUMBER = re.compile(r"\.\d+|@@Base")
-"""Part of symbols that depends on the order of functions, or on the symbol table."""
-_STARTS = "__device_stub_"
+"""Parts of symbols that depend on the order of functions, or on the symbol table."""
+_STUB = "__device_stub_"
+"""Beginning of the names of functions that nvcc generates to start kernels."""
 KERNEL = "kernel "
 """Before the name of a function that starts a kernel on a GPU."""
 _UNLIKELY = ".cold"
-"""End of the name of a part of a function that is seldom executed."""
+"""End of the name of the part of a function that the compiler expects to run seldom."""
+
+GPU_SECTION = ".nv_fatbin"
+_CONTAINER, _ENTRY = struct.Struct("<4sHHQ"), struct.Struct("<HHIQ")
+"""Headers of a container and of an entry in it; the last two fields are the sizes of header and content."""
+_MAGIC = b"\x50\xed\x55\xba"
+_TEXT = ".text."
+_LOCAL = re.compile(r"L(?=\d)")
+_LEFT_OUT = re.compile(
+    r"\.((nv_)?debug|note|symtab|strtab|shstrtab|rel|nv\.(capmerc|merc|callgraph|rel\.action|info$))|$"
+)
+"""Sections without code, and sections that the linker derives from code."""
+_ATTRIBUTES = ".nv.info"
+_NUMBERS = re.compile(rb"\x04[\x0a\x0f].\0.{4}", re.DOTALL)
+"""Attributes with the index of a symbol, which depends on other kernels."""
+_FUNCTION = re.compile(r"^(?=.*\.(?:entry|func)\b)", re.MULTILINE)
+_ENTRY_POINT = re.compile(r"\.entry\s+([\w$]+)")
+_UNSTABLE = re.compile(r"//.*|^\s*\.(?:loc|file)\b.*|(?<=\$L__BB)\d+|(?<=__local_depot)\d+", re.MULTILINE)
+"""Parts of PTX that do not count: comments, line numbers, and numbers of functions."""
 
 
 @dataclass(frozen=True)
 class Function:
-    """A function, or what else has a name in the code."""
+    """A function, or a table in the code that has a name."""
 
     address: int
     name: str
     lines: Sequence[str]
-    """Its instructions, without those that fill the space to the next function."""
+    """Its instructions, without the padding before the next function."""
     last: int
-    """Address of the last instruction before the next function."""
+    """Address of its last instruction, padding included."""
 
     @property
     def plain(self) -> str:
-        """The name without what depends on other functions."""
+        """The symbol without the parts that depend on the build."""
         return plain(self.name).removesuffix(_UNLIKELY)
 
 
-def disassembled(file: Path) -> list[Function]:
-    """Return the functions of a file, except the stubs that call other libraries."""
+def disassemble(file: Path) -> Iterator[Function]:
+    """Yield the functions of a file, except the stubs that call other libraries."""
     command = ["objdump", "-d", "-w", "--no-show-raw-insn", str(file)]
     environment = {**os.environ, "LC_ALL": "C"}
     result = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)  # noqa: S603
-    return [*_functions(result.stdout)]
-
-
-def _functions(listing: str) -> Iterator[Function]:
-    for section in listing.split("\nDisassembly of section ")[1:]:
+    for section in result.stdout.split("\nDisassembly of section ")[1:]:
         for block in () if section.startswith(_STUBS) else section.split("\n\n")[1:]:
             label = _LABEL.match(block)
             lines = _LINE.findall(block)
@@ -69,37 +93,110 @@ def _functions(listing: str) -> Iterator[Function]:
 
 
 def set_traps(file: Path, names: Collection[str]) -> None:
-    """Overwrite the functions with these plain names, so that a process that executes one ends."""
+    """Overwrite the functions with these plain names by traps: a process that executes one ends."""
     content = bytearray(file.read_bytes())
     elf = ELFFile(io.BytesIO(content))
-    for function in disassembled(file):
+    for function in disassemble(file):
         if function.plain in names or KERNEL + function.plain in names:
             size = function.last + 1 - function.address
             at = next(elf.address_offsets(function.address, size))
             content[at : at + size] = _TRAP * size
-    file.unlink()  # other copies share its content
+    file.unlink()  # it may be a hard link
     file.write_bytes(content)
 
 
 def without_folder(name: str) -> str:
-    """Return a symbol without what depends on the folder."""
-    usual = _FILE.sub(lambda match: f"12_GLOBAL__N_1{match[2][int(match[1]) - 12 :]}", name)
-    return _HASH.sub("", usual)
+    """Return a symbol without the parts that depend on the folder of the build."""
+    name = _NAMESPACE.sub(lambda match: f"12_GLOBAL__N_1{match[2][int(match[1]) - 12 :]}", name)
+    return _HASH.sub("", name)
 
 
 def plain(name: str) -> str:
-    """Return a symbol without what depends on the folder, and on other functions."""
+    """Return a symbol without the parts that depend on the folder of the build or on other functions."""
     return _NUMBER.sub("", without_folder(name))
 
 
 def demangled(names: Sequence[str]) -> Sequence[str]:
     """Return plain symbols of C++ and Rust as in the source, each once; unchanged if `c++filt` is missing.
 
-    The functions that CUDA generates to start kernels are left out: the kernels are listed.
+    Functions that nvcc generates to start kernels are left out, because the kernels themselves are listed.
     """
     text = "\n".join(names).replace("17hE", "17h0123456789abcdefE")
     command = ["c++filt", "--no-params", "--no-verbose"]
     with suppress(OSError, subprocess.CalledProcessError):
         result = subprocess.run(command, input=text, check=True, capture_output=True, text=True)  # noqa: S603
-        return [name for name in dict.fromkeys(result.stdout.splitlines()) if not name.startswith(_STARTS)]
+        return [name for name in dict.fromkeys(result.stdout.splitlines()) if not name.startswith(_STUB)]
     return names
+
+
+def kernel_name(symbol: str) -> str:
+    """Return the name of the kernel that a CPU function starts, without the mark of local symbols (`L`)."""
+    return _LOCAL.sub("", plain(symbol))
+
+
+def kernels(content: bytes) -> Mapping[str, str]:
+    """Return hashes by kernel, given the content of GPU_SECTION; one of all else has an empty name.
+
+    Code for several architectures is hashed together. Compressed code belongs to no kernel.
+    """
+    texts = defaultdict(list)
+    for image in _images(content):
+        parts = _of_elf(image) if image.startswith(b"\x7fELF") else _of_text(image)
+        for name, text in parts:
+            texts[kernel_name(name)].append(text)
+    return {name: digest.combined(versions) for name, versions in texts.items()}
+
+
+def _images(content: bytes) -> Iterator[bytes]:
+    """Yield the entries of the containers, and then any bytes that are in no container."""
+    at = end = 0
+    while at < len(content):
+        if at < end:
+            _, _, header, size = _ENTRY.unpack_from(content, at)
+            yield content[at + header : at + header + size]
+            at += header + size
+        elif content.startswith(_MAGIC, at):
+            _, _, header, size = _CONTAINER.unpack_from(content, at)
+            at += header
+            end = at + size
+        else:
+            yield content[at:]
+            return
+
+
+def _of_elf(image: bytes) -> Iterator[tuple[str, str]]:
+    """Yield names of kernels with texts, from an ELF file for one architecture; see `kernels`."""
+    elf = ELFFile(io.BytesIO(image))
+    parts = [*elf.iter_sections()]
+    symbols: Any = elf.get_section_by_name(".symtab")  # relocations may link to another table
+    kernels = {part.name.removeprefix(_TEXT) for part in parts if part.name.startswith(_TEXT)}
+    sections = {number: part for number, part in enumerate(parts) if not _LEFT_OUT.match(part.name)}
+    relocations = defaultdict[int, list[str]](list)
+    targets = set()
+    for table in parts:
+        if isinstance(table, RelocationSection) and table["sh_info"] in sections:
+            for item in table.iter_relocations():
+                symbol = symbols.get_symbol(item["r_info_sym"])
+                name = symbol.name or parts[symbol["st_shndx"]].name
+                targets.add(name)
+                place = f"{item['r_offset']} {item['r_info_type']} {item.entry.get('r_addend')}"
+                relocations[table["sh_info"]].append(f"{plain(name)} {place}")
+    for number, part in sections.items():
+        kernel, content = part.name.rpartition(".")[2], part.data()
+        if part.name.startswith(_ATTRIBUTES):
+            content = _NUMBERS.sub(b"", content)
+        text = digest.short(plain(part.name), digest.of_bytes(content), *relocations[number])
+        yield kernel if kernel in kernels else "", text
+        if kernel in targets:
+            yield "", text
+
+
+def _of_text(image: bytes) -> Iterator[tuple[str, str]]:
+    """Yield names of kernels with texts, from PTX; other content has one text and no name."""
+    image = image.rstrip(b"\0")
+    if not image.isascii():
+        yield "", digest.of_bytes(image)
+        return
+    for text in _FUNCTION.split(_UNSTABLE.sub("", without_folder(image.decode()))):
+        name = _ENTRY_POINT.search(text)
+        yield name[1] if name else "", digest.short(*filter(str.strip, text.splitlines()))

@@ -1,7 +1,7 @@
-"""Take the fingerprint of a call, and compare two of them.
+"""Fingerprints of calls: hashes of the code that a call runs, the values that it reads, and its settings.
 
-gnnbench takes two calls with equal fingerprints to run the same code on the same kind of input with the same
-settings, and does not time them. docs/same-code.md lists what this assumes.
+Two calls with equal fingerprints are not timed, because they run the same code on the same kind of input with
+the same settings. docs/same-code.md lists the assumptions.
 """
 
 import ast
@@ -23,94 +23,97 @@ from . import digest
 from .bytecode import code_hash, defaults
 from .digest import Contents
 from .libraries import libraries, settings
-from .recording import Recording, watched_threads
+from .recording import Recording, thread_runs
 from .values import Values, module_of
 
 TIMES_AS_LONG = 50
-"""The recording of a call may take this many times as long as the call, and a second more."""
+"""A recorded call may take this many times as long as the call itself, plus one second."""
 _GENERATED_NAME = re.compile(r"\bc[a-z2-7]{50,}\b")
 """Names of torch.compile's files and kernels: hashes of their content and of the machine."""
-
-
 METHOD = 4
-"""How hashes are computed: increase it whenever unchanged code would get other hashes."""
+"""Version of the hashes: increase it if unchanged code would get other hashes."""
 
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What one call runs. Hashes have 16 hexadecimal digits."""
+    """Hashes of the code, values and settings of one call. Each has 16 hexadecimal digits."""
 
     code: str
-    """Hash of all but the settings."""
+    """Hash of everything except the settings."""
     settings: str
+    """Hash of the settings."""
     functions: Mapping[str, str]
     """Hash of each Python function that runs, by module and qualified name."""
     values: Mapping[str, str]
-    """Hash of each global, attribute and captured value that these may read, by place."""
+    """Hash of each global, attribute and captured value that the functions may read, by place."""
     libraries: Mapping[str, str]
     """Hash of each native library, by file name; `python` is the interpreter."""
     work: Mapping[str, str]
-    """Hashes of what the functions do: `operators` with their arguments in order, `inputs`, the numbers of
-    `calls` of Python functions, and the names of `C functions`."""
+    """Hashes of four lists: `operators` in order with their arguments, `inputs`, the numbers of `calls` of
+    Python functions, and the names of `C functions`."""
     set_to: Mapping[str, str]
-    """The settings by name; environment variables begin with `$`, and have hashes as values."""
+    """The settings by name. Environment variables begin with `$`, and their values are hashes."""
     method: int = 1
-    """How hashes were computed: only those of METHOD can be compared."""
+    """Version of the hashes; only hashes of the version METHOD can be compared."""
 
     def same_code(self, other: "Fingerprint") -> bool:
-        """Tell whether both run the same code on the same kind of input with the same settings."""
+        """Return whether both calls run the same code on the same kind of input with the same settings."""
         return (self.code, self.settings) == (other.code, other.settings)
 
 
-class Watch:
+class Recordings:
     """Two recordings of one call.
 
-    Values, arguments of operators, numbers of calls and C functions that differ between the recordings do
-    not count: the call itself changes them.
+    Values, arguments of operators, numbers of calls and C functions count only if both recordings agree: the
+    call itself changes the others.
     """
 
     def __init__(self, call: Call, now: Callable[[], float] = RealTime.seconds) -> None:
-        """Take the call, and a clock that shows seconds; the caller runs the call, inside of `recording`."""
+        """`now` returns seconds. The caller runs the call twice, each time in the context of `record`."""
         self._call, self._now, self._most_seconds = call, now, math.inf
         self._contents = Contents(list(tensors(tuple(call))))
         self._recordings: list[Recording] = []
         self._values: list[Values] = []
 
     @contextmanager
-    def timing(self) -> Iterator[None]:
-        """Time the call, which the caller runs meanwhile: this time limits that of recordings."""
+    def time_call(self) -> Iterator[None]:
+        """Return a context that times a call that is not recorded. The time sets the limit of recordings."""
         start = self._now()
         yield
         self._most_seconds = TIMES_AS_LONG * (self._now() - start) + 1
 
     @contextmanager
-    def recording(self) -> Iterator[Recording]:
-        """Return a recording of what the caller runs meanwhile."""
+    def record(self) -> Iterator[Recording]:
+        """Return a context with a recording, in which the caller runs the call."""
         end = self._now() + self._most_seconds
         recording = Recording(self._contents, lambda: self._now() > end)
-        with watched_threads(recording):
-            yield recording
+        before = thread_runs()
+        yield recording
+        after = thread_runs()
+        for thread in before | after:  # their code is not recorded
+            if not after.get(thread) or after[thread] != before.get(thread):
+                recording.other_thread = thread.name
         self._recordings.append(recording)
         self._values.append(self._read(recording))
 
     def _read(self, recording: Recording) -> Values:
-        """Return the values that the recorded functions may read."""
+        """Return the values that the recorded functions, and functions with cached results, may read."""
         cached: dict[int, FunctionType] = {}
-        while True:
+        while True:  # because functions with cached results may read values with others
             scopes = [*recording.functions.values()]
             scopes += [(function.__code__, function.__globals__) for function in cached.values()]
             values = Values((code for code, _ in scopes), self._contents)
-            values.look("function", self._call.function)
+            values.add("function", self._call.function)
             for name, item in (*enumerate(self._call.args), *self._call.kwargs.items()):
-                values.look(f"argument {name}", item)
+                values.add(f"argument {name}", item)
             for code, scope in scopes:
-                values.globals_of(code, scope, cached=id(code) in cached)
+                values.add_globals(code, scope, cached=id(code) in cached)
             for item in recording.objects.values():
-                values.look(type(item).__qualname__, item)
+                values.add(type(item).__qualname__, item)
             for key, captured in recording.captured.items():
                 code, scope = recording.functions[key]
                 for item in captured.values():
-                    values.look(f"{module_of(code, scope)}.{code.co_qualname} captures", item)
+                    values.add(f"{module_of(code, scope)}.{code.co_qualname} captures", item)
             if values.too_many or values.cached.keys() <= cached.keys():
                 recording.objects.clear()
                 return values
@@ -118,28 +121,29 @@ class Watch:
 
     @property
     def unseen(self) -> str | None:
-        """Why there is no fingerprint; None if there is one."""
+        """Why there is no fingerprint. None if there is one."""
         unseen = next((recording.unseen for recording in self._recordings if recording.unseen), None)
-        if any(recording.given_up for recording in self._recordings):
+        if any(recording.timed_out for recording in self._recordings):
             return f"inspection given up: recording takes more than {TIMES_AS_LONG} times as long as the call"
         if self._contents.too_large:
             return f"inspection given up: integers of more than {self._contents.most_bytes >> 20:,} MiB"
         if any(values.too_many for values in self._values):
             return "inspection given up: the call may read too many objects"
-        return f"thread {self.disturbed} ran meanwhile" if self.disturbed and not unseen else unseen
+        return f"thread {self.other_thread} ran meanwhile" if self.other_thread and not unseen else unseen
 
     @property
-    def disturbed(self) -> str | None:
-        """The name of another Python thread that ran meanwhile, if one did."""
-        return next((recording.disturbed for recording in self._recordings if recording.disturbed), None)
+    def other_thread(self) -> str | None:
+        """The name of another Python thread that ran during a recording. None if none ran."""
+        names = (recording.other_thread for recording in self._recordings)
+        return next(filter(None, names), None)
 
     @property
     def codes(self) -> list[list[CodeType]]:
-        """By recording, the code of the functions that ran."""
+        """Code of the functions that ran in each recording."""
         return [[code for code, _ in recording.functions.values()] for recording in self._recordings]
 
     def fingerprint(self) -> Fingerprint | None:
-        """Return the fingerprint. Returns None if a part of what runs cannot be seen."""
+        """Return the fingerprint. Returns None if `unseen` says why there is none."""
         if self.unseen:
             return None
         first, last = self._values[0], self._values[-1]
@@ -152,7 +156,7 @@ class Watch:
         names = set.intersection(*(recording.c_functions for recording in self._recordings))
         work = {
             "operators": digest.short(*self._operators()),
-            # Read last: a graph of DGL builds what a call needs in the first call.
+            # Read after the calls, because the first call on a graph of DGL adds data to it.
             "inputs": digest.combined(map(self._contents.text, tensors(tuple(self._call)))),
             "calls": digest.combined(self._calls()),
             "C functions": digest.combined(f"{module}.{name}" for module, name in names),
@@ -169,6 +173,7 @@ class Watch:
         )
 
     def _functions(self) -> dict[str, str]:
+        """Return hashes of the functions that ran, and of functions with a cached result that may be used."""
         cached = (function for values in self._values for function in values.cached.values())
         texts = defaultdict[str, set[str]](set)
         for code, scope in (
@@ -180,7 +185,7 @@ class Watch:
         return {name: digest.combined(versions) for name, versions in texts.items()}
 
     def _operators(self) -> list[str]:
-        """Return the operators in order, without arguments that differ between the recordings."""
+        """Return the operators in order, without the arguments that differ between the recordings."""
         first, last = self._recordings[0].operators, self._recordings[-1].operators
         others = last if len(last) == len(first) else [("", "")] * len(first)
         return [
@@ -189,7 +194,7 @@ class Watch:
         ]
 
     def _calls(self) -> list[str]:
-        """Return names and numbers of calls, of functions for which both recordings agree."""
+        """Return names and numbers of calls of the functions that both recordings called equally often."""
         last = self._recordings[-1]
         return [
             f"{code.co_qualname} {last.calls[key]}"
@@ -198,9 +203,9 @@ class Watch:
         ]
 
     def _modules(self, functions: Mapping[str, str]) -> set[str]:
-        """Return the modules whose functions, C functions or types are used."""
+        """Return the modules of the functions, C functions and types that the call uses."""
         function = self._call.function
-        while isinstance(function, partial):  # calls of C functions by a partial are not recorded
+        while isinstance(function, partial):  # a C function that a partial calls is not recorded
             function = function.func
         modules = {name.partition(":")[0] for name in functions} | {
             str(getattr(function, "__module__", None))
@@ -214,7 +219,7 @@ class Watch:
 
 
 def _function(code: CodeType, scope: Mapping[str, Any]) -> tuple[str, str]:
-    """Return a function's name, and its code, default values and generated source as text."""
+    """Return a function's name, and a text of the hashes of its code, defaults and generated source."""
     text = f"{code_hash(code)} {defaults(code, scope)}"
     if _GENERATED_NAME.search(code.co_filename):
         source = _source(code.co_filename)
@@ -224,9 +229,9 @@ def _function(code: CodeType, scope: Mapping[str, Any]) -> tuple[str, str]:
 
 @cache
 def _source(file: str) -> str:
-    """Return a hash of a file that torch.compile wrote: the kernels are texts in it."""
+    """Return a hash of a file that torch.compile wrote, in which kernels are texts."""
     with suppress(OSError):
-        # Without its comments, which number the compiled functions of the process.
+        # Comments are removed: they number the functions that the process compiled.
         text = ast.unparse(ast.parse(Path(file).read_text(encoding="utf-8")))
         return digest.short(_GENERATED_NAME.sub("", digest.without_folders(text)))
     return ""

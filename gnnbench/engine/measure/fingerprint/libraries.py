@@ -1,4 +1,4 @@
-"""The native libraries of a process, with what they link to, and its settings."""
+"""Hashes of the native libraries that a process uses, and the settings of the process."""
 
 import decimal
 import gc
@@ -20,9 +20,10 @@ from elftools.elf.elffile import ELFFile
 from ...ground.files import cache_folder, write_whole
 from . import digest, machine_code
 
-NATIVE = re.compile(r"\.(so(\.\d+)*|dylib|pyd|dll)$")
+NATIVE = re.compile(r"\.so(\.\d+)*$")
+"""End of the file names of native libraries."""
 BUILDS = "builds"
-"""Folder of the cache with what gnnbench has built."""
+"""Folder in the cache folder with the builds of commits, see docs/compiled.md."""
 _MAPPED = Path("/proc/self/maps")
 PREFIXES = (
     *("OMP_", "MKL_", "KMP_", "GOMP_", "OPENBLAS_", "ATEN_", "TORCH", "PYTORCH_", "CUDA_", "TRITON_", "DGL"),
@@ -33,54 +34,51 @@ PREFIXES = (
 
 
 def libraries(packages: Iterable[str]) -> Mapping[str, str]:
-    """Return the hashes of libraries by file name, for some top-level packages and modules that are imported.
+    """Return hashes by file name of the libraries that some top-level modules use.
 
-    All native files in a package's folder count, and the loaded libraries that they link to. So does loaded
-    code that gnnbench has built, because types may name another module, and loaded files with other endings.
-    `python` is the version text and the interpreter's file.
+    These are all native files in the packages' folders, and the loaded libraries that they link to. Loaded
+    libraries that gnnbench has built count too, because a type may name a wrong module. `python` is a hash of
+    the version and the interpreter.
     """
-    interpreter, _ = _examined(Path(sys.executable).resolve())
+    interpreter, _ = _hash_and_links(Path(sys.executable).resolve())
     hashes = {"python": digest.short(sys.version, interpreter)}
     paths = {path.name: path for path in loaded(len(sys.modules))}
     builds = cache_folder() / BUILDS
-    others = (path for path in paths.values() if path.is_relative_to(builds) or not NATIVE.search(path.name))
+    built = (path for path in paths.values() if path.is_relative_to(builds))
     names = {*packages}
-    extensions = (  # they may be outside of their package's folder
-        Path(place)
+    extensions = (  # an extension module may be outside of its package's folder
+        Path(origin)
         for name, module in list(sys.modules.items())
-        if NATIVE.search(place := str(getattr(module, "__file__", "")))
+        if NATIVE.search(origin := str(getattr(module, "__file__", "")))
         and not names.isdisjoint((name.partition(".")[0], name.rpartition(".")[2]))
     )
-    stack = sorted({*others, *extensions, *(file for package in names for file in _files(package))})
-    seen = set(stack)
+    stack = sorted({*built, *extensions, *(file for package in names for file in _files(package))})
+    visited = set(stack)
     while stack:
         file = stack.pop()
-        content, links = _examined(file)
+        content, links = _hash_and_links(file)
         hashes[file.name] = digest.combined((hashes.get(file.name, ""), content))
         for name in links:
             path = paths.get(name)
-            if path is not None and path not in seen:
-                seen.add(path)
+            if path is not None and path not in visited:
+                visited.add(path)
                 stack.append(path)
     return dict(sorted(hashes.items()))
 
 
 @cache
 def loaded(_modules: int) -> tuple[Path, ...]:
-    """Return the files with native code that this process has loaded, without the interpreter.
+    """Return the native libraries that this process has loaded.
 
-    The argument is the number of modules: importing one may load more.
+    The argument is the number of imported modules: another import may load more files.
     """
-    mapped = (line.split(maxsplit=5) for line in _MAPPED.read_text(encoding="utf-8").splitlines())
-    paths = {line[-1] for line in mapped if "x" in line[1] or NATIVE.search(line[-1])}
-    others = {os.path.realpath(sys.executable), *(path for path in paths if not path.startswith(os.sep))}
-    files = map(Path, sorted(paths - others))
-    return tuple(path for path in files if NATIVE.search(path.name) or path.is_file())
+    paths = {line.split(maxsplit=5)[-1] for line in _MAPPED.read_text(encoding="utf-8").splitlines()}
+    return tuple(map(Path, sorted(filter(NATIVE.search, paths))))
 
 
 @cache
 def _files(package: str) -> tuple[Path, ...]:
-    """Return the native files in the folders of a package."""
+    """Return the native files in the folders of an imported package."""
     module = None if package in sys.stdlib_module_names else sys.modules.get(package)
     return tuple(
         Path(parent, name)
@@ -91,40 +89,38 @@ def _files(package: str) -> tuple[Path, ...]:
     )
 
 
-def _examined(file: Path) -> tuple[str, list[str]]:
-    """Return a hash of a file's content, and the names of the libraries that it links to.
-
-    Both are kept in the cache folder, by the file's path, size and times.
-    """
+def _hash_and_links(file: Path) -> tuple[str, list[str]]:
+    """Return a hash of a file's content, and the names of the libraries that it links to."""
     try:
         state = file.stat()
     except OSError:
         return "missing", []
     times = state.st_mtime_ns, state.st_ctime_ns
-    return _kept(file, (str(file), state.st_dev, state.st_ino, state.st_size, *times))
+    return _cached_hash_and_links(file, (str(file), state.st_dev, state.st_ino, state.st_size, *times))
 
 
-def kept_hashes() -> Path:
-    """Return the folder in which hashes of libraries are kept."""
+def hashes_folder() -> Path:
+    """Return the folder of the cache with the hashes of libraries."""
     return cache_folder() / "libraries"
 
 
-def identity(file: Path) -> str:
+def library_hash(file: Path) -> str:
     """Return a hash of a library's content, or of its machine code if gnnbench has built it."""
-    return _examined(file)[0]
+    return _hash_and_links(file)[0]
 
 
 def functions_differing(base: str, head: str) -> list[str]:
-    """Return the functions that differ between two libraries with these hashes; empty if it is not known."""
+    """Return the functions that differ between two libraries with these hashes; empty if unknown."""
     with suppress(OSError, ValueError):
-        tables = (json.loads((kept_hashes() / f"{key}.json").read_bytes()) for key in (base, head))
+        tables = (json.loads((hashes_folder() / f"{key}.json").read_bytes()) for key in (base, head))
         return machine_code.differing(*tables)
     return []
 
 
 @cache
-def _kept(file: Path, state: tuple[str | int, ...]) -> tuple[str, list[str]]:
-    entry = kept_hashes() / digest.short(repr((*state, machine_code.VERSION)))
+def _cached_hash_and_links(file: Path, state: tuple[str | int, ...]) -> tuple[str, list[str]]:
+    """Return hash and links from the cache folder, by the file's path, size and times."""
+    entry = hashes_folder() / digest.short(repr((*state, machine_code.VERSION)))
     try:
         content, *links = entry.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError):
@@ -134,8 +130,8 @@ def _kept(file: Path, state: tuple[str | int, ...]) -> tuple[str, list[str]]:
         if file.is_relative_to(cache_folder() / BUILDS) and (table := machine_code.functions(file)):
             content = digest.combined(f"{name} {value}" for name, value in table.items())
             with suppress(OSError):
-                write_whole(kept_hashes() / f"{digest.combined(('', content))}.json", json.dumps(table))
-        with suppress(OSError):  # without a cache the next process hashes the file again
+                write_whole(hashes_folder() / f"{digest.combined(('', content))}.json", json.dumps(table))
+        with suppress(OSError):  # without the cache, the next process hashes the file again
             write_whole(entry, "\n".join((content, *links)))
     return content, links
 
@@ -150,9 +146,9 @@ def _needed(file: Path) -> list[str]:
 
 
 def settings(variables: Iterable[str]) -> Mapping[str, str]:
-    """Return the settings that decide how fast code runs, with the environment variables that the call reads.
+    """Return the settings that decide how fast code runs, and hashes of environment variables.
 
-    Of variables, which may hold secrets, only the hashes are returned.
+    `variables` and all variables with one of PREFIXES are hashed. Their values may be secret.
     """
     names = {*variables, *(name for name in os.environ if name.startswith(PREFIXES))}
     values = {f"${name}": digest.short(digest.without_folders(os.environ.get(name, ""))) for name in names}

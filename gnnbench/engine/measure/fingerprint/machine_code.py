@@ -1,8 +1,8 @@
-"""What a native library computes: hashes of its functions and constants that builds of the same code share.
+"""Hashes of the functions and constants of a native library. Builds of the same code have the same hashes.
 
-The code is disassembled, and each address in it is replaced by what is there: a function's name, or the
-content of a constant. So places of functions, build ids, times, debugging information and the
-folder of the build do not count.
+The code is disassembled. Each address in it is replaced by the name of the function, or by the content of the
+constant, at this address. Positions of functions, build ids, timestamps, debugging information and the folder
+of the build do not count.
 """
 
 import re
@@ -18,20 +18,31 @@ from typing import Any
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
-from . import digest, gpu_code
-from .disassembly import KERNEL, MACHINE, Function, disassembled, plain, without_folder
+from . import digest
+from .disassembly import (
+    GPU_SECTION,
+    KERNEL,
+    MACHINE,
+    Function,
+    disassemble,
+    kernel_name,
+    kernels,
+    plain,
+    without_folder,
+)
 
-VERSION = 4
-"""Version of the hashes."""
+VERSION = 6
+"""Version of the hashes; the cache of hashes has it in its keys."""
 CONSTANTS = "constants"
-"""Name of the rest: variables and constants that do not belong to functions."""
+"""The name under which variables and constants that belong to no function are hashed."""
 _MOST_BYTES = 1 << 26
 """Larger files are not disassembled."""
-_WRITABLE, _ALLOCATED, _EXECUTABLE, _OF_THREADS = 1, 2, 4, 0x400
-"""Flags of sections."""
+_WRITABLE, _ALLOCATED, _EXECUTABLE, _TLS = 1, 2, 4, 0x400
+"""Flags of ELF sections."""
 _WORD, _JUMP, _METHOD, _LOCATION = 8, 4, 32, 24
-"""Bytes of a pointer, of entries in tables of jumps and of methods, and of a place in a source of Rust."""
+"""Bytes of a pointer, of entries in tables of jumps and of methods, and of a location in a source of Rust."""
 _EMPTY = digest.short(digest.of_bytes(b""))
+"""Hash of data that is all zeros."""
 _RELATIVE = re.compile(r"-?(?:0x)?[0-9a-f]+(\(%[re]ip\).*?) *# ([0-9a-f]+)(?: <.*>)?$")
 _TARGET = re.compile(r"\b([0-9a-f]+) <([^>+]+)(?:\+0x([0-9a-f]+))?>")
 _FOLDERS = re.compile(rb"((?<=/builds/)[0-9a-f]{24}|(?<=/pip-build-env-)\w{8}|(?<=/tmp/tmp)\w{8})(?=/)")
@@ -40,32 +51,32 @@ _OF_COMPILER = re.compile(
     r"_init|_fini|frame_dummy|(de)?register_tm_clones|__do_global_dtors_aux"
     r"|_ZL24__sti____cudaRegisterAllv|_ZL26__nv_cudaEntityRegisterCallbackPPv"
 )
-"""Functions that are in each library, and are executed when it is loaded and unloaded."""
-_LAID_OUT = re.compile(r"\.(plt|got|rela|note|eh_frame|gcc_except|gnu\.hash|gnu\.version|hash|dyn)")
-"""Sections that follow from the others, or belong to functions."""
+"""Functions that compilers add to each library; they run when it is loaded and unloaded."""
+_NOT_DATA = re.compile(r"\.(plt|got|rela|note|eh_frame|gcc_except|gnu\.hash|gnu\.version|hash|dyn)")
+"""Sections without data: the linker derives them, or they are hashed with the functions."""
 _HANDLERS = ".gcc_except_table"
-"""The section that says where exceptions are caught."""
+"""The section with the tables of exception handlers."""
 _TEXT, _RUST = re.compile(rb"[\t\n\r -~]*"), b".rs"
 
 
 def functions(file: Path) -> Mapping[str, str]:
-    """Return the hash of each function and of CONSTANTS; empty if the file has other code."""
+    """Return hashes by function, and one of CONSTANTS; empty if the file cannot be disassembled."""
     with suppress(OSError, ELFError, subprocess.CalledProcessError), file.open("rb") as opened:
         elf = ELFFile(opened)
         if elf["e_machine"] == MACHINE and file.stat().st_size <= _MOST_BYTES:
-            return _Library(elf, disassembled(file)).hashes()
+            return _Library(elf, [*disassemble(file)]).hashes()
     return {}
 
 
 def differing(base: Mapping[str, str], head: Mapping[str, str]) -> list[str]:
-    """Return the names that differ, the likeliest cause first: kernels, and functions that both have."""
+    """Return names with different hashes: kernels first, then functions of both sides, CONSTANTS last."""
     names = [name for name in {**head, **base} if base.get(name) != head.get(name)]
     both = base.keys() & head.keys()
     return sorted(names, key=lambda name: (name == CONSTANTS, not name.startswith(KERNEL), name not in both))
 
 
 class _Symbols:
-    """The functions, or the variables, of a file."""
+    """The symbols of a file of one kind: functions (`STT_FUNC`) or variables (`STT_OBJECT`)."""
 
     def __init__(self, tables: Sequence[Any], kind: str) -> None:
         entries = (entry for table in tables for entry in table.iter_symbols())
@@ -74,10 +85,11 @@ class _Symbols:
         self.addresses = sorted(defined)
         self.ends = [address + defined[address]["st_size"] for address in self.addresses]
         self._names = [defined[address].name for address in self.addresses]
-        self.every = {entry.name for entry in symbols}
+        self.names = {entry.name for entry in symbols}
+        """Names of all symbols, including symbols that other libraries define."""
 
     def before(self, address: int) -> tuple[int, int, str]:
-        """Return start, end and name of the last symbol up to an address; no name if there is none."""
+        """Return start, end and name of the last symbol that starts at or before an address; or no name."""
         at = bisect_right(self.addresses, address) - 1
         return (self.addresses[at], self.ends[at], self._names[at]) if at >= 0 else (address, address, "")
 
@@ -86,77 +98,78 @@ class _Library:
     """The sections, symbols and code of a file."""
 
     def __init__(self, elf: ELFFile, code: Sequence[Function]) -> None:
-        allocated = [part for part in elf.iter_sections() if part["sh_flags"] & _ALLOCATED]
-        filled = [part for part in allocated if part["sh_type"] != "SHT_NOBITS"]
-        # Sections of threads that begin with zeros have no addresses of their own.
-        self._sections = [part for part in allocated if part in filled or not part["sh_flags"] & _OF_THREADS]
+        allocated = [section for section in elf.iter_sections() if section["sh_flags"] & _ALLOCATED]
+        filled = [section for section in allocated if section["sh_type"] != "SHT_NOBITS"]
+        # An uninitialised thread-local section (.tbss) has the addresses of the section after it.
+        self._sections = [each for each in allocated if each in filled or not each["sh_flags"] & _TLS]
         tables: list[Any] = [elf.get_section_by_name(name) for name in (".symtab", ".dynsym")]
         self._tables = [table for table in tables if table]
         self._functions = _Symbols(self._tables, "STT_FUNC")
         self._variables = _Symbols(self._tables, "STT_OBJECT")
-        self._at = cache(self._described)
-        self._memory = bytearray(max(part["sh_addr"] + part["sh_size"] for part in filled))
+        self._describe = cache(self._describe_uncached)
+        self._memory = bytearray(max(section["sh_addr"] + section["sh_size"] for section in filled))
         self._kernels: Mapping[str, str] = {}
-        for part in filled:
-            if part.name == gpu_code.SECTION:
-                self._kernels = gpu_code.kernels(part.data())
+        for section in filled:
+            if section.name == GPU_SECTION:
+                self._kernels = kernels(section.data())
             else:
-                self._memory[part["sh_addr"] : part["sh_addr"] + part["sh_size"]] = part.data()
+                self._memory[section["sh_addr"] : section["sh_addr"] + section["sh_size"]] = section.data()
         self._pointers = dict(self._relocations())
         self._code = [function for function in code if not _OF_COMPILER.fullmatch(function.name)]
         self._shared = Counter(plain(function.name) for function in self._code)
         relative = (_RELATIVE.search(line) for function in code for line in function.lines)
-        self._named = {int(match[2], 16) for match in relative if match}
+        self._operands = {int(match[2], 16) for match in relative if match}
         addends = {addend for name, _, addend in self._pointers.values() if not name}
-        self._hashed, self._pointed = self._named | addends, sorted(addends)
+        self._referenced, self._pointed_to = self._operands | addends, sorted(addends)
         self._exported = {symbol["st_value"] for symbol in self._tables[-1].iter_symbols()}
-        places = (*self._named, *addends, *self._variables.addresses, *self._variables.ends)
-        self._starts = sorted({*places, *(part["sh_addr"] for part in self._sections)})
+        starts = (*self._referenced, *self._variables.addresses, *self._variables.ends)
+        self._starts = sorted({*starts, *(section["sh_addr"] for section in self._sections)})
+        # With the first hashes, descriptions tell functions of one name apart, and are made again.
         self._bodies: dict[int, str] = {}
-        self._bodies = {each.address: digest.short(*map(self._line, each.lines)) for each in code}
-        self._at = cache(self._described)
+        self._bodies = {each.address: digest.short(*map(self._instruction, each.lines)) for each in code}
+        self._describe = cache(self._describe_uncached)
         self._handlers = _handlers(elf, [function.address for function in code])
 
     def hashes(self) -> dict[str, str]:
-        """Return the hashes of functions and constants."""
-        functions = {*map(plain, self._functions.every)}
-        kernels = {gpu_code.kernel_name(name) for name in functions if name}
+        """Return hashes by function, and one of CONSTANTS."""
+        functions = {*map(plain, self._functions.names)}
+        launched = {kernel_name(name) for name in functions if name}
         bodies, tables = defaultdict(list), set()
         for table, name, text in self._methods():
             tables.add(table)
             bodies[name].append(text)
-        constants = [*self._pieces(tables)]
+        constants = [*self._data(tables)]
         for function in self._code:
-            handlers = (self._handler(*place) for place in self._handlers[function.address])
+            handlers = (self._handler(*span) for span in self._handlers[function.address])
             kernel = self._kernel(function.plain)
-            text = digest.short(*map(self._line, function.lines), *handlers, kernel)
+            text = digest.short(*map(self._instruction, function.lines), *handlers, kernel)
             bodies[KERNEL * bool(kernel) + function.plain].append(text)
             if function.plain not in functions:  # a table in the code
                 constants.append(text)
-        constants += (text for name, text in self._kernels.items() if name not in kernels)
+        constants += (text for name, text in self._kernels.items() if name not in launched)
         hashes = {name: digest.combined(texts) for name, texts in bodies.items()}
         return {**hashes, CONSTANTS: digest.combined(constants)}
 
     def _kernel(self, name: str) -> str:
         """Return the hash of the kernel that a function starts; empty if it starts none."""
-        return self._kernels.get(gpu_code.kernel_name(name), "")
+        return self._kernels.get(kernel_name(name), "")
 
     def _methods(self) -> Iterator[tuple[int, str, str]]:
-        """Yield the methods in tables for Python (`PyMethodDef`): the table, the function, and the content.
+        """Yield the entries of tables of Python's methods (`PyMethodDef`): table, function, and content.
 
-        A table that an instruction names is left out, because code may search it.
+        A table that an instruction refers to is left out, because code may search it.
         """
         names = {function.plain for function in self._code}
         for start, end in zip(self._variables.addresses, self._variables.ends, strict=True):
-            places = range(start, end - _METHOD, _METHOD)
-            functions = [self._method(at) for at in places]
-            is_table = start not in self._named and names.issuperset(functions) and functions
+            entries = range(start, end - _METHOD, _METHOD)
+            functions = [self._method(at) for at in entries]
+            is_table = start not in self._operands and names.issuperset(functions) and functions
             if is_table and (end - start) % _METHOD == 0 and self._content(end - _METHOD, end) == _EMPTY:
-                for at, name in zip(places, functions, strict=True):
+                for at, name in zip(entries, functions, strict=True):
                     yield start, name, self._content(at, at + _METHOD)
 
     def _method(self, address: int) -> str:
-        """Return the name of the function of a method at an address; empty if there is something else."""
+        """Return the function of the method whose entry is at an address. Empty if there is no entry."""
         pointers = [self._pointers.get(address + number * _WORD) for number in range(_METHOD // _WORD)]
         if not pointers[0] or not pointers[1] or pointers[2]:
             return ""
@@ -164,140 +177,140 @@ class _Library:
         start, _, local = self._functions.before(addend)
         return plain(name or (local if start == addend else ""))
 
-    def _pieces(self, tables: Collection[int]) -> Iterator[str]:
-        """Yield variables and constants except zeros, those in `tables`, and those of functions."""
-        for part in self._sections:
-            if not (part["sh_flags"] & _EXECUTABLE or _LAID_OUT.match(part.name)):
-                at, end = part["sh_addr"], part["sh_addr"] + part["sh_size"]
+    def _data(self, tables: Collection[int]) -> Iterator[str]:
+        """Yield texts for variables and constants that are not zero, of no function, and not in `tables`."""
+        for section in self._sections:
+            if not (section["sh_flags"] & _EXECUTABLE or _NOT_DATA.match(section.name)):
+                at, end = section["sh_addr"], section["sh_addr"] + section["sh_size"]
                 while at < end:
-                    # The place of a variable counts, too.
-                    is_variable, following = part["sh_flags"] & _WRITABLE, self._end(at)
+                    is_variable, following = section["sh_flags"] & _WRITABLE, self._end(at)
                     content = self._content(at, following)
-                    belongs = at in tables or self._is_own(at) if is_variable else at in self._hashed
+                    belongs = at in tables or self._is_private(at) if is_variable else at in self._referenced
                     start, _, name = self._variables.before(at)
                     if not belongs and content != _EMPTY:
-                        place = self._at(at) if is_variable else plain(name) * (start == at)
-                        yield f"{part.name} {place} {content}"
+                        label = self._describe(at) if is_variable else plain(name) * (start == at)
+                        yield f"{section.name} {label} {content}"
                     at = following
 
-    def _is_own(self, address: int) -> bool:
-        """Whether only instructions lead to the variable at an address."""
+    def _is_private(self, address: int) -> bool:
+        """Return whether only instructions refer to the variable at an address: no pointer, no export."""
         start, end, _ = self._variables.before(address)
-        at = bisect_left(self._pointed, start)
-        is_pointed = at < len(self._pointed) and self._pointed[at] < end
+        at = bisect_left(self._pointed_to, start)
+        is_pointed = at < len(self._pointed_to) and self._pointed_to[at] < end
         return address < end and not is_pointed and start not in self._exported
 
     def _relocations(self) -> Iterator[tuple[int, tuple[str, int, int]]]:
-        """Yield the addresses that the loader writes: a symbol or nothing, the kind, and what is added."""
-        for part in self._sections:
-            if part["sh_type"] in ("SHT_RELR", "SHT_REL"):
+        """Yield where the loader writes, with the symbol (or an empty text), the kind and the addend."""
+        for section in self._sections:
+            if section["sh_type"] in ("SHT_RELR", "SHT_REL"):
                 raise ELFError("the file has other relocations")
-            for entry in part.iter_relocations() if part["sh_type"] == "SHT_RELA" else ():  # type: ignore[attr-defined]
+            for entry in section.iter_relocations() if section["sh_type"] == "SHT_RELA" else ():  # type: ignore[attr-defined]
                 name = self._tables[-1].get_symbol(entry["r_info_sym"]).name
                 yield entry["r_offset"], (name, entry["r_info_type"], entry["r_addend"])
 
     def _function(self, address: int, name: str) -> str:
-        """Return a function's name, with a hash of its code if several functions have that name."""
+        """Return a function's name, with a hash of its code if other functions have the same name."""
         name = plain(name)
         return f"{name} {self._bodies.get(address)}" if self._shared[name] > 1 else name
 
-    def _line(self, line: str) -> str:
-        """Return an instruction with each address replaced by what is there."""
-        line = _RELATIVE.sub(lambda match: match[1] + self._at(int(match[2], 16)), line)
+    def _instruction(self, line: str) -> str:
+        """Return an instruction with descriptions in place of addresses."""
+        line = _RELATIVE.sub(lambda match: match[1] + self._describe(int(match[2], 16)), line)
         return _TARGET.sub(self._target, line)
 
     def _target(self, match: re.Match[str]) -> str:
         distance = int(match[3] or "0", 16)
         return f"{self._function(int(match[1], 16) - distance, match[2])}+{distance}"
 
-    def _described(self, address: int, deep: bool = True) -> str:
-        """Return what is at an address; if `deep`, with what pointers there lead to."""
-        part = self._section(address)
-        if part is None:
+    def _describe_uncached(self, address: int, deep: bool = True) -> str:
+        """Describe the code or data at an address; if `deep`, also the targets of pointers in it."""
+        section = self._section(address)
+        if section is None:
             return str(address)
-        if part.name.startswith(".got"):
+        if section.name.startswith(".got"):
             return self._pointer(address, deep=deep)
-        if part["sh_flags"] & _EXECUTABLE:
+        if section["sh_flags"] & _EXECUTABLE:
             start, _, name = self._functions.before(address)
             return f"{self._function(start, name)}+{address - start} {self._kernel(name)}"
         start, end, name = self._variables.before(address)
-        if part["sh_flags"] & _WRITABLE:
+        if section["sh_flags"] & _WRITABLE:
             # Two variables with the same content are still two.
-            content = self._content(start, end) if self._is_own(address) else ""
-            name, start = (without_folder(name), start) if address < end else ("", part["sh_addr"])
-            return f"{part.name} {name}+{address - start} {content}"
+            content = self._content(start, end) if self._is_private(address) else ""
+            name, start = (without_folder(name), start) if address < end else ("", section["sh_addr"])
+            return f"{section.name} {name}+{address - start} {content}"
         if address >= end:
             start, end, name = address, self._end(address), ""
-        return f"{part.name} {plain(name)}+{address - start} {self._content(start, end, deep)}"
+        return f"{section.name} {plain(name)}+{address - start} {self._content(start, end, deep)}"
 
     def _pointer(self, address: int, *, deep: bool) -> str:
-        """Return what the loader writes at an address."""
+        """Describe the pointer that the loader writes at an address."""
         name, kind, addend = self._pointers.get(address, ("", 0, 0))
         if name:
             return f"{kind} {plain(name)}+{addend} {self._kernel(name)}"
-        part = self._section(addend)
-        leads = deep or (part is not None and part["sh_flags"] & _EXECUTABLE)
-        return f"{kind} {self._at(addend, False) if leads else ''}"
+        section = self._section(addend)
+        is_described = deep or (section is not None and section["sh_flags"] & _EXECUTABLE)
+        return f"{kind} {self._describe(addend, False) if is_described else ''}"
 
     def _section(self, address: int) -> Any:
-        parts = (part for part in self._sections if 0 <= address - part["sh_addr"] < part["sh_size"])
-        return next(parts, None)
+        """Return the section with an address. Returns None if there is none."""
+        sections = self._sections
+        return next((each for each in sections if 0 <= address - each["sh_addr"] < each["sh_size"]), None)
 
     def _end(self, address: int) -> int:
-        """Return where the next piece begins."""
-        part, at = self._section(address), bisect_right(self._starts, address)
-        return int(min([part["sh_addr"] + part["sh_size"], *self._starts[at : at + 1]]))
+        """Return where the constant at an address ends: where the next one, or the next section, starts."""
+        section, at = self._section(address), bisect_right(self._starts, address)
+        return int(min([section["sh_addr"] + section["sh_size"], *self._starts[at : at + 1]]))
 
     def _content(self, start: int, end: int, deep: bool = True) -> str:
-        """Return a hash of bytes, with what the loader writes there."""
-        part = self._section(start)
+        """Return a hash of the bytes between two addresses and of the pointers that are written there."""
+        is_writable = self._section(start)["sh_flags"] & _WRITABLE
         content = self._memory[start:end]
         ending = _TEXT.match(self._memory, end)
-        if ending and not part["sh_flags"] & _WRITABLE and _TEXT.fullmatch(content):
-            content += ending[0]  # a text may end with another one
+        if ending and not is_writable and _TEXT.fullmatch(content):
+            content += ending[0]  # linkers store a text that is the end of another one only once
         pointers = []
-        for address in range(-(-start // _WORD) * _WORD, end, _WORD) if part["sh_flags"] & _WRITABLE else ():
+        for address in range(-(-start // _WORD) * _WORD, end, _WORD) if is_writable else ():
             if address in self._pointers:
-                size = _LOCATION if self._is_location(address) else _WORD
+                size = _LOCATION if self._is_rust_location(address) else _WORD
                 content[address - start : address - start + size] = bytes(size)
                 pointers.append(f"{address - start} {self._pointer(address, deep=deep)}")
-        # The zeros after a constant depend on what follows.
+        # How many zeros follow a constant depends on the alignment of the next one.
         text = _FOLDERS.sub(b"", bytes(content)).rstrip(b"\0")
-        jumps = [] if part["sh_flags"] & _WRITABLE else self._jumps(start, text)
+        jumps = [] if is_writable else self._jumps(start, text)
         return digest.short(*jumps) if jumps else digest.short(digest.of_bytes(text), *pointers)
 
-    def _is_location(self, address: int) -> bool:
-        """Whether an address has a place in Rust's sources: a path, its length, line, column."""
+    def _is_rust_location(self, address: int) -> bool:
+        """Return whether an address has a location in Rust's sources: path, length of path, line, column."""
         length, column = (self._memory[address + at : address + _LOCATION] for at in (_WORD, 20))
         end = self._pointers[address][2] + int.from_bytes(length[:_WORD], "little")
         return any(column) and self._memory[end - len(_RUST) : end] == _RUST
 
     def _handler(self, start: int, end: int) -> str:
-        """Return a hash of a table of handlers, with the types in place of their distance from it."""
+        """Return a hash of a table of exception handlers, with types in place of the distances to them."""
         table = self._memory[start:end]
         types = []
         for at in range(-start % _JUMP, len(table), _JUMP):
-            place = start + at + int.from_bytes(table[at : at + _JUMP], "little", signed=True)
-            if place in self._pointers:
+            target = start + at + int.from_bytes(table[at : at + _JUMP], "little", signed=True)
+            if target in self._pointers:
                 table[at : at + _JUMP] = bytes(_JUMP)
-                types.append(self._pointer(place, deep=True))
+                types.append(self._pointer(target, deep=True))
         return digest.short(digest.of_bytes(table.rstrip(b"\0")), *types)
 
     def _jumps(self, start: int, content: bytes) -> list[str]:
-        """Return the targets of a table of jumps, which has distances from its start; empty for others."""
-        places = range(0, len(content), _JUMP)
-        distances = (int.from_bytes(content[at : at + _JUMP], "little", signed=True) for at in places)
+        """Return the targets if the bytes are a table of jumps (distances from its start), else nothing."""
+        entries = (content[at : at + _JUMP] for at in range(0, len(content), _JUMP))
+        distances = (int.from_bytes(entry, "little", signed=True) for entry in entries)
         targets = []
         for distance in distances:
-            part = self._section(start + distance)
-            if part is None or not part["sh_flags"] & _EXECUTABLE:
+            section = self._section(start + distance)
+            if section is None or not section["sh_flags"] & _EXECUTABLE:
                 return []
-            targets.append(self._at(start + distance))
+            targets.append(self._describe(start + distance))
         return targets
 
 
 def _handlers(elf: ELFFile, starts: Sequence[int]) -> Mapping[int, list[tuple[int, int]]]:
-    """Return start and end of the tables of exception handlers, by the function's address."""
+    """Return start and end of each table of exception handlers, by the address of its function."""
     tables = defaultdict[int, list[tuple[int, int]]](list)
     table = elf.get_section_by_name(_HANDLERS)
     if table:

@@ -1,11 +1,11 @@
-"""What one call runs: Python functions, C functions, operators with their arguments."""
+"""Records the Python functions, C functions and operators that one call runs."""
 
 import os
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -21,83 +21,80 @@ _UNSEEN = {
     ("sys", "setprofile"): "the call sets a profile function",
     ("cProfile", "Profile.enable"): "the call starts a profiler",
 }
-"""C functions after which code runs that is not recorded."""
+"""C functions that start code that is not recorded, with the reason for `Recording.unseen`."""
 
 _WRAPPERS = ("torch._dynamo", "torch.compiler", "torch._jit_internal", "torch_geometric.hash_tensor")
-_PATHS = ("posixpath", "ntpath")
-
-PASSED_OVER = _WRAPPERS + _PATHS
-"""Modules whose functions are not counted. The first wrap PyTorch's functions after a compilation or an
-import of PyG, so whether they run depends on what the process did before. The others are `os.path`: how often
-it calls its own functions depends on the depth of the folder."""
+PASSED_OVER = (*_WRAPPERS, "posixpath")
+"""Functions of these modules are not counted. Some wrap PyTorch's functions after a compilation or an import
+of PyG. The number of calls in `os.path` depends on the depth of the folder."""
 _PACKAGE = __name__.partition(".")[0]
 _UNRECORDED = (
     *(*PASSED_OVER, "_pytest."),
     *(f"{_PACKAGE}.{part}." for part in ("engine", "suite.plugin")),
 )
-"""Modules whose functions are not recorded: also those of pytest, and of gnnbench's engine and plugin."""
+"""Functions of these modules are not recorded: also of pytest, and of gnnbench's engine and plugin."""
 _IMPORT = "<frozen importlib"
-"""Beginning of the files of Python's import."""
+"""Beginning of the file names of Python's import system."""
 _MODULE = "<module>"
 Profile = Callable[[FrameType, str, Any], None]
 """A profile function, as `sys.setprofile` takes it."""
-_CHECKED = 1000
-"""Events between two looks at the time."""
+_EVENTS_PER_CHECK = 1000
+"""Number of events between two checks of the time limit."""
 _DEEPEST = 2
-"""Containers among the arguments are searched for objects up to this level."""
+"""Containers in arguments are searched for objects up to this depth."""
 _READS_VARIABLE = type(os.environ).__getitem__.__code__
-_OWN = Call.__call__.__code__
+_CALL = Call.__call__.__code__
 identity = object.__hash__
-"""The number of a live object that `id` returns, too. But `id` raises an audit event, as reading `f_code`
-does, and with an audit hook that takes longer than everything else in this module."""
+"""Returns the same number as `id`, without an audit event. An audit hook would take more time than this
+module."""
 
 
 class Recording:
-    """What one call ran; the methods are called while it runs.
+    """The functions and operators of one call; `profile` and `operator` are called while it runs.
 
-    Objects that the functions got as arguments are kept until the recording is dropped, but no tensors.
+    Arguments of functions, except tensors, stay referenced as long as the recording.
     """
 
     def __init__(self, contents: Contents, expired: Callable[[], bool] = lambda: False) -> None:
-        """`contents` describes values; `expired` tells whether the call has been recorded for too long."""
+        """`contents` describes values; `expired` returns whether the recording takes too long."""
         contents.begin()
         self._contents, self._expired = contents, expired
         self._events = 0
         self._passed_over: set[int] = set()
-        """Identities of the code of functions that do not count; nor do the C functions that these call."""
+        """Identities of the code of functions that do not count, with the C functions that they call."""
         self.functions: dict[int, tuple[CodeType, Mapping[str, Any]]] = {}
-        """Code and global names of each Python function, by the identity of its code."""
+        """Code and globals of each Python function, by the identity of its code."""
         self.calls: Counter[int] = Counter()
-        """Number of calls of each function, by the identity of its code."""
+        """Numbers of calls of functions, by the identity of their code."""
         self.objects: dict[int, Any] = {}
-        """Arguments and closures of the functions, by identity, without plain values and tensors."""
+        """Arguments and captured values of the functions, by identity, without plain values and tensors."""
         self.types: set[type] = set()
-        """Types of their tensors and arrays: `x[index]` calls nothing that is seen."""
+        """Types of the tensors and arrays among the arguments: `x[index]` calls no function of Python."""
         self.captured: dict[int, dict[tuple[int, ...], tuple[Any, ...]]] = {}
-        """Values of the closures of each function, by the identities of its code and of them."""
+        """Captured values of each function, by the identity of its code and by the values' identities."""
         self.c_functions: set[tuple[str, str]] = set()
-        """Module and name of each."""
+        """Modules and names of C functions."""
         self.variables: set[str] = set()
-        """Environment variables that were read."""
+        """Names of the environment variables that were read."""
         self.operators: list[tuple[str, str]] = []
-        """Names of operators, in order, and their arguments."""
+        """Names and arguments of operators, in order."""
         self.namespaces: set[str] = set()
         """Namespaces of the operators: `aten`, `torch_sparse`; `torch` is among them."""
         self.unseen: str | None = None
-        """Why a part of the call is not recorded."""
-        self.given_up = False
-        """Whether recording took too long: then the call went on unrecorded."""
-        self.disturbed: str | None = None
-        """Name of another Python thread that ran meanwhile, perhaps for the call."""
+        """Why a part of the call was not recorded. None if all was."""
+        self.timed_out = False
+        """Whether the recording took too long and ended before the call."""
+        self.other_thread: str | None = None
+        """Name of another Python thread that ran during the recording. None if none ran."""
 
     def profile(self, frame: FrameType, event: str, argument: Any) -> None:
-        """Note a call; a profile function as `sys.setprofile` takes it."""
+        """Record a call of a function; `sys.setprofile` takes this method."""
         self._events += 1
-        if self.given_up or (self._events % _CHECKED == 0 and self._expired()):
-            self.given_up = True
+        if self.timed_out or (self._events % _EVENTS_PER_CHECK == 0 and self._expired()):
+            self.timed_out = True
         elif event == "call":
             if not self._is_passed_over(frame.f_globals, frame.f_code):
-                self._called(frame, frame.f_code)
+                self._add_call(frame, frame.f_code)
         elif event == "c_call":
             key = argument.__module__ or type(argument.__self__).__module__, argument.__qualname__
             if key not in self.c_functions and identity(frame.f_code) not in self._passed_over:
@@ -106,20 +103,22 @@ class Recording:
                     self.unseen = self.unseen or _UNSEEN.get(key)
 
     def _is_passed_over(self, scope: Mapping[str, Any], code: CodeType) -> bool:
+        """Return whether a function, given its globals and its code, does not count."""
         key = identity(code)
         if key in self.functions or key in self._passed_over:
             return key in self._passed_over
         is_import = code.co_filename.startswith(_IMPORT)
         if is_import or str(scope.get("__name__")).startswith(_UNRECORDED):
             self._passed_over.add(key)
-        return code is _OWN or key in self._passed_over
+        return code is _CALL or key in self._passed_over
 
-    def _called(self, frame: FrameType, code: CodeType) -> None:
+    def _add_call(self, frame: FrameType, code: CodeType) -> None:
+        """Record a call of a Python function, with its arguments and captured values."""
         key = identity(code)
         if key not in self.functions:
             self.functions[key] = code, frame.f_globals
         self.calls[key] += 1
-        if code.co_name == _MODULE:  # its names are global
+        if code.co_name == _MODULE:  # its local names are globals
             return
         local = frame.f_locals
         if code is _READS_VARIABLE:
@@ -130,46 +129,32 @@ class Recording:
             self.captured.setdefault(key, {})[tuple(map(identity, values))] = values
         for value in local.values():
             if type(value) not in ATOMS and identity(value) not in self.objects:
-                self._keep(value)
+                self._add_argument(value)
 
-    def _keep(self, value: Any, depth: int = 0) -> None:
+    def _add_argument(self, value: Any, depth: int = 0) -> None:
+        """Add an argument, or the objects in it if it is a container."""
         if isinstance(value, list | tuple | dict):
             if depth < _DEEPEST:
                 for item in list(value.values() if isinstance(value, dict) else value):
-                    self._keep(item, depth + 1)
+                    self._add_argument(item, depth + 1)
         elif self._contents.is_leaf(value):
             self.types.add(type(value))
         else:
             self.objects[identity(value)] = value
 
     def operator(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
-        """Note an operator that was dispatched."""
-        if self.given_up or self._expired():
-            self.given_up = True
+        """Record an operator that was dispatched."""
+        if self.timed_out or self._expired():
+            self.timed_out = True
             return
         self.namespaces |= {"torch", name.partition("::")[0]}
         arguments = f"{self._contents.text(args)} {self._contents.text(kwargs) if kwargs else ''}"
         self.operators.append((name, arguments))
-        self._contents.made(result)
+        self._contents.add_made(result)
 
 
-@contextmanager
-def watched_threads(recording: Recording) -> Iterator[None]:
-    """Note in the recording whether another Python thread runs meanwhile: its code is not recorded.
-
-    Linux counts how often a thread has run (proc_pid_schedstat). Without counts, any other thread is noted.
-    """
-    before = _runs()
-    yield
-    after = _runs()
-    for thread in before | after:
-        runs = after.get(thread)
-        if runs is None or before.get(thread) != runs:
-            recording.disturbed = thread.name
-
-
-def _runs() -> dict[threading.Thread, str | None]:
-    """Return how often each other Python thread has run. None if unknown."""
+def thread_runs() -> dict[threading.Thread, str | None]:
+    """Return how often each other Python thread has run (proc_pid_schedstat); None for an unknown number."""
     runs = dict[threading.Thread, str | None]()
     for thread in {*threading.enumerate()} - {threading.current_thread()}:
         runs[thread] = None
@@ -180,10 +165,9 @@ def _runs() -> dict[threading.Thread, str | None]:
 
 
 def python_calls(run: Callable[[], object], recorder: Profile | None = None) -> int:
-    """Count calls of Python functions, without those of PASSED_OVER; `recorder` gets all events.
+    """Return the number of calls of Python functions outside of PASSED_OVER; `recorder` gets all events.
 
-    The caller has just called the function, so that its caches are filled: Python clears its cache of
-    `isinstance` checks when a module registers a class with an abstract base class.
+    The caller has just called the function, to fill its caches and the cache of `isinstance` checks.
     """
     calls = 0
 

@@ -1,1 +1,1 @@
-"""What a call returns and changes, for comparing it with the other side's."""
+"""The output of a call and its changes of inputs, for the comparison of base and head."""

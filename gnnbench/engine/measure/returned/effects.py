@@ -1,4 +1,4 @@
-"""What one call returned and changed, and how much memory it kept."""
+"""The effects of one call: its output, its changes of inputs, and the memory that it retained."""
 
 import gc
 import sys
@@ -13,64 +13,65 @@ from numpy.typing import NDArray
 from ...ground.outputs import OutputParts, TooMuchError
 from ...ground.parts import strided_parts
 from ..fingerprint import digest
-from .given import equal
-from .portable import TEXT, Portable, array_of, portable
-from .reachable import Reachable, gradients_by_output, gradients_left, is_array, shares_memory
+from .inputs import equal
+from .portable import TEXT, Portable, array_of, to_portable
+from .reachable import Reachable, gradients_by_output, is_array, set_gradients, shares_memory
 
 LEAST_KEPT_BYTES = 1 << 16
-"""A call that keeps less does not count as leaking memory."""
+"""A call that retains less memory does not count as leaking."""
 _MOST_BYTES = 192 << 20
-"""Limit of inputs, and of the output of a call, because they are copied and hashed for several calls."""
+"""Largest size of inputs, and of an output, because they are copied and hashed for several calls."""
 _CHANGED = "{} after the call"
-_EARLIER = "{} after the calls"
-"""For what only earlier calls changed, and for attributes that are new."""
+_CHANGED_EARLIER = "{} after the calls"
+"""Place of a value that only earlier calls changed, or of a new attribute."""
 
 
 @dataclass
 class Effects:
-    """What one call returned and changed."""
+    """The output of one call, its changes of inputs, and the memory that it retained."""
 
     parts: dict[str, Portable] = field(default_factory=dict)
-    """By place: of the output, of the arguments that it changed, and of gradients."""
-    left: dict[str, str] = field(default_factory=dict)
+    """Values of the output, of arguments that the call changed, and of gradients, by place."""
+    unsupported: dict[str, str] = field(default_factory=dict)
     """Types of parts of the output that cannot be compared, by place."""
-    work: int | None = None
-    """How much it executed, see `Tracer.total`; None if it was not counted."""
+    steps: int | None = None
+    """Number of executed steps, see `Tracer`. None if they were not counted, or too many."""
     failure: str = ""
-    """Type and message of what it raised, or an empty text."""
+    """Type and message of the error that the call raised; empty if it raised none."""
     differentiable: bool = False
-    """Whether its output has gradients, by a graph that the call has not freed."""
+    """Whether gradients of the output can be computed: the call has not freed the autograd graph."""
     shared: list[str] = field(default_factory=list)
-    """Places of the output that lie in the memory of an input."""
+    """Places of the output that share memory with an input."""
     overwritten: list[str] = field(default_factory=list)
     """Places of the first output that this call changed, though not by changing its inputs."""
     reused: list[str] = field(default_factory=list)
-    """Places of the output that lie in the memory of the first one."""
-    kept_bytes: int = 0
-    """How much more memory is allocated after the call, without its output."""
+    """Places of the output that share memory with the first output."""
+    retained_bytes: int = 0
+    """Memory that the call allocated and did not free, without its output."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return what is compared with the other side: hashes, not values."""
+        """Return the effects for the coordinating process: hashes, not values."""
         signatures = {place: part.signature for place, part in self.parts.items()}
-        names = "left", "failure", "differentiable", "shared", "overwritten", "reused"
-        return {"parts": signatures, **{name: getattr(self, name) for name in names}}
+        names = "failure", "differentiable", "shared", "overwritten", "reused"
+        fields = {name: getattr(self, name) for name in names}
+        return {"parts": signatures, "left": self.unsupported, **fields}
 
     def read_output(
         self, output: Any, reach: Reachable, tested: Collection[str], *, has_gradients: bool
     ) -> dict[str, Any]:
-        """Add an output and its gradients, as copies; return its arrays, tensors and lists by place.
+        """Add copies of an output and its gradients; return its arrays, tensors and lists by place.
 
-        Those that lie in the memory of an input are not returned.
+        Arrays and tensors that share memory with an input are not returned.
         """
         if output is None:
             return {}
         contents = OutputParts(output, tested, digest.plain)
         check_size("the output", contents.parts.values())
-        self.left |= contents.uncomparable
-        for texts, what in ((contents.kinds, "type"), (contents.orders, "order")):
-            self.parts |= {f"output{place} {what}": Portable(TEXT, text) for place, text in texts.items()}
-        for place, part in portable(contents.parts, self.left).items():
-            self.parts[f"output{place}"] = part.copied()
+        self.unsupported |= contents.uncomparable
+        for texts, name in ((contents.kinds, "type"), (contents.orders, "order")):
+            self.parts |= {f"output{place} {name}": Portable(TEXT, text) for place, text in texts.items()}
+        for place, part in to_portable(contents.parts, self.unsupported).items():
+            self.parts[f"output{place}"] = part.copy()
         inputs = list(reach.arrays.values())
         self.shared = [
             place
@@ -79,12 +80,12 @@ class Effects:
         ]
         if has_gradients:
             by_output, self.differentiable = gradients_by_output(contents.parts.values(), reach.arrays)
-            self.parts |= portable(by_output, self.left)
+            self.parts |= to_portable(by_output, self.unsupported)
         arrays = {place: value for place, value in contents.parts.items() if is_array(value)} | contents.lists
         return {place: value for place, value in arrays.items() if place not in self.shared}
 
     def growth_bytes(self, before_bytes: int) -> int:
-        """Return how much more is allocated than before a call, excluding the copies for the comparison."""
+        """Return by how much the allocated memory has grown, without the copies of this object."""
         copies = sum(part.content.nbytes for part in self.parts.values() if not isinstance(part.content, str))
         grown_bytes = allocated_bytes() - before_bytes - copies
         if grown_bytes < LEAST_KEPT_BYTES:
@@ -94,41 +95,41 @@ class Effects:
 
 
 def changed_arrays(reach: Reachable, before: Mapping[str, NDArray[Any]]) -> dict[str, Portable]:
-    """Return the arguments that a call changed, and the gradients that it left."""
+    """Return the arrays among the arguments that a call changed, and the gradients that it set."""
     changes = {
         _CHANGED.format(place): value
         for place, value in reach.arrays.items()
         if not equal(array_of(value), before[place])
     }
-    changes |= gradients_left(reach.arrays)
-    return {name: part.copied() for name, part in portable(changes, {}).items()}
+    changes |= set_gradients(reach.arrays)
+    return {name: part.copy() for name, part in to_portable(changes, {}).items()}
 
 
 def changed_state(
     first: Mapping[str, Portable], before: Mapping[str, Portable], after: Mapping[str, Portable]
 ) -> dict[str, Portable]:
-    """Return the numbers and texts in lists, dictionaries and objects that the calls changed."""
+    """Return the numbers and texts in arguments that calls changed; `first`: before the first call."""
     changes, nothing = {}, Portable(TEXT, "nothing")
     for place in dict.fromkeys((*before, *after)):
         states = [state.get(place, nothing) for state in (after, before, first)]
         value, previous, original = (part.signature for part in states)
         if not value == previous == original:
             is_late = value == previous or ("." in place and nothing in states[1:])
-            changes[(_EARLIER if is_late else _CHANGED).format(place)] = states[0]
+            changes[(_CHANGED_EARLIER if is_late else _CHANGED).format(place)] = states[0]
     return changes
 
 
 def plain_tensors() -> AbstractContextManager[None]:
-    """Return a context in which no function of a subclass of tensors runs: they may be under test."""
+    """Return a context in which methods of tensor subclasses do not run, because they may be under test."""
     torch = sys.modules.get("torch")
     return torch._C.DisableTorchFunctionSubclass() if torch else nullcontext()  # noqa: SLF001
 
 
-def check_size(what: str, values: Iterable[Any]) -> None:
-    """Raise TooMuchError if there is more than can be copied and hashed several times."""
+def check_size(name: str, values: Iterable[Any]) -> None:
+    """Raise TooMuchError, which names the values, if they are too large to be copied several times."""
     strided = (part for value in values for part in _strided(value))
     if sum(getattr(part, "nbytes", 0) for part in strided) > _MOST_BYTES:
-        raise TooMuchError(f"{what} larger than {_MOST_BYTES >> 20:,} MiB")
+        raise TooMuchError(f"{name} larger than {_MOST_BYTES >> 20:,} MiB")
 
 
 def _strided(value: Any) -> tuple[Any, ...]:
@@ -141,9 +142,9 @@ _BLOCK_BYTES = 64
 
 
 def allocated_bytes() -> int:
-    """Return the bytes allocated by C, by Python and on the GPU; other mapped memory is not counted."""
+    """Return the bytes that are allocated by C, by Python and on the GPU, without other mapped memory."""
     torch = sys.modules.get("torch")
     on_gpu = torch.cuda.memory_allocated() if torch and torch.cuda.is_initialized() else 0
-    # psutil.heap_info needs a C library that supports it.
+    # psutil has heap_info only for C libraries that support it.
     of_c = sum(psutil.heap_info()[:2]) if hasattr(psutil, "heap_info") else 0
     return _BLOCK_BYTES * sys.getallocatedblocks() + on_gpu + of_c

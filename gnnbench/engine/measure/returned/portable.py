@@ -1,4 +1,7 @@
-"""Values in a form that processes with different libraries can exchange: NumPy arrays and texts."""
+"""Values as NumPy arrays and texts, which processes with different libraries can exchange.
+
+A value has a place, which is its path in an output or input: `output['x'][0]`, `argument 1.weight`.
+"""
 
 import re
 import sys
@@ -17,9 +20,9 @@ from ..fingerprint import digest
 
 TEXT = "text"
 _NARROW = ("bfloat16", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
-"""Types of torch that NumPy lacks; they become float32, which has all their values."""
+"""Types of torch that NumPy lacks. They become float32, which represents all their values."""
 _ADDRESS = re.compile(" at 0x[0-9a-f]+>")
-"""End of the default `repr` of an object; the address differs between processes."""
+"""Address at the end of the default `repr` of an object; it differs between processes."""
 
 
 @dataclass(frozen=True)
@@ -27,16 +30,16 @@ class Portable:
     """A number, an array or a text."""
 
     kind: str
-    """Type of the numbers, such as `bfloat16`, or `TEXT` for anything else, by its `repr`."""
+    """Type of the numbers, such as `bfloat16`, or TEXT if the content is the `repr` of another value."""
     content: NDArray[Any] | str
 
-    def copied(self) -> Self:
-        """Return a copy, for a content that may change."""
+    def copy(self) -> Self:
+        """Return a copy with a content of its own."""
         return self if isinstance(self.content, str) else replace(self, content=self.content.copy())
 
     @cached_property
     def signature(self) -> tuple[str, tuple[int, ...], str]:
-        """Type, shape, and a hash of the content; equal values have equal ones."""
+        """Type, shape, and a hash of the content; equal values have equal signatures."""
         if isinstance(self.content, str):
             return self.kind, (), digest.short(self.content)
         raw = np.ascontiguousarray(self.content)
@@ -44,23 +47,24 @@ class Portable:
         return self.kind, self.content.shape, content
 
 
-def portable(values: Mapping[str, Any], unsupported: dict[str, str]) -> dict[str, Portable]:
-    """Return values as Portable, by place; `unsupported` gets the types of those that cannot be."""
-    return {place: part for name, value in values.items() for place, part in _each(name, value, unsupported)}
+def to_portable(values: Mapping[str, Any], unsupported: dict[str, str]) -> dict[str, Portable]:
+    """Return values as Portable, by place. `unsupported` gets the types of values that have no such form."""
+    return {place: part for name, value in values.items() for place, part in _parts(name, value, unsupported)}
 
 
-def _each(place: str, value: Any, unsupported: dict[str, str]) -> Iterator[tuple[str, Portable]]:
+def _parts(place: str, value: Any, unsupported: dict[str, str]) -> Iterator[tuple[str, Portable]]:
+    """Yield a value in portable form by place, a sparse tensor in three parts."""
     torch = sys.modules.get("torch")
     value = tuple(value) if isinstance(value, list) else value
     if torch and isinstance(value, torch.Tensor):
         try:
             yield from _of_tensor(place, value)
-        except (RuntimeError, TypeError, NotImplementedError):  # quantized, nested, without content
+        except (RuntimeError, TypeError):  # a quantized, nested or meta tensor
             unsupported[place] = f"torch.Tensor of {value.dtype} and layout {value.layout}"
     elif isinstance(value, np.ndarray | np.generic):
         array = np.asarray(value)
         kind = str(array.dtype)
-        array = array.view(np.int64) if array.dtype.kind in "mM" else array  # dates and differences
+        array = array.view(np.int64) if array.dtype.kind in "mM" else array  # dates, and differences of dates
         if array.dtype.kind in "biufc":
             yield place, Portable(kind, array)
         elif array.dtype.kind in "US" or all(isinstance(item, PLAIN) for item in array.flat):
@@ -78,7 +82,7 @@ def _each(place: str, value: Any, unsupported: dict[str, str]) -> Iterator[tuple
 
 
 def _numbers(values: tuple[Any, ...]) -> NDArray[Any] | None:
-    """Return an array of floats or of whole numbers. Returns None for other values, for both, or for none."""
+    """Return an array if all values are floats, or all are whole numbers. Returns None otherwise."""
     for kind, letters in ((float, "f"), (Integral, "biu")):
         if values and all(isinstance(value, kind) for value in values):
             numbers = np.array(values)
@@ -101,9 +105,9 @@ def _of_tensor(place: str, value: Any) -> Iterator[tuple[str, Portable]]:
 
 
 def array_of(value: Any) -> NDArray[Any]:
-    """Return the content of a strided tensor or an array as a NumPy array; it may share memory.
+    """Return the content of a strided tensor or an array as a NumPy array, which may share its memory.
 
-    Raises RuntimeError or TypeError if NumPy cannot represent it.
+    Raises RuntimeError or TypeError if NumPy cannot represent the content.
     """
     if isinstance(value, np.ndarray):
         return value

@@ -1,4 +1,4 @@
-"""What a call works on: arguments, what its functions hold, and gradients."""
+"""The inputs of a call: arguments, values that its functions captured, and gradients."""
 
 import re
 import sys
@@ -26,56 +26,59 @@ from ..clock import Call
 from .portable import array_of
 
 _DEEPEST = 6
+"""Largest depth of objects inside of objects."""
 _OF = "gradient of {}"
+"""Place of the gradient of an input."""
 _MOST = 20_000
-"""Objects that are looked at."""
-_LEFT = (type, ModuleType, BuiltinFunctionType)
-"""Types of objects whose attributes are no inputs."""
+"""Largest number of objects."""
+_LEFT_OUT = (type, ModuleType, BuiltinFunctionType)
+"""Attributes of objects of these types are not inputs."""
 _CONTAINERS = (list, dict, set, deque, Counter, OrderedDict, defaultdict)
 _LARGEST_INDEX = 1 << 32
 """Larger whole numbers may be addresses."""
 _SHARED = re.compile(r"^(\w+)-(\w+) ...s ", re.MULTILINE)
+"""Start and end of shared memory in /proc/self/maps."""
 
 
 class Reachable:
-    """What a call can reach. Globals that functions of the test's module (`scope`) name are inputs."""
+    """Finds the inputs of a call, among them globals of the test's module (`scope`) that functions name."""
 
     def __init__(self, call: Call, scope: Mapping[str, Any]) -> None:
-        self._scope, self._seen = scope, dict[int, Any]()
+        self._scope, self._visited = scope, dict[int, Any]()
         self.arrays: dict[str, Any] = {}
         """Strided tensors and arrays by place, each once."""
         self._free: dict[str, Any] = {}
-        """Arrays that are no parts of other objects; such parts may have to fit each other."""
+        """Arrays that may get other values independently. Parts of objects may have to fit each other."""
         self.plain: dict[str, Any] = {}
         """Numbers and texts among the arguments, by place."""
         self.state: dict[str, Any] = {}
-        """Numbers and texts in the arguments, except in attributes whose names begin with an underscore."""
+        """Numbers and texts in the arguments, except in private attributes (`_name`)."""
         self.containers: list[Any] = []
         """Lists, dictionaries and sets in the arguments."""
-        self.held: list[Any] = []
-        """Containers inside of objects, which may be caches."""
+        self.containers_of_objects: list[Any] = []
+        """The containers that are attributes of objects; they may be caches."""
         self._is_argument = True
         for number, argument in enumerate(call.args):
-            self._look(f"argument {number + 1}", argument, 0, is_free=True)
+            self._add(f"argument {number + 1}", argument, 0, is_free=True)
         for name, argument in call.kwargs.items():
-            self._look(f"argument {name}", argument, 0, is_free=True)
-        self._is_argument = False  # what a function holds may be a cache
-        self._look("", call.function, 0, is_free=True)
+            self._add(f"argument {name}", argument, 0, is_free=True)
+        self._is_argument = False  # values that a function captured may be caches
+        self._add("", call.function, 0, is_free=True)
 
     @cached_property
     def writable(self) -> dict[str, Any]:
-        """Arrays and tensors that may get other values, by place, in memory that nobody shares."""
+        """Arrays and tensors that may get other values, by place; none is in shared memory."""
         candidates = {place: value for place, value in self._free.items() if _may_change(value)}
         shared = _shared_memory() if candidates else []
         return {place: value for place, value in candidates.items() if not _overlaps(value, shared)}
 
-    def _look(self, place: str, value: Any, depth: int, *, is_free: bool) -> None:
-        """Note a value, or its parts."""
-        if id(value) in self._seen or depth > _DEEPEST or len(self._seen) > _MOST:
+    def _add(self, place: str, value: Any, depth: int, *, is_free: bool) -> None:
+        """Add a value, or its parts; `is_free` tells whether it may get other values."""
+        if id(value) in self._visited or depth > _DEEPEST or len(self._visited) > _MOST:
             return
         if self._is_argument and type(value) in _CONTAINERS:
             self.containers.append(value)
-            self.held += [] if is_free else [value]
+            self.containers_of_objects += [] if is_free else [value]
         is_whole = isinstance(value, list | tuple) and is_plain_list(value)
         is_whole |= self._is_argument and type(value) is set
         if is_whole or isinstance(value, PLAIN):
@@ -84,20 +87,20 @@ class Reachable:
             if self._is_argument and "._" not in place:
                 self.state[place] = copy(value)
             return
-        self._seen[id(value)] = value  # keeps it, so that its id stays taken
+        self._visited[id(value)] = value  # the reference keeps its id from being reused
         if is_array(value):
             self.arrays[place] = value
             if is_free:
                 self._free[place] = value
             return
-        for name, item, inside in self._inside(value):
-            self._look(f"{place}{name}", item, depth + 1, is_free=is_free and inside)
+        for name, item, is_free_part in self._parts_of(value):
+            self._add(f"{place}{name}", item, depth + 1, is_free=is_free and is_free_part)
 
-    def _inside(self, value: Any) -> Iterator[tuple[str, Any, bool]]:
-        """Yield the parts of a value: the end of the place, the part, and whether it may get other values."""
+    def _parts_of(self, value: Any) -> Iterator[tuple[str, Any, bool]]:
+        """Yield, for each part, the end of its place, the part, and whether it may get other values."""
         kind = kind_or_container(value)
         if isinstance(value, FunctionType):
-            yield from self._held_by(value)
+            yield from self._captured_by(value)
         elif is_tensor(value):
             parts = strided_parts(value.detach()) if value.layout in sparse_layouts() else ()
             yield from (
@@ -106,26 +109,26 @@ class Reachable:
         elif kind and kind.is_free:
             for name, item in kind.parts(value):
                 yield name, item, name.removeprefix(".") not in getattr(value, "_buffers", ())
-        elif not isinstance(value, _LEFT):
+        elif not isinstance(value, _LEFT_OUT):
             yield from ((name, item, False) for name, item in attributes_of(value) or ())
 
-    def _held_by(self, function: FunctionType) -> Iterator[tuple[str, Any, bool]]:
-        """Yield what a function captured, and the globals that it names if it is of the test's module.
+    def _captured_by(self, function: FunctionType) -> Iterator[tuple[str, Any, bool]]:
+        """Yield values that a function captured and, if it is in the test's module, globals that it names.
 
-        Numbers and texts that a function of another module captured are no inputs, but a part of its code.
+        Numbers and texts that a function of another module captured are left out: they belong to its code.
         """
-        is_own = function.__globals__ is self._scope
+        is_tests = function.__globals__ is self._scope
         items = [("", value) for value in function.__defaults__ or ()]
         items += captured(function)
-        yield from ((name, value, True) for name, value in items if is_own or not isinstance(value, PLAIN))
-        if is_own:
+        yield from ((name, value, True) for name, value in items if is_tests or not isinstance(value, PLAIN))
+        if is_tests:
             for name in function.__code__.co_names:
                 if name in self._scope:
                     yield name, self._scope[name], True
 
 
 def is_array(value: Any) -> bool:
-    """Tell whether a value is an array of numbers, or a strided tensor."""
+    """Return whether a value is an array of numbers, or a strided tensor."""
     if is_tensor(value):
         return bool(
             value.layout == sys.modules["torch"].strided and not value.is_nested and not value.is_quantized
@@ -134,13 +137,13 @@ def is_array(value: Any) -> bool:
 
 
 def _may_change(value: Any) -> bool:
-    """Tell whether other numbers can be written to a tensor or an array, and make sense."""
+    """Return whether a tensor or an array may get other numbers; integers that may be addresses may not."""
     if isinstance(value, np.ndarray):
         is_writable = value.flags.writeable
     else:
         torch = sys.modules["torch"]
-        is_own = type(value) in (torch.Tensor, torch.nn.Parameter)
-        is_writable = is_own and not (value.is_inference() or value.is_meta or is_expanded(value))
+        is_plain = type(value) in (torch.Tensor, torch.nn.Parameter)
+        is_writable = is_plain and not (value.is_inference() or value.is_meta or is_expanded(value))
     if not is_writable or prod(value.shape) < 2:  # noqa: PLR2004
         return False
     numbers = array_of(value)
@@ -150,47 +153,45 @@ def _may_change(value: Any) -> bool:
 
 
 def _shared_memory() -> list[tuple[int, int]]:
-    """Return the addresses of memory that files or other processes share."""
+    """Return start and end of each range of memory that is shared with files or other processes."""
     maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
     return [(int(start, 16), int(end, 16)) for start, end in _SHARED.findall(maps)]
 
 
 def is_expanded(value: Any) -> bool:
-    """Tell whether several entries of a tensor lie at one address."""
+    """Return whether several entries of a tensor lie at one address."""
     return any(not stride and size > 1 for stride, size in zip(value.stride(), value.shape, strict=True))
 
 
 def shares_memory(value: Any, others: Iterable[Any]) -> bool:
-    """Tell whether a part of an output lies in the memory of one of other arrays and tensors."""
+    """Return whether a value is an array or a tensor, and shares memory with one of `others`."""
     return is_array(value) and _overlaps(value, map(_memory_of, others))
 
 
 def _overlaps(value: Any, ranges: Iterable[tuple[int, int]]) -> bool:
+    """Return whether the memory of an array or a tensor overlaps with a range of addresses."""
     start, end = _memory_of(value)
     return any(start < other_end and other_start < end for other_start, other_end in ranges)
 
 
 def _memory_of(value: Any) -> tuple[int, int]:
-    """Return the first address of an array's or a tensor's memory, and the one after the last.
-
-    A tensor of a subclass, such as EdgeIndex, shares the memory of another tensor.
-    """
+    """Return start and end of the memory of an array, or of the storage of a tensor."""
     if isinstance(value, np.ndarray):
         start: int = value.__array_interface__["data"][0]
         steps = [(size - 1) * stride for size, stride in zip(value.shape, value.strides, strict=True)]
-        below, above = (sum(change(step, 0) for step in steps) for change in (min, max))
+        below, above = (sum(limit(step, 0) for step in steps) for limit in (min, max))
         return start + below, start + above + (value.itemsize if value.size else 0)
     storage = sys.modules["torch"].Tensor.detach(value).untyped_storage()
     return storage.data_ptr(), storage.data_ptr() + storage.nbytes()
 
 
 def is_leaf(value: Any) -> bool:
-    """Tell whether a value is a tensor that gets a gradient by a backward pass."""
+    """Return whether a value is a tensor that gets a gradient in a backward pass."""
     return is_tensor(value) and value.is_leaf and value.requires_grad
 
 
-def gradients_left(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return copies of the gradients that inputs have, by the name of the part: `gradient of argument 1`."""
+def set_gradients(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return copies of the gradients that inputs have, by place: `gradient of argument 1`."""
     return {
         _OF.format(place): _dense(value.grad.detach()).clone()
         for place, value in inputs.items()
@@ -199,31 +200,31 @@ def gradients_left(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def gradients_by_output(values: Iterable[Any], inputs: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-    """Return the gradients of a call's output, in directions that both sides share, and whether it has some.
+    """Return gradients of a call's output with respect to its inputs, and whether the output has a graph.
 
-    An input that the output does not depend on has a gradient of zeros: some code computes one, some none.
-    There are no gradients at all if the call itself ran backward, and freed the graph.
+    The output gradients are pseudo-random, the same for base and head. An input that the output does not
+    depend on has a gradient of zeros. There are no gradients if the call itself freed the autograd graph.
     """
     tensors = [value for value in values if is_tensor(value)]
     leaves = {place: value for place, value in inputs.items() if is_leaf(value)}
     if not tensors or not leaves:
         return {}, False
     torch = sys.modules["torch"]
-    ends = [tensor for tensor in tensors if tensor.requires_grad]
-    rng = np.random.default_rng(0)  # directions of one sign would cancel in the gradient of a softmax
-    directions = [torch.tensor(rng.uniform(-1, 1, end.shape)).to(end) for end in ends]
+    outputs = [tensor for tensor in tensors if tensor.requires_grad]
+    rng = np.random.default_rng(0)  # equal output gradients would cancel in a softmax
+    directions = [torch.tensor(rng.uniform(-1, 1, output.shape)).to(output) for output in outputs]
     gradients = [None] * len(leaves)
     try:
-        if ends:
-            gradients = torch.autograd.grad(ends, list(leaves.values()), directions, allow_unused=True)
+        if outputs:
+            gradients = torch.autograd.grad(outputs, list(leaves.values()), directions, allow_unused=True)
     except RuntimeError:
         return {}, False
     return {
         f"{_OF.format(place)} by the output": torch.zeros_like(leaf) if gradient is None else _dense(gradient)
         for (place, leaf), gradient in zip(leaves.items(), gradients, strict=True)
-    }, bool(ends)
+    }, bool(outputs)
 
 
 def _dense(gradient: Any) -> Any:
-    """Return a gradient as a strided tensor: the gradient of an embedding may be sparse."""
+    """Return a gradient as a strided tensor. Gradients of embeddings may be sparse."""
     return gradient if gradient.layout == sys.modules["torch"].strided else gradient.to_dense()

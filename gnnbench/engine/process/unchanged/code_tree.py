@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...ground.files import cache_folder, project, real_path
 from ...measure.fingerprint.digest import of_bytes, short
-from ...measure.fingerprint.libraries import NATIVE, identity
+from ...measure.fingerprint.libraries import NATIVE, library_hash
 from ..variants.import_roots import SUFFIXES, TEST_NAMES, TestFiles, below
 from ..variants.redirects import import_roots
 from ..variants.variant import Prepared
@@ -112,7 +112,7 @@ class CodeTree:
             for parent, subfolders, names in os.walk(location):
                 subfolders[:] = sorted(filter(str.isidentifier, {*subfolders} - {*TEST_NAMES, _CACHE}))
                 for file in (Path(parent, name) for name in sorted(names) if name.endswith(SUFFIXES)):
-                    content = identity(file) if NATIVE.search(file.name) else ""
+                    content = library_hash(file) if NATIVE.search(file.name) else ""
                     texts += [os.path.relpath(file, location), content]
         return short(*texts)
 

@@ -58,7 +58,7 @@ class UsageRecorder:
 
     def __init__(self, trees: Trees) -> None:
         self._trees, self._callers_files = trees, CallersFiles(trees, _PACKAGE)
-        self._outside = (*environment_folders(), *_SYSTEM, f"{libraries.kept_hashes()}{os.sep}")
+        self._outside = (*environment_folders(), *_SYSTEM, f"{libraries.hashes_folder()}{os.sep}")
         self._reported = {*sys.stdlib_module_names}
         """Packages that `take` does not return again."""
         self._has_gaps = False

@@ -4,11 +4,8 @@ import json
 import re
 
 import pytest
-from pytest_benchmark.fixture import BenchmarkFixture
 
 from gnnbench.engine.ground import codec
-from gnnbench.engine.ground.errors import UsageError
-from gnnbench.engine.measure.seam import check_pytest_benchmark
 from gnnbench.engine.store.parts import BenchmarkPart
 from tests import forks
 from tests.plugin.recorded import machine
@@ -239,14 +236,6 @@ def test_a_call_no_clock_can_see_fails_with_one_line(tmp_path):
     assert result.returncode == pytest.ExitCode.TESTS_FAILED
     assert "the timer stuck did not advance in 100,000 readings; choose another" in result.stdout
     assert not re.search("Traceback|clock.py", result.stdout)
-
-
-@pytest.mark.parametrize("part", ["_raw", "_raw_pedantic", "_make_stats"])
-def test_a_pytest_benchmark_with_other_parts_is_refused_loudly(monkeypatch, part):
-    check_pytest_benchmark()
-    monkeypatch.setattr(BenchmarkFixture, part, lambda _self, _other: None)
-    with pytest.raises(UsageError, match=f"whose BenchmarkFixture.{part} has changed; run pip install"):
-        check_pytest_benchmark()
 
 
 ONE = "def test_one(benchmark):\n    assert benchmark(sum, range(100)) == 4950\n"

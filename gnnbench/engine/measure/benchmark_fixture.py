@@ -1,4 +1,4 @@
-"""The one place that replaces pytest-benchmark's timing: inside of `benchmark`, an instrument measures.
+"""Replaces the timing of pytest-benchmark's fixture `benchmark`: an instrument measures the call instead.
 
 pytest-benchmark has no hook for timing, so two private methods of its fixture are replaced. The fixture's
 type, its marker, `weave`, `extra_info`, `stats`, and a suite's override of the fixture keep working.
@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import wraps
-from pkgutil import resolve_name
 from typing import Any, Self
 
 from ..ground.errors import UsageError
@@ -17,20 +16,14 @@ from ..interfaces import Instrument
 from .clock import Block, Call, Clock
 from .conditions import collector_paused
 
-_PARAMETERS: dict[str, dict[str, tuple[str, ...]]] = {
-    "fixture.BenchmarkFixture": {
-        "_raw": ("self", "function_to_benchmark", "args", "kwargs"),
-        "_raw_pedantic": (
-            *("self", "target", "args", "kwargs", "setup", "teardown"),
-            *("rounds", "warmup_rounds", "iterations"),
-        ),
-        "_make_stats": ("self", "iterations"),
-    },
-    "session.BenchmarkSession": {"save_json": ("self", "output_json")},
+_PARAMETERS = {
+    "_raw": "self function_to_benchmark args kwargs",
+    "_raw_pedantic": "self target args kwargs setup teardown rounds warmup_rounds iterations",
+    "_make_stats": "self iterations",
 }
-"""Parameters of pytest-benchmark's methods that the instruments and plugin/timing.py rely on."""
+"""Parameters of the methods of pytest-benchmark's fixture that gnnbench replaces or calls."""
 FIXED = "benchmark.pedantic fixes the calls"
-"""Why the inputs of `benchmark.pedantic` are not copied, and why no further call is traced."""
+"""Reason why the inputs of `benchmark.pedantic` are not copied, and why no further call is traced."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +41,7 @@ class Pedantic:
 
     @classmethod
     def of(cls, call: Call, rounds: int = 1) -> Self:
-        """Return the arguments for calls that need neither set-up nor tear-down."""
+        """Return the arguments for calls without set-up and tear-down."""
         return cls(call.function, call.args, dict(call.kwargs), rounds=rounds)
 
     def measure(self, clock: Clock, add: Callable[[Block], None], *, disable_gc: bool) -> Any:
@@ -67,12 +60,12 @@ class Pedantic:
         """Time a round on new inputs; return its block, and the result if the round is one call."""
         result = None
 
-        def keeping(*args: Any, **kwargs: Any) -> None:
+        def call_and_assign(*args: Any, **kwargs: Any) -> None:
             nonlocal result
             result = self.target(*args, **kwargs)
 
-        call = self.inputs()
-        timed_call = call if self.iterations > 1 else call._replace(function=keeping)
+        call = self.next_call()
+        timed_call = call if self.iterations > 1 else call._replace(function=call_and_assign)
         with collector_paused() if disable_gc else nullcontext():
             block = clock.block(timed_call, 1, self.iterations)
         self.tear_down(call)
@@ -80,13 +73,13 @@ class Pedantic:
 
     def once(self) -> Any:
         """Make a call, and return its result."""
-        call = self.inputs()
+        call = self.next_call()
         result = call()
         self.tear_down(call)
         return result
 
-    def inputs(self) -> Call:
-        """Return the next call, with the arguments that `setup` returns, or else the given ones."""
+    def next_call(self) -> Call:
+        """Run `setup`, and return the call with the arguments that it returned, if it returned some."""
         arguments = self.setup() if self.setup else None
         if not arguments:
             return Call(self.target, self.args, self.kwargs)
@@ -101,10 +94,10 @@ class Pedantic:
 
 
 @contextmanager
-def replaced(choose: Callable[[Any], Instrument | None]) -> Iterator[None]:
-    """Let instruments measure within the context. May be nested.
+def replace_timing(choose: Callable[[Any], Instrument | None]) -> Iterator[None]:
+    """Return a context in which instruments measure; such contexts can be nested.
 
-    `choose`: returns the instrument for a fixture, or None to measure as before.
+    `choose`: returns the instrument for a fixture, or None if the timing of the outer context applies.
     """
     from pytest_benchmark.fixture import BenchmarkFixture as Fixture
 
@@ -119,7 +112,7 @@ def replaced(choose: Callable[[Any], Instrument | None]) -> Iterator[None]:
     @wraps(pedantic)
     def _raw_pedantic(self: Any, target: Callable[..., Any], **options: Any) -> Any:
         instrument = choose(self)
-        if instrument is None or not _valid(**options):
+        if instrument is None or not _is_valid(**options):
             return pedantic(self, target, **options)
         options["kwargs"] = options.get("kwargs") or {}
         return instrument.measure_pedantic(self, Pedantic(target, **options))
@@ -131,7 +124,7 @@ def replaced(choose: Callable[[Any], Instrument | None]) -> Iterator[None]:
         Fixture._raw, Fixture._raw_pedantic = raw, pedantic  # noqa: SLF001
 
 
-def paused() -> AbstractContextManager[object]:
+def pause_tracing() -> AbstractContextManager[object]:
     """Return a context in which tracers and profilers, such as coverage's, are paused."""
     from pytest_benchmark import fixture
 
@@ -142,25 +135,24 @@ def paused() -> AbstractContextManager[object]:
 def check_pytest_benchmark() -> None:
     """Check that pytest-benchmark has the methods that gnnbench relies on."""
     import pytest_benchmark
+    from pytest_benchmark.fixture import BenchmarkFixture as Fixture
 
-    for place, methods in _PARAMETERS.items():
-        module, _, owner = place.rpartition(".")
-        for name, expected in methods.items():
-            method = getattr(resolve_name(f"pytest_benchmark.{module}:{owner}"), name, None)
-            if not method or tuple(inspect.signature(method).parameters) != expected:
-                raise UsageError(
-                    f"gnnbench cannot time with pytest-benchmark {pytest_benchmark.__version__}, whose "
-                    f"{owner}.{name} has changed; run pip install 'pytest-benchmark>=5.2,<6'"
-                )
+    for name, parameters in _PARAMETERS.items():
+        method = getattr(Fixture, name, None)
+        if not method or " ".join(inspect.signature(method).parameters) != parameters:
+            raise UsageError(
+                f"gnnbench cannot time with pytest-benchmark {pytest_benchmark.__version__}, whose "
+                f"BenchmarkFixture.{name} has changed; run pip install 'pytest-benchmark>=5.2,<6'"
+            )
 
 
-def why_unseen(reason: str) -> str:
-    """Return why a call that is timed whole has no counters and no fingerprint; `reason` is its marker's."""
+def whole_call_reason(reason: str) -> str:
+    """Return why a benchmark with the marker `whole_call` has no counters and no fingerprint."""
     return f"whole calls are timed: {reason}"
 
 
-def _valid(*, rounds: Any, warmup_rounds: Any, iterations: Any, setup: Any, **_options: Any) -> bool:
-    """Return whether pytest-benchmark accepts these options; if not, it raises the error itself."""
+def _is_valid(*, rounds: Any, warmup_rounds: Any, iterations: Any, setup: Any, **_options: Any) -> bool:
+    """Return whether pytest-benchmark accepts these options."""
     numbers = (rounds, 1), (warmup_rounds, 0), (iterations, 1)
     if any(not isinstance(number, int) or number < least for number, least in numbers):
         return False
