@@ -34,8 +34,6 @@ SUFFIXES = (*extension_suffixes(), *SOURCE_SUFFIXES, *BYTECODE_SUFFIXES)
 """Suffixes of module files, in the order in which Python looks for them."""
 _COMPILED = len(extension_suffixes())
 """Number of the suffixes of compiled modules, which come first."""
-_OWN_MODULES = f"{__name__.partition('.')[0]}."
-"""Prefix of the modules that measure both sides, also where they are files of the caller's tree."""
 _SOURCES = ("src", "lib", "python")
 """Names of folders of code, which are no folders of tests even if pytest's arguments name them."""
 
@@ -235,8 +233,8 @@ class Trees:
         self, name: str, path: Sequence[str] | None = None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Find a module in the side's folders."""
-        if path is not None and name.startswith(_OWN_MODULES):
-            return PathFinder.find_spec(name, path)
+        if path is not None and name.partition(".")[0] == __name__.partition(".")[0]:
+            return PathFinder.find_spec(name, path)  # what measures is the same on both sides
         if path is not None:
             is_in_trees = any(self._is_in_tree(folder) or self.moved(folder) for folder in path)
             return (self.search(name, path) or self._borrow(name, path)) if is_in_trees else None
