@@ -22,11 +22,11 @@ class MeanConv(torch.nn.Module):
     def forward(self, x, edge_index):
         return self.linear(scatter(x[edge_index[0]], edge_index[1], dim_size=x.size(0)))
 
-class Perceptron(torch.nn.Linear):
+class Picture(torch.nn.Conv2d):
     def __init__(self, channels: int):
-        super().__init__(channels, 2)
-    def forward(self, x: torch.Tensor):
-        return super().forward(x)
+        super().__init__(channels, 2, 3)
+    def forward(self, picture: torch.Tensor):
+        return super().forward(picture)
 
 def scatter(src, index, *, dim_size: int):
     return src.new_zeros(dim_size, src.size(1)).index_add(0, index, src)
@@ -34,7 +34,10 @@ def scatter(src, index, *, dim_size: int):
 def perceptron(x, w1, b1):
     return x @ w1 + b1
 
-def loss(x, target):
+def scaled(X, weight: torch.Tensor, bias: torch.Tensor):
+    return torch.nn.functional.layer_norm(X, X.shape[-1:], weight, bias)
+
+def picture(x, target):
     return torch.nn.functional.cross_entropy(x, target)
 
 def convert(x: torch.Tensor):
@@ -147,7 +150,7 @@ def test_where_nothing_can_be_called_the_benchmark_is_an_example(tmp_path, run, 
     assert ran.returncode == 0, ran.stdout
 
 
-def test_a_model_is_run_with_inputs_guessed_from_names(tmp_path):
+def test_a_model_is_run_with_the_shapes_that_its_layers_take(tmp_path):
     files = {
         "model.py": MODEL,
         "solvers/__init__.py": "from ._all import first, integrate",
@@ -161,16 +164,17 @@ def test_a_model_is_run_with_inputs_guessed_from_names(tmp_path):
     written = first_benchmark.write(survey.Survey(tmp_path))
     assert written.cannot == [
         "solvers/broken.py: SyntaxError: '(' was never closed (broken.py, line 3)",
-        "model.py:26: convert: it converts tensors to NumPy arrays",
+        "model.py:29: convert: it converts tensors to NumPy arrays",
         "solvers/_all.py:3: integrate: no value for func",
     ]
     assert not written.untried
     assert "MeanConv(in_channels=FEATURES).to(DEVICE)" in written.text
     assert "benchmark(model, values(NODES, FEATURES), indices(2, EDGES))" in written.text
-    assert "def test_Perceptron(benchmark):" in written.text  # beside test_perceptron
-    assert "benchmark(training_step, model, values(NODES, FEATURES))" in written.text
+    assert "def test_Picture(benchmark):" in written.text  # beside test_picture
+    assert "benchmark(training_step, model, values(8, FEATURES, 32, 32))" in written.text
     assert "benchmark(scatter, values(EDGES, FEATURES), indices(EDGES), dim_size=NODES)" in written.text
-    assert "benchmark(loss, values(NODES, FEATURES), indices(NODES) % FEATURES)" in written.text
+    assert "benchmark(scaled, values(NODES, FEATURES), values(FEATURES), values(FEATURES))" in written.text
+    assert "benchmark(picture, values(NODES, FEATURES), indices(NODES) % FEATURES)" in written.text
     assert "from solvers import first\n" in written.text
     guessed = "# Guessed from names, check them: x [NODES, FEATURES], w1 [FEATURES, FEATURES], b1 [FEATURES]."
     assert f"\n{guessed}\ndef test_perceptron(benchmark):\n" in written.text

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from itertools import zip_longest
+from itertools import product, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from ..ground.files import scratch
 from ..process.variants.command import end, running
 from . import rehearsal
 from .adopt import template
-from .survey import Operation, Parameter, Survey, root
+from .survey import OF_GRAPHS, Operation, Parameter, Survey, root
 
 _HANGING_SECONDS = 300.0
 """A process is ended after this time. Importing torch took 8 s on a quiet machine."""
@@ -38,6 +38,21 @@ _COUNTS = {
 """Values of whole numbers, by a pattern of the parameter's name."""
 _PLAIN = {"int": "4", "float": "0.5", "bool": "True"}
 _FRACTION = re.compile(r"eps|alpha|beta|gamma|drop|rate|^p$|slope|scale|temperature|momentum|tau")
+_SHAPES = {
+    "torch": (
+        "values(NODES, FEATURES)",
+        "values(FEATURES, FEATURES)",
+        "values(32, 128, FEATURES)",
+        "values(8, FEATURES, 32, 32)",
+        "values(8, 3, 32, 32)",
+        "values(NODES)",
+        "indices(32, 128)",
+    ),
+    "numpy": ("values(NODES)", "values(NODES, FEATURES)", "values(FEATURES, FEATURES)"),
+}
+"""Arrays of matrices, sequences, pictures and vectors, which are tried one after the other."""
+_WEIGHT_SHAPES = ("values(FEATURES, FEATURES)", "values(FEATURES)", "")
+"""Weights that are tried with each of the other arrays. Empty: the same shape."""
 _NAMED_DATA = {
     r"edge_index|edges|adj_t": "indices(2, EDGES)",
     r"adj\w*|laplacian": "values(NODES, NODES)",
@@ -46,10 +61,10 @@ _NAMED_DATA = {
     r"labels?|targets?": "indices(NODES) % FEATURES",
     r"\w*mask": "values(NODES) > 0",
     r"pos|coords?|xyz": "values(NODES, 3)",
-    r"[wW]\d?|(\w+_)?weights?": "values(FEATURES, FEATURES)",
 }
 """Values of arrays, by the name of the parameter."""
 _INDICES = re.compile(r"ind(ex|ices)|idx|ids|row|col|batch|labels?|targets?|tokens?|segments?|assign\w*")
+_WEIGHT = re.compile(r"[wW]\d?|(\w+_)?weights?")
 _SHAPE = re.compile(r"\b(?:values|indices)\((.*?)\)")
 _DATA = re.compile(
     r"[abhuvwxyz]\d?|\w*arr|\w*array|tensor|values?|data|signal|series|mat|\w*matrix|im|img|image|inputs?|samples?"
@@ -70,8 +85,8 @@ class _Candidate:
 
     operation: Operation
     imports: Sequence[str]
-    tests: Sequence[str]
-    """The texts of its tests. The first one times a call."""
+    alternatives: Sequence[Sequence[str]]
+    """The texts of tests, for arrays of each shape; the first test of each list times a call."""
 
 
 @dataclass(frozen=True)
@@ -121,20 +136,30 @@ def write(survey: Survey) -> Written:
 
 
 def _candidate(operation: Operation, library: str) -> _Candidate | None:
-    """Return tests of a call and, for a model, of a training step. Returns None if it takes no data."""
+    """Return tests of an operation with arrays of several shapes. Returns None if it takes no data."""
     constructor = ", ".join(
         f"{parameter.name}={_number(parameter)}" for parameter in operation.constructor or ()
     )
-    values = {parameter: _data(parameter, operation, library) for parameter in operation.parameters}
-    call = ", ".join(f"{key.name}={value}" if key.is_keyword else value for key, value in values.items())
+    alternatives = {}
+    for shapes in product(_SHAPES[library], _WEIGHT_SHAPES):
+        values = {
+            parameter: _data(parameter, operation, shapes, library) for parameter in operation.parameters
+        }
+        call = ", ".join(f"{key.name}={value}" if key.is_keyword else value for key, value in values.items())
+        guesses = ", ".join(f"{key.name} {value}" for key, value in values.items())
+        alternatives[call] = _tests(operation, constructor, call, _SHAPE.sub(r"[\1]", guesses))
     if not re.search(r"values\(|indices\(|graph\(", call):
         return None
-    guesses = _SHAPE.sub(r"[\1]", ", ".join(f"{key.name} {value}" for key, value in values.items()))
+    extra = [line for name, line in _IMPORTS.items() if re.search(rf"\b{name}\b", call)]
+    imports = [*extra, f"from {operation.module} import {operation.name}"]
+    return _Candidate(operation, imports, list(alternatives.values()))
+
+
+def _tests(operation: Operation, constructor: str, call: str, guesses: str) -> list[str]:
+    """Return a test of a call and, for a model, a test of a training step."""
     texts = template("function.py.txt" if operation.constructor is None else "model.py.txt").split("\n\n\n")
     words = {"NAME": operation.name, "MADE": constructor, "GIVEN": call, "GUESSED": guesses}
-    tests = [re.sub("|".join(words), lambda word: words[word[0]], text) for text in texts]
-    extra = [line for name, line in _IMPORTS.items() if re.search(rf"\b{name}\b", call)]
-    return _Candidate(operation, [*extra, f"from {operation.module} import {operation.name}"], tests)
+    return [re.sub("|".join(words), lambda word: words[word[0]], text) for text in texts]
 
 
 def _number(parameter: Parameter) -> str:
@@ -151,7 +176,7 @@ def _number(parameter: Parameter) -> str:
     raise _UnknownError(": ".join(filter(None, (parameter.name, parameter.annotation))))
 
 
-def _data(parameter: Parameter, operation: Operation, library: str) -> str:
+def _data(parameter: Parameter, operation: Operation, shapes: tuple[str, str], library: str) -> str:
     """Return the text of a value for a parameter of a call: a graph, an array or a number."""
     if re.search(r"DGL.*Graph", parameter.annotation) or (
         "dgl" in operation.libraries and re.fullmatch("g|graph|block", parameter.name)
@@ -164,7 +189,7 @@ def _data(parameter: Parameter, operation: Operation, library: str) -> str:
     is_model = operation.constructor is not None and not re.match(r"num_|n_|dim|axis|\w*size", parameter.name)
     if not _is_data(parameter) and (parameter.annotation or not is_model):
         return _number(parameter)
-    value = _array(parameter.name, operation)
+    value = _array(parameter.name, operation, *shapes)
     return f"({value}).cpu().numpy()" if library == "torch" and _ARRAY.search(parameter.annotation) else value
 
 
@@ -175,7 +200,7 @@ def _is_data(parameter: Parameter) -> bool:
     return bool(_DATA.fullmatch(parameter.name) or _INDICES.fullmatch(parameter.name))
 
 
-def _array(name: str, operation: Operation) -> str:
+def _array(name: str, operation: Operation, shape: str, weight: str) -> str:
     """Return the text of an array for a parameter of an operation."""
     names = [parameter.name for parameter in operation.parameters]
     if re.fullmatch(r"b\d?|\w*bias", name) and "a" not in names:
@@ -185,7 +210,11 @@ def _array(name: str, operation: Operation) -> str:
             return value
     if {"src", "source"} & {*names}:
         return "indices(EDGES)" if _INDICES.fullmatch(name) else "values(EDGES, FEATURES)"
-    return "indices(NODES)" if _INDICES.fullmatch(name) else "values(NODES, FEATURES)"
+    if _INDICES.fullmatch(name):
+        return "indices(NODES)"
+    if OF_GRAPHS & {*names}:
+        return _SHAPES["torch"][0]
+    return weight or shape if _WEIGHT.fullmatch(name) else shape
 
 
 def _rehearse(folder: Path, start: str, candidates: Sequence[_Candidate]) -> list[Mapping[str, Any]]:
@@ -193,7 +222,7 @@ def _rehearse(folder: Path, start: str, candidates: Sequence[_Candidate]) -> lis
     request = {
         "root": str(root(folder)),
         "start": start,
-        "operations": [("\n".join(candidate.imports), candidate.tests) for candidate in candidates],
+        "operations": [("\n".join(candidate.imports), candidate.alternatives) for candidate in candidates],
     }
     with scratch() as files:
         file = files / "operations.json"

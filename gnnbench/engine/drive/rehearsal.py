@@ -34,16 +34,16 @@ def main(file: str) -> None:
     os.dup2(2, 1)  # output of the operations
     warnings.simplefilter("ignore")
     passed = 0
-    for imports, tests in request["operations"]:
+    for imports, alternatives in request["operations"]:
         if passed == _WANTED or sum(os.times()[:4]) > _SECONDS:
             break
-        result = _try(request["start"], imports, tests)
+        result = _try(request["start"], imports, alternatives)
         passed += bool(result["passed"])
         print(json.dumps(result), file=lines, flush=True)
 
 
-def _try(start: str, imports: str, tests: Sequence[str]) -> dict[str, Any]:
-    """Return the tests of an operation that pass, or why the first one fails."""
+def _try(start: str, imports: str, alternatives: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """Return the tests of an operation that pass, or why none does."""
     if reason := _failure(imports):
         for name, module in [*sys.modules.items()]:  # otherwise the next import of a submodule would succeed
             if str(getattr(module, "__file__", None)).startswith(f"{sys.path[0]}{os.sep}"):
@@ -52,7 +52,7 @@ def _try(start: str, imports: str, tests: Sequence[str]) -> dict[str, Any]:
     forking = multiprocessing.get_context("fork")
     reading, writing = forking.Pipe(duplex=False)
     text = f"{start}\n{imports}"
-    child = forking.Process(target=lambda: writing.send(_passing(text, tests)))
+    child = forking.Process(target=lambda: writing.send(_first_passing(text, alternatives)))
     child.start()
     writing.close()
     try:
@@ -64,11 +64,15 @@ def _try(start: str, imports: str, tests: Sequence[str]) -> dict[str, Any]:
         child.join()
 
 
-def _passing(start: str, tests: Sequence[str]) -> dict[str, Any]:
-    """Return the tests that pass, or why the first one fails."""
-    failures = {test: _failure(f"{start}\n{test}") for test in tests}
-    reason = failures[tests[0]]
-    return {"passed": [] if reason else [test for test in tests if not failures[test]], "why": reason}
+def _first_passing(start: str, alternatives: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """Return the passing tests of the first alternative whose first test passes."""
+    first_reason = ""
+    for first, *others in alternatives:
+        reason = _failure(f"{start}\n{first}")
+        if not reason:
+            return {"passed": [first, *(test for test in others if not _failure(f"{start}\n{test}"))]}
+        first_reason = first_reason or reason
+    return {"passed": [], "why": first_reason}
 
 
 def _benchmark(function: Any, *arguments: Any, **keywords: Any) -> None:

@@ -33,8 +33,6 @@ _QUIT_SECONDS = 20.0
 """Time in which both processes may tear down their fixtures."""
 _FEWEST_CORES = 4
 """With fewer cores, the next pair starts only when the last one has ended."""
-_STARTS = 2
-"""A pair is given up after this many failed starts."""
 _FAILURES = ("died", "failed")
 """Kinds of failures that may not occur in another pair."""
 _TAG = re.compile(r"\.(cpython|pypy|abi)[^.]*(?=\.)")
@@ -181,7 +179,7 @@ class Pairs(ExitStack):
     def start(self, settings: PairSettings) -> Iterator[Pair]:
         """Run a pair within the context. If a side dies at both of two starts, raise NotStartedError."""
         at_most_seconds = 2 * self.shared.plan.timeout_seconds  # to collect the suite, one after the other
-        for remaining in reversed(range(_STARTS)):
+        for is_last in (False, True):
             pair, self._next = self._next or Pair(settings, self.shared), None
             what = f"the processes of pair {pair.number}" if pair.number else "both sides"
             self._listener.step(f"{settings.about}starting {what}, and collecting", at_most_seconds)
@@ -193,7 +191,7 @@ class Pairs(ExitStack):
                     yield pair
                     self._listener.step(f"{settings.about}ending {what}")
                     break
-                if not remaining or self.shared.left_seconds() <= 0:
+                if is_last or self.shared.left_seconds() <= 0:
                     raise NotStartedError(pair.broken)
                 self._listener.say(f"{pair.broken}; restarting both sides")
 

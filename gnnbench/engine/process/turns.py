@@ -147,8 +147,7 @@ class HeldBenchmark:
         """Measure the cost of a call on each side: first (0) at once, then one after the other on a core."""
         if not number:
             return self._ask_sides(SIDES, command="cost")
-        usable = cores()
-        core = usable[number % len(usable)] if usable else None
+        core = cores()[number % len(cores())]
         answers = {side: self._ask(side, command="cost", core=core) for side in self._processes.order()}
         return [answers[side] for side in SIDES]
 

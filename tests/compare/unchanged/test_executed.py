@@ -34,10 +34,7 @@ CASES = {
         "{'one'} {'two'} set()",
     ),
     "a function that has not ended": ("around(lambda: print(names()))", "{'around'}"),
-    "a function of a thread": (
-        "thread = threading.Thread(target=one); thread.start(); thread.join(); print(names())",
-        "{'one'}",
-    ),
+    "in a thread": ("t = threading.Thread(target=one); t.start(); t.join(); print(names())", "{'one'}"),
     "a generator that goes on": ("g = yields(); next(g); names(); next(g); print(names())", "{'yields'}"),
     "where a profiler is paused, as pytest-benchmark does": (
         (

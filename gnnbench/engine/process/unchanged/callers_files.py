@@ -13,8 +13,6 @@ from ...ground.settings import FILES
 from ..variants.collected import SETTINGS
 from ..variants.import_roots import SIDE, SITE, Trees
 
-_MAPPED, _OPENED = "/proc/self/maps", "/proc/self/fd"
-_PYTHON = "python"
 _ISOLATED = re.compile(r"-\w*[IE]")
 """Options with which Python ignores environment variables, which lead imports to the side's checkout."""
 
@@ -62,7 +60,7 @@ class CallersFiles:
             if os.path.isfile(path):
                 self.note(os.path.abspath(path))
         name = os.fsdecode(program or words[0] if words else "")
-        if not os.path.basename(name).startswith(_PYTHON):
+        if not os.path.basename(name).startswith("python"):
             return
         is_other = os.path.realpath(shutil.which(name) or name) != os.path.realpath(sys.executable)
         is_isolated = any(map(_ISOLATED.match, takewhile(lambda word: word.startswith("-"), words[1:])))
@@ -77,14 +75,14 @@ class CallersFiles:
         `data` has only files that were noted since the last call.
         """
         files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
-        with open(_MAPPED, encoding="utf-8", errors="surrogateescape") as lines:  # with libraries
+        with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as lines:  # with libraries
             files |= {os.sep + line.rstrip("\n").partition(os.sep)[2] for line in lines if os.sep in line}
         for path in {file for file in files if isinstance(file, str)} - self._noted_paths:
             self._noted_paths.add(path)
             self.note(path)
             if not path.startswith(self._package) and (file := self._trees.unverified_build(path)):
                 self._files["built"].add(file)
-        for link in os.scandir(_OPENED):
+        for link in os.scandir("/proc/self/fd"):
             if os.path.islink(link):  # else it was the descriptor of the listing itself
                 self.note(os.readlink(link))
         noted = {kind: sorted(paths) for kind, paths in self._files.items()}
