@@ -129,6 +129,7 @@ def compare(
 
 
 def _compare_exactly(what: str, computed: Tensor, expected: Tensor) -> None:
+    """Check that numbers equal a reference of whole numbers; they may be of a floating-point dtype."""
     inexact = computed.is_floating_point() or computed.is_complex()
     differences = (precise(computed) != expected if inexact else computed.long() != expected.long()).nonzero()
     if len(differences):

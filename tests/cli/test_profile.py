@@ -36,7 +36,7 @@ def test_a_file_that_cannot_be_imported_and_a_process_that_dies_before_it_is_pyt
     result = in_process("profile", "test_suite.py")
     assert result.returncode == 2
     assert "No module named 'nothing_like_this'" in result.stderr
-    (suite / "secrets.py").write_text(
+    (suite / "selectors.py").write_text(
         "import os\n\nprint('not the module that was meant', flush=True)\nos.kill(os.getpid(), 9)\n"
     )
     result = in_process("profile", "test_suite.py")

@@ -61,7 +61,7 @@ def test_normalising_in_each_call(cora, x):
         (lambda: cached(x, cora.edge_index), "cached=True"),
         (lambda: layer(x, *before), "normalize=False"),
     ):
-        evidence = "^gcn_norm once: 22 of 34 operators$"
+        evidence = "^gcn_norm once, with 22 of the 34 operators of a call$"
         text = check("normalisation", lambda: fault(x, cora.edge_index), fixed, evidence, remedy)
         assert text.startswith("GCNConv: ")
 
@@ -71,7 +71,7 @@ def test_computing_degrees_in_each_call(make_case, cora):
         workload_of(make_case(operation, "dgl", graph=cora)) for operation in ("conv", "conv_cached")
     )
     calls = [lambda one=one: one.run(*one.inputs) for one in (fault, fixed)]
-    evidence = "^degrees 3 times, pow twice: "
+    evidence = "^degrees 3 times, pow twice, with "
     check("degree-normalisation", *calls, evidence, "norm='none'")
 
 

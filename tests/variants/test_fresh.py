@@ -115,7 +115,7 @@ def test_options_that_switch_timing_off_are_overridden_and_named(folder, run):
         (
             "good",
             {"conftest": FOREIGN},
-            "timed nothing: test_suite.py::test_good: its fixture `benchmark` is ",
+            "timed nothing: test_suite.py::test_good: its fixture `benchmark` comes from ",
         ),
         ("good or bad", {}, "failed: pytest ended with exit status 1$"),
         ("good", {"test_other": "import no_such_package\n"}, "failed: pytest ended with exit status 1$"),

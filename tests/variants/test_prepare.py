@@ -33,7 +33,7 @@ def test_the_folder_is_the_caller_s_and_src_comes_first(repository, prepare):
         first, second = made.trees
         assert first == second / "src"
         assert second.parts[-2:] == ("a b", "ü")
-    prepare.fails("git:v1", inner, "git:v1 has no folder a b/ü: run gnnbench in")
+    prepare.fails("git:v1", inner, "git:v1 has no folder a b/ü: start in a folder that the commit has")
     with prepare("path:'a b/ü'", repository) as made:
         assert made.trees == (inner / "src", inner)
 
@@ -140,7 +140,7 @@ def test_a_part_of_another_repository_that_cannot_be_checked_out_is_named(reposi
         ("git:.@main", "git:.@main needs a git repository at .*plain: not a git repository"),
         ("git:../repository@mian", "git:../repository@mian names no commit .*: did you mean main"),
         ("git:../repository@-f", "names no commit"),
-        ("git:../repository/new@v1", "git:../repository/new@v1 has no folder new: .*give"),
+        ("git:../repository/new@v1", "git:../repository/new@v1 has no folder new: start in"),
         # What was checked out before is removed.
         ("git:../repository@v1 git:../none@main", "does not exist"),
     ):

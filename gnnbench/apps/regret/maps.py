@@ -1,4 +1,7 @@
-"""Draws a slide for each call: width by degree; the colour is the fastest way, its strength the regret."""
+"""Draws a slide for each call, with degree and width as axes.
+
+The colour of a point is the fastest implementation, and its strength the regret of the call.
+"""
 
 import math
 import re
@@ -57,9 +60,9 @@ def pictures(result: Regrets) -> Iterator[tuple[str, Picture]]:
         call = ", ".join(compress(key, differs))
         regrets = [row.judgement.ratio or 1.0 for row in rows]
         median = units.ratio(statistics.median(regrets))
-        title = f"{call}: {median} the fastest way's time in the median"
+        title = f"{call}: {median} the fastest way's time (median of the points)"
         if (low := rows[0].judgement.low) is not None:  # the worst point comes first
-            title += f", at least {units.ratio(low)} at worst"
+            title += f", and at least {units.ratio(low)} at the worst point"
         cells = list(map(_cell, sorted(rows, key=lambda row: places.index(row.point.place))))
         draw = partial(chart, cells, ways)
         file_name = re.sub(r"[^a-z0-9]+", "-", call.lower())[:_LONGEST_NAME]

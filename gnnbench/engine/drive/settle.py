@@ -1,4 +1,4 @@
-"""Accepted changes and rules that ignore benchmarks: how they alter verdicts, and new entries to accept."""
+"""How accepted changes and rules alter verdicts, and how entries for newly accepted changes are made."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -136,7 +136,7 @@ def _apply_rule(row: Compared, settings: Settings) -> Compared:
 
 
 def _refuse_other_output(row: Compared) -> Compared:
-    """Make a benchmark *incomparable* if its output differs and nothing excuses the difference."""
+    """Make a benchmark *incomparable* if its output differs, or only the head caches it (unless excused)."""
     if not row.has_other_result:
         return row
     assert row.results

@@ -91,11 +91,12 @@ def is_tensor(value: Any) -> bool:
 
 
 def strided_parts(value: Any) -> tuple[Any, ...]:
-    """Return the strided tensors of a nested tensor, or of a sparse one in its constructor's order."""
+    """Return the strided parts of a nested or sparse tensor, in the order of its constructor's arguments."""
     torch = sys.modules["torch"]
     if value.is_nested:
         strided = value.layout == torch.strided
-        return value.values(), value._nested_tensor_size() if strided else value.offsets()  # noqa: SLF001
+        layout = value._nested_tensor_size() if strided else value.offsets()  # noqa: SLF001
+        return value.values(), layout
     if value.layout not in sparse_layouts():
         return ()
     if value.layout == torch.sparse_coo:

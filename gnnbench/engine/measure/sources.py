@@ -81,7 +81,7 @@ class Sources:
 def collect(root: Path, suite: Collection[str] = ()) -> Sources:
     """Return the origins of all imported modules.
 
-    A module came from a tree if git tracks its file, or if no installed distribution and not Python has it.
+    A module came from a tree if git tracks its file, or if it is part of neither a distribution nor Python.
     Tools are left out: pytest, its plugins (gnnbench is one), and their dependencies, except NumPy, SciPy and
     environment.LIBRARIES. A checkout of gnnbench is listed only if it is `root`.
 

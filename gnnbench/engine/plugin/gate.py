@@ -55,7 +55,7 @@ class Gate:
         """Failures that belong to no test."""
 
     def pytest_report_collectionfinish(self) -> str | None:
-        """Warn before timing if there is no record to compare with; stop if a file is invalid."""
+        """Warn before timing if there is no record to compare with; stop if accepted.toml is invalid."""
         missing = None
         with suppress(OSError):  # reported at the end
             try:

@@ -311,7 +311,10 @@ def _harmless(place: str, *, is_new: bool = False) -> str:
 
 
 def _difference(place: str, closeness: Closeness, errors: Sequence[Any] = (None,)) -> str:
-    """Return the message on numbers that differ. `errors`: of each side from a reference; None if unknown."""
+    """Return the message on numbers that differ.
+
+    `errors`: each side's error against a reference; an error is None if there is no reference.
+    """
     index = str(list(closeness.place)) if closeness.place else ""
     base, head = closeness.base, closeness.head
     number = f"{place}{index} is {head} instead of {base}"

@@ -26,7 +26,7 @@ def plant(side: Prepared, share: float) -> Prepared:
 
 
 class Slowed(Clock):
-    """A clock whose rounds end with a busy wait, proportional to the round's time as if the call were slower.
+    """A clock that makes each round longer by a busy wait, in proportion to the time of the round.
 
     There is one wait in a round, not in each call, because reading the time takes longer than short calls.
     """

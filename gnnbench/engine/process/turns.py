@@ -207,7 +207,7 @@ class HeldBenchmark:
 
 def no_benchmark(fixture: str) -> NotTimed:
     """Return why a test without a call of pytest-benchmark's fixture is not timed: it may have another."""
-    return NotTimed("no benchmark", f"no benchmark: {fixture or 'it never calls `benchmark`'}")
+    return NotTimed("no benchmark", f"no benchmark: {fixture or 'the test never calls `benchmark`'}")
 
 
 def join_reasons(reasons: Mapping[str, NotTimed]) -> NotTimed:

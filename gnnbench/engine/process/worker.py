@@ -15,8 +15,9 @@ The coordinator, gnnbench's main process, sends commands. Each has one answer:
     reap       return the exit status of a fork                                reaped
     quit       end the session                                                 none
 
-The answer is `done` whenever the test has ended: also if it was skipped, raised, or has no benchmark. This
-and the first answer, `collected`, list the used files if these are noted (`unchanged/used.py`).
+The answer is `done` whenever the test has ended: also if it was skipped, raised, or has no benchmark. The
+process first sends `collected`, with the tests of the suite. Both `collected` and `done` list the files that
+were used, if these are noted (`unchanged/used.py`).
 """
 
 import os
@@ -298,7 +299,7 @@ class Worker(Overrides, Instrument):
         """Obey commands within `benchmark.pedantic(...)`, and return its result."""
         call = Call(pedantic.target, pedantic.args, pedantic.kwargs)
         arguments = self._held_arguments(fixture, call)
-        if pedantic.rounds == 1:
+        if pedantic.rounds == 1:  # its effects may not be repeatable, so no call is made beforehand
             return self._hold(AllTimedCalls(*arguments, pedantic))
         return self._hold(PedanticCall(*arguments, pedantic, in_place=self._is_marked(collected.IN_PLACE)))
 

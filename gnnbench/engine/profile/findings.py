@@ -56,7 +56,8 @@ def recomputation(sections: Sections) -> Iterator[Finding]:
             operators = sections["counts"]["operators"]
             count = sum(row["count"] for row in operators if not set(names).isdisjoint(row["path"]))
             calls_of_names = ", ".join(f"{name} {_times(calls[name])}" for name in names)
-            evidence = f"{calls_of_names}: {count} of {sum(row['count'] for row in operators)} operators"
+            total = sum(row["count"] for row in operators)
+            evidence = f"{calls_of_names}, with {count} of the {total} operators of a call"
             layers = " and ".join(dict.fromkeys(row["path"][-2] for row in rows))
             yield Finding(rule, f"{layers}: each call {action} again.", evidence, remedy)
 

@@ -121,7 +121,7 @@ def _heading(pair: Pair) -> str:
 
 
 def _names(pair: Pair, prefix: str) -> dict[str, str]:
-    """Return what names a benchmark, by title of its column; functions lose the prefix that all share."""
+    """Return the cells that name a benchmark, by column; the prefix that all functions share is left out."""
     if not pair.labels:
         others = ", ".join(f"{name}={value}" for name, value in pair.fields.items())
         return {"benchmark": f"{pair.function.removeprefix(prefix)}{f'[{others}]' if others else ''}"}

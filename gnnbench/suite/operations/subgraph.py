@@ -126,7 +126,7 @@ def bipartite_subgraph(graph: Graph, weight: Tensor) -> Tensor:
 
 
 def k_hop_subgraph(graph: Graph) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the part of the graph from which HOPS or fewer edges lead to a seed.
+    """Return the part of the graph whose nodes reach a seed by a path of at most HOPS edges.
 
     Returns the nodes, ascending [n]; all edges among them, renumbered and sorted [2, m]; the new numbers of
     the seeds.

@@ -1,4 +1,4 @@
-"""A session's options and graphs of the suite, and which tests are the suite's."""
+"""The suite's options and graphs in a session of pytest, and which tests are the suite's own."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields

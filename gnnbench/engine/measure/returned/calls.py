@@ -3,16 +3,16 @@
     0  with the original inputs
     1  with new values of the same types and shapes, written over the original values
     2  like 1; the output is read after the original values were restored
-    3  with copies of the inputs of call 2
+    3  with copies of the inputs of call 2, which have the new values
     4  with the original inputs, moved by one unit in the last place (ULP)
     5  with the new values, moved by one ULP
     6 to 11  like 4 and 5 in turn, moved by 4, 16 and 64 ULP
 
-In calls 4 and 6 to 11, the results of torch's operators are moved, too. Calls from 4 on are made only if
-outputs differ. docs/results.md explains each call.
+In calls 4 and 6 to 11, the results of torch's operators are moved, too. This would change the steps of call
+5, which are counted. Calls from 4 on are made only if outputs differ. docs/results.md explains each call.
 
-A function that caches results, by content or by object, executes fewer steps in call 2 than in calls 1 and 3.
-Then each of these calls is repeated once, to check that the numbers of steps repeat.
+A function that caches its results executes fewer steps in call 2 than in call 1 (a cache by content) or call
+3 (a cache by object). In this case, each of these calls is repeated, to check that the steps repeat.
 """
 
 import gc

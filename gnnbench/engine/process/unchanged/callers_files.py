@@ -123,12 +123,12 @@ def data_read(usages: Iterable[Mapping[str, Any]], differing: Collection[str]) -
 
 
 def notes_on(used: Mapping[str, Mapping[str, Any]], differing: Collection[str], test: str) -> Iterator[str]:
-    """Yield a note on each file that both sides use although it may differ: of the suite, or of a build."""
+    """Yield notes on files of the working tree that a side uses although its own version may differ."""
     file = os.sep + test.partition("::")[0]
     shared_paths = {path for files in used.values() for path in files["shared"]}
     test_paths = {path for files in used.values() for path in files["tests"]}
     for path in sorted(shared_paths.intersection(differing)):
-        if path.endswith(file) or path not in test_paths:
+        if path.endswith(file) or path not in test_paths:  # other test files do not matter
             yield f"both sides run today's {os.path.relpath(path)}"
     for side, files in used.items():
         for path in files["borrowed"]:

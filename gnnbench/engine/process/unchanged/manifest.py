@@ -2,7 +2,7 @@
 
 A *dependency* is a text: `file NAME`; `names NAME`, the names in a folder; `package NAME`, the modules of a
 package, which may be absent; `search NAME`, a folder in which Python looks for packages; `metadata`; or
-`code FILE FUNCTION`. A NAME is that of `CodeTree`, or the absolute path of a file of the suite.
+`code FILE FUNCTION`. A NAME is a path in a `CodeTree`, or the absolute path of a file of the suite.
 """
 
 import ast
@@ -126,7 +126,10 @@ class Manifest:
         return replace(self, hashes={text: self.hash(tree, text) for text in self.hashes})
 
     def hash(self, tree: CodeTree, dependency: str) -> str:
-        """Return the hash of a dependency on a side; for `search`, the packages that the folder has."""
+        """Return the hash of a dependency, except `code`, as one side has it.
+
+        For `search`, return which of the manifest's packages are in the folder.
+        """
         kind, _, name = dependency.partition(" ")
         match kind:
             case "file":

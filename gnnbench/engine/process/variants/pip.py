@@ -1,4 +1,4 @@
-"""What pip installs for a variant, which may be another release of torch than the installed one.
+"""What pip installs for a variant: packages, or another release of torch than the installed one.
 
 An overlay is a folder of the cache into which pip installs one requirement and perhaps its dependencies.
 """
