@@ -1,4 +1,3 @@
-import json
 from dataclasses import replace
 
 import pytest
@@ -13,7 +12,7 @@ from gnnbench.engine.ground.shard import Shard
 from gnnbench.engine.judge.comparison import Compared, Comparison
 from gnnbench.engine.judge.verdict import Judgement, Thresholds
 from gnnbench.engine.store import run_file
-from tests.run_files import ENVIRONMENT, content, entry, plain
+from tests.run_files import ENVIRONMENT, content, entry, plain, save
 
 NAMES = [f"b{number}" for number in range(9)]
 SIDE = Side("git:main", ("a" * 40,))
@@ -37,13 +36,6 @@ def ab(number, of=3, *, base=SIDE, here=None, effect=0.03, **changes):
     ]
     here, found = here or ENVIRONMENT, Comparison(rows)
     return codec.encode(Result("ab", base, SIDE, found, thresholds, here, 10.5, shard=str(shard), **changes))
-
-
-def save(folder, *contents):
-    paths = [folder / f"part-{number}.json" for number in range(len(contents))]
-    for path, one in zip(paths, contents, strict=True):
-        path.write_text(one if isinstance(one, str) else json.dumps(one))
-    return paths
 
 
 def refused(folder, *contents):
@@ -72,9 +64,7 @@ def test_run_files_become_one_that_can_be_read_and_compared(tmp_path, order, cap
     ]
     assert [one.fullname for one in run.part.incomplete] == ["test_a.py::x"]
     assert run.shard is None
-    (file,) = save(tmp_path, whole)
-    other = tmp_path / "other.json"
-    other.write_text(json.dumps(whole))
+    file, other = save(tmp_path, whole, whole)
     main.main(["compare", str(file), "--", str(other)])
     assert f"{len(NAMES)} benchmarks" in capsys.readouterr().out
 

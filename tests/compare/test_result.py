@@ -1,19 +1,17 @@
-import json
 from dataclasses import replace
 
 import pytest
 
 from gnnbench.engine.drive import result
-from gnnbench.engine.drive.result import Result, Side
+from gnnbench.engine.drive.result import Side
 from gnnbench.engine.ground import codec
 from gnnbench.engine.ground.errors import UsageError
-from gnnbench.engine.judge.comparison import Compared, Comparison, PairCounts, Work
+from gnnbench.engine.judge.comparison import Comparison
 from gnnbench.engine.judge.control import Control
-from gnnbench.engine.judge.verdict import Judgement, Thresholds
-from gnnbench.engine.measure.counter_changes import CounterChange
-from tests.run_files import ENVIRONMENT, suite
+from gnnbench.engine.judge.verdict import Judgement
+from tests.cli import saved
+from tests.run_files import save, suite
 
-SLOWER = Judgement("slower", "surely", 1.2, 1.1, 1.3, 1.15, 1.25, 0.04)
 NOT_THERE = Judgement("incomparable", "new: not in the base")
 
 POWER = "smallest detectable slowdown: 4.0% (MDE, power 90%)"
@@ -21,33 +19,20 @@ POWER = "smallest detectable slowdown: 4.0% (MDE, power 90%)"
 
 def of_ab(**changes):
     """Return a result with a slower benchmark and one that is new."""
-    base = Side("git:main", ("0123456789abcdef",))
+    benchmarks = {"test_a.py::a": saved.SLOWER, "test_a.py::b": NOT_THERE}
     head = Side("env:NAME=1", dirty=True, variables={"NAME": "1"})
-    work = Work(counters=(CounterChange("aten::sort", 1, 3),))
-    counts = PairCounts(5, 1, 300, 100, 20.0)
-    rows = [
-        Compared("test_a.py::a", SLOWER, 1.2e-3, notes=work.notes(), work=work, counts=counts),
-        Compared("test_a.py::b", NOT_THERE, None),
-    ]
-    found = Result("ab", base, head, Comparison(rows), Thresholds(0.05), ENVIRONMENT, 20.0)
-    return replace(found, **changes)
-
-
-def saved(folder, content):
-    path = folder / "result.json"
-    path.write_text(json.dumps(content))
-    return path
+    return replace(saved.result(benchmarks=benchmarks, base="0123456789abcdef"), head=head, **changes)
 
 
 def test_a_result_of_ab_is_read_as_it_was_shown_with_how_busy_the_machine_was(tmp_path):
     written = of_ab(contention_share=0.4, control=Control(9, 1.0, 0.99, 1.01))
-    path = saved(tmp_path, codec.encode(written))
+    (path,) = save(tmp_path, codec.encode(written))
     found = result.read(path)
     assert found == replace(written, path=path)
     assert (found.base.title, found.head.title) == ("git:main (01234567)", "env:NAME=1")
     assert found.contention_share == 0.4
     assert found.all_notes() == (f"{POWER}; control, base against base: 1.00x (0.99-1.01)",)
-    undecided = replace(written.rows[0], judgement=replace(SLOWER, verdict="undecided"))
+    undecided = replace(written.rows[0], judgement=replace(saved.SLOWER, verdict="undecided"))
     note, _ = replace(written, comparison=Comparison([undecided])).all_notes()
     assert "other programs used 40% of its CPU time" in note
 
@@ -82,4 +67,4 @@ def test_what_is_no_result_is_refused_in_one_line(tmp_path):
         ({**whole, "base": 1}, "damaged at $.base: expected `object`, got `int`"),
         ({**whole, "comparison": wrong}, "damaged at $.comparison.rows[0].judgement.verdict: "),
     ):
-        assert text in refused(saved(tmp_path, content))
+        assert text in refused(*save(tmp_path, content))
