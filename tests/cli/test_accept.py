@@ -18,7 +18,6 @@ from tests.cli import saved
 from tests.variants import repositories
 
 SUM, MORE = "test_suite.py::test_sum", "test_suite.py::test_more"
-SLOWER = "test_a.py::b0"
 
 
 class Project:
