@@ -1,6 +1,5 @@
-"""Saved results of ab and compare, made without timing anything."""
+"""Saved results of ab, made without timing anything."""
 
-import json
 from dataclasses import replace
 
 from gnnbench.engine.drive.result import Result, Side
@@ -9,7 +8,7 @@ from gnnbench.engine.ground.environment import Gpu
 from gnnbench.engine.judge.comparison import Compared, Comparison, PairCounts, Work
 from gnnbench.engine.judge.verdict import Judgement, Thresholds
 from gnnbench.engine.measure.counter_changes import CounterChange
-from tests.run_files import ENVIRONMENT, save, suite
+from tests.run_files import ENVIRONMENT
 
 SLOWER = Judgement("slower", "it is", 1.3, 1.2, 1.4, 1.25, 1.35, 0.04)
 COUNTS = PairCounts(5, 0, 9, 9, 1.0)
@@ -41,11 +40,3 @@ def ab(folder, name="ab.json", **changes):
     path = folder / name
     path.write_text(as_text(result(**changes)))
     return str(path)
-
-
-def compared(folder, call):
-    """Compare a run with five, of which one benchmark of six is slower; return the file and its content."""
-    head, *base = save(folder, suite(9, factor=1.5), *map(suite, range(5)))
-    file = folder / "compare.json"
-    assert call("compare", *base, "--json", file, "--", head)[0] == 1
-    return file, json.loads(file.read_text())

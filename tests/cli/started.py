@@ -2,12 +2,12 @@
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
 
 from tests.suite import environment
+from tests.variants.repositories import wait_for
 
 
 def start(folder: Path, *words: str, **variables: str) -> "subprocess.Popen[str]":
@@ -23,10 +23,6 @@ def start(folder: Path, *words: str, **variables: str) -> "subprocess.Popen[str]
 
 def workers_of(process: "subprocess.Popen[str]") -> list[psutil.Process]:
     """Wait until both sides have started; return their processes."""
-    deadline = time.monotonic() + 100
-    workers: list[psutil.Process] = []
-    while len(workers) < 2:
-        assert time.monotonic() < deadline
-        workers = psutil.Process(process.pid).children(recursive=True)
-        time.sleep(0.02)
-    return workers
+    command = psutil.Process(process.pid)
+    wait_for(lambda: len(command.children(recursive=True)) >= 2, 100)
+    return command.children(recursive=True)

@@ -12,7 +12,7 @@ from gnnbench.engine.ground.shard import Shard
 from tests.cli.saved import rows
 from tests.cli.started import start, workers_of
 from tests.compare.ab.answers import answering, inspected, valgrind
-from tests.compare.ab.workers import write
+from tests.compare.ab.workers import machine, write
 from tests.sampling import nightly
 from tests.suite import gnnbench
 from tests.variants.repositories import commit_all, wait_for
@@ -29,15 +29,6 @@ def test_sum(benchmark):
 def test_more(benchmark):
     benchmark(work, 200)
 """
-NOISE = {"sigma": 0.01, "spike_probability": 0, "drift": 0.02}
-
-
-def truths(folder, name, **seconds):
-    content = {"benchmarks": {"test_sum": 1e-3, "test_more": 1e-3, **seconds}, "noise": NOISE}
-    (folder / name).write_text(json.dumps(content))
-    return f"env:GNNBENCH_FAKE_CLOCK=5:{name}"
-
-
 ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 """Its processes load the only plugin that they need, which pytest.ini names, and start in half the time."""
 
@@ -45,6 +36,11 @@ ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 @pytest.fixture
 def suite(tmp_path):
     return write(tmp_path, SUITE)
+
+
+def clock(folder, **seconds):
+    times = {"test_sum": 1e-3, "test_more": 1e-3, **seconds}
+    return machine(folder / "truth.json", times, sigma=0.01, drift=0.02)
 
 
 def ab(folder, *words, **variables):
@@ -67,16 +63,16 @@ def test_both_sides_take_the_caller_s_settings(suite):
         "    assert request.config.getoption('gnn_layouts') == 'one'\n"
         "    benchmark(work)\n"
     )
-    clock = {"GNNBENCH_FAKE_CLOCK": truths(suite, "truth.json").partition("=")[2]}
-    result = ab(suite, "git:HEAD", ".", "--json", "ab.json", "--", "test_suite.py", **clock)
+    words = ("git:HEAD", ".", "--json", "ab.json", "--", "test_suite.py")
+    result = ab(suite, *words, GNNBENCH_FAKE_CLOCK=clock(suite))
     assert result.returncode == 3, result.stderr
     (found,) = rows(json.loads((suite / "ab.json").read_text())).values()
     assert (found["verdict"], found["same_code"]) == ("undecided", False)
 
 
 def test_a_planted_slowdown_is_found_in_the_same_code(suite):
-    clock = {"GNNBENCH_FAKE_CLOCK": truths(suite, "truth.json").partition("=")[2], "GNNBENCH_SLOWDOWN": "0.5"}
-    result = ab(suite, ".", ".", "--plant", "5%", "--json", "ab.json", "--", "test_suite.py", **clock)
+    variables = {"GNNBENCH_FAKE_CLOCK": clock(suite), "GNNBENCH_SLOWDOWN": "0.5"}
+    result = ab(suite, ".", ".", "--plant", "5%", "--json", "ab.json", "--", "test_suite.py", **variables)
     assert result.returncode == 1, result.stderr
     assert "All 2 benchmarks are slower; " in result.stdout
     found = results.read(suite / "ab.json")
@@ -113,7 +109,7 @@ def test_an_end_in_the_middle_leaves_nothing_behind_and_what_was_decided_is_save
         "    open('called', 'w').close()\n",
     )
     commit_all(suite, "first")
-    side = truths(suite, "base.json", test_slow=1e-2)
+    side = f"env:GNNBENCH_FAKE_CLOCK={clock(suite, test_slow=1e-2)}"
     words = ("--budget", "100000", "--effect", "0.2%", "--json", "ab.json", "--", "test_suite.py")
     process = start(suite, "ab", side, side, *words, **ALONE)
     workers = workers_of(process)

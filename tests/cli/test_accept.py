@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from gnnbench.engine.cli import main
 from gnnbench.engine.cli.common import exit_code
 from gnnbench.engine.drive.settle import apply_excuses
 from gnnbench.engine.ground import codec
@@ -19,36 +18,24 @@ from tests.cli import saved
 from tests.variants import repositories
 
 SUM, MORE = "test_suite.py::test_sum", "test_suite.py::test_more"
-SLOWER = "test_a.py::b0"
 
 
 class Project:
-    """A repository: `main` has version 1 of a library, and the branch `feature` version 2."""
+    """A repository of two commits, and commands in it."""
 
-    def __init__(self, folder, capsys):
-        self.folder, self.capsys = folder, capsys
-        (folder / "library.py").write_text("VERSION = 1\n")
-        repositories.commit_all(folder, "version 1")
-        self.git("checkout", "-q", "-b", "feature")
-        self.version(2)
+    def __init__(self, folder, call):
+        self.folder, self._call = folder, call
+        self.commits = {}
+        for side in ("base", "head"):
+            (folder / "library.py").write_text(f"SIDE = '{side}'\n")
+            self.commits[side] = repositories.commit_all(folder, side)
 
-    def git(self, *words):
-        return repositories.git(self.folder, *words)
-
-    def version(self, number):
-        (self.folder / "library.py").write_text(f"VERSION = {number}\n")
-        self.git("commit", "-qam", f"version {number}")
-
-    def commit_of(self, name):
-        return self.git("rev-parse", name)
-
-    def accept(self, *words, reason="more accurate"):
-        return self.call("accept", *words, "--reason", reason)
+    def accept(self, *words):
+        return self.call("accept", *words, "--reason", "more accurate")
 
     def call(self, *words):
-        status = main.main(list(words))
-        shown = self.capsys.readouterr()
-        return status, " ".join(shown.out.split()) or shown.err
+        status, out, err = self._call(*words)
+        return status, " ".join(out.split()) or err
 
     def entries(self):
         file = self.folder / FILE
@@ -56,16 +43,14 @@ class Project:
 
 
 @pytest.fixture
-def project(tmp_path, monkeypatch, capsys):
+def project(tmp_path, monkeypatch, call):
     repositories.without_settings(monkeypatch)
-    (tmp_path / "project").mkdir()
-    monkeypatch.chdir(tmp_path / "project")
-    return Project(tmp_path / "project", capsys)
+    monkeypatch.chdir(tmp_path)
+    return Project(tmp_path, call)
 
 
 def test_a_slowdown_of_ab_that_is_accepted_fails_no_more(project):
-    commits = {"base": project.commit_of("main"), "head": project.commit_of("feature")}
-    result = saved.result(benchmarks={SUM: saved.SAME, MORE: saved.SLOWER}, **commits)
+    result = saved.result(benchmarks={SUM: saved.SAME, MORE: saved.SLOWER}, **project.commits)
     file = project.folder / "ab.json"
     file.write_text(as_text(result))
     status, said = project.accept("ab.json")
@@ -93,14 +78,14 @@ def test_a_slowdown_of_ab_that_is_accepted_fails_no_more(project):
     ("side", "commits", "text"),
     [
         ("head", [], "the commit of the head is unknown; compare commits of a repository"),
-        ("base", ["feature"], ", so no change made it slower; compare two commits"),
+        ("base", ["head"], ", so no change made it slower; compare two commits"),
     ],
 )
 def test_only_a_change_of_the_project_is_accepted(project, side, commits, text):
-    saved.ab(project.folder, base=project.commit_of("main"), head=project.commit_of("feature"))
+    saved.ab(project.folder, **project.commits)
     file = project.folder / "ab.json"
     found = json.loads(file.read_text())
-    found[side]["commits"] = list(map(project.commit_of, commits))
+    found[side]["commits"] = [project.commits[name] for name in commits]
     file.write_text(json.dumps(found))
     status, said = project.accept("ab.json")
     assert (status, text in said, said.count("\n"), project.entries()) == (2, True, 1, []), said
@@ -118,8 +103,7 @@ def test_a_wrong_file_ends_ab_before_anything_is_timed(project):
 
 def test_more_memory_is_accepted_too_and_what_an_entry_is_about_is_not_accepted_again(project):
     judgement = Judgement("slower", "", 1.2, *2 * (1.18, 1.22))
-    sides = {"base": project.commit_of("main"), "head": project.commit_of("feature")}
-    found = codec.encode(saved.result(benchmarks={MORE: judgement}, **sides))
+    found = codec.encode(saved.result(benchmarks={MORE: judgement}, **project.commits))
     found["comparison"]["rows"][0]["memory"] = codec.encode(MemoryChange("more memory", 10**9, 10**9 + 100))
     (project.folder / "ab.json").write_text(json.dumps(found))
     status, said = project.accept("ab.json")

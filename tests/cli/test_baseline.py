@@ -11,6 +11,7 @@ from gnnbench.engine.ground import files
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.plugin.rootdir import rootdir
 from gnnbench.engine.store.baseline import FOLDER, RecordStore
+from tests.compare.ab.workers import machine
 from tests.run_files import suite
 from tests.suite import ROOT, as_a_user, environment
 from tests.variants.repositories import commit_all, git
@@ -27,11 +28,10 @@ def project(tmp_path, monkeypatch):
     (tmp_path / "benchmarks").mkdir()
     (tmp_path / "benchmarks" / "test_suite.py").write_text(SUITE)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    truth = tmp_path / "truth.json"
-    truth.write_text(json.dumps({"benchmarks": {"test_one": 1e-3, "test_two": 2e-3}, "noise": {"drift": 0}}))
+    clock = machine(tmp_path / "truth.json", {"test_one": 1e-3, "test_two": 2e-3}, drift=0)
     commit_all(tmp_path, "suite")
     monkeypatch.chdir(tmp_path)
-    as_a_user(monkeypatch, GNNBENCH_FAKE_CLOCK=f"1:{truth}")
+    as_a_user(monkeypatch, GNNBENCH_FAKE_CLOCK=clock)
     return tmp_path
 
 

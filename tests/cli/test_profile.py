@@ -2,41 +2,18 @@
 
 import pytest
 
-SUITE = """
-import torch
-from kernels import work
-
-
-def test_work(benchmark):
-    benchmark(work, torch.ones(4, 4))
-"""
-OLDER = """
-import torch
-
-
-def work(x):
-    return torch.sort(x @ x).values
-"""
-
-
-@pytest.fixture
-def suite(tmp_path):
-    plugins = "-p pytest_benchmark.plugin -p xdist.plugin"
-    (tmp_path / "pytest.ini").write_text(f"[pytest]\naddopts = {plugins} -n 2 --benchmark-skip\n")
-    (tmp_path / "test_suite.py").write_text(SUITE)
-    (tmp_path / "kernels.py").write_text(OLDER)
-    return tmp_path
-
 
 @pytest.mark.usefixtures("fresh_children")
 def test_a_file_that_cannot_be_imported_and_a_process_that_dies_before_it_is_pytest_are_shown(
-    suite, in_process
+    tmp_path, in_process
 ):
-    (suite / "test_suite.py").write_text("import nothing_like_this\n")
+    plugins = "-p pytest_benchmark.plugin -p xdist.plugin"
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\naddopts = {plugins} -n 2 --benchmark-skip\n")
+    (tmp_path / "test_suite.py").write_text("import nothing_like_this\n")
     result = in_process("profile", "test_suite.py")
     assert result.returncode == 2
     assert "No module named 'nothing_like_this'" in result.stderr
-    (suite / "selectors.py").write_text(
+    (tmp_path / "random.py").write_text(
         "import os\n\nprint('not the module that was meant', flush=True)\nos.kill(os.getpid(), 9)\n"
     )
     result = in_process("profile", "test_suite.py")

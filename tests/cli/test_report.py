@@ -7,9 +7,8 @@ import pytest
 
 from gnnbench.engine.ground import packages
 from tests import svg
-from tests.cli.saved import compared
 from tests.report import contents
-from tests.run_files import content, save
+from tests.run_files import content, save, suite
 
 
 @pytest.fixture
@@ -17,30 +16,20 @@ def page(tmp_path):
     return tmp_path / "page.html"
 
 
-def judged(effect=0.03):
-    """Return a run with a verdict on each of four benchmarks, and how they were reached."""
-    found = contents.family(1, operations=1)
-    rows = [contents.row(one["fullname"], "same", ratio=1.06) for one in found["benchmarks"]]
-    levels = {"effect": effect, "family_level": 0.9975}
-    found["gnnbench"]["compared"] = contents.compared(*rows, thresholds=levels)
-    return found
-
-
-def of_same_code(content, names):
-    """Return a result of `gnnbench compare` in which these benchmarks run the same code."""
+def of_same_code(content, start):
+    """Return a result of `gnnbench compare` whose rows from this place on run the same code."""
     same = {"judgement": {"verdict": "same", "reason": "runs the same code", "same_code": True}}
     rows = content["comparison"]["rows"]
-    return content | {
-        "comparison": {"rows": [one | same if one["fullname"] in names else one for one in rows]}
-    }
+    return content | {"comparison": {"rows": [*rows[:start], *(row | same for row in rows[start:])]}}
 
 
 def test_what_runs_the_same_code_is_counted_on_a_line_and_has_no_row(tmp_path, page, call):
-    file, found = compared(tmp_path, call)
+    head, *base = save(tmp_path, suite(9, factor=1.5), *map(suite, range(5)))
+    file = tmp_path / "compare.json"
+    assert call("compare", *base, "--json", file, "--", head)[0] == 1
+    found = json.loads(file.read_text())
     slides = tmp_path / "slides"
-    file.write_text(
-        json.dumps(of_same_code(found, [one["fullname"] for one in found["comparison"]["rows"][1:]]))
-    )
+    file.write_text(json.dumps(of_same_code(found, 1)))
     status, out, _ = call("report", file, "-o", page, "--slides", slides)
     assert (status, out.splitlines()[0]) == (0, "1 of 6 benchmarks is slower: b0 is 1.48x slower")
     text = page.read_text()
@@ -50,14 +39,18 @@ def test_what_runs_the_same_code_is_counted_on_a_line_and_has_no_row(tmp_path, p
     (slide,) = slides.glob("*.svg")
     assert "5 run the same code." in svg.text(slide)
 
-    file.write_text(json.dumps(of_same_code(found, [one["fullname"] for one in found["comparison"]["rows"]])))
+    file.write_text(json.dumps(of_same_code(found, 0)))
     status, out, _ = call("report", file, "-o", page, "--slides", slides)
     assert (status, len(out.splitlines())) == (0, 2), "no slide"
     assert not {"<table", "<svg"} & set(re.findall("<[a-z]+", page.read_text()))
 
 
 def test_saved_verdicts_are_shown_as_they_were_reached(tmp_path, page, call):
-    (run,) = save(tmp_path, judged(effect=0.1))
+    found = contents.family(1, operations=1)
+    rows = [contents.row(one["fullname"], "same", ratio=1.06) for one in found["benchmarks"]]
+    levels = {"effect": 0.1, "family_level": 0.9975}
+    found["gnnbench"]["compared"] = contents.compared(*rows, thresholds=levels)
+    (run,) = save(tmp_path, found)
     status, out, _ = call("report", run, "-o", page)
     assert (status, out.splitlines()[0]) == (0, "No slowdown found in 4 benchmarks; 4 same within 10%")
     for words in (
@@ -70,7 +63,7 @@ def test_saved_verdicts_are_shown_as_they_were_reached(tmp_path, page, call):
 
 
 def test_what_cannot_be_written_or_drawn_is_said(tmp_path, page, call):
-    empty, run = save(tmp_path, content(), judged())
+    empty, run = save(tmp_path, content(), contents.judged())
     for place in (run / "page.html", "/proc/page.html"):
         status, _, err = call("report", empty, "-o", place)
         assert status == 2

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli.saved import rows
+from tests.compare.ab.workers import machine
 from tests.suite import gnnbench
 from tests.variants.repositories import commit_all, git
 
 DATA = Path(__file__).parents[1] / "data/cheats"
-NOISE = {"sigma": 0.01, "spike_probability": 0, "drift": 0.02}
 CLOCK = {"GNNBENCH_FAKE_CLOCK": "5:truths.json"}
 """The time is simulated; what the kernels return is real."""
 ID = "test_kernels.py::test_{}"
@@ -25,8 +25,7 @@ def project(tmp_path):
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / ".gitignore").write_text("*.json\n__pycache__\n.benchmarks\nbaselines\n")
     kernels = re.findall(r"def (test_\w+)", (tmp_path / "test_kernels.py").read_text())
-    truths = {"benchmarks": dict.fromkeys(kernels, 1e-3), "noise": NOISE}
-    (tmp_path / "truths.json").write_text(json.dumps(truths))
+    machine(tmp_path / "truths.json", dict.fromkeys(kernels, 1e-3), sigma=0.01, drift=0.02)
     for side in ("base", "head"):
         shutil.copy(DATA / side / "kernels.py", tmp_path)
         commit_all(tmp_path, side)
@@ -79,7 +78,7 @@ def test_an_assertion_that_fails_is_told_beside_the_other_result(project):
     (project / "test_checked.py").write_text(
         "from checked import value\n\n\ndef test_value(benchmark):\n    assert benchmark(value) == 1.0\n"
     )
-    (project / "truths.json").write_text(json.dumps({"benchmarks": {"test_value": 1e-3}, "noise": NOISE}))
+    machine(project / "truths.json", {"test_value": 1e-3}, sigma=0.01, drift=0.02)
     for number in (1.0, 1.5):
         (project / "checked.py").write_text(f"def value():\n    return {number}\n")
         commit_all(project, f"returns {number}")

@@ -48,7 +48,6 @@ class Suite:
         return self.found, f"{result.stdout}\n"
 
     def pytest_collection_finish(self, session):
-        self.session = session
         self.found = {parts(item.nodeid) for item in session.items}
 
 

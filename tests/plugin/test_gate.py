@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from types import SimpleNamespace
 
 import pytest
@@ -72,9 +71,7 @@ def recorded(tmp_path_factory):
 
 @pytest.fixture
 def unchanged(recorded, tmp_path):
-    # Bytecode of the same second would hide a change, as in test_turns.py.
-    shutil.copytree(recorded, tmp_path / "project", ignore=shutil.ignore_patterns("__pycache__"))
-    return Project(tmp_path / "project")
+    return Project.copy(recorded, tmp_path / "project")
 
 
 @pytest.fixture

@@ -35,13 +35,9 @@ ignore = "not yet tuned"
 """
 
 
-def write(folder, suite, rules):
-    for name, text in {"test_suite.py": suite, "pytest.ini": "[pytest]\n", "gnnbench.toml": rules}.items():
-        (folder / name).write_text(text)
-
-
 def test_a_time_above_the_limit_of_the_last_rule_in_force_that_matches_fails_a_plain_run(known, monkeypatch):
-    write(known.path, SUITE, RULES)
+    known.makepyfile(test_suite=SUITE)
+    known.makefile(".toml", gnnbench=RULES)
     noise = {**recorded.QUIET, "sigma": 0.01, "process_sigma": 0}
     for name, value in recorded.machine(known.path, 3, noise, **TIMES).items():
         monkeypatch.setenv(name, value)
@@ -65,7 +61,8 @@ def test_a_time_above_the_limit_of_the_last_rule_in_force_that_matches_fails_a_p
 def test_the_median_of_what_pytest_benchmark_times_itself(known):
     """Its clock is the real one here, and no call takes less than a nanosecond."""
     rule = '[[rules]]\nbenchmarks = "{}"\nmax_time = "1 {}"\n'
-    write(known.path, SUITE, rule.format("*", "s") + rule.format("*[1]", "ns"))
+    known.makepyfile(test_suite=SUITE)
+    known.makefile(".toml", gnnbench=rule.format("*", "s") + rule.format("*[1]", "ns"))
     result = known.runpytest_inprocess("--benchmark-max-time=0.01")
     result.assert_outcomes(failed=1, passed=4)
     assert "above max_time = 1.00 ns (rule 2 of gnnbench.toml)" in str(result.stdout)

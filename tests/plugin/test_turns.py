@@ -1,6 +1,5 @@
 """Real pytest runs with `--benchmark-compare` that judge in turns, on the simulated machine."""
 
-import shutil
 import signal
 import subprocess
 import time
@@ -70,9 +69,7 @@ def whole(tmp_path_factory):
 
 @pytest.fixture
 def project(whole, tmp_path):
-    # Bytecode of the same second would hide a change: Python compares sizes and whole seconds.
-    shutil.copytree(whole, tmp_path / "project", ignore=shutil.ignore_patterns("__pycache__"))
-    return Project(tmp_path / "project")
+    return Project.copy(whole, tmp_path / "project")
 
 
 def test_a_slowdown_is_found_in_turns_and_lines_fit_a_terminal_with_the_command_that_repeats_it(project):

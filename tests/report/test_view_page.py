@@ -117,16 +117,12 @@ def words_filter(view):
 
 
 def dark_as_the_system_is(view):
-    view.page.emulate_media(color_scheme="light")
-    assert (view.page.evaluate(BACKGROUND), view.page.evaluate(INK)) == (
-        "rgb(255, 255, 255)",
-        "rgb(26, 29, 33)",
-    )
-    view.page.emulate_media(color_scheme="dark")
-    assert (view.page.evaluate(BACKGROUND), view.page.evaluate(INK)) == (
-        "rgb(20, 23, 26)",
-        "rgb(232, 234, 237)",
-    )
+    for scheme, background, ink in (
+        ("light", "rgb(255, 255, 255)", "rgb(26, 29, 33)"),
+        ("dark", "rgb(20, 23, 26)", "rgb(232, 234, 237)"),
+    ):
+        view.page.emulate_media(color_scheme=scheme)
+        assert (view.page.evaluate(BACKGROUND), view.page.evaluate(INK)) == (background, ink)
 
 
 def print_is_dark_on_white_and_without_controls(view):

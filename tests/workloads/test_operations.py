@@ -1,7 +1,6 @@
 """Every cell of the table either does its work on the small graph, or does not and the table says why."""
 
 from collections import defaultdict
-from contextlib import contextmanager
 from dataclasses import replace
 from random import Random
 from types import ModuleType
@@ -21,16 +20,6 @@ from tests.workloads.cells import ALL_CELLS, BENCHMARKS, CELLS, USUAL, Names, ch
 
 WIDTH = 64
 """Wide enough for the kernels of a real graph: tiny inputs have paths of their own."""
-
-
-@contextmanager
-def asking(question):
-    """Add the question to the message of an error."""
-    try:
-        yield
-    except BaseException as error:
-        error.add_note(f"The question was: {question}")
-        raise
 
 
 def named(run, inputs):
@@ -67,27 +56,20 @@ def ask_all(workload):
     spec, operation = workload.case.spec, OPERATIONS[workload.case.spec.operation]
     marks = {mark.name for mark in BENCHMARKS[operation.name].pytestmark}
     if operation.group == "structure":
-        with asking("does a call profit from an earlier one?"):
-            require_equal_calls(workload)
+        require_equal_calls(workload)
     timed = workload.timed()
-    ask_little(timed)
+    timed.verify()
     if is_slow(operation.name, spec.platform):
         return
     if not marks & {"whole_call", "in_place"} and spec.direction == operation.directions[-1]:
-        with asking("does it do the same work on copies of its inputs?"):
-            require_equal_work_on_copies(timed)
+        require_equal_work_on_copies(timed)
     seen = view.view_of(workload.case.graph, WIDTH, operation)
     if isinstance(seen, view.Projection | view.Rows):
-        with asking("is it right as on a large graph?"):
-            timed.verify(seen)
-
-
-def ask_little(timed):
-    with asking("are the result and its gradients right?"):
-        timed.verify()
+        timed.verify(seen)
 
 
 def require_equal_calls(workload):
+    """No call profits from an earlier one."""
     graph = workload.inputs[0]
     created = graph.formats() if hasattr(graph, "formats") else None
     (_, first), (_, second) = (named(workload.run, workload.inputs) for _ in range(2))
@@ -172,7 +154,7 @@ def test_cell_does_its_work_in_other_types_or_is_refused(
         with pytest.raises(Exception):  # noqa: B017, PT011
             check(case)
     else:
-        measured(case, lambda workload: ask_little(workload.timed()))
+        check(case)
 
 
 def test_rows_say_something_of_every_platform():
