@@ -1,7 +1,4 @@
-"""Draws a slide for each call, with degree and width as axes.
-
-The colour of a point is the fastest implementation, and its strength the regret of the call.
-"""
+"""Draws a slide for each call, over degree and width: a colour shows the fastest implementation."""
 
 import math
 import re
