@@ -92,21 +92,6 @@ def of(name, param="", **params):
     return entry(f"{name}[{ids}]") | {"params": params or None, "param": ids}
 
 
-def shown(found):
-    return [(one.base.partition("::")[2], one.fullname.partition("::")[2], one.value) for one in found.pairs]
-
-
-def test_platforms_of_an_operation_stand_side_by_side(tmp_path):
-    found = benchmarks(tmp_path, *contents.family(1, operations=2, blocks=3)["benchmarks"])
-    paired = pair(found, PLATFORM)
-    assert paired.base == "pyg"
-    assert [one.value for one in paired.pairs] == ["sparse", "torch", "dgl"] * 2
-    assert [one.fields["operation"] for one in paired.pairs] == ["op0"] * 3 + ["op1"] * 3
-    assert all("op0-forward-pyg" in one.base for one in paired.pairs[:3])
-    assert "platform" not in paired.pairs[0].fields
-    assert pair(found, Axis("platform", "dgl")).pairs[0].value == "pyg"
-
-
 def test_what_differs_in_another_field_too_has_no_partner(tmp_path):
     others = ({}, {"dtype": "bfloat16"}, {"hidden": 64})
     entries = [contents.ours("op", "pyg", 1.0), *(contents.ours("op", "dgl", 1.0, **one) for one in others)]
@@ -123,20 +108,6 @@ def test_threads_are_in_the_name_of_the_operation(tmp_path):
     paired = pair(benchmarks(tmp_path, *entries), Axis("threads"))
     assert (paired.base, [one.value for one in paired.pairs], paired.alone) == ("1", ["2", "all"], 0)
     assert paired.pairs[0].fields["operation"] == "spmm_sum"
-
-
-def test_parameters_of_another_project_are_fields(tmp_path):
-    entries = [of("test_sort", n=n, kind=kind) for n in (10, 1000) for kind in ("quick", "stable")]
-    found = benchmarks(tmp_path, *entries, of("test_other", n=10), of("test_other", n=1000), of("test_none"))
-    assert shown(pair(found, Axis("kind"))) == [
-        ("test_sort[10-quick]", "test_sort[10-stable]", "stable"),
-        ("test_sort[1000-quick]", "test_sort[1000-stable]", "stable"),
-    ]
-    assert shown(pair(found, Axis("n"))) == [
-        ("test_sort[10-quick]", "test_sort[1000-quick]", "1000"),
-        ("test_sort[10-stable]", "test_sort[1000-stable]", "1000"),
-        ("test_other[10]", "test_other[1000]", "1000"),
-    ]
 
 
 def test_an_object_is_called_as_in_the_test_id(tmp_path):

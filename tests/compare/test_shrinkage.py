@@ -31,16 +31,8 @@ def test_noise_within_is_expected_and_not_taken_for_what_processes_add():
     noise = np.where(np.arange(100) < 50, 0.05, 0.01)
     logs = random.normal(0, np.sqrt(noise**2 + 0.01**2), (5, 100))
     found = np.sqrt(process_variance([logs], noise**2).variance)
-    assert np.median(found[:50]) == pytest.approx(0.051, rel=0.2)
+    assert np.median(found[:50]) == pytest.approx(0.051, rel=0.1)
     assert np.median(found[50:]) == pytest.approx(0.014, rel=0.3)
-
-
-def test_two_sides_add_their_processes_and_not_their_difference():
-    random = np.random.default_rng(5)
-    base, head = random.normal(0, 0.02, (5, 100)), random.normal(3, 0.02, (3, 100))
-    found = estimate(base, head)
-    assert (found.own_freedom == 6).all()
-    assert np.median(np.sqrt(found.variance)) == pytest.approx(0.02, rel=0.2)
 
 
 def test_processes_that_are_off_together_are_few_numbers():

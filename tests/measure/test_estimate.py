@@ -21,16 +21,8 @@ def random():
     return np.random.default_rng(0)
 
 
-def test_quantiles_are_those_of_scipy():
-    for n in (*range(1, 100), 1000, 100_000):
-        law = stats.binom(n, location.QUANTILE)
-        for tail in (0.005, 0.025, 0.0005):
-            assert location._binomial_quantile(tail, n) == law.ppf(tail)
-            assert location._binomial_quantile(1 - tail, n) == law.isf(tail)
-
-
 def test_the_value_of_a_block_is_its_median():
-    assert block_values([[1, 5, 3], [2], [4, 2]]).tolist() == [3, 2, 3]
+    assert block_values([[1, 9, 3], [2], [4, 2]]).tolist() == [3, 2, 3]
 
 
 @given(st.lists(TIMES, min_size=1, max_size=300))
@@ -93,22 +85,12 @@ def test_the_interval_covers_the_location_of_noise_that_lasts(n, random):
     assert sum(one.low <= TENTH <= one.high for one in shown) / len(shown) >= 0.93
 
 
-def test_equal_values_are_no_trend():
-    assert estimate(np.ones(location.FEWEST_SHOWN)).half_width == 0
-
-
 def test_the_standard_error_is_that_of_many_estimates(random):
     for n in (15, 51, 200):
         samples = [np.exp(random.normal(0, 0.1, n)) for _ in range(500)]
         spread = np.std([math.log(estimate(values).location) for values in samples])
         assert 0.85 < np.mean([location.standard_error(values) for values in samples]) / spread < 2
     assert math.isnan(location.standard_error(np.ones(2)))
-
-
-def test_it_widens_on_drift(random):
-    values = np.exp(random.normal(0, 0.02, 400) + np.linspace(0, 0.2, 400))
-    drifting, shuffled = estimate(values), estimate(random.permutation(values))
-    assert drifting.half_width > 3 * shuffled.half_width
 
 
 def test_autocorrelation_time_of_known_series(random):

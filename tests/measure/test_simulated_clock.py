@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 
 from gnnbench.engine.measure.clock import Call
@@ -12,10 +11,6 @@ def clock_of(noise=QUIET, seed=1):
     return FakeMachine(seed, {"test_a": Truth(1e-3)}, noise).clock("file.py::test_a")
 
 
-def logs(noise, rounds=4000, seed=1):
-    return np.log(np.array(clock_of(noise, seed).block(NOTHING, rounds, 1).seconds) / 1e-3)
-
-
 def test_without_noise_the_truth_is_read_and_the_call_is_made_once_a_round():
     calls, clock = [], clock_of()
     assert clock.block(Call(calls.append, (1,), {}), 2, 3).seconds == [3e-3, 3e-3]
@@ -23,13 +18,9 @@ def test_without_noise_the_truth_is_read_and_the_call_is_made_once_a_round():
     assert len(calls) == 2
 
 
-def test_noise_is_as_asked_for_and_the_same_for_the_same_seed():
-    noise = Noise(sigma=0.1, autocorrelation=0.5, spike_probability=0, drift=0, overhead_seconds=0)
-    found = logs(noise)
-    assert found.std() == pytest.approx(0.1, rel=0.1)
-    assert np.corrcoef(found[1:], found[:-1])[0, 1] == pytest.approx(0.5, abs=0.05)
-    assert (found == logs(noise)).all()
-    assert not (found == logs(noise, seed=2)).all()
+def test_noise_is_the_same_for_the_same_seed_only():
+    first, again, other = (clock_of(Noise(), seed).block(NOTHING, 9, 1).seconds for seed in (1, 1, 2))
+    assert first == again != other
 
 
 def test_drift_is_shared_and_has_its_period():

@@ -92,15 +92,12 @@ def paths(section):
     return [tuple(row["path"][1:]) for row in section["rows"]]
 
 
-def test_phases_sum_to_the_epoch_and_the_first_call_is_apart(make_case):
+def test_phases_sum_to_the_epoch(make_case):
     section = kinds.time_ranges("phases", epoch(make_case("epoch", "pyg", "train"), 3))
     assert paths(section) == [(), ("zero_grad",), ("forward",), ("loss",), ("backward",), ("optimizer.step",)]
     for repeat in range(3):
         own_ns = sum(row["self_ns"][repeat] for row in section["rows"])
         assert own_ns == section["rows"][0]["total_ns"][repeat]
-    assert [row["calls"] for row in section["rows"]] == [(1,) * 3] * 6
-    assert all(row["cold_ns"] > 0 for row in section["rows"])
-    assert section["nvtx"] is False
 
 
 def conv(make_case, *, cached):
