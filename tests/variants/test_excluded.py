@@ -114,6 +114,7 @@ def test_who_deselects_benchmarks_is_named_unless_the_user_chose_others(
         ("", {"conftest.py": OPTION}, "2 benchmarks skipped (needs --perf)"),
         ("", {"test_a.py": SKIPPING}, "skipped: no GPU: test_a.py"),
         ("--ignore=test_a.py", {}, f"{IGNORED}: test_a.py"),
+        ("--ignore=test_b.py", {"test_b.py": SUITE}, ""),
         ("", {"conftest.py": "collect_ignore = ['test_a.py']"}, f"{IGNORED}: test_a.py"),
         ("", {"test_a.py": "", "build/test_b.py": SUITE}, f"{IGNORED}: build"),
         (
@@ -123,12 +124,8 @@ def test_who_deselects_benchmarks_is_named_unless_the_user_chose_others(
         ),
     ],
 )
-def test_what_is_skipped_or_ignored_is_named_with_the_reason(collect, addopts, files, line):
-    assert list(collect(addopts, files).untimed) == [line]
-
-
-def test_ignored_files_are_not_named_beside_benchmarks(collect):
-    assert not collect("--ignore=test_b.py", {"test_b.py": SUITE}).untimed
+def test_what_is_skipped_or_ignored_is_named_except_files_beside_benchmarks(collect, addopts, files, line):
+    assert "".join(collect(addopts, files).untimed) == line
 
 
 def test_what_is_skipped_in_a_run_is_named(collect, folder):

@@ -5,7 +5,7 @@ from functools import reduce
 import pytest
 
 from gnnbench.engine.drive import affected
-from tests.compare.ab.workers import Watcher, plan, prepared, write
+from tests.compare.ab.workers import Watcher, plan, prepared, sides_of, write
 
 OLD = """
 SIDE = "base"
@@ -82,11 +82,8 @@ if SIDE == "head":
 @pytest.fixture
 def run(tmp_path):
     """Return a function that inspects benchmarks, and the lines that it was told."""
-    for name, text in (("base", OLD), ("head", NEW)):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "thing.py").write_text(text)
     write(tmp_path, SUITE)
-    base, head = (prepared(name, tmp_path / name) for name in ("base", "head"))
+    base, head = sides_of(tmp_path, OLD, NEW)
     watcher = Watcher()
 
     def inspect():

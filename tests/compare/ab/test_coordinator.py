@@ -235,12 +235,6 @@ def test_benchmarks_that_run_the_same_code_are_same_and_the_budget_goes_to_the_o
     assert decisions["test_changed"].notes[0] == "code: changed"
 
 
-def test_where_all_run_the_same_code_one_pair_is_enough(answered, watcher):
-    found = answered(inspect=inspected(work="same"))
-    assert {one.judgement.reason for one in found.rows} == {"runs the same code"}
-    assert sum(text.startswith("starting") for text, _ in watcher.steps) == 1
-
-
 def test_sides_that_cannot_be_compared_are_refused_in_a_line(sides, watcher):
     Path("empty/other").mkdir(parents=True)
     empty = prepared("path:empty", Path("empty").resolve())

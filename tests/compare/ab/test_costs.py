@@ -53,6 +53,7 @@ def test_costs_that_differ_each_time_are_timed(judged, base, head, cost):
     assert row.judgement.same_code == (cost is None)
     assert row.work.cost == (cost and pytest.approx(cost, rel=0.05))
     assert any("timing benchmark" in step for step in steps) == (cost is not None)
+    assert (sum(step.startswith("starting") for step in steps) == 1) == (cost is None)
     if cost == 2.0:
         assert row.notes == ("same code, but a call costs 2.00x",)
 

@@ -15,7 +15,7 @@ from gnnbench.engine.process.plan import PairSettings
 from gnnbench.engine.process.turns import no_benchmark
 from gnnbench.engine.show.causes import counting_command
 from tests.compare.ab.answers import answering, done, valgrind
-from tests.compare.ab.workers import Watcher, is_gone, plan, prepared
+from tests.compare.ab.workers import Watcher, plan, prepared, wait_for_end
 
 COUNTED = {"answer": "counted", "totals": [2000, 2000]}
 
@@ -61,7 +61,7 @@ def test_a_benchmark_is_counted_and_why_another_is_not(sides, tmp_path):
             "unknown": ("failed", "base and head: has no such test"),
         }
         assert workers.loaded == {"base": ("package",), "head": ("package",)}
-    assert all(map(is_gone, groups))
+    wait_for_end(*groups)
 
 
 def count(folder, names, *trees):

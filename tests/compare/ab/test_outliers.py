@@ -25,6 +25,7 @@ def test_of_two_pairs_the_odd_one_is_excluded_whichever_way_it_is_odd():
 
 def test_what_slows_both_sides_of_a_pair_excludes_nothing():
     assert all(keeps([1, 25, 1, 4, 1], [1.1, 26, 1.2, 4, 1]))
+    assert found([1, 6, 1, 6], [1, 6, 1, 6]) == Outliers(4), "both are in the same of two modes"
 
 
 def test_what_was_not_measured_is_neither_kept_nor_an_outlier():
@@ -49,10 +50,6 @@ def test_two_modes_are_told_from_single_outliers():
     one_sided = found([1] * 20, [1] * 17 + [25] * 3)
     assert one_sided.modes is None
     assert one_sided.doubt == "the excluded pairs are mostly above or mostly below the median pair"
-
-
-def test_modes_that_both_sides_of_each_pair_share_are_of_no_concern():
-    assert found([1, 6, 1, 6], [1, 6, 1, 6]) == Outliers(4)
 
 
 levels = st.lists(st.tuples(*[st.sampled_from([1.0, 1.1, 2.0, 6.0, 25.0])] * 2), min_size=1, max_size=12)

@@ -11,7 +11,7 @@ from gnnbench.engine.process.pairs import Pair
 from gnnbench.engine.process.plan import PairSettings
 from gnnbench.engine.process.turns import no_benchmark
 from gnnbench.engine.process.variants.child import Process
-from tests.compare.ab.workers import common, is_gone, machine, prepared, workers, write
+from tests.compare.ab.workers import common, machine, prepared, wait_for_end, workers, write
 
 SUITE = """
 import os
@@ -143,7 +143,7 @@ def test_turns_of_drawn_order_on_one_core_each(folder, monkeypatch):
         assert pair.broken is None
         assert not pair.shared.simulated
         groups = [one.pid for one in pair.children.values()]
-    assert all(map(is_gone, groups))
+    wait_for_end(*groups)
     base, head = ((folder / f"drawn-{one}").read_text() for one in ("base", "head"))
     assert base == head, "both sides draw the same"
     assert len(set(base.splitlines())) == 2

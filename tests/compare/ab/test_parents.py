@@ -7,7 +7,7 @@ from gnnbench.engine.judge.visit import NotTimed, Visit
 from gnnbench.engine.process.pairs import Pair
 from gnnbench.engine.process.plan import PairSettings
 from gnnbench.engine.process.processes import PAIRS_OF_PARENTS
-from tests.compare.ab.workers import common, is_gone, lines, prepared, write
+from tests.compare.ab.workers import common, lines, prepared, wait_for_end, write
 
 SUITE = """
 import os
@@ -104,5 +104,5 @@ def test_a_fork_that_hangs_is_ended(shared):
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert len(set(groups)) == 2
-    assert all(map(is_gone, groups))
+    wait_for_end(*groups)
     assert isinstance(visited(shared, "state"), Visit)

@@ -41,10 +41,6 @@ class Project:
         self.top, self.folder, self.watcher = top, top, watcher
         self.arguments = ["bench"]
 
-    def write(self, **files):
-        for name, text in files.items():
-            self.put(name.replace("__", "/").replace("/init/", "__init__") + ".py", text)
-
     def put(self, name, text):
         path = self.top / name
         path.parent.mkdir(parents=True, exist_ok=True)

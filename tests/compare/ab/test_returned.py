@@ -7,7 +7,7 @@ import pytest
 
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.judge.trial import Trial
-from tests.compare.ab.workers import clean, prepared, workers, write
+from tests.compare.ab.workers import clean, prepared, sides_of, workers, write
 
 DATA = Path(__file__).parents[2] / "data/cheats"
 INSPECTED = {"results": True, "time_all": False, "why_apart": ""}
@@ -70,11 +70,7 @@ def test_checked(benchmark):
 def inspected(folder, monkeypatch, text, *codes):
     clean(monkeypatch)
     write(folder, text)
-    sides = []
-    for side, code in zip(("base", "head"), codes, strict=True):
-        (folder / side).mkdir()
-        (folder / side / "thing.py").write_text(f"def scaled(x):\n    return x * {code}\n")
-        sides.append(prepared(side, folder / side))
+    sides = sides_of(folder, *(f"def scaled(x):\n    return x * {code}\n" for code in codes))
     with workers(folder, *sides, **INSPECTED) as pair:
         (name,) = pair.suite.names
         return pair.inspect(Trial(name)).results

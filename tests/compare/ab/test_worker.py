@@ -98,8 +98,22 @@ def test_caught(benchmark):
     except ZeroDivisionError:
         pass
 
-def test_raises(benchmark):
+def test_raises(torn, benchmark):
     benchmark(lambda: {}["missing"])
+
+def test_has_much_to_say(benchmark):
+    raise ValueError("x" * 1000 + "\\n two")
+
+def test_lacks_a_fixture(benchmark, nowhere):
+    pass
+
+@pytest.mark.xfail(reason="known")
+def test_known(benchmark):
+    raise OSError
+
+@pytest.mark.xfail
+def test_fails_no_more(benchmark):
+    benchmark(sum, [1])
 
 def test_raises_afterwards(benchmark):
     assert benchmark(sum, [1, 2]) == 4
@@ -197,7 +211,7 @@ def test_which_are_benchmarks_whatever_their_names(suite):
 
 
 def test_benchmarks_can_be_run_again(suite):
-    functions = ["marked", "by_another_name", "in_set_up", "pedantic", "caught"]
+    functions = ["marked", "by_another_name", "in_set_up", "pedantic", "caught", "fails_no_more"]
     names = [f"test_{name}" for name in functions]
     for name in [*names, "TestClass::test_in_a_class", "TestOld::test_of_unittest"] * 2:
         *answers, last = suite.run(name)
@@ -213,6 +227,9 @@ def test_benchmarks_can_be_run_again(suite):
         ("raises", "raised: KeyError: 'missing'"),
         ("raises_afterwards", "raised: assert 3 == 4"),
         ("raises_in_tear_down", "raised in tear-down: OSError: stays"),
+        ("has_much_to_say", f"raised: ValueError: {'x' * 288}, test_suite.py:"),
+        ("lacks_a_fixture", "raised in set-up: fixture 'nowhere' not found"),
+        ("known", "failed, as expected (xfail: known)"),
         ("wrong_rounds", "raised: ValueError: Must have positive int"),
         ("twice", "raised: pytest_benchmark.fixture.FixtureAlreadyUsed"),
         ("skipped", "skipped: not here"),
@@ -273,10 +290,6 @@ def test_the_worker_is_the_coordinator_s_own_where_gnnbench_itself_is_compared(t
         assert Suite(worker).failure("test_it") is None
 
 
-def failures(answers):
-    return [one["failure"] and one["failure"]["text"] for one in answers if one["answer"] == "done"]
-
-
 def test_our_own_benchmarks_run(pytester):
     file = str(ROOT / "benchmarks/test_spmm.py")
 
@@ -287,7 +300,7 @@ def test_our_own_benchmarks_run(pytester):
 
     answers = here(pytester, "", chosen, "-p", "gnnbench", file, *SMALL, "--gnn-device", "cpu")
     assert [one["rounds"] for one in answers if one["answer"] == "block"] == [2]
-    assert failures(answers) == [None]
+    assert [one["failure"] for one in answers if one["answer"] == "done"] == [None]
 
 
 def test_a_result_is_checked_unless_an_earlier_process_has_done_so(pytester):

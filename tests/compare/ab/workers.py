@@ -1,11 +1,11 @@
 import json
 import os
 import random
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from pathlib import Path
 from socket import socketpair
+
+import psutil
 
 from gnnbench.engine.interfaces import Listener
 from gnnbench.engine.judge.verdict import Thresholds
@@ -18,6 +18,7 @@ from gnnbench.engine.process.variants.pipe import ClosedError, Link
 from gnnbench.engine.process.variants.variant import Prepared
 from gnnbench.engine.process.worker import Worker
 from tests.suite import environment
+from tests.variants.repositories import wait_for
 
 
 class Watcher(Listener):
@@ -52,6 +53,14 @@ def write(folder, text, name="test_suite.py"):
     (folder / "pytest.ini").write_text("[pytest]\naddopts = -p pytest_benchmark.plugin\n")
     (folder / name).write_text(text)
     return folder
+
+
+def sides_of(folder, base, head):
+    """Write a module `thing` of each side with its text, and return the sides."""
+    for side, text in (("base", base), ("head", head)):
+        (folder / side).mkdir()
+        (folder / side / "thing.py").write_text(text)
+        yield prepared(f"path:{side}", folder / side)
 
 
 def plan(folder, **changes):
@@ -139,25 +148,15 @@ def here(pytester, suite, commands, *arguments, **options):
 def of_group(group):
     """Return the processes of a group that run, zombies left out."""
     found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            name, _, rest = path.read_text().rpartition(")")
-        except OSError:
-            continue
-        state, _, its_group = rest.split()[:3]
-        if int(its_group) == group and state != "Z":
-            found.append(int(name.split()[0]))
+    for process in psutil.process_iter(["status"]):
+        with suppress(ProcessLookupError):
+            if os.getpgid(process.pid) == group and process.info["status"] != psutil.STATUS_ZOMBIE:
+                found.append(process.pid)
     return found
 
 
-def is_gone(group, seconds=100.0):
-    """Wait for a group to end; tell whether it did."""
-    deadline = time.monotonic() + seconds
-    while of_group(group):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
+def wait_for_end(*groups):
+    wait_for(lambda: not any(map(of_group, groups)), 100)
 
 
 def clean(monkeypatch):
