@@ -13,7 +13,7 @@ from gnnbench.engine.process.unchanged import known
 from gnnbench.engine.process.variants import child, command
 from gnnbench.engine.show import lines
 from tests.forks import ADDRESS, INSTEAD, address, look_up_once
-from tests.suite import BARE, WIDE
+from tests.runs import BARE, WIDE
 
 HAS_TORCH = find_spec("torch") is not None
 """If not, only tests of the engine run: `make test` runs some of them so."""

@@ -7,7 +7,7 @@ import sys
 from argparse import ArgumentParser
 from pathlib import Path
 
-from tests.suite import ROOT
+from tests.runs import ROOT
 
 TOKEN = "ghs_a-secret"
 ME = "github-actions[bot]"

@@ -13,7 +13,7 @@ import yaml
 from gnnbench.engine.drive.adopt import Project, make
 from tests.cli.saved import rows
 from tests.gh import TOKEN, GitHub
-from tests.suite import ROOT, environment
+from tests.runs import ROOT, environment
 from tests.variants.repositories import commit_all
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())

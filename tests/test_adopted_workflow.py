@@ -11,7 +11,7 @@ import yaml
 
 from gnnbench.engine.drive.adopt import Project
 from tests.cli.saved import rows
-from tests.suite import ROOT, environment
+from tests.runs import ROOT, environment
 from tests.test_action import ACTION, NOISE, THING, Job, workflow
 from tests.variants.repositories import commit_all, git
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.suite import run
+from tests.runs import run
 
 FREEZES = {
     "freezegun": "with freezegun.freeze_time('2020-01-01'): yield",

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests import forks
-from tests.suite import ROOT, SHORT, SMALL, environment, run_kernels
+from tests.runs import ROOT, SHORT, SMALL, environment, run_kernels
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 

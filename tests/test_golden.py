@@ -29,8 +29,8 @@ from tests import saved_files as files
 from tests.compare.ab.workers import clean
 from tests.compare.bisect import histories
 from tests.run_files import save, scale, suite
+from tests.runs import run
 from tests.sampling import nightly
-from tests.suite import run
 from tests.variants.repositories import commit_all, git, without_settings
 
 FOLDER = Path(__file__).parent / "golden"

@@ -2,7 +2,7 @@
 
 import ast
 
-from tests.suite import ROOT
+from tests.runs import ROOT
 
 
 def test_a_child_that_loads_it_under_another_name_finds_its_own_modules():

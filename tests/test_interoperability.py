@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests import forks
-from tests.suite import SHORT, environment, gnnbench, run
+from tests.runs import SHORT, environment, gnnbench, run
 
 SUITE = """
 import pytest

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from tests.suite import ROOT
+from tests.runs import ROOT
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.suite import ROOT
+from tests.runs import ROOT
 from tests.variants import repositories
 
 HOOK = ROOT / ".ci" / "job-started.sh"

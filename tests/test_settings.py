@@ -8,7 +8,7 @@ from gnnbench.engine.ground import codec
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.ground.settings import NONE, Settings, find, parse
 from gnnbench.engine.store.option_defaults import from_settings
-from tests.suite import run
+from tests.runs import run
 
 RULE = '[[rules]]\nbenchmarks = "*"\n'
 

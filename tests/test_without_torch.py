@@ -9,8 +9,8 @@ from gnnbench.engine.store.baseline import FOLDER, RecordStore
 from tests import forks
 from tests.cli import saved
 from tests.run_files import save, suite
+from tests.runs import SHORT, environment
 from tests.sampling import nightly
-from tests.suite import SHORT, environment
 from tests.variants.repositories import commit_all
 
 PYG = ("torch", "torch_geometric", "torch_scatter", "torch_sparse", "ogb", "dgl")

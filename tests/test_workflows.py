@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from tests.suite import ROOT
+from tests.runs import ROOT
 
 WORKFLOWS = ROOT / ".github" / "workflows"
 

@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from gnnbench.engine.cli import main
-from tests.suite import ROOT
+from tests.runs import ROOT
 
 APPS = sorted(path.parent.name for path in (ROOT / "gnnbench/apps").glob("*/command.py"))
 

@@ -22,7 +22,7 @@ def call(capsys):
 def in_process(tmp_path, monkeypatch, capsys):
     """Return a function that runs the command in this process, in the test's folder, as `gnnbench` does.
 
-    Processes that it starts have the variables of tests.suite.environment.
+    Processes that it starts have the variables of tests.runs.environment.
     """
     clean(monkeypatch)
     monkeypatch.setenv("GNNBENCH_CACHE", str(tmp_path / ".cache"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.suite import environment
+from tests.runs import environment
 from tests.variants.repositories import wait_for
 
 

@@ -13,8 +13,8 @@ from tests.cli.saved import rows
 from tests.cli.started import start, workers_of
 from tests.compare.ab.answers import answering, inspected, valgrind
 from tests.compare.ab.workers import machine, write
+from tests.runs import gnnbench
 from tests.sampling import nightly
-from tests.suite import gnnbench
 from tests.variants.repositories import commit_all, wait_for
 
 SUITE = """

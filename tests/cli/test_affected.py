@@ -18,7 +18,7 @@ from gnnbench.engine.show import affected as report
 from gnnbench.engine.show.console import Terminal
 from tests.compare.ab.answers import answering, done
 from tests.compare.ab.workers import write
-from tests.suite import gnnbench
+from tests.runs import gnnbench
 from tests.variants.repositories import commit_all, git, without_settings
 
 SUITE = """

@@ -13,7 +13,7 @@ from gnnbench.engine.plugin.rootdir import rootdir
 from gnnbench.engine.store.baseline import FOLDER, RecordStore
 from tests.compare.ab.workers import machine
 from tests.run_files import suite
-from tests.suite import ROOT, as_a_user, environment
+from tests.runs import ROOT, as_a_user, environment
 from tests.variants.repositories import commit_all, git
 
 SUITE = (

@@ -11,7 +11,7 @@ from gnnbench.engine.ground.errors import UsageError
 from tests.compare.ab.workers import write
 from tests.compare.bisect.histories import ALONE, content, create, hash_of
 from tests.compare.bisect.results import commits, finding, result
-from tests.suite import gnnbench
+from tests.runs import gnnbench
 from tests.variants.repositories import commit_all, git
 
 LINE = commits(1)

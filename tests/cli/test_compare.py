@@ -5,7 +5,7 @@ import pytest
 from gnnbench.engine.cli.common import exit_code
 from gnnbench.engine.judge.comparison import Compared, Comparison
 from gnnbench.engine.judge.verdict import Judgement
-from tests import suite as projects
+from tests import runs as projects
 from tests.report import contents
 from tests.run_files import plain, save, suite
 

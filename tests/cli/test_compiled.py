@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.suite import gnnbench
+from tests.runs import gnnbench
 from tests.variants import compiled
 from tests.variants.repositories import git, without_settings
 

@@ -6,7 +6,7 @@ import yaml
 
 from gnnbench.engine.drive import first_benchmark, survey
 from gnnbench.engine.process.variants import command
-from tests import suite
+from tests import runs
 from tests.forks import ASLEEP
 from tests.variants.repositories import git
 
@@ -65,7 +65,7 @@ class TestSum:
 @pytest.fixture(autouse=True)
 def _forked(in_process, monkeypatch):  # noqa: ARG001 - which clears variables before
     """Let the pytests of a command be forks."""
-    suite.as_a_user(monkeypatch, PYTEST_ADDOPTS=suite.BARE, **ASLEEP)
+    runs.as_a_user(monkeypatch, PYTEST_ADDOPTS=runs.BARE, **ASLEEP)
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ def test_a_repository_without_benchmarks_gets_one_that_runs(tmp_path, run, monke
     ]
     assert "\npytest without arguments runs benchmarks too: " in found.stdout
     assert "\nstill to do: in .github/workflows/benchmarks.yml, replace OWNER/gnnbench" in found.stdout
-    ran = suite.run("benchmarks", "-v", "--benchmark-disable", cwd=tmp_path)
+    ran = runs.run("benchmarks", "-v", "--benchmark-disable", cwd=tmp_path)
     assert "test_operations.py::test_scaled PASSED" in ran.stdout
     again = run()
     assert again.returncode == 0, again.stderr
@@ -146,7 +146,7 @@ def test_where_nothing_can_be_called_the_benchmark_is_an_example(tmp_path, run, 
     found = run()
     assert "\nno operation of this repository could be called" in f"\n{found.stdout}"
     assert "to run the benchmarks: python -m pytest benchmarks/test_operations.py" in found.stdout
-    ran = suite.run("benchmarks/test_operations.py", "--benchmark-disable", cwd=tmp_path)
+    ran = runs.run("benchmarks/test_operations.py", "--benchmark-disable", cwd=tmp_path)
     assert ran.returncode == 0, ran.stdout
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.cli.saved import rows
 from tests.compare.ab.workers import machine, write
 from tests.run_files import content, entry, fingerprint, save
-from tests.suite import gnnbench
+from tests.runs import gnnbench
 from tests.variants.repositories import commit_all
 
 LIBRARY = """

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.saved import rows
 from tests.compare.ab.workers import machine
-from tests.suite import gnnbench
+from tests.runs import gnnbench
 from tests.variants.repositories import commit_all, git
 
 DATA = Path(__file__).parents[1] / "data/cheats"

@@ -7,7 +7,7 @@ import pytest
 from gnnbench.engine.cli import main, streams
 from gnnbench.engine.show.console import Console
 from tests import terminal
-from tests.suite import environment
+from tests.runs import environment
 
 
 def printed(encoding, text, monkeypatch, write=lambda text: sys.stdout.write(text)):  # noqa: PLW0108 - looked up late

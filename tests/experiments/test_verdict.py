@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.suite import ROOT
+from tests.runs import ROOT
 
 RUNS = [8, pytest.param(200, marks=pytest.mark.nightly)]
 

@@ -9,7 +9,7 @@ from gnnbench.engine.ground import codec
 from gnnbench.engine.store.parts import BenchmarkPart
 from tests import forks
 from tests.plugin.recorded import machine
-from tests.suite import SHORT, environment, pytest_on_cpu
+from tests.runs import SHORT, environment, pytest_on_cpu
 
 SUITE = """
 import itertools

@@ -9,7 +9,7 @@ import pytest
 from gnnbench.engine.ground import codec
 from gnnbench.engine.measure.sources import Package, Sources, Tree
 from tests import forks
-from tests.suite import environment
+from tests.runs import environment
 from tests.variants import repositories
 from tests.variants.repositories import commit_all, wheel
 

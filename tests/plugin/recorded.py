@@ -13,7 +13,7 @@ from gnnbench.engine.store.baseline import FOLDER, RecordStore
 from gnnbench.engine.store.parts import BenchmarkPart, RunPart
 from tests.cli.saved import rows
 from tests.run_files import scale
-from tests.suite import run
+from tests.runs import run
 from tests.variants import repositories
 
 COMPARE = "--benchmark-compare"

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.suite import run_kernels
+from tests.runs import run_kernels
 
 PATH = "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n"
 KERNELS = """

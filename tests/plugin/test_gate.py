@@ -10,7 +10,7 @@ from gnnbench.engine.plugin.limits import GATE
 from gnnbench.engine.store.baseline import FOLDER
 from tests.plugin import recorded as records
 from tests.plugin.recorded import COMPARE, QUIET
-from tests.suite import ROOT, SMALL, run, run_kernels
+from tests.runs import ROOT, SMALL, run, run_kernels
 
 LIBRARY = """
 VERSION = 1

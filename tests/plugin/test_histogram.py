@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from tests import svg
-from tests.suite import SHORT, SMALL, run, run_kernels
+from tests.runs import SHORT, SMALL, run, run_kernels
 
 NO_PYGAL = "import sys\nsys.modules['pygal'] = None\n"
 SUITE = """

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from tests import forks
-from tests.suite import SHORT, environment
+from tests.runs import SHORT, environment
 
 SUITE = """
 import os

@@ -10,8 +10,8 @@ from gnnbench.engine.store.parts import BenchmarkPart, RunPart
 from gnnbench.suite.cells import not_installed
 from gnnbench.suite.operations import OPERATIONS
 from gnnbench.suite.spec import Spec
+from tests.runs import ROOT, SHORT, SMALL, environment, pytest_on_cpu, run, run_kernels
 from tests.sampling import nightly
-from tests.suite import ROOT, SHORT, SMALL, environment, pytest_on_cpu, run, run_kernels
 
 NOT_HERE = {name for name in OPERATIONS if name.startswith("cold")}
 """What starts processes takes long."""

@@ -6,7 +6,7 @@ import pytest
 
 from gnnbench.engine.store import run_file
 from gnnbench.engine.store.parts import FORMAT_VERSION
-from tests.suite import SHORT
+from tests.runs import SHORT
 
 ONE = "def test_one(benchmark):\n    benchmark(sum, [1])\n"
 NUMBERS = """

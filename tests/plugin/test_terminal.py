@@ -14,7 +14,7 @@ from gnnbench.suite.spec import Spec
 from gnnbench.suite.table import TableRow
 from tests import terminal as screens
 from tests.plugin.recorded import collected
-from tests.suite import SMALL, environment, pytest_on_cpu, run_kernels
+from tests.runs import SMALL, environment, pytest_on_cpu, run_kernels
 
 OWN = """
 import pytest

@@ -9,8 +9,8 @@ import pytest
 from tests import terminal
 from tests.plugin import recorded
 from tests.plugin.recorded import COMPARE, QUIET
+from tests.runs import environment, gnnbench, pytest_on_cpu
 from tests.sampling import nightly
-from tests.suite import environment, gnnbench, pytest_on_cpu
 
 LIBRARY = """
 VERSION = 1

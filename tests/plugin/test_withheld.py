@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from tests.plugin import recorded as records
-from tests.suite import SHORT, run
+from tests.runs import SHORT, run
 
 SUITE = """
 import pytest

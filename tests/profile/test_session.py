@@ -9,8 +9,8 @@ import pytest
 from gnnbench.engine.profile import KINDS
 from gnnbench.engine.profile.session import Profiler
 from gnnbench.suite.operations import OPERATIONS
+from tests.runs import gnnbench
 from tests.sampling import nightly
-from tests.suite import gnnbench
 
 ON_CPU = tuple(name for name in KINDS if name != "kernels")
 SMALL = ("--dataset", "rmat:5", "--hidden", "8", "--device", "cpu")

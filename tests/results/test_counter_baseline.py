@@ -7,8 +7,8 @@ import pytest
 
 from gnnbench.suite import counter_baseline
 from gnnbench.suite.operations import OPERATIONS
+from tests.runs import ROOT, SMALL, run_kernels
 from tests.sampling import nightly
-from tests.suite import ROOT, SMALL, run_kernels
 
 NONE = {"copies": {}, "copied_bytes": {}, "library_calls": {}}
 FILES = sorted((ROOT / counter_baseline.FOLDER).glob("*.json"))

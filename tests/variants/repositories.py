@@ -13,7 +13,7 @@ import pytest
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.process.variants.prepare import prepared
 from gnnbench.engine.process.variants.variant import parse
-from tests.suite import ROOT
+from tests.runs import ROOT
 
 ODD = "feature/ü;rm"
 

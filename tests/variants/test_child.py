@@ -11,7 +11,7 @@ import pytest
 
 from gnnbench.engine.process.variants.child import DiedError
 from tests.compare.ab.workers import clean, of_group, process, wait_for_end, write
-from tests.suite import ROOT
+from tests.runs import ROOT
 
 SUITE = """
 import os, signal, subprocess, sys, time

@@ -5,7 +5,7 @@ import pytest
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.interfaces import Listener
 from gnnbench.engine.process.variants import fresh
-from tests.suite import as_a_user
+from tests.runs import as_a_user
 
 SUITE = """
 import pytest

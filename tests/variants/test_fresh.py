@@ -9,7 +9,7 @@ import pytest
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.interfaces import Listener
 from gnnbench.engine.process.variants import fresh
-from tests.suite import BARE, SHORT, as_a_user, environment
+from tests.runs import BARE, SHORT, as_a_user, environment
 
 SUITE = """
 import os

@@ -18,7 +18,7 @@ from gnnbench.suite.platforms import Result
 from gnnbench.suite.spec import FLOATS, FORWARD_BACKWARD, INTEGERS
 from gnnbench.suite.verify import verify
 from gnnbench.suite.view import View
-from tests.suite import ROOT
+from tests.runs import ROOT
 
 USUAL = ("float32", "int64")
 

@@ -12,8 +12,8 @@ from gnnbench.engine.ground.packages import missing
 from gnnbench.engine.measure.counters import count
 from gnnbench.suite.operations.mh_aggregate import Edges
 from gnnbench.suite.platforms import PLATFORMS, why_not_on
+from tests.runs import SHORT, SMALL, run_kernels
 from tests.sampling import nightly
-from tests.suite import SHORT, SMALL, run_kernels
 
 READS = {
     ("published", "torch"): 2,

@@ -31,7 +31,7 @@ from tests.compare.ab.workers import Watcher
 from tests.compare.bisect.histories import ALONE, ONE, content, create, hash_of
 from tests.compare.bisect.results import commits, finding, setting
 from tests.compare.bisect.results import result as bisected
-from tests.suite import gnnbench
+from tests.runs import gnnbench
 from tests.variants.repositories import commit_all, git, wheel, without_settings
 
 WORDS = ("--state", "state", "--since", "good", "--budget", "20", "--page", "p.html", "--", "test_suite.py")

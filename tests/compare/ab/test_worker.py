@@ -4,7 +4,7 @@ import pytest
 
 from gnnbench.engine.process.variants.import_roots import Redirect
 from tests.compare.ab.workers import clean, here, process, visits, write
-from tests.suite import ROOT, SMALL
+from tests.runs import ROOT, SMALL
 
 SUITE = """
 import pytest_benchmark.fixture

@@ -17,7 +17,7 @@ from gnnbench.engine.process.variants.import_roots import Trees
 from gnnbench.engine.process.variants.pipe import ClosedError, Link
 from gnnbench.engine.process.variants.variant import Prepared
 from gnnbench.engine.process.worker import Worker
-from tests.suite import environment
+from tests.runs import environment
 from tests.variants.repositories import wait_for
 
 

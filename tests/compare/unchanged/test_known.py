@@ -17,8 +17,8 @@ from gnnbench.engine.process.variants import child, command
 from tests import forks
 from tests.compare.ab.workers import Watcher, prepared, write
 from tests.measure.fingerprint.test_fingerprint import PAIRS
+from tests.runs import environment
 from tests.sampling import nightly
-from tests.suite import environment
 
 SUITE = """
 import importlib

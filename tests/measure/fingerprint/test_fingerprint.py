@@ -21,7 +21,7 @@ from gnnbench.engine.measure.fingerprint.fingerprint import Fingerprint, Recordi
 from gnnbench.engine.measure.fingerprint.recording import python_calls
 from gnnbench.engine.measure.inspection import inspect
 from tests import forks
-from tests.suite import ROOT, environment
+from tests.runs import ROOT, environment
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from gnnbench.suite import cells
 from gnnbench.suite.accuracy import MismatchError
 from gnnbench.suite.operations import OPERATIONS, neighbors
 from gnnbench.suite.platforms import Chosen, without_pyg_lib
-from tests.suite import ROOT
+from tests.runs import ROOT
 
 STAND_IN = Path(__file__).parent / "stand_in"
 WITH_PYG_LIB = [name for name, one in OPERATIONS.items() if "pyg_lib" in one.calls]
