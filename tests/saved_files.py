@@ -10,8 +10,8 @@ from gnnbench.engine.judge.comparison import Work
 from gnnbench.engine.measure.counter_changes import CounterChange
 from gnnbench.engine.store.baseline import FOLDER, RecordStore
 from tests.apps.regret import results
-from tests.compare.bisect.results import commits, finding, result
-from tests.report import contents
+from tests.engine.drive.bisect.results import commits, finding, result
+from tests.engine.show import contents
 from tests.run_files import entry, fingerprint, plain
 
 _ROOT = Path(__file__).parents[1]

@@ -11,10 +11,10 @@ import pytest
 import yaml
 
 from gnnbench.engine.drive.adopt import Project, make
-from tests.cli.saved import rows
+from tests.engine.cli.saved import rows
+from tests.engine.process.variants.repositories import commit_all
 from tests.gh import TOKEN, GitHub
 from tests.runs import ROOT, environment
-from tests.variants.repositories import commit_all
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
 NOISE = {"sigma": 0.002, "spike_probability": 0, "drift": 0}

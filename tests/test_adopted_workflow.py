@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from gnnbench.engine.drive.adopt import Project
-from tests.cli.saved import rows
+from tests.engine.cli.saved import rows
+from tests.engine.process.variants.repositories import commit_all, git
 from tests.runs import ROOT, environment
 from tests.test_action import ACTION, NOISE, THING, Job, workflow
-from tests.variants.repositories import commit_all, git
 
 SUITE = "import thing\n\ndef test_sum(benchmark):\n    benchmark(thing.work, range(100))\n"
 METADATA = '[project]\nname = "thing"\nversion = "1"\n[tool.setuptools]\npy-modules = ["thing"]\n'

@@ -26,12 +26,12 @@ from gnnbench import __version__
 from gnnbench.engine.cli import main
 from gnnbench.engine.show.lines import IN_A_PIPE
 from tests import saved_files as files
-from tests.compare.ab.workers import clean
-from tests.compare.bisect import histories
+from tests.engine.drive.bisect import histories
+from tests.engine.process.variants.repositories import commit_all, git, without_settings
+from tests.engine.process.workers import clean
 from tests.run_files import save, scale, suite
 from tests.runs import run
 from tests.sampling import nightly
-from tests.variants.repositories import commit_all, git, without_settings
 
 FOLDER = Path(__file__).parent / "golden"
 LINES = ("h1", "h2", "h3", "p", "tr", "li", "figure", "figcaption", "summary", "pre")

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.engine.process.variants import repositories
 from tests.runs import ROOT
-from tests.variants import repositories
 
 HOOK = ROOT / ".ci" / "job-started.sh"
 MINE = "owner/name"

@@ -7,11 +7,11 @@ import pytest
 
 from gnnbench.engine.store.baseline import FOLDER, RecordStore
 from tests import forks
-from tests.cli import saved
+from tests.engine.cli import saved
+from tests.engine.process.variants.repositories import commit_all
 from tests.run_files import save, suite
 from tests.runs import SHORT, environment
 from tests.sampling import nightly
-from tests.variants.repositories import commit_all
 
 PYG = ("torch", "torch_geometric", "torch_scatter", "torch_sparse", "ogb", "dgl")
 EXTRAS = ("altair", "jinja2", "vl_convert")

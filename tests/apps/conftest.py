@@ -1,3 +1,3 @@
 """What tests of applications share with those of commands."""
 
-from tests.cli.conftest import call, in_process  # noqa: F401
+from tests.engine.cli.conftest import call, in_process  # noqa: F401

@@ -7,4 +7,4 @@ from tests.graphs import (  # noqa: F401
     small_graph,
     typed_graph,
 )
-from tests.workloads.conftest import without_back_end  # noqa: F401
+from tests.suite.conftest import without_back_end  # noqa: F401

@@ -13,7 +13,7 @@ def units(small: bool) -> dict[str, float]:  # noqa: ARG001
 
 def run(unit: str, plan: Any) -> dict[str, Any]:  # noqa: ARG001
     """Run the tests one at a time, so that a missing package fails only the tests that need it."""
-    tests = "tests/measure/test_cuda_clock.py" if plan.small else "tests"
+    tests = "tests/engine/measure/test_cuda_clock.py" if plan.small else "tests"
     options = (
         "-v",
         "-p",

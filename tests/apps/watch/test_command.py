@@ -25,14 +25,14 @@ from gnnbench.engine.judge.comparison import Agreement, Compared, Comparison
 from gnnbench.engine.judge.memory import MemoryChange
 from gnnbench.engine.judge.verdict import SAME_CODE, Judgement
 from gnnbench.engine.show.markdown_text import Markdown
-from tests.cli import saved
-from tests.cli.started import start
-from tests.compare.ab.workers import Watcher
-from tests.compare.bisect.histories import ALONE, ONE, content, create, hash_of
-from tests.compare.bisect.results import commits, finding, setting
-from tests.compare.bisect.results import result as bisected
+from tests.engine.cli import saved
+from tests.engine.cli.started import start
+from tests.engine.drive.bisect.histories import ALONE, ONE, content, create, hash_of
+from tests.engine.drive.bisect.results import commits, finding, setting
+from tests.engine.drive.bisect.results import result as bisected
+from tests.engine.process.variants.repositories import commit_all, git, wheel, without_settings
+from tests.engine.process.workers import Watcher
 from tests.runs import gnnbench
-from tests.variants.repositories import commit_all, git, wheel, without_settings
 
 WORDS = ("--state", "state", "--since", "good", "--budget", "20", "--page", "p.html", "--", "test_suite.py")
 
