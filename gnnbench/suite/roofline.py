@@ -2,7 +2,7 @@
 
 Both rates, of a copy and of a matrix product, are measured once per environment. The bytes are compulsory
 traffic (Hill and Smith, IEEE Trans. Computers 1989): each input is read once and each output is written once.
-Only products of dense matrices count as arithmetic: sums over neighbours take less time than their bytes.
+Only products of dense matrices count as arithmetic: sums over neighbours take less time than their traffic.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -94,8 +94,8 @@ def rates(device: str, dtype: str, environment_key: str, cache: Path) -> Rates:
 def measure(device: str, dtype: str) -> Rates:
     """Measure both rates in about a second: of STREAM's copy (McCalpin, 1995), and of matrix products.
 
-    Each byte of a copy counts twice, read and written. Matrices grow until the time is spent, so an emulated
-    dtype takes no longer.
+    Each byte of a copy counts twice, read and written. Matrices grow until the time is spent, so a dtype that
+    the CPU emulates takes no longer.
     """
     free = free_bytes() if device == "cpu" else cuda_free_bytes()
     room = free // _MEMORY_PART

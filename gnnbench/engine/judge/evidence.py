@@ -183,7 +183,7 @@ def _reciprocals(expected: Array, keeps: NDArray[np.bool_]) -> Array:
 
 
 def _variance_between(logs: Array, within: Array, keeps: NDArray[np.bool_], freedom: Array) -> float:
-    """Return the variance between pairs for which the median benchmark's residuals are as expected.
+    """Return that variance between pairs which makes the median benchmark's residuals as large as expected.
 
     This is the method of Paule and Mandel (J. Res. NBS 87, 1982) for the variance between laboratories, with
     the median over benchmarks, so that a single outlying benchmark has little influence.

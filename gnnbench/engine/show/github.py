@@ -33,7 +33,7 @@ class PullRequest:
         if not _REPOSITORY.fullmatch(repository):
             raise UsageError(f"repository {repository!r} must be OWNER/NAME")
         if not (number.isascii() and number.isdecimal() and 0 < int(number) < 2**31):
-            raise UsageError(f"pull request {number!r} must be a number, as in 12")
+            raise UsageError(f"pull request {number!r} must be a number, such as 12")
         return cls(repository, int(number))
 
     def publish(self, body: str, marker: str) -> tuple[str, bool]:

@@ -122,7 +122,7 @@ def _run(path: Path, content: Mapping[str, Any], saved: Mapping[str, Any]) -> Ru
     try:
         part = codec.decode(saved or {"version": FORMAT_VERSION}, RunPart)
     except ValueError as error:
-        json_io.refuse(path, f"damaged in its field gnnbench{str(error).removeprefix('$')}", REMEDY)
+        json_io.refuse(path, f"damaged: gnnbench{str(error).removeprefix('$')}", REMEDY)
     machine = json_io.fields(content.get("machine_info"))  # users may write anything there
     flat = machine | {f"cpu.{name}": value for name, value in json_io.fields(machine.get("cpu")).items()}
     benchmarks = {name: read_benchmark(entry) for name, entry in entries(content).items()}

@@ -48,7 +48,7 @@ def test_a_slide_of_each_call_is_written(tmp_path):
             assert path.read_bytes().startswith(PNG)
     path = tmp_path / "new/maps/scatter-max-on-pyg-forward.svg"
     shown = text(path)
-    assert "the fastest way's time in the median, at least 3.86x at worst" in shown
+    assert "the fastest way's time (median of the points), and at least 3.86x at the worst point" in shown
     for word in (f"A {SORTED}", f"B {CALL}", "hub:12, mean degree", "uniform:12, mean", "width", "A 2.5x"):
         assert word in re.sub(r"\s+", " ", shown), word
 

@@ -70,8 +70,8 @@ def test_what_is_no_run_file_is_refused_with_place_and_reason(tmp_path, text, me
 @pytest.mark.parametrize(
     ("place", "value", "message"),
     [
-        ("environment", {"cpu": "x"}, "damaged at gnnbench.environment: object missing required field"),
-        ("environment", {**codec.encode(ENVIRONMENT), "python": 3}, "damaged at gnnbench.environment.python"),
+        ("environment", {"cpu": "x"}, "damaged: gnnbench.environment: object missing required field"),
+        ("environment", {**codec.encode(ENVIRONMENT), "python": 3}, "damaged: gnnbench.environment.python"),
         ("fullname", None, "damaged, or not a run file of pytest-benchmark: no 'fullname'"),
         (
             "measurement",

@@ -1,8 +1,8 @@
 """Hashes of functions by their bytecode and their default values.
 
-Line numbers, file names, docstrings, names of functions and of local variables, instructions that do nothing,
-and inline caches do not count. Names of parameters count, because callers may use them. A fingerprint lists
-functions by name, so a renamed function differs there.
+The hashes leave out line numbers, file names, docstrings, the names of functions and of local variables,
+instructions that do nothing, and inline caches. They include the names of parameters, because callers may use
+these. A renamed function has the same hash, but another name in the fingerprint's list of functions.
 """
 
 import dis

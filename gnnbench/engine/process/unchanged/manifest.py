@@ -1,8 +1,9 @@
 """The code and files on which each benchmark of one side depends, with a hash of each.
 
 A *dependency* is a text: `file NAME`; `names NAME`, the names in a folder; `package NAME`, the modules of a
-package, which may be absent; `search NAME`, a folder in which Python looks for packages; `metadata`; or
-`code FILE FUNCTION`. A NAME is a path in a `CodeTree`, or the absolute path of a file of the suite.
+package, or that there is no such package; `search NAME`, a folder in which Python looks for packages;
+`metadata`, that of the side's distributions; or `code FILE FUNCTION`. A NAME is a path in a `CodeTree`, or
+the absolute path of a file of the suite.
 """
 
 import ast

@@ -1,6 +1,6 @@
 """Notes which code a process runs and which files it uses, because its benchmarks depend on them.
 
-Only processes that time nothing are observed, because Python cannot remove a hook for audit events.
+This is done only in processes that time nothing: Python cannot remove the hook for audit events afterwards.
 """
 
 import importlib.metadata
@@ -119,7 +119,7 @@ class UsageRecorder:
                 self._files["listed"].add(name)
 
     def _note_process(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Note that a process is started, in which nothing is noted, unless it only describes the machine."""
+        """Note the start of another process, whose files remain unknown, except programs like `uname`."""
         program = arguments[0] if event == _PROCESS else ""
         if event == _PROCESS:
             self._callers_files.note_process(*arguments)
