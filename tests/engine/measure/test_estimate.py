@@ -21,6 +21,14 @@ def random():
     return np.random.default_rng(0)
 
 
+def test_quantiles_are_those_of_scipy():
+    for n in (*range(1, 100), 1000, 100_000):
+        law = stats.binom(n, location.QUANTILE)
+        for tail in (0.005, 0.025, 0.0005):
+            assert location._binomial_quantile(tail, n) == law.ppf(tail)
+            assert location._binomial_quantile(1 - tail, n) == law.isf(tail)
+
+
 def test_the_value_of_a_block_is_its_median():
     assert block_values([[1, 9, 3], [2], [4, 2]]).tolist() == [3, 2, 3]
 
@@ -91,6 +99,12 @@ def test_the_standard_error_is_that_of_many_estimates(random):
         spread = np.std([math.log(estimate(values).location) for values in samples])
         assert 0.85 < np.mean([location.standard_error(values) for values in samples]) / spread < 2
     assert math.isnan(location.standard_error(np.ones(2)))
+
+
+def test_it_widens_on_drift(random):
+    values = np.exp(random.normal(0, 0.02, 400) + np.linspace(0, 0.2, 400))
+    drifting, shuffled = estimate(values), estimate(random.permutation(values))
+    assert drifting.half_width > 3 * shuffled.half_width
 
 
 def test_autocorrelation_time_of_known_series(random):
