@@ -1,4 +1,4 @@
-"""Words on the results of a watch: a step for the terminal, and a report for each change."""
+"""Texts of `gnnbench watch`: on each comparison of two versions, for the terminal; and on each change."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -85,7 +85,7 @@ def report(change: Change, watched: str) -> Document:
         if row.judgement.ratio and row.judgement.verdict in TIMES
     ]
     count = units.count(len(change.pairs), "benchmark")
-    measured = f": {ratios[0]}, and {ratios[1]} in a second run of these alone" if len(ratios) > 1 else ""
+    measured = f": {ratios[0]}, and {ratios[1]} in a second run of them" if len(ratios) > 1 else ""
     agreements = {word for row, _ in change.pairs.values() for word in (agreement(row),) if word}
     notes = [
         note

@@ -1,7 +1,7 @@
-"""The verdicts of `pytest --benchmark-compare`: a session is compared with a record or a variant, its base.
+"""The verdicts of `pytest --benchmark-compare`. The base of a session is a record or a variant.
 
 The base is built again, and benchmarks whose code differs are timed in turns with it. If this is impossible,
-the times of a record are compared with the times of the session and of new processes.
+the times of a record are compared with those of the session and of new processes of the same code.
 """
 
 from collections.abc import Collection, Sequence

@@ -45,7 +45,7 @@ def _table(folder: Path, name: str) -> NDArray[np.float64]:
     """Return the only table of this name under a folder: float64 [rows, columns]."""
     files = list(folder.rglob(f"{name}.csv.gz"))
     if len(files) != 1:
-        raise ValueError(f"{folder.name} has {len(files)} files {name}.csv.gz")
+        raise ValueError(f"{folder.name} has {len(files)} files named {name}.csv.gz, not 1")
     return np.loadtxt(files[0], delimiter=",", ndmin=2)
 
 

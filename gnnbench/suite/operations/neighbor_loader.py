@@ -1,6 +1,6 @@
-"""Loaders that draw neighbours of batches of nodes or edges and fetch features, with workers and without.
+"""Loaders, with and without workers, that draw neighbours for a batch of nodes or edges, and fetch features.
 
-The seeds of a batch are the nodes for which it is made.
+The nodes or edges of a batch are its seeds.
 """
 
 import sys

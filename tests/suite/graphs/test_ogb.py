@@ -82,7 +82,7 @@ def test_tables_are_read_once_and_changed_files_anew(tmp_path, monkeypatch):
     [
         ("raw/edge.csv.gz", b"not gzip", "gzip"),
         ("raw/node-label.csv.gz", gzip.compress(b"one\n"), "'one'"),
-        ("raw/old/node-label.csv.gz", b"", r"raw has 2 files node-label\.csv\.gz"),
+        ("raw/old/node-label.csv.gz", b"", r"raw has 2 files named node-label\.csv\.gz"),
         ("split/time/train.csv.gz", gzip.compress(b"30\n"), "out of bounds"),
     ],
     ids=["not gzip", "no number", "two tables", "an unknown node"],

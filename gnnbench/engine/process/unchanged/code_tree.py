@@ -1,4 +1,4 @@
-"""The code of one side: which file has a module, and what the files contain."""
+"""The code of one side: the file of each module, and the contents of files."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ class CodeTree:
 
     The name of a file is relative to the first root that has it. If the side has no code of its own, the last
     root is the project of `folder`, pytest's working directory. Files of the `suite` are not compared.
-    `sources`: the caller's folders of which a side has a checkout.
+    `sources`: the folders of the working tree that are checked out for a side.
     """
 
     def __init__(
