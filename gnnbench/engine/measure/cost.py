@@ -44,6 +44,8 @@ _STEPS_LIMIT, _STEPS_SLACK = 1.05, 2.0
 
 _NOT_COUNTED = (*PASSED_OVER, "pathlib", "genericpath")
 """Functions of these modules do not count; see PASSED_OVER."""
+_WAITS = frozenset({"acquire", "start_new_thread", "fork_exec", "fork", "poll", "select", "waitpid", "recv"})
+"""Functions that wait for other threads or processes, or start them."""
 
 
 @dataclass(frozen=True)
@@ -96,8 +98,14 @@ class Tracer:
         """Code of the functions that ran, by identity."""
         self.has_stopped = False
         """Whether counting stopped because of too many steps."""
+        self._waits = False
         self._counted_modules: dict[int, bool] = {}
         """Whether the functions of a module count, by the identity of its globals."""
+
+    @property
+    def total(self) -> int | None:
+        """The number of steps. None if there are too many, or if it depends on other threads or processes."""
+        return None if self._waits or self.has_stopped else self.steps
 
     def __enter__(self) -> Self:
         self._before = sys.gettrace(), sys.getprofile()
@@ -124,9 +132,10 @@ class Tracer:
             frame.f_trace_lines = not frame.f_trace_opcodes
         return self._trace
 
-    def _profile(self, frame: FrameType, event: str, _argument: Any) -> None:
+    def _profile(self, frame: FrameType, event: str, argument: Any) -> None:
         """Count a call of a C function; `sys.setprofile` takes this method."""
         if event == "c_call" and self._is_counted(frame):
+            self._waits |= argument.__name__ in _WAITS
             self._add_step()
 
     def _is_counted(self, frame: FrameType) -> bool:

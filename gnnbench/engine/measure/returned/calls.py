@@ -168,7 +168,7 @@ class ComparedCalls:
             return Effects(failure=_TOO_LONG)
         except Exception as error:  # noqa: BLE001 - a benchmark may raise anything
             return Effects(failure=f"{type(error).__name__}: {error}")
-        effects = Effects(steps=tracer.steps if tracer and not tracer.has_stopped else None)
+        effects = Effects(steps=tracer.total if tracer else None)
         if self._first_output:
             first = self.effects[GIVEN].parts
             with plain_tensors():
