@@ -224,7 +224,11 @@ class Search:
         for interval, before, after in zip(self.intervals, variances, [*variances[1:], 0.0], strict=True):
             if self._can_repeat(interval.high):
                 scores[interval.high] = before + after
-        return {position: score for position, score in scores.items() if score > 0}
+        return {
+            position: score
+            for position, score in scores.items()
+            if score > 0 and any(span.low <= position <= span.high for span in intervals)
+        }
 
     def _middle(self, interval: Interval, positions: Sequence[int]) -> int:
         """Return a candidate near the middle, and far from candidates that cannot be measured."""

@@ -32,9 +32,10 @@ class Line:
         found = self.levels[position] + noise + outlier
         self.search.observations.append(Observation(position, found, USUAL_PAIR_VARIANCE + WITHIN**2))
 
-    def run(self, broken=()):
+    def run(self, broken=(), most_pairs=300):
         pairs = 0
-        while (found := next_position({"one": self.search})) and pairs < 300:
+        while (found := next_position({"one": self.search})) and pairs < most_pairs:
+            assert found[1], "a step without a benchmark would be repeated for ever"
             if found[0] in broken:
                 self.search.broken.add(found[0])
                 continue
@@ -61,6 +62,11 @@ def test_steps_forth_and_back_are_found_with_their_ratios(steps, broken):
     line = Line(steps, seed=1)
     line.run(broken)
     assert line.found() == {position: pytest.approx(math.log(ratio), abs=0.03) for position, ratio in steps}
+
+
+def test_each_step_of_a_search_for_small_changes_measures_a_benchmark():
+    line = Line([(position, 1.015) for position in range(10, LAST, 10)], seed=10)
+    assert line.run(most_pairs=60) == 60
 
 
 @pytest.mark.parametrize("seeds", [range(8), pytest.param(range(8, 40), marks=pytest.mark.nightly)])
