@@ -62,7 +62,7 @@ LONG = {
     "profile order -- test_own.py": (2, PIP),
     "list --data .": (0, "spmm_sum"),
     "baseline record --processes 2 -- bench": (0, "recorded 2 benchmarks"),
-    "ab git:HEAD~1 . --total-budget 5 --time-all --plant 5% --strict -- bench": (3, "undecided"),
+    "ab git:HEAD~1 . --total-budget 1 --time-all --plant 5% --strict -- bench": (3, "undecided"),
     "affected git:HEAD~1 . -- bench": (0, "2 run the same code"),
     "bisect git:HEAD~2 git:HEAD -- bench": (0, "GOOD and BAD do not differ"),
     "bisect git:HEAD~2 git:HEAD --outputs -v -- bench": (0, "no other output of 2 benchmarks"),
