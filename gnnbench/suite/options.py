@@ -22,8 +22,8 @@ class SuiteOptions(Values):
 
     datasets: tuple[DatasetName, ...] = described(
         Option("dataset", "NAME", (), DatasetName.parse, path=".mtx", passed_on=True),
-        f"graph to measure on; repeatable or comma-separated: {FORMS}. Default: cora and ogbn-arxiv "
-        "(on a CPU ogbn-arxiv:synthetic@0.1, a synthetic stand-in of a tenth of the size).",
+        f"graph to measure on; repeatable or comma-separated: {FORMS}. Default: cora and ogbn-arxiv; on a "
+        "CPU cora and ogbn-arxiv:synthetic@0.1, a synthetic stand-in of a tenth of the size.",
     )
     """Empty for the graphs of each operation, see `graphs`."""
     platforms: tuple[str, ...] = described(
@@ -58,8 +58,8 @@ class SuiteOptions(Values):
     )
     all_benchmarks: bool = described(
         Option("all", "", False),
-        "run all of gnnbench's own benchmarks, and first say how long they take. Default: one or more of "
-        "each operation, unless a test id or -m selects others.",
+        "run all of gnnbench's own benchmarks, and first print how long they take. Default: a part of them, "
+        "unless a test id or -m selects benchmarks.",
     )
     real_only: bool = described(
         Option("real", "", False, passed_on=True),
