@@ -20,12 +20,12 @@ class Implementation(NamedTuple):
     """A way: an implementation of an operation."""
 
     operation: Operation
-    """The operation; for a way that is not a call, the first operation of its family."""
+    """The operation; for an alternative, the first operation of its family."""
     platform: str
-    """The platform; for a way that is not a call, a platform whose module can read the output."""
+    """The platform; for an alternative, a platform whose module can read the output."""
     call: Call
     is_call: bool
-    """Whether the way is the operation's call on the platform, and so the library's own choice."""
+    """Whether the way is a library call (the operation's call on the platform), not an alternative."""
 
     @property
     def id(self) -> str:
@@ -42,11 +42,11 @@ class Family(NamedTuple):
     inputs: Callable[[Case], tuple[Tensor, ...]]
     """Returns the arguments that a way takes after the graph's structure."""
     further: tuple[Call, ...]
-    """Ways that are not library calls, in plain PyTorch."""
+    """The alternatives, in plain PyTorch."""
     excluded: tuple[str, ...] = ()
-    """Ids of calls that are left out: they return something else, or take inputs of one width only."""
+    """Ids of library calls to leave out: they return something else, or take inputs of one width only."""
     has_features: bool = True
-    """Whether the shape of an input depends on the width of features."""
+    """Whether the shape of an input depends on the feature width."""
 
     def implementations(self) -> Iterator[Implementation]:
         """Yield all ways, including those whose library is not installed."""
@@ -70,7 +70,7 @@ class Csr(NamedTuple):
 
 
 def structure_kind(structure: Any, graph: Graph) -> str:
-    """Return the kind of a structure, such as CSR or edge list. Within a kind, ways need no conversion."""
+    """Return the kind of a structure, such as CSR or edge list. Equal kinds need no conversion."""
     kind = type(structure).__name__
     if kind in ("Edges", "tuple"):
         return structure_kind(structure[0], graph)
@@ -168,7 +168,7 @@ def _segments_by_bag(pointer: Tensor, messages: Tensor, mode: str) -> Tensor:
 
 
 def _segments_by_index(pointer: Tensor, messages: Tensor, reduce: str) -> Tensor:
-    """Reduce segments by way of an index, which has the segment of each message."""
+    """Reduce segments with an index that names the segment of each message."""
     lengths = pointer.diff()
     node = torch.arange(len(lengths), dtype=pointer.dtype, device=pointer.device)
     to = Destination(node.repeat_interleave(lengths, output_size=len(messages)), len(lengths))

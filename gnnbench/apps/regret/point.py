@@ -1,4 +1,4 @@
-"""Checks all ways to compute an operation at one point of the grid, and times the correct ones."""
+"""Checks all ways to compute an operation at one point of the grid, and times the correct ones in a race."""
 
 import math
 import random
@@ -29,7 +29,7 @@ from .race import ANALYSES, BETWEEN_PROCESSES, FRESH_ANALYSES, Race, Ratio, rati
 from .result import Place, Point, Way
 
 _TRIALS = 3
-"""Before the race, each way is timed for this many calls and this many rounds; the fastest one counts."""
+"""Before the race, each way is timed for this many calls and this many rounds; the fastest counts."""
 _MOST_RATIO = 4.0
 """A way is excluded if, before the race, it takes more than this many times as long as the fastest way."""
 _ROUNDS = 3
@@ -37,7 +37,7 @@ _ROUNDS = 3
 _LONG_SECONDS = 0.01
 """If a round takes longer than this, a block has one round."""
 _PRECISE = 0.25
-"""A ratio is precise if its half-width is at most the effect, or at most this fraction of the log ratio."""
+"""A ratio is precise if its half-width is at most the effect or this fraction of the log ratio."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def measure(
     effect: float,
     seconds: float,
 ) -> Point:
-    """Check all ways, time the correct ones for about `seconds` (at least a few blocks), return the point."""
+    """Check all ways, time the correct ones for about `seconds` or a few blocks, and return the point."""
     clock = clock_of([place.device])
     end_seconds = clock.now() + seconds
     point = Point(place, graph.num_nodes, graph.num_edges)

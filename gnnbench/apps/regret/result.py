@@ -35,7 +35,7 @@ class Way:
     is_call: bool
     """Whether the way is a library's call, which users write."""
     seconds: Positive
-    """Seconds per call: the median of the blocks or, if too slow for the race, the least of a few calls."""
+    """Seconds per call: the median of the blocks; for ways too slow for the race, the least of some calls."""
     in_race: Ratio | None = None
     """Ratio to the fastest way, in the blocks that chose the fastest."""
     regret: Ratio | None = None

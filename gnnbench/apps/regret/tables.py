@@ -112,7 +112,7 @@ _CHANGED = (
 
 
 def _worst(rows: Sequence[Regret], title: str) -> Table:
-    """Return the table of the largest regrets: a row for each call and direction that is ever too slow."""
+    """Return the table of largest regrets: a row for each call and direction that is not always fastest."""
     calls: dict[tuple[str, str], list[Regret]] = {}
     for row in rows:  # the worst first
         calls.setdefault((row.way.name, row.point.place.direction), []).append(row)

@@ -67,17 +67,17 @@ def run(options: argparse.Namespace) -> int:
     state = State(options.state)
     if options.what is None and state.watched is None:
         raise UsageError(f"{options.state} has no state: give what to watch, as in gnnbench watch PACKAGE")
-    new, interrupted = _compare(options, state) if options.what else ([], False)
-    for step in new:
+    steps, interrupted = _compare(options, state) if options.what else ([], False)
+    for step in steps:
         streams.show(texts.step_document(step))
     _write(options.page, state)
     if interrupted:
         streams.say("interrupted; repeat the command to continue")
     sys.stdout.flush()
-    if any(row.is_worse for step in new for row, _ in step.confirmed().values()):
+    if any(row.is_worse for step in steps for row, _ in step.confirmed().values()):
         status = SLOWER
     else:
-        status = NOT_JUDGED if new and all("first" in step.failed for step in new) else NOTHING_SLOWER
+        status = NOT_JUDGED if steps and all("first" in step.failed for step in steps) else NOTHING_SLOWER
     return INTERRUPTED if interrupted else status
 
 
