@@ -28,7 +28,7 @@ COLOURS = ("#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00", "#0
 LETTERS = "ABCDEFGH"
 _FULL = 4.0
 """Smallest regret that is drawn in full colour."""
-_TENS = 9.95
+_WHOLE = 9.95
 """Smallest regret that is rounded to a whole number."""
 _PALE, _STRONG = 0.25, 0.9
 """Opacity at a regret of 1, and at a regret of _FULL or more."""
@@ -50,11 +50,11 @@ def pictures(result: Regrets) -> Iterator[tuple[str, Picture]]:
             more = place.dtype, place.index_dtype, units.count(place.threads, "thread"), place.device
             direction = place.direction.replace("_", " and ")
             maps.setdefault((row.way.name, direction, f"2**{graph.scale} nodes", *more), []).append(row)
-    differs = [True, True, *[len(set(values)) > 1 for values in zip(*maps, strict=True)][2:]]
+    is_named = [True, True, *[len(set(values)) > 1 for values in zip(*maps, strict=True)][2:]]
     places = [point.place for point in result.points]
     for key, rows in maps.items():
         ways = [way for way, _ in Counter(row.fastest for row in rows).most_common()]
-        call = ", ".join(compress(key, differs))
+        call = ", ".join(compress(key, is_named))
         regrets = [row.judgement.ratio or 1.0 for row in rows]
         median = units.ratio(statistics.median(regrets))
         title = f"{call}: {median} the fastest way's time (median of the points)"
@@ -134,4 +134,4 @@ def chart(cells: Sequence[Row], ways: Sequence[str], style: Style) -> Spec:
 
 def _ratio(regret: float) -> str:
     """Write a regret in at most four characters: `1.0x`, `12x`."""
-    return f"{regret:.{1 if regret < _TENS else 0}f}x"
+    return f"{regret:.{1 if regret < _WHOLE else 0}f}x"

@@ -75,7 +75,7 @@ class Race:
     _blocks: list[dict[int, float]] = field(default_factory=list)
     """For each block, log seconds by way."""
     _excluded: set[tuple[int, int]] = field(default_factory=set)
-    """Pairs of group and way that are certainly not the fastest of the group."""
+    """Pairs of a group and a way that is certainly not its fastest."""
     _decided: set[int] = field(default_factory=set)
     """Groups whose fastest way is known."""
 
@@ -125,7 +125,7 @@ class Race:
         return min(ways, key=lambda way: float(np.median([logs.get(way, math.inf) for logs in common])))
 
     def equally_fast(self, group: int) -> list[int]:
-        """Return the other ways of a group whose times differ from the fastest by less than the effect."""
+        """Return a group's other ways whose times differ from the fastest way's by less than the effect."""
         fastest = self.fastest(group)
         ratios = {way: self.ratio(way, fastest) for way in self.remaining(group) if way != fastest}
         return [

@@ -1,4 +1,4 @@
-"""The saved result, with the times of all ways at each point of the grid; regrets and crossovers from it.
+"""The saved result: the times of all ways at each point of the grid; and regrets and crossovers in it.
 
 A way is an implementation of an operation. A regret is the time of a library's call divided by that of the
 fastest way. A crossover is where one way overtakes another between two neighbouring points.
@@ -71,7 +71,7 @@ class Point:
     ways: tuple[Way, ...] = ()
     fastest: str | None = None
     is_decided: bool = False
-    """Whether each other way is slower than the fastest, or equally fast."""
+    """Whether each other way is known to be slower than the fastest, or equally fast."""
     equally_fast: tuple[str, ...] = ()
     left_out: dict[str, str] = field(default_factory=dict)
     """Why ways were not timed, by name."""

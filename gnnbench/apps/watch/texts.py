@@ -68,7 +68,7 @@ def title(change: Change, watched: str) -> str:
 
 
 def cause(change: Change) -> str:
-    """Name the cause of a change: a commit, or the number of candidate commits. Empty if unknown."""
+    """Name the cause of a change: a commit, or the number of candidates. Empty if unknown."""
     if len(change.causes) > 1:
         return f"one of {units.count(len(change.causes), change.causes[0].kind)}"
     return "".join(map(bisect.cause_line, change.causes))
@@ -85,7 +85,7 @@ def report(change: Change, watched: str) -> Document:
         if row.judgement.ratio and row.judgement.verdict in TIMES
     ]
     count = units.count(len(change.pairs), "benchmark")
-    measured = f": {ratios[0]}, and {ratios[1]} in a second run of them" if len(ratios) > 1 else ""
+    measured = f": {ratios[0]}, and {ratios[1]} in a second run" if len(ratios) > 1 else ""
     agreements = {word for row, _ in change.pairs.values() for word in (agreement(row),) if word}
     notes = [
         note
