@@ -161,7 +161,7 @@ def _grid(options: argparse.Namespace) -> "Grid":
     names = [name for text in options.operations for name in text.split(",") if name]
     for name in names:
         if name not in operations:
-            raise unknown_name("operation with several ways", name, operations)
+            raise unknown_name("operation of gnnbench regret", name, operations)
     selection = set(names or operations)
     families = [family for family in FAMILIES if selection & set(family.operations)]
     return Grid(

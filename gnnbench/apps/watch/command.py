@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
             raise UsageError(reason)
     state = State(options.state)
     if options.what is None and state.watched is None:
-        raise UsageError(f"{options.state} has no state: give what to watch, as in gnnbench watch PACKAGE")
+        raise UsageError(f"{options.state} has no watch yet: say what to watch, as in gnnbench watch PACKAGE")
     steps, interrupted = _compare(options, state) if options.what else ([], False)
     for step in steps:
         streams.show(texts.step_document(step))
@@ -125,4 +125,4 @@ def _compare(options: argparse.Namespace, state: "State") -> "tuple[list[Step], 
                 return watch.new, True
             return watch.new, False
     except BlockingIOError:
-        raise UsageError("another process runs this watch: wait until it ends, or end it") from None
+        raise UsageError("another process is running this watch: wait until it ends, or stop it") from None

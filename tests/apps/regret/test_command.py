@@ -123,8 +123,8 @@ def test_maps_of_a_saved_result(tmp_path, call):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("spmm_summ", "unknown operation with several ways 'spmm_summ': did you mean spmm_sum?"),
-        ("gcn_norm", "unknown operation with several ways 'gcn_norm'"),
+        ("spmm_summ", "unknown operation of gnnbench regret 'spmm_summ': did you mean spmm_sum?"),
+        ("gcn_norm", "unknown operation of gnnbench regret 'gcn_norm'"),
         ("--direction back", "unknown direction 'back'"),
         ("--skew molecules", "unknown skew 'molecules'"),
         ("--degree 0", "degree '0' must be a whole number"),
