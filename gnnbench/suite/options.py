@@ -43,7 +43,7 @@ class SuiteOptions(Values):
     )
     index_dtypes: tuple[str, ...] = described(
         Option("index-dtype", "NAME", INTEGERS[:1], choices=INTEGERS, passed_on=True),
-        "type of the graph's structure; repeatable or comma-separated: int64, int32. Default: int64.",
+        "integer type of the graph's indices; repeatable or comma-separated: int64, int32. Default: int64.",
     )
     data_root: Path | None = described(
         Option("data", "ROOT", "", data_folder, path="", of_machine=True, passed_on=True),
