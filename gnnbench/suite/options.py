@@ -22,8 +22,8 @@ class SuiteOptions(Values):
 
     datasets: tuple[DatasetName, ...] = described(
         Option("dataset", "NAME", (), DatasetName.parse, path=".mtx", passed_on=True),
-        f"graph to measure on; repeatable or comma-separated: {FORMS}. Default: cora and ogbn-arxiv "
-        "(on a CPU ogbn-arxiv:synthetic@0.1, a synthetic stand-in of a tenth of the size).",
+        f"graph to measure on; repeatable or comma-separated: {FORMS}. Default: cora and ogbn-arxiv; on a "
+        "CPU cora and ogbn-arxiv:synthetic@0.1, a synthetic stand-in of a tenth of the size.",
     )
     """Empty for the graphs of each operation, see `graphs`."""
     platforms: tuple[str, ...] = described(
@@ -43,7 +43,7 @@ class SuiteOptions(Values):
     )
     index_dtypes: tuple[str, ...] = described(
         Option("index-dtype", "NAME", INTEGERS[:1], choices=INTEGERS, passed_on=True),
-        "type of the graph's structure; repeatable or comma-separated: int64, int32. Default: int64.",
+        "integer type of the graph's indices; repeatable or comma-separated: int64, int32. Default: int64.",
     )
     data_root: Path | None = described(
         Option("data", "ROOT", "", data_folder, path="", of_machine=True, passed_on=True),
@@ -58,8 +58,8 @@ class SuiteOptions(Values):
     )
     all_benchmarks: bool = described(
         Option("all", "", False),
-        "run all of gnnbench's own benchmarks, and first say how long they take. Default: one or more of "
-        "each operation, unless a test id or -m selects others.",
+        "run all of gnnbench's own benchmarks, and first print how long they take. Default: a part of them, "
+        "unless a test id or -m selects benchmarks.",
     )
     real_only: bool = described(
         Option("real", "", False, passed_on=True),

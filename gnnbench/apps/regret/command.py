@@ -34,7 +34,7 @@ _NUMBER = _short_number, "be a whole number of at most 4 digits, above 0, as in 
 
 
 def _described(option: Option, text: str) -> Option:
-    return option.described(f"{text}, with commas. Default: {','.join(option.default)}.")
+    return option.described(f"{text}, comma-separated. Default: {','.join(option.default)}.")
 
 
 _GRID = (
@@ -52,16 +52,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "operations",
         nargs="*",
         metavar="OPERATION",
-        help="operations with several ways, such as scatter_max. Default: all that have some.",
+        help="operations that have several implementations, such as scatter_max. Default: all of these.",
     )
-    graphs = "graphs, instead of random ones by --skew, --scale and --degree"
+    graphs = "graphs to use instead of random graphs of the given --skew, --scale and --degree"
     shared = (
         every()["dataset"].described(graphs),
-        every()["hidden"].described(f"widths, with commas. Default: {','.join(_HIDDEN)}."),
+        every()["hidden"].described(f"widths, comma-separated. Default: {','.join(_HIDDEN)}."),
         *(every()[name] for name in ("dtype", "index-dtype", "device", "data")),
-        common.EFFECT.described("ways that differ by less than this are equally fast. Default: 3%."),
+        common.EFFECT.described("times that differ by less than this count as equal. Default: 3%."),
     )
-    budget = seconds("budget", BUDGET_SECONDS, "seconds for all points together")
+    budget = seconds("budget", BUDGET_SECONDS, "seconds for the whole grid")
     common.declare(parser, (*_GRID, budget), shared)
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the result to FILE")
     parser.add_argument(
@@ -120,7 +120,7 @@ def _check(options: argparse.Namespace) -> list[Path]:
 
 
 def _measure(options: argparse.Namespace) -> "tuple[Regrets, bool]":
-    """Measure all points; return the result, and whether the user interrupted it."""
+    """Measure all points; return the result, and whether the user interrupted the measurement."""
     from ...engine.ground import environment, packages
 
     if reason := packages.missing(("torch", "torch_geometric")):
@@ -140,12 +140,12 @@ def _measure(options: argparse.Namespace) -> "tuple[Regrets, bool]":
         try:
             points += measuring.measure(
                 grid,
-                options.budget,
-                options.effect,
-                options.data,
-                cache_folder(),
-                lambda devices: clock_for(devices, RealTime.seconds, flush=True),
-                progress.step,
+                seconds=options.budget,
+                effect=options.effect,
+                data_root=options.data,
+                cache=cache_folder(),
+                clock_of=lambda devices: clock_for(devices, RealTime.seconds, flush=True),
+                say=progress.step,
             )
         except KeyboardInterrupt:
             interrupted = True
@@ -161,23 +161,23 @@ def _grid(options: argparse.Namespace) -> "Grid":
     names = [name for text in options.operations for name in text.split(",") if name]
     for name in names:
         if name not in operations:
-            raise unknown_name("operation with several ways", name, operations)
+            raise unknown_name("operation of gnnbench regret", name, operations)
     selection = set(names or operations)
     families = [family for family in FAMILIES if selection & set(family.operations)]
     return Grid(
         families,
-        options.direction,
-        options.dataset or _random_graphs(options),
-        options.hidden or tuple(map(int, _HIDDEN)),
-        options.dtype,
-        options.index_dtype,
-        options.threads,
-        options.device,
+        directions=options.direction,
+        datasets=options.dataset or _random_graphs(options),
+        hidden=options.hidden or tuple(map(int, _HIDDEN)),
+        dtypes=options.dtype,
+        index_dtypes=options.index_dtype,
+        threads=options.threads,
+        device=options.device,
     )
 
 
 def _random_graphs(options: argparse.Namespace) -> "tuple[DatasetName, ...]":
-    """Return a graph for each kind, scale and degree; there are half as many edges per node as the degree."""
+    """Return graphs of each kind, scale and mean degree d; they have d / 2 undirected edges per node."""
     from ...suite.graphs.catalog import DatasetName
 
     grid = product(options.skew, options.scale, options.degree)

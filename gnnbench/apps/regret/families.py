@@ -1,6 +1,6 @@
-"""Families of operations, with all ways to compute them: calls of libraries, and others in plain PyTorch.
+"""Families of operations, and all ways to compute each: library calls, and alternatives in plain PyTorch.
 
-A user of a library writes its call, so the call stands for the library's choice. The other ways are what the
+A library's call is what its users write, so it stands for the library's choice. The alternatives are what the
 library could do instead.
 """
 
@@ -20,12 +20,12 @@ class Implementation(NamedTuple):
     """A way: an implementation of an operation."""
 
     operation: Operation
-    """The operation; for a way that is not a call, the first of its family."""
+    """The operation; for an alternative, the first operation of its family."""
     platform: str
-    """The platform; for a way that is not a call, one whose module can read the output."""
+    """The platform; for an alternative, a platform whose module can read the output."""
     call: Call
     is_call: bool
-    """Whether the way is the operation's call on the platform, so the library's own choice."""
+    """Whether the way is a library call (the operation's call on the platform), not an alternative."""
 
     @property
     def id(self) -> str:
@@ -40,16 +40,16 @@ class Family(NamedTuple):
 
     operations: tuple[str, ...]
     inputs: Callable[[Case], tuple[Tensor, ...]]
-    """Returns the arguments of a way after the structure."""
+    """Returns the arguments that a way takes after the graph's structure."""
     further: tuple[Call, ...]
-    """Ways that are not calls, on tensors of PyTorch."""
+    """The alternatives, in plain PyTorch."""
     excluded: tuple[str, ...] = ()
-    """Ids of calls that return something else, or take inputs of one width only."""
+    """Ids of library calls to leave out: they return something else, or take inputs of one width only."""
     has_features: bool = True
-    """Whether an input has the width of features."""
+    """Whether the shape of an input depends on the feature width."""
 
     def implementations(self) -> Iterator[Implementation]:
-        """Yield all ways, also those whose library is not installed."""
+        """Yield all ways, including those whose library is not installed."""
         operations = [OPERATIONS[name] for name in self.operations]
         for operation in operations:
             for platform, call in operation.calls.items():
@@ -70,7 +70,7 @@ class Csr(NamedTuple):
 
 
 def structure_kind(structure: Any, graph: Graph) -> str:
-    """Return the kind of a structure: CSR, edge list, ... Ways that take the same kind need no conversion."""
+    """Return the kind of a structure, such as CSR or edge list. Equal kinds need no conversion."""
     kind = type(structure).__name__
     if kind in ("Edges", "tuple"):
         return structure_kind(structure[0], graph)
@@ -136,14 +136,14 @@ def _segments(messages: Tensor, pointer: Tensor, reduce: str) -> Tensor:
 
 
 def _product(pointer: Tensor, columns: Tensor, x: Tensor, reduce: str) -> Tensor:
-    """Return the product of a CSR matrix of ones and x."""
+    """Multiply a CSR matrix of ones by x; `reduce` names the reduction over a row."""
     size = (len(pointer) - 1, len(x))
     matrix = torch.sparse_csr_tensor(pointer, columns, x.new_ones(len(columns)), size, check_invariants=False)
     return torch.sparse.mm(matrix, x, reduce)
 
 
 def _sort(to: Destination) -> tuple[Tensor, Tensor]:
-    """Return the row pointer of a sorted index, and the order that sorts it."""
+    """Sort an index; return the row pointer of the sorted index, and the permutation that sorted it."""
     index, order = to.indices.sort(stable=True)
     return torch._convert_indices_from_coo_to_csr(index, to.num_nodes), order  # noqa: SLF001
 
@@ -168,7 +168,7 @@ def _segments_by_bag(pointer: Tensor, messages: Tensor, mode: str) -> Tensor:
 
 
 def _segments_by_index(pointer: Tensor, messages: Tensor, reduce: str) -> Tensor:
-    """Reduce segments by an index with the segment of each message."""
+    """Reduce segments with an index that names the segment of each message."""
     lengths = pointer.diff()
     node = torch.arange(len(lengths), dtype=pointer.dtype, device=pointer.device)
     to = Destination(node.repeat_interleave(lengths, output_size=len(messages)), len(lengths))
@@ -192,7 +192,7 @@ def _gathered_segments(csr: Csr, x: Tensor, reduce: str) -> Tensor:
 
 
 def _csr_product(edge_index: Tensor, x: Tensor, reduce: str) -> Tensor:
-    """Return the product of a CSR matrix, made from edges sorted by target, and x."""
+    """Make a CSR matrix from edges that are sorted by target, and multiply it by x."""
     source, target = edge_index
     pointer = torch._convert_indices_from_coo_to_csr(  # noqa: SLF001 - it has no public name
         target, x.size(0), out_int32=target.dtype == torch.int32
@@ -201,7 +201,7 @@ def _csr_product(edge_index: Tensor, x: Tensor, reduce: str) -> Tensor:
 
 
 def _softmax(graph: Edges, score: Tensor, maxima: Callable[..., Tensor]) -> Tensor:
-    """Return the softmax over the edges of each target; `maxima` reduces, index_add_ sums."""
+    """Return the softmax over the edges of each target; `maxima` computes each target's largest score."""
     to = Destination(graph.edge_index[1], graph.num_nodes)
     shifted = score - maxima(to, score.detach(), "amax").index_select(0, to.indices)
     exponential = shifted.exp()
@@ -271,7 +271,7 @@ _on_shuffled = partial(Call, build=partial(listed, shuffled), result=unchanged)
 
 
 def _scatter_ways(reduce: str, *more: Call) -> tuple[Call, ...]:
-    """Return ways to reduce messages by an index that is not sorted."""
+    """Return ways to reduce messages by an unsorted index."""
     amax = _AMAX.get(reduce, reduce)
     return (
         _on_index("sort, segment_reduce", partial(_sorted_segments, reduce=reduce)),
@@ -281,7 +281,7 @@ def _scatter_ways(reduce: str, *more: Call) -> tuple[Call, ...]:
 
 
 def _segment_ways(reduce: str) -> tuple[Call, ...]:
-    """Return ways to reduce messages that are sorted."""
+    """Return ways to reduce messages that are sorted by segment."""
     amax = _AMAX.get(reduce, reduce)
     call = partial(Call, build=offsets)
     indexed = "index_add_" if reduce == "sum" else f"index_reduce_(..., '{amax}')"
@@ -377,5 +377,5 @@ FAMILIES = (
 
 
 def family_of(operation: str) -> Family | None:
-    """Return the family of an operation. Returns None if the operation has one way only."""
+    """Return the family of an operation. Returns None if the operation has only one way."""
     return next((family for family in FAMILIES if operation in family.operations), None)

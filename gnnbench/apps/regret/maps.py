@@ -1,4 +1,4 @@
-"""Draws a slide for each call, over degree and width: a colour shows the fastest implementation."""
+"""Draws a map of each library call: over mean degree and width, colours show the fastest implementation."""
 
 import math
 import re
@@ -21,28 +21,28 @@ from ...suite.graphs.catalog import DatasetName
 from .result import Regret, Regrets
 from .tables import random_graph
 
-_NOTE = "In each cell: the fastest way (?: not known for sure), and the call's time divided by that way's."
+_NOTE = "In each cell: the fastest way (? if uncertain), and the call's time divided by the fastest way's."
 _LONGEST_NAME = 150
 COLOURS = ("#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#d55e00", "#0072b2", "#999999")
 """Distinct for colour-blind readers (Okabe and Ito, Color Universal Design, 2008)."""
 LETTERS = "ABCDEFGH"
 _FULL = 4.0
-"""Smallest regret with full colour."""
-_TENS = 9.95
+"""Smallest regret that is drawn in full colour."""
+_WHOLE = 9.95
 """Smallest regret that is rounded to a whole number."""
 _PALE, _STRONG = 0.25, 0.9
-"""Opacity without regret, and at _FULL."""
+"""Opacity at a regret of 1, and at a regret of _FULL or more."""
 
 
 def write(regrets: Regrets, folder: Path) -> list[Path]:
     """Write a map of each call as SVG and PNG; return the paths."""
     facts = environment_facts(regrets.environment)
-    foot = slides.footer(fact for fact in facts if fact[0] != "threads")  # each map names its own
+    foot = slides.footer(fact for fact in facts if fact[0] != "threads")  # the note of each map names them
     return [file for name, picture in pictures(regrets) for file in slides.save(picture, foot, folder / name)]
 
 
 def pictures(result: Regrets) -> Iterator[tuple[str, Picture]]:
-    """Yield file name and map of each call on random graphs, for each direction, size, types and threads."""
+    """Yield file name and map of each call on random graphs, by direction, size, types and threads."""
     maps: dict[tuple[str, ...], list[Regret]] = {}
     for row in result.regrets(same_structure=False):
         place = row.point.place
@@ -50,11 +50,11 @@ def pictures(result: Regrets) -> Iterator[tuple[str, Picture]]:
             more = place.dtype, place.index_dtype, units.count(place.threads, "thread"), place.device
             direction = place.direction.replace("_", " and ")
             maps.setdefault((row.way.name, direction, f"2**{graph.scale} nodes", *more), []).append(row)
-    differs = [True, True, *[len(set(values)) > 1 for values in zip(*maps, strict=True)][2:]]
+    is_named = [True, True, *[len(set(values)) > 1 for values in zip(*maps, strict=True)][2:]]
     places = [point.place for point in result.points]
     for key, rows in maps.items():
         ways = [way for way, _ in Counter(row.fastest for row in rows).most_common()]
-        call = ", ".join(compress(key, differs))
+        call = ", ".join(compress(key, is_named))
         regrets = [row.judgement.ratio or 1.0 for row in rows]
         median = units.ratio(statistics.median(regrets))
         title = f"{call}: {median} the fastest way's time (median of the points)"
@@ -82,7 +82,7 @@ def _cell(row: Regret) -> dict[str, Any]:
 
 
 def chart(cells: Sequence[Row], ways: Sequence[str], style: Style) -> Spec:
-    """Return the map, with a part for each kind of graph. The first eight `ways` are drawn."""
+    """Return the map, with a part for each kind of graph. Cells show only the first eight `ways`."""
     marks = [
         {
             **cell,
@@ -97,7 +97,7 @@ def chart(cells: Sequence[Row], ways: Sequence[str], style: Style) -> Spec:
     ]
     legends = [f"{letter}  {way}" for letter, way in zip(LETTERS, ways, strict=False)]
     kinds = list(dict.fromkeys(cell["kind"] for cell in marks))
-    size = (style.width - 4 * style.font_size) / max(len(kinds), 1) - style.font_size
+    part_width = (style.width - 4 * style.font_size) / max(len(kinds), 1) - style.font_size
     widths = sorted({cell["hidden"] for cell in marks}, key=float, reverse=True)
     parts = []
     for kind in kinds:
@@ -127,11 +127,11 @@ def chart(cells: Sequence[Row], ways: Sequence[str], style: Style) -> Spec:
             color="#111111", baseline="middle", dy=-style.line_height / 2, lineBreak="\n"
         ).encode(text="text:N")
         height = {"step": 2 * style.line_height}
-        parts.append(alt.layer(tiles, texts).properties(width=size, height=height))
+        parts.append(alt.layer(tiles, texts).properties(width=part_width, height=height))
     spec: Spec = alt.hconcat(*parts).to_dict()
     return {**spec, "config": config(style)}
 
 
 def _ratio(regret: float) -> str:
     """Write a regret in at most four characters: `1.0x`, `12x`."""
-    return f"{regret:.{1 if regret < _TENS else 0}f}x"
+    return f"{regret:.{1 if regret < _WHOLE else 0}f}x"

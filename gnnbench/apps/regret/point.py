@@ -1,4 +1,4 @@
-"""Checks all ways to compute an operation at one point of the grid, and times the correct ones."""
+"""Checks all ways to compute an operation at one point of the grid, and times the correct ones in a race."""
 
 import math
 import random
@@ -29,15 +29,15 @@ from .race import ANALYSES, BETWEEN_PROCESSES, FRESH_ANALYSES, Race, Ratio, rati
 from .result import Place, Point, Way
 
 _TRIALS = 3
-"""Number of calls, and of rounds, of each way before the race; the fastest counts."""
+"""Before the race, each way is timed for this many calls and this many rounds; the fastest counts."""
 _MOST_RATIO = 4.0
-"""A way that takes this many times as long as the fastest way before the race is excluded."""
+"""A way is excluded if, before the race, it takes more than this many times as long as the fastest way."""
 _ROUNDS = 3
 """Number of rounds in a block."""
 _LONG_SECONDS = 0.01
 """If a round takes longer than this, a block has one round."""
 _PRECISE = 0.25
-"""A ratio is precise if its half-width is at most this fraction of the log ratio, or the effect."""
+"""A ratio is precise if its half-width is at most the effect or this fraction of the log ratio."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class _Entrant:
     """The kind of structure that the way takes: see `structure_kind`."""
     call: Call
     context: Callable[[], AbstractContextManager[None]]
-    """The context of each call."""
+    """Returns the context in which a call runs."""
     iterations: int = 1
     rounds: int = _ROUNDS
 
@@ -63,7 +63,7 @@ def measure(
     effect: float,
     seconds: float,
 ) -> Point:
-    """Check all ways, time them for about `seconds`, but at least a few blocks, and return the point."""
+    """Check all ways, time the correct ones for about `seconds` or a few blocks, and return the point."""
     clock = clock_of([place.device])
     end_seconds = clock.now() + seconds
     point = Point(place, graph.num_nodes, graph.num_edges)
@@ -75,7 +75,7 @@ def measure(
 def _correct_ways(
     family: Family, place: Place, graph: Graph, reference: KeptReference, left_out: dict[str, str]
 ) -> list[_Entrant]:
-    """Return the ways with a correct output; add the reasons why others are missing to `left_out`."""
+    """Return the ways with a correct output; add to `left_out` the reasons why the others are missing."""
     entrants: list[_Entrant] = []
     inputs: tuple[Any, ...] | None = None
     for way in family.implementations():
@@ -126,7 +126,7 @@ def _check(
     reference: KeptReference,
     context: Callable[[], AbstractContextManager[None]],
 ) -> _Entrant:
-    """Compare a way's output with the reference of its family, and return the way ready to be timed."""
+    """Compare a way's output with its family's reference. Return the way, ready to be timed."""
     module = platforms.load(way.platform)
     kernel = way.call.kernel(way.platform)
     first = next(family.implementations()).operation
@@ -148,7 +148,7 @@ class _Timing:
         self._effect, self._end_seconds = effect, end_seconds
         self._random = random.Random(0)  # noqa: S311 - the order of timing, not secrets
         self._trial_seconds: list[float] = []
-        """Seconds of a call of each entrant, before the race."""
+        """Seconds per call of each entrant, measured before the race."""
         self._layouts: tuple[Sequence[int], Layouts, bool] | None = None
         """Numbers of the entrants timed last, the copies of their inputs, and whether copies are possible."""
         kinds = dict.fromkeys(entrant.takes for entrant in entrants if entrant.way.is_call)
@@ -156,7 +156,7 @@ class _Timing:
         self._groups = {"": tuple(range(len(entrants)))} | {
             kind: tuple(number for number, entrant in numbered if entrant.takes == kind) for kind in kinds
         }
-        """Numbers of the entrants by the kind of structure that they take; those of all by an empty text."""
+        """Numbers of the entrants by the kind of structure that they take; the key "" has all entrants."""
         self._race = Race(len(entrants), effect, tuple(self._groups.values()))
 
     def run(self, point: Point) -> Point:
@@ -182,7 +182,7 @@ class _Timing:
         )
 
     def _calibrate(self) -> None:
-        """Find how many calls a round of each entrant has, and exclude entrants that are much too slow."""
+        """Choose how many calls a round of each entrant has, and exclude entrants that are much too slow."""
         clock = self._clock
         round_seconds = wanted_seconds(clock, 0.0)
         for number, entrant in enumerate(self._entrants):
@@ -204,7 +204,7 @@ class _Timing:
         return self._clock.block(call, 1, iterations).seconds[0]
 
     def _block(self, numbers: Sequence[int]) -> dict[int, float]:
-        """Time entrants in random order on new copies of their inputs; return the log seconds of a call."""
+        """Time entrants in random order, on new copies of their inputs; return log seconds per call."""
         if self._layouts is None or self._layouts[0] != numbers:
             arguments = tuple(self._entrants[number].call.args for number in numbers)
             for leaf in leaves(list(chain.from_iterable(arguments))):
@@ -227,7 +227,7 @@ class _Timing:
         return logs
 
     def _second_phase(self, fastest: set[int]) -> list[dict[int, float]]:
-        """Time calls and fastest ways again, until their ratios are precise or the time is over."""
+        """Time library calls and fastest ways again, until their ratios are precise or time runs out."""
         calls = {number for number, entrant in enumerate(self._entrants) if entrant.way.is_call}
         numbers, blocks = calls | fastest, list[dict[int, float]]()
         base = self._race.fastest(0)
@@ -266,4 +266,4 @@ class _Timing:
 
 
 def _nothing(*_arguments: Any) -> None:
-    """Do nothing: the function of a call with the inputs of all entrants, so that one copy has all."""
+    """Do nothing: the function of a dummy call that has the inputs of all entrants, to copy them together."""

@@ -1,7 +1,7 @@
 """Finds the fastest of several ways to compute an operation, and how much slower the others are.
 
 A race consists of blocks. A block times each remaining way, in random order, on the same new copies of the
-inputs, so a disturbance of the whole block cancels in its ratios. Ways are named by numbers.
+inputs, so a disturbance of the whole block cancels in its ratios. Ways are identified by numbers.
 
 The fastest of several noisy ways looks faster than it is (the winner's curse). So the blocks of a first phase
 choose the fastest way, and the blocks of a second phase give the ratios.
@@ -26,18 +26,18 @@ FRESH_ANALYSES = (6, 9, 13, 20, 30)
 """Numbers of blocks of the second phase after which ratios are analysed."""
 BETWEEN_PROCESSES = 0.04
 """Standard deviation of a log ratio between processes, which one process cannot measure. With it, 1.1 % of
-3,447 regrets of two runs differ by more than 2.58 standard errors; 1 % is expected (docs/apps/regret.md)."""
+3,447 regrets differ between two runs by over 2.58 standard errors; 1 % is expected (docs/apps/regret.md)."""
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """The time of a way divided by that of another."""
+    """The time of a way divided by the time of another way."""
 
     ratio: Positive
     error: NotNegative
     """Standard error of the natural logarithm; infinite with fewer than two blocks."""
     blocks: Annotated[int, Meta(ge=2, lt=10**18)]
-    """At least two in a saved ratio."""
+    """Number of blocks; at least two in a saved ratio."""
 
     @property
     def log(self) -> float:
@@ -75,7 +75,7 @@ class Race:
     _blocks: list[dict[int, float]] = field(default_factory=list)
     """For each block, log seconds by way."""
     _excluded: set[tuple[int, int]] = field(default_factory=set)
-    """Pairs of group and way that are certainly not the fastest of the group."""
+    """Pairs of a group and a way that is certainly not its fastest."""
     _decided: set[int] = field(default_factory=set)
     """Groups whose fastest way is known."""
 
@@ -105,7 +105,7 @@ class Race:
             self._excluded |= {(group, way) for way in ways if seconds[way] > factor * least}
 
     def add(self, logs: dict[int, float]) -> None:
-        """Add a block: log seconds by way. After the numbers of blocks in ANALYSES, exclude slower ways."""
+        """Add a block (log seconds by way). If the number of blocks is in ANALYSES, exclude slower ways."""
         self._blocks.append(logs)
         if self.block_count not in ANALYSES:
             return
@@ -125,7 +125,7 @@ class Race:
         return min(ways, key=lambda way: float(np.median([logs.get(way, math.inf) for logs in common])))
 
     def equally_fast(self, group: int) -> list[int]:
-        """Return the ways of a group, without the fastest, that differ from it by less than the effect."""
+        """Return a group's other ways whose times differ from the fastest way's by less than the effect."""
         fastest = self.fastest(group)
         ratios = {way: self.ratio(way, fastest) for way in self.remaining(group) if way != fastest}
         return [
@@ -135,7 +135,7 @@ class Race:
         ]
 
     def is_decided(self, group: int) -> bool:
-        """Return whether each way of a group is slower than the fastest, or equally fast."""
+        """Return whether each way of a group but the fastest is known to be slower or equally fast."""
         return len(self.equally_fast(group)) == len(self.remaining(group)) - 1
 
     def ratio(self, way: int, base: int) -> Ratio:
@@ -159,7 +159,7 @@ def ratio_in(blocks: Sequence[Mapping[int, float]], way: int, base: int, between
 def ratio_of(logs: Sequence[float], between: float = 0.0) -> Ratio:
     """Return the geometric mean of ratios, given the log ratio in each block.
 
-    `between` is the standard deviation between processes, whose square is added to that of the error.
+    `between`, the standard deviation between processes, is added to the standard error in quadrature.
     """
     count = len(logs)
     if count < 2:  # noqa: PLR2004 - no variance

@@ -1,4 +1,4 @@
-"""The saved result: times of all ways at each point of the grid; from them, regrets and crossovers.
+"""The saved result: the times of all ways at each point of the grid; and regrets and crossovers in it.
 
 A way is an implementation of an operation. A regret is the time of a library's call divided by that of the
 fastest way. A crossover is where one way overtakes another between two neighbouring points.
@@ -33,15 +33,15 @@ class Way:
     takes: str
     """The kind of structure that the way takes: edge list, CSR, index, ..."""
     is_call: bool
-    """Whether users of a library call it."""
+    """Whether the way is a library's call, which users write."""
     seconds: Positive
-    """Of a call: the median of the blocks; for a way too slow for the race, the least of a few calls."""
+    """Seconds per call: the median of the blocks; for ways too slow for the race, the least of some calls."""
     in_race: Ratio | None = None
     """Ratio to the fastest way, in the blocks that chose the fastest."""
     regret: Ratio | None = None
-    """Ratio of a call to the fastest way, in later blocks."""
+    """Ratio of a library's call to the fastest way, in later blocks. None for other ways."""
     regret_same_structure: Ratio | None = None
-    """Ratio of a call to the fastest way that takes the same kind of structure, in later blocks."""
+    """As `regret`, but to the fastest way that takes the same kind of structure."""
     fastest_same_structure: str | None = None
 
 
@@ -71,13 +71,13 @@ class Point:
     ways: tuple[Way, ...] = ()
     fastest: str | None = None
     is_decided: bool = False
-    """Whether each other way is slower than the fastest, or equally fast."""
+    """Whether each other way is known to be slower than the fastest, or equally fast."""
     equally_fast: tuple[str, ...] = ()
     left_out: dict[str, str] = field(default_factory=dict)
     """Why ways were not timed, by name."""
 
     def coordinate(self, axis: str) -> float:
-        """Return the mean number of neighbours on the axis `degree`, the width on the axis `hidden`."""
+        """Return the coordinate on an axis: the mean degree (`degree`) or the width (`hidden`)."""
         return self.entries / max(self.nodes, 1) if axis == "degree" else float(self.place.hidden)
 
 
@@ -106,7 +106,7 @@ class Crossover:
     at: Positive
     """Where both ways are equally fast, if the log ratio is linear in the logarithm of the value."""
     low: Positive
-    """The 99 % interval, between both points."""
+    """Lower bound of the 99 % interval, which lies between both points; `high` is the upper bound."""
     high: Positive
 
 
@@ -127,17 +127,17 @@ class Regrets:
         return codec.read(path, content, cls, VERSION, remedy)
 
     def regrets(self, *, same_structure: bool) -> list[Regret]:
-        """Return the regret of each call at each point, the largest lower bound first."""
-        name = "regret_same_structure" if same_structure else "regret"
-        entries = [
-            (point, way, fastest, getattr(way, name))
+        """Return the regret of each call at each point, sorted by lower bound, largest first."""
+        attribute = "regret_same_structure" if same_structure else "regret"
+        calls = [
+            (point, way, fastest, getattr(way, attribute))
             for point in self.points
             for way in point.ways
             if way.is_call and (fastest := way.fastest_same_structure if same_structure else point.fastest)
         ]
-        family = sum(way.name != fastest for _, way, fastest, _ in entries)
+        family = sum(way.name != fastest for _, way, fastest, _ in calls)
         rows = []
-        for point, way, fastest, ratio in entries:
+        for point, way, fastest, ratio in calls:
             if way.name == fastest:
                 judgement = Judgement("same", "the fastest way", 1.0)
             elif ratio is None:
@@ -183,17 +183,17 @@ def _crossover(point: Point, neighbour: Point, axis: str) -> Crossover | None:
     below, above = point.fastest, neighbour.fastest
     if below in (above, *neighbour.equally_fast) or above in (below, *point.equally_fast):
         return None
-    first = _in_race(point, above)
-    second = _in_race(neighbour, below)
-    if first is None or second is None:
+    above_here = _in_race(point, above)
+    below_there = _in_race(neighbour, below)
+    if above_here is None or below_there is None:
         return None
     start, end = point.coordinate(axis), neighbour.coordinate(axis)
 
     def at(*signs: int) -> float:
-        """Return where both ways are equally fast, from a bound of each log ratio; sign 0 is no bound."""
+        """Return where both ways are equally fast, from a bound of each log ratio; sign 0 takes no bound."""
         logs = [
             max(ratio.log + sign * _width(ratio), 1e-9)
-            for ratio, sign in zip((first, second), signs, strict=True)
+            for ratio, sign in zip((above_here, below_there), signs, strict=True)
         ]
         return start * (end / start) ** (logs[0] / sum(logs))
 

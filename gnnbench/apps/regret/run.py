@@ -1,4 +1,4 @@
-"""Measures each point of a grid, within a time budget for all."""
+"""Measures each point of a grid, within a time budget for all points."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Grid:
     device: str
 
     def places(self) -> list[tuple[Family, DatasetName, Place]]:
-        """Return the place of each point, with its family and graph; equal references follow each other."""
+        """Return family, graph and place of each point; points that share a reference output are adjacent."""
         places = []
         for family, dataset, dtype, index_dtype in product(
             self.families, self.datasets, self.dtypes, self.index_dtypes
@@ -43,8 +43,8 @@ class Grid:
             directions = [name for name in self.directions if name in first.directions]
             for hidden in self.hidden if family.has_features else self.hidden[:1]:
                 for direction, threads in product(directions, self.threads):
-                    types = dtype, index_dtype, threads, self.device
-                    places.append((family, dataset, Place(first.name, direction, dataset.id, hidden, *types)))
+                    more = dtype, index_dtype, threads, self.device
+                    places.append((family, dataset, Place(first.name, direction, dataset.id, hidden, *more)))
         return places
 
 

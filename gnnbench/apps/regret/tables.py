@@ -1,4 +1,4 @@
-"""Makes the document of a result: tables of the worst regrets of each call, of crossovers, and of changes."""
+"""Makes the document of a result: tables of each call's worst regret, of crossovers, and of changes."""
 
 import statistics
 from collections import Counter
@@ -18,13 +18,13 @@ _AXES = {"degree": "mean degree", "hidden": "width"}
 
 
 def document(regrets: Regrets, older: Regrets | None = None) -> Document:
-    """Return the tables and notes of a result, with its differences from an older result."""
+    """Return the tables and notes of a result, and its differences from an older result if there is one."""
     effect = units.fraction(regrets.effect)
     timed = [point for point in regrets.points if point.fastest]
     decided = sum(point.is_decided for point in timed)
     all_ways, same_structure = (
-        _worst(regrets.regrets(same_structure=same), f"time of the call / time of the fastest way{title}")
-        for same, title in (
+        _worst(regrets.regrets(same_structure=same), f"time of the call / time of the fastest way{which}")
+        for same, which in (
             (False, ", for a graph that stays the same"),
             (True, " with the same input structure, for a graph that changes in each call"),
         )
@@ -41,7 +41,7 @@ def document(regrets: Regrets, older: Regrets | None = None) -> Document:
         ]
     if crossovers.rows:
         notes.append(
-            "line: points that differ only in degree or only in width; at, interval (99%): of the first line"
+            "line: points that differ only in degree, or only in width; at, interval (99%): on the first line"
         )
     notes += [*_calls(regrets, (all_ways, same_structure)), *_left_out(regrets.points)]
     return [*(block for block in blocks if not isinstance(block, Table) or block.rows), *map(Note, notes)]
@@ -108,11 +108,11 @@ _CHANGED = (
     Column("fastest before", of=lambda pair: pair[0].fastest),
     Column("fastest now", of=lambda pair: pair[1].fastest),
 )
-"""Columns of the table of points with another fastest way; a row has the old and the new point."""
+"""Columns of the table of points whose fastest way changed; a row has the old and the new point."""
 
 
 def _worst(rows: Sequence[Regret], title: str) -> Table:
-    """Return the table of the largest regrets: a row for each call and direction that has a slower point."""
+    """Return the table of largest regrets: a row for each call and direction that is not always fastest."""
     calls: dict[tuple[str, str], list[Regret]] = {}
     for row in rows:  # the worst first
         calls.setdefault((row.way.name, row.point.place.direction), []).append(row)
@@ -121,7 +121,7 @@ def _worst(rows: Sequence[Regret], title: str) -> Table:
 
 
 def _where(point: Point) -> str:
-    """Return a point's graph, width, and types and threads other than the default: `rmat:10 d32 w128`."""
+    """Return a point's graph, width, and any types and threads that are not default: `rmat:10 d32 w128`."""
     place = point.place
     family = family_of(place.operation)
     width = f"w{place.hidden}" if family is None or family.has_features else ""
@@ -134,7 +134,7 @@ def _where(point: Point) -> str:
 
 
 def random_graph(dataset: str) -> DatasetName | None:
-    """Return the name of a random graph. Returns None for other graphs."""
+    """Parse the name of a random graph. Returns None for other graphs."""
     family = FAMILIES.get(dataset.partition(":")[0])
     return DatasetName.parse(dataset) if family and family.unit == "nodes" else None
 
@@ -152,13 +152,13 @@ def _crossovers(crossovers: Sequence[Crossover]) -> Table:
 def _differences(new: Regrets, older: Regrets) -> Iterable[Table | Note]:
     """Yield the tables of differences from an older result, and a note that counts points."""
     pairs = moved_crossovers(older.crossovers(), new.crossovers())
-    yield Table.of("crossovers that moved: the intervals have no value in common", _MOVED, pairs)
+    yield Table.of("crossovers that moved: their old and new intervals do not overlap", _MOVED, pairs)
     old = {point.place: point for point in older.points if point.is_decided}
     points = [(old[point.place], point) for point in new.points if point.is_decided and point.place in old]
     changed = [(a, b) for a, b in points if is_slower(a, b.fastest) and is_slower(b, a.fastest)]
-    yield Table.of("points at which another way is the fastest", _CHANGED, changed[:_MOST_ROWS])
+    yield Table.of("points whose fastest way has changed", _CHANGED, changed[:_MOST_ROWS])
     count = units.count(len(points), "point")
-    yield Note(f"{count} decided in both results; another way is the fastest at {len(changed)}")
+    yield Note(f"{count} decided in both results; the fastest way has changed at {len(changed)}")
 
 
 def _left_out(points: Iterable[Point]) -> list[str]:

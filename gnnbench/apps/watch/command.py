@@ -22,8 +22,8 @@ TOTAL_SECONDS = 360.0
 SEARCH_SECONDS = 1800.0
 _OPTIONS = (
     Option("anchor", "N|VERSION", None).described(
-        "also compare the newest version with that N before it, with a version, or with a variant; 0: with "
-        "none. Default: 30, of releases 5."
+        "also compare the newest version with an anchor: N versions before it, a version, or a variant; 0: "
+        "no anchor. Default: 30; for releases 5."
     ),
     Option("clone", "DIR[@REF]", None).described("the package's repository, to find the commit of a change"),
     seconds("budget", BUDGET_SECONDS, "average seconds per benchmark of a comparison"),
@@ -39,14 +39,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "what",
         nargs="?",
         metavar="WHAT",
-        help="a package with releases or nightly builds, or git:REF or git:DIR@REF. Without it, nothing is "
-        "compared: only texts and the page are written",
+        help="a package with releases or nightly builds, or git:REF or git:DIR@REF. Without WHAT, nothing is "
+        "compared: only reports and the page are written",
     )
     parser.add_argument("--state", type=Path, required=True, metavar="FOLDER", help="folder for all results")
     parser.add_argument(
         "--since",
         metavar="VERSION",
-        help="in a new state: base of the first comparison. Default: the last version but one.",
+        help="base of the first comparison, in a new FOLDER. Default: the last version but one.",
     )
     parser.add_argument("--until", metavar="VERSION", help="last version to compare. Default: the newest.")
     common.declare(parser, _OPTIONS, (common.EFFECT, common.RESULTS, common.BUILD))
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Compare new versions, print the changes, write texts and the page, and return the exit code."""
+    """Compare new versions, print the changes, write reports and the page, and return the exit code."""
     from . import texts
     from .state import State
 
@@ -66,23 +66,23 @@ def run(options: argparse.Namespace) -> int:
             raise UsageError(reason)
     state = State(options.state)
     if options.what is None and state.watched is None:
-        raise UsageError(f"{options.state} has no state: give what to watch, as in gnnbench watch PACKAGE")
-    new, interrupted = _compare(options, state) if options.what else ([], False)
-    for step in new:
+        raise UsageError(f"{options.state} has no watch yet: say what to watch, as in gnnbench watch PACKAGE")
+    steps, interrupted = _compare(options, state) if options.what else ([], False)
+    for step in steps:
         streams.show(texts.step_document(step))
     _write(options.page, state)
     if interrupted:
         streams.say("interrupted; repeat the command to continue")
     sys.stdout.flush()
-    if any(row.is_worse for step in new for row, _ in step.confirmed().values()):
+    if any(row.is_worse for step in steps for row, _ in step.confirmed().values()):
         status = SLOWER
     else:
-        status = NOT_JUDGED if new and all("first" in step.failed for step in new) else NOTHING_SLOWER
+        status = NOT_JUDGED if steps and all("first" in step.failed for step in steps) else NOTHING_SLOWER
     return INTERRUPTED if interrupted else status
 
 
 def _write(page: Path | None, state: "State") -> None:
-    """Write the text of each change into the state's folder, and the page."""
+    """Write a report on each change into the state's folder, and the page if its path is given."""
     from ...engine.show.markdown_text import Markdown
     from . import texts
 
@@ -98,7 +98,7 @@ def _write(page: Path | None, state: "State") -> None:
 
 
 def _compare(options: argparse.Namespace, state: "State") -> "tuple[list[Step], bool]":
-    """Compare new versions; return the steps of this run, and whether the user interrupted it."""
+    """Compare new versions; return the new steps, and whether the user interrupted the run."""
     from ...engine.ground import environment
     from .run import Watch, WatchPlan
     from .versions import Watched
@@ -125,4 +125,4 @@ def _compare(options: argparse.Namespace, state: "State") -> "tuple[list[Step], 
                 return watch.new, True
             return watch.new, False
     except BlockingIOError:
-        raise UsageError("another process runs this watch: wait until it ends, or end it") from None
+        raise UsageError("another process is running this watch: wait until it ends, or stop it") from None

@@ -43,7 +43,7 @@ def html(state: State) -> str:
 
 
 def _groups(steps: Sequence[Step]) -> list[tuple[Step, Step, int]]:
-    """Group consecutive steps without changed files; return first, last and number of steps, newest first."""
+    """Group consecutive steps without changed files; return first and last step and size, newest first."""
     numbered = enumerate(steps)
     groups = groupby(numbered, lambda item: "same files" if item[1].same_files else item[0])
     lists = [[step for _, step in group] for _, group in groups]
@@ -56,7 +56,7 @@ def _rows(step: Step) -> dict[str, Any]:
 
 
 def _timeline_names(state: State) -> list[str]:
-    """Return the benchmarks that ran different code in a step; those with confirmed changes come first."""
+    """Return the benchmarks whose code changed in any step; those with confirmed changes come first."""
     scores: dict[str, int] = {}
     for step in state.neighbours:
         for name, row in _rows(step).items():
@@ -66,7 +66,7 @@ def _timeline_names(state: State) -> list[str]:
 
 
 def draw(steps: Sequence[Step], names: Sequence[str], labels: dict[str, str], style: Style) -> Spec:
-    """Return the timeline: a row for each benchmark, a mark where its code changed."""
+    """Return the timeline, with a row for each benchmark, and a mark at each step that changed its code."""
     rows = Rows([labels[name] for name in names], ["" for _ in names], style)
     marks = [
         {

@@ -33,7 +33,7 @@ class WatchPlan(Plan):
     until: str | None = None
     """The last version to compare. None for the newest."""
     anchor: str | None = None
-    """A further version to compare the newest with: see `versions.anchor`."""
+    """An older version to compare the newest one with: see `versions.anchor`."""
 
 
 class Watch:
@@ -45,7 +45,7 @@ class Watch:
         """The steps that this run compared."""
 
     def run(self) -> None:
-        """Finish the steps of earlier runs, then compare the versions after them, and the anchor."""
+        """Finish the steps of earlier runs, then compare the new versions, and the newest with its anchor."""
         state, plan = self._state, self._plan
         before = state.neighbours
         last_ran = max((step.number for step in state.steps if step.ran), default=0)
@@ -61,13 +61,13 @@ class Watch:
         self._compare_with_anchor()
 
     def _base(self, before: Version) -> Version:
-        """Return the base of the next step: the version before it or, if that failed, the last that ran."""
+        """Return the base of the next step: `before` or, if it failed to run, the last version that ran."""
         heads = [step.head for step in self._state.neighbours if "first" not in step.failed]
         failed = {step.head.name for step in self._state.neighbours if "first" in step.failed}
         return heads[-1] if heads and before.name in failed else before
 
     def _compare_with_anchor(self) -> None:
-        """Compare the newest version with the anchor, unless no code changed since the last time."""
+        """Compare the newest version with its anchor, unless no code changed since the last anchor step."""
         steps = self._state.neighbours
         since = max((step.number for step in self._state.steps if step.is_anchor), default=0)
         if all(step.all_same_code for step in steps[since:]) or "first" in steps[-1].failed:
@@ -79,7 +79,7 @@ class Watch:
             self._finish(Step(len(steps), base, steps[-1].head, is_anchor=True))
 
     def _finish(self, step: Step) -> None:
-        """Do the missing parts of a step (comparison, confirmation, search), and save the step after each."""
+        """Run the missing parts of a step (comparison, confirmation, search); save the step after each."""
         if not step.ran and "first" not in step.failed:
             step = self._with_part(step, "first", lambda: self._compare(step, "first"))
         explained = self._state.explained(step) if step.is_anchor else set()
@@ -95,7 +95,7 @@ class Watch:
             self._with_part(step, "search", lambda: self._search(step, changed_times))
 
     def _with_part(self, step: Step, part: str, run: Callable[[], dict[str, Any] | None]) -> Step:
-        """Return and save a step with the fields that `run` returns, or with the reason why it failed."""
+        """Add to a step the fields that `run` returns, or why `run` failed; save and return the step."""
         try:
             fields = run()
         except UsageError as error:
@@ -113,7 +113,7 @@ class Watch:
         return step
 
     def _compare(self, step: Step, part: str, only: Sequence[str] | None = None) -> dict[str, Any]:
-        """Compare the versions of a step; return the result as field `part`, or that no file differs."""
+        """Compare the versions of a step; return the step's new field: `part`, or `same_files`."""
         plan = replace(self._plan, seed=_seed(step, *(only or ())))
         if only:
             seconds = self._seconds_each(only, plan.total_seconds)

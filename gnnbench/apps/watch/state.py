@@ -33,11 +33,11 @@ class Step:
     base: Version
     head: Version
     is_anchor: bool = False
-    """Whether the base is an anchor: an earlier version, since which small changes add up."""
+    """Whether the base is an anchor: a much earlier version, so that small changes add up."""
     same_files: bool = False
     """Whether both builds have the same files except for the version string, so that nothing is compared."""
     first: Result | None = None
-    """The comparison."""
+    """The first comparison."""
     again: Result | None = None
     """The second comparison, of the benchmarks that changed."""
     search: Bisected | None = None
@@ -70,13 +70,13 @@ class Step:
         return sum((part.seconds or 0.0 for part in (self.first, self.again, self.search) if part), 0.0)
 
     def causes(self, name: str) -> tuple[Cause, ...]:
-        """Return the cause of a benchmark's change that the search found, or several candidates."""
+        """Return the cause that the search found for a benchmark's change, or several candidates."""
         findings = self.search.findings if self.search else ()
         causes = [change.causes for change in findings if name in change.changes]
         return causes[-1] if causes else ()
 
     def confirmed(self) -> dict[str, tuple[Compared, Compared]]:
-        """Return the rows of both comparisons for each benchmark with the same kind of change in both."""
+        """Return both comparisons' rows for each benchmark that changed in the same way in both."""
         second = changed(self.again)
         return {
             name: (row, second[name])
@@ -86,7 +86,7 @@ class Step:
 
 
 def kinds(row: Compared) -> set[str]:
-    """Return the ways in KINDS in which a benchmark changed."""
+    """Return how a benchmark changed: a subset of KINDS."""
     changes: set[str] = {word for word in TIMES if row.judgement.verdict == word}
     if row.memory and row.memory.changed and not row.memory.excused:
         changes.add(row.memory.verdict)
@@ -102,7 +102,7 @@ def changed(result: Result | None) -> dict[str, Compared]:
 
 @dataclass(frozen=True)
 class Change:
-    """The benchmarks of a step with confirmed changes and the same cause."""
+    """The benchmarks of a step whose confirmed changes have the same cause."""
 
     step: Step
     pairs: Mapping[str, tuple[Compared, Compared]]
@@ -118,7 +118,7 @@ class Change:
 
     @property
     def day(self) -> str:
-        """The day of the cause if that is known, otherwise of the version. Empty if unknown."""
+        """The day of the cause if it is known, otherwise the day of the version. Empty if unknown."""
         return (self.causes[0].day if len(self.causes) == 1 else "") or self.step.head.day
 
     @property
@@ -149,7 +149,7 @@ class State:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.steps: list[Step] = []
-        """All steps by number; a step from an anchor comes after its neighbour."""
+        """All steps by number; an anchor step comes after the ordinary step of the same number."""
         self.watched: str | None = None
         """What is watched, as the user typed it. None before the first run."""
         head = folder / "watch.json"
@@ -166,7 +166,7 @@ class State:
         self.steps.sort(key=attrgetter("number", "is_anchor"))
 
     def begin(self, watched: str) -> None:
-        """Save what is watched, unless the folder has another watch."""
+        """Save what is watched. Raises UsageError if the folder has another watch."""
         if self.watched not in (None, watched):
             raise UsageError(f"{self.folder} has a watch of {self.watched}: give another --state FOLDER")
         self.watched = watched
@@ -186,7 +186,7 @@ class State:
 
     @property
     def neighbours(self) -> list[Step]:
-        """The steps from a version to the next one, without those from an anchor."""
+        """The steps from each version to the next one: all steps except anchor steps."""
         return [step for step in self.steps if not step.is_anchor]
 
     def changes(self) -> list[Change]:
@@ -202,7 +202,7 @@ class State:
         return changes
 
     def explained(self, step: Step) -> set[str]:
-        """Return the benchmarks whose change since an anchor is explained by changes in the steps between."""
+        """Return the benchmarks whose change in an anchor step is explained by the steps since its base."""
         names = [neighbour.base.name for neighbour in self.neighbours]
         if step.base.name not in names:
             return set()

@@ -1,4 +1,4 @@
-"""Texts of `gnnbench watch`: on each comparison of two versions, for the terminal; and on each change."""
+"""Texts of `gnnbench watch`: a summary of each step for the terminal, and a report on each change."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -26,12 +26,12 @@ COLUMNS = (
 
 
 def agreement(row: Compared) -> str:
-    """Return whether the outputs of both sides agree: `equal`, `close`, `differ`, `not compared`."""
+    """Return how the outputs of both versions agree: `equal`, `close`, `differ`, `not compared`, or empty."""
     return row.results.status if row.results else ""
 
 
 def counts(step: Step) -> str:
-    """Return how many benchmarks have each verdict, `1 slower, 48 same code`, or why there are none."""
+    """Return how many benchmarks have each verdict, `1 slower, 48 same code`, or why there is no verdict."""
     rows = step.first.rows if step.first else ()
     by_verdict = Counter("same code" if row.judgement.same_code else verdict(row) for row in rows)
     summary = ", ".join(f"{number} {word}" for word, number in sorted(by_verdict.items()))
@@ -68,14 +68,14 @@ def title(change: Change, watched: str) -> str:
 
 
 def cause(change: Change) -> str:
-    """Return the cause of a change in a line: a commit, or the number of candidates. Empty if unknown."""
+    """Name the cause of a change: a commit, or the number of candidates. Empty if unknown."""
     if len(change.causes) > 1:
         return f"one of {units.count(len(change.causes), change.causes[0].kind)}"
     return "".join(map(bisect.cause_line, change.causes))
 
 
 def report(change: Change, watched: str) -> Document:
-    """Return the report on a change for a maintainer."""
+    """Return the report on a change, for the package's maintainers."""
     step = change.step
     first, second = next(iter(change.pairs.values()))
     ratios = [
@@ -85,7 +85,7 @@ def report(change: Change, watched: str) -> Document:
         if row.judgement.ratio and row.judgement.verdict in TIMES
     ]
     count = units.count(len(change.pairs), "benchmark")
-    measured = f": {ratios[0]}, and {ratios[1]} in a second run of them" if len(ratios) > 1 else ""
+    measured = f": {ratios[0]}, and {ratios[1]} in a second run" if len(ratios) > 1 else ""
     agreements = {word for row, _ in change.pairs.values() for word in (agreement(row),) if word}
     notes = [
         note

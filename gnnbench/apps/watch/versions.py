@@ -44,7 +44,7 @@ class Watched:
     text: str
     """As the user typed it: `torch_geometric`, or `git:../pyg@master`."""
     root: Path
-    """The folder from which relative paths begin."""
+    """The folder that relative paths start from."""
     clone: str | None = None
     """The package's repository, `DIR[@REF]`."""
     _commit: Commit | None = field(init=False, default=None)
@@ -61,11 +61,11 @@ class Watched:
 
     @property
     def is_package(self) -> bool:
-        """Whether a package is watched, not a repository."""
+        """Whether a package is watched, rather than a repository."""
         return self._commit is None
 
     def versions(self, since: str | None, until: str | None, last: Version | None) -> list[Version]:
-        """Return the last compared version, `since` if there is none, and all versions after it."""
+        """Return the last compared version, or `since` if there is none, and all versions after it."""
         return self._releases(since, until, last) if self.is_package else self._commits(since, until, last)
 
     def _releases(self, since: str | None, until: str | None, last: Version | None) -> list[Version]:
@@ -133,12 +133,12 @@ def _tag(name: str, version: str, typed: str, folder: Path) -> str:
     candidates = [form.format(version, name=name) for form in _TAGS]
     tags = [tag for tag in candidates if tag in names]
     if not tags:
-        raise UsageError(f"the repository {typed} has no tag of {name} {version}, such as {candidates[0]}")
+        raise UsageError(f"the repository {typed} has no tag for {name} {version}, such as {candidates[0]}")
     return tags[0]
 
 
 def _release(name: str, text: str, releases: Sequence[Release]) -> Release:
-    """Return the version in a text; `releases` are shown if it is none."""
+    """Parse a version. If the text is not a version, the error message lists `releases`."""
     try:
         return Release(text)
     except InvalidVersion:
@@ -146,7 +146,7 @@ def _release(name: str, text: str, releases: Sequence[Release]) -> Release:
 
 
 def anchor(text: str | None, compared: Sequence[Version], watched: Watched) -> Version | None:
-    """Return the anchor: N versions before the newest, or by name. Returns None if N is 0 or 1."""
+    """Return the anchor: N versions before the newest, or one by name. Returns None if N is 0 or 1."""
     is_number = text is None or text.isdigit()
     if not is_number:
         assert text

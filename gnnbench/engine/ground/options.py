@@ -167,7 +167,7 @@ class Options(Values):
 
     device: str = described(
         Option("device", "NAME", "auto", devices.resolve, of_machine=True, passed_on=True),
-        "cpu, cuda, the first GPU of CUDA_VISIBLE_DEVICES, or auto. Default: auto, a GPU if there is one.",
+        "cpu, cuda (the first GPU of CUDA_VISIBLE_DEVICES) or auto (cuda if there is a GPU). Default: auto.",
     )
     precision: float = described(
         Option("precision", "P", "2%", *FRACTION),
@@ -176,17 +176,17 @@ class Options(Values):
     )
     time_seconds: float | None = described(
         Option("time", "TIME", None, _duration, "be a time, as in 4min or 240"),
-        "time for all benchmarks together, as in 4min or 240: each gets a part of it, and ends early when it "
-        "is precise. Default: --benchmark-max-time for each.",
+        "time for all benchmarks together, as in 4min or 240 (seconds); each gets a share, and ends early if "
+        "its time is precise. Default: --benchmark-max-time for each benchmark.",
     )
     layouts: str | None = described(
         Option("layouts", "HOW", None, choices=("sample", "one", "off")),
-        "sample: copy the inputs to new memory between blocks of rounds; one: never; off: pytest-benchmark "
-        "times. Default: sample for gnnbench's own benchmarks, off for others.",
+        "sample: copy the inputs to new memory between blocks of rounds; one: never copy them; off: leave "
+        "timing to pytest-benchmark. Default: sample for gnnbench's own benchmarks, off for others.",
     )
     flush_l2: bool = described(
         Option("l2", "HOW", "flush", partial(eq, "flush"), choices=("flush", "keep")),
-        "flush the GPU's L2 cache before each round, or keep it. Default: flush.",
+        "flush: clear the GPU's L2 cache before each round; keep: do not clear it. Default: flush.",
     )
     effect: float = described(
         Option("effect", "E", f"{EFFECT:.0%}", *FRACTION, compares=True),
@@ -194,26 +194,25 @@ class Options(Values):
     )
     turns: bool = described(
         Option("turns", "HOW", "auto", partial(eq, "auto"), choices=("auto", "never"), compares=True),
-        "auto: --benchmark-compare builds the baseline's code again, and times changed benchmarks in turns "
-        "with it; never: it compares with the baseline's times. Default: auto.",
+        "auto: --benchmark-compare builds the baseline's code again, and times changed benchmarks of both "
+        "versions in turns; never: it uses the baseline's saved times. Default: auto.",
     )
     results: bool = described(
         Option("results", "", True, compares=True),
-        "compare what both sides return where --benchmark-compare times them in turns. Default: compare.",
+        "compare the outputs of both versions if --benchmark-compare times them in turns. Default: on.",
     )
     budget_seconds: float = described(
         Option("budget", "S", "300", *_SECONDS, compares=True),
-        "seconds for all benchmarks together that --benchmark-compare times in turns. Default: 300.",
+        "total seconds for the benchmarks that --benchmark-compare times in turns. Default: 300.",
     )
     confirm: int = described(
         Option("confirm", "N", "3", whole_number, "be a whole number, as in 3; 0 for none", compares=True),
-        "number of new processes that time a benchmark again that looks slower, before its test fails. "
-        "Default: 3.",
+        "if a benchmark looks slower, time it again in N new processes before its test fails. Default: 3.",
     )
     build: str = described(
         Option("build", "CMD", "", compares=True),
-        "build both versions by this shell command, each in a copy of its own, as in 'pip install .'; builds "
-        "are kept. Default: nothing is built.",
+        "shell command that builds each version in its own copy of the code, as in 'pip install .'; builds "
+        "are cached. Default: nothing is built.",
     )
     shard: Shard | None = described(
         Option("shard", "I/N", None, Shard.parse, one_run=True),

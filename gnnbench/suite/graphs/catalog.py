@@ -42,8 +42,8 @@ FAMILIES = {
 
 
 FORMS = (
-    "NAME, NAME:synthetic, NAME:synthetic@FRACTION, rmat:SCALE, uniform:SCALE, hub:SCALE, each also with "
-    "@EDGES of a node, molecules:SCALE, or the path of a .mtx file"
+    "NAME, NAME:synthetic, NAME:synthetic@FRACTION, molecules:SCALE, rmat:SCALE, uniform:SCALE, hub:SCALE "
+    "(the last three also as rmat:SCALE@EDGES_PER_NODE), or the path of a .mtx file"
 )
 """The forms that `DatasetName.parse` accepts, for help texts."""
 

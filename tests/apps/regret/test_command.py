@@ -58,7 +58,7 @@ def test_all_operations_of_a_family_and_given_graphs(tmp_path, call):
 
 def test_the_grid_that_is_usual_has_random_graphs_of_three_kinds(monkeypatch, call):
     grids = []
-    monkeypatch.setattr(measuring, "measure", lambda grid, *_: grids.append(grid) or iter(()))
+    monkeypatch.setattr(measuring, "measure", lambda grid, **_: grids.append(grid) or iter(()))
     assert call("regret")[0] == 3, "nothing was measured"
     (grid,) = grids
     assert [dataset.id for dataset in grid.datasets][:5] == [
@@ -72,7 +72,7 @@ def test_the_grid_that_is_usual_has_random_graphs_of_three_kinds(monkeypatch, ca
 def test_an_interrupt_saves_and_shows_what_is_known(tmp_path, monkeypatch, call):
     points = grid().points
 
-    def measure(*_):
+    def measure(*_, **__):
         yield from points[:2]
         raise KeyboardInterrupt
 
@@ -123,8 +123,8 @@ def test_maps_of_a_saved_result(tmp_path, call):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("spmm_summ", "unknown operation with several ways 'spmm_summ': did you mean spmm_sum?"),
-        ("gcn_norm", "unknown operation with several ways 'gcn_norm'"),
+        ("spmm_summ", "unknown operation of gnnbench regret 'spmm_summ': did you mean spmm_sum?"),
+        ("gcn_norm", "unknown operation of gnnbench regret 'gcn_norm'"),
         ("--direction back", "unknown direction 'back'"),
         ("--skew molecules", "unknown skew 'molecules'"),
         ("--degree 0", "degree '0' must be a whole number"),
@@ -146,7 +146,7 @@ def test_maps_of_a_saved_result(tmp_path, call):
     ],
 )
 def test_wrong_usage_is_a_line_before_anything_is_measured(words, said, tmp_path, monkeypatch, call):
-    monkeypatch.setattr(measuring, "measure", lambda *_: pytest.fail("it measured"))
+    monkeypatch.setattr(measuring, "measure", lambda *_, **__: pytest.fail("it measured"))
     saved(tmp_path / "old.json", grid())
     (tmp_path / "bad.json").write_text('{"version": 1, "points": [], "effect": 7}')
     status, out, err = call("regret", *words.split(" "))

@@ -63,15 +63,15 @@ def test_what_moved_since_an_older_result_is_a_table():
     assert rows(new, "crossovers that moved", new) == []
     (row,) = rows(new, "crossovers that moved", old)
     assert (row[:4], row[6]) == ((CALL, SORTED, "fwd", "mean degree"), "uniform:12 d2 w8")
-    assert "2 points decided in both results; another way is the fastest at 0" in notes(new, old)
+    assert "2 points decided in both results; the fastest way has changed at 0" in notes(new, old)
     turned = regrets(*line(2, 2))
-    (row,) = rows(turned, "points at which another way", old)
+    (row,) = rows(turned, "points whose", old)
     assert row == ("fwd", "uniform:12 d2 w8", CALL, SORTED)
-    assert "2 points decided in both results; another way is the fastest at 1" in notes(turned, old)
+    assert "2 points decided in both results; the fastest way has changed at 1" in notes(turned, old)
     undecided = regrets(*(replace(one, is_decided=False) for one in turned.points))
-    assert rows(undecided, "points at which", old) == rows(turned, "points at which", undecided) == []
+    assert rows(undecided, "points whose", old) == rows(turned, "points whose", undecided) == []
     unsure = regrets(*line(2, 2, error=0.5))
-    assert rows(unsure, "points at which", old) == rows(old, "points at which", unsure) == []
+    assert rows(unsure, "points whose", old) == rows(old, "points whose", unsure) == []
 
 
 def test_ways_that_are_left_out_have_a_line_with_the_number_of_points():
