@@ -48,7 +48,7 @@ class Estimate:
 
     @property
     def half_width(self) -> float:
-        """The larger distance of a bound from the estimate, divided by the estimate; infinite without bounds."""
+        """Larger distance of a bound from the estimate, relative to the estimate; infinite without bounds."""
         if self.low is None or self.high is None:
             return math.inf
         return max(self.high - self.location, self.location - self.low) / self.location
