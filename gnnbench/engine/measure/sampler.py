@@ -26,15 +26,15 @@ _MIN_BLOCKS = 80
 
 _FEWEST_BLOCKS = 51
 """Precision is checked from this number of blocks on, because fewer blocks may miss a mode of a few layouts.
-A mode of 10 % of the layouts is missed by 20 % of measurements of 15 blocks, and by 0.5 % of 51 blocks."""
+If 10 % of the layouts form a mode, 20 % of measurements with 15 blocks miss it, and 0.5 % with 51 blocks."""
 
 _GROWTH = 1.25
-"""Precision is checked when the number of blocks has grown by this factor. Checks after each block would stop
-where the interval is narrow by chance."""
+"""Precision is checked again when the number of blocks has grown by this factor. Checks after each block
+would stop the measurement when the interval is narrow by chance."""
 
 _PILOT_BLOCKS = 8
 _PILOT_ROUNDS = 3
-"""The pilot's rounds on each layout: enough to estimate the variances of rounds and of layouts."""
+"""Rounds in each of the first blocks, the pilot: enough to estimate both variance components."""
 
 _ROUNDS_PER_BUDGET = 2000
 """With a small time budget, rounds are shorter: about this number takes the whole budget."""
@@ -52,7 +52,7 @@ class Effort:
     max_seconds: float
     """Time budget of the benchmark, including the copying of inputs."""
     min_seconds: float
-    """Shortest round."""
+    """Shortest time of a round."""
     min_rounds: int
     """Number of rounds that are timed in any case."""
     warmup_iterations: int = 1
@@ -126,7 +126,7 @@ class Sampler:
     """Adds a block to the measurement."""
 
     def sample(self, layouts: Layouts) -> None:
-        """Time a call, on new copies of its inputs for each block if the measurement samples layouts.
+        """Time a call. If the measurement samples layouts, each block gets new copies of the inputs.
 
         If the call runs out of memory before the first block, it is timed on the original inputs instead.
         """
@@ -147,7 +147,7 @@ class Sampler:
             self._sample(layouts)
 
     def _sample(self, layouts: Layouts) -> None:
-        """Warm up, choose the iterations of a round, and time blocks; a pilot chooses rounds per block."""
+        """Warm up, choose the iterations of a round, time a pilot (a few blocks), and time further blocks."""
         clock, effort, measurement = self.clock, self.effort, self.measurement
         stopping = Stopping(effort)
         start = clock.now()

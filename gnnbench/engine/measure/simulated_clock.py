@@ -8,7 +8,7 @@ Their times come from FILE:
      "base": {"test_a": 2e-3}}
 
 `base` has other true times for the base of a comparison. A text instead of a number, such as
-`"test_a": "thing:SECONDS"`, names a global variable of the code under test with the time.
+`"test_a": "thing:SECONDS"`, names the global variable of the code under test that has the time.
 Keys are names of tests, with or without their file (pytest-benchmark's `fullname` or `name`).
 """
 
@@ -29,11 +29,11 @@ from .clock import Block, Call, Clock
 
 VARIABLE = "GNNBENCH_FAKE_CLOCK"
 _HERTZ, _THROTTLED, _GPU_SIGMA = 1.7e9, 0.85, 0.005
-"""Clock rate of a simulated GPU, its fraction when throttled, and standard deviation of log GPU time."""
+"""A simulated GPU's clock rate, the fraction of it when throttled, and standard deviation of log GPU time."""
 
 
 def reseeded(number: int) -> dict[str, str]:
-    """Return the environment variable with `number` added to its seed; empty if it is not set."""
+    """Return the environment variable with `number` added to its seed; empty if the variable is not set."""
     seed, colon, file = os.environ.get(VARIABLE, "").partition(":")
     return {VARIABLE: f"{int(seed) + number}{colon}{file}"} if seed.isdecimal() else {}
 
@@ -70,11 +70,11 @@ class Truth:
     seconds: float
     """Time of one call."""
     modes: tuple[tuple[float, float], ...] = ((1.0, 1.0),)
-    """For each mode of layouts, a factor on the time and the probability."""
+    """For each mode of layouts, a factor on the time and the probability of the mode."""
     place: str = ""
     """`module:name` of a global variable of the code under test; its value is a factor on the time."""
     gpu_seconds: float = 0.0
-    """The GPU's own time of one call; 0 if it runs on the CPU."""
+    """The GPU's own time of one call; 0 for a call on the CPU."""
     launches: tuple[str, ...] = ()
     """Launches of a call on the GPU; empty if unknown."""
 
@@ -104,7 +104,7 @@ class FakeMachine:
     ) -> "FakeMachine":
         """Return the machine for a value of the variable, `seed:FILE`.
 
-        Both processes of a pair (`place` 0 and 1) share the drift, but not the noise.
+        Both processes of a pair (`place` 0 and 1) share the drift, but not the noise. `pair` changes both.
 
         `side`: 0 for the base, 1 for the head.
         `slower`: fraction by which all times are longer.
@@ -118,7 +118,7 @@ class FakeMachine:
             raise UsageError(f"{VARIABLE}: {name} cannot be read as true times ({error})") from None
         times = {**file.benchmarks, **(file.base if side == 0 else {})}
         truths = {key: _truth(value) for key, value in times.items()}
-        truths = {key: replace(row, seconds=row.seconds * (1 + slower)) for key, row in truths.items()}
+        truths = {key: replace(truth, seconds=truth.seconds * (1 + slower)) for key, truth in truths.items()}
         machine = cls(int(seed) + pair, truths, file.noise)
         machine.seed = machine.seed if place is None else 2 * machine.seed + place
         return machine

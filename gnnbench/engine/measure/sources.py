@@ -1,4 +1,4 @@
-"""The origin of the code that this process imported, with which it can be installed again."""
+"""The origin of the code that this process imported: what is needed to install the code again."""
 
 import hashlib
 import json
@@ -63,8 +63,8 @@ class Package:
 
     version: str
     origin: str | None = None
-    """URL for pip, with the commit. For a local file or folder, it ends with a hash of the installed files.
-    None for a package index, or if unknown."""
+    """URL for pip, with the commit. For a local file or folder, the URL ends with a hash of installed files.
+    None if the package is from an index, or if its origin is unknown."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def collect(root: Path, suite: Collection[str] = ()) -> Sources:
     environment.LIBRARIES. A checkout of gnnbench is listed only if it is `root`.
 
     `root`: pytest's rootdir.
-    `suite`: names of top-level modules, and of folders in `root`, with the benchmarks. They are left out.
+    `suite`: names of top-level modules and of folders in `root` that have benchmarks, and are left out.
     """
     root = root.resolve()
     folders = tuple(folder for folder in sys.path if any(Path(folder).glob("*-info")))

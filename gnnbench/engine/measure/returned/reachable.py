@@ -41,14 +41,14 @@ _SHARED = re.compile(r"^(\w+)-(\w+) ...s ", re.MULTILINE)
 
 
 class Reachable:
-    """Finds the inputs of a call, among them globals of the test's module (`scope`) that functions name."""
+    """Finds the inputs of a call, including globals of the test's module (`scope`) that functions name."""
 
     def __init__(self, call: Call, scope: Mapping[str, Any]) -> None:
         self._scope, self._visited = scope, dict[int, Any]()
         self.arrays: dict[str, Any] = {}
         """Strided tensors and arrays by place, each once."""
         self._free: dict[str, Any] = {}
-        """Arrays that may get other values independently. Parts of objects may have to fit each other."""
+        """Arrays that may get other values independently. Parts of one object may have to fit together."""
         self.plain: dict[str, Any] = {}
         """Numbers and texts among the arguments, by place."""
         self.state: dict[str, Any] = {}
@@ -137,7 +137,7 @@ def is_array(value: Any) -> bool:
 
 
 def _may_change(value: Any) -> bool:
-    """Return whether a tensor or an array may get other numbers; integers that may be addresses may not."""
+    """Return whether a tensor or an array may get other numbers. Integers that may be addresses may not."""
     if isinstance(value, np.ndarray):
         is_writable = value.flags.writeable
     else:
