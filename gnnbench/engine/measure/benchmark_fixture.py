@@ -41,7 +41,7 @@ class Pedantic:
 
     @classmethod
     def of(cls, call: Call, rounds: int = 1) -> Self:
-        """Return the arguments that time a call for some rounds, without set-up and tear-down."""
+        """Return the arguments for some rounds of a call, without set-up and tear-down."""
         return cls(call.function, call.args, dict(call.kwargs), rounds=rounds)
 
     def measure(self, clock: Clock, add: Callable[[Block], None], *, disable_gc: bool) -> Any:
@@ -72,7 +72,7 @@ class Pedantic:
         return block, result
 
     def once(self) -> Any:
-        """Make a call, and return its result."""
+        """Make a call, with set-up and tear-down, and return its result."""
         call = self.next_call()
         result = call()
         self.tear_down(call)
@@ -96,7 +96,7 @@ class Pedantic:
 
 @contextmanager
 def replace_timing(choose: Callable[[Any], Instrument | None]) -> Iterator[None]:
-    """Return a context in which instruments measure; such contexts can be nested.
+    """Return a context in which instruments replace the timing of the fixture. Such contexts can be nested.
 
     `choose`: returns the instrument for a fixture. If it returns None, the outer context times the call.
     """

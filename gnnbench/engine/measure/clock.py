@@ -78,7 +78,7 @@ class Clock(ABC):
     """Whether each block also has a GPU time, measured between CUDA events."""
 
     def now(self) -> float:
-        """Return the monotonic time in seconds, which is compared with time budgets."""
+        """Return a monotonic time in seconds, for time budgets."""
         return RealTime.seconds()
 
     @abstractmethod

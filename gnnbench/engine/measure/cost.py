@@ -59,7 +59,7 @@ class Cost:
     threads worked too."""
 
     def lower(self, other: "Cost") -> "Cost":
-        """Return the lower steps and the lower seconds of two measurements of the same call."""
+        """Return the smaller number of steps and the shorter time of two measurements of the same call."""
         steps = None if self.steps is None or other.steps is None else min(self.steps, other.steps)
         return Cost(steps, min(filter(None, (self.seconds, other.seconds)), default=None))
 
@@ -88,7 +88,7 @@ def _ratio(base: float | None, head: float | None, limit: float, slack: float) -
 
 
 class Tracer:
-    """A context that counts the steps of the code in it, up to `most_steps`, because tracing is slow."""
+    """A context that counts steps (lines or opcodes, and calls of C functions), up to `most_steps`."""
 
     def __init__(self, most_steps: int, step: str = "line") -> None:
         """`step`: the event that is counted besides calls of C functions: `line` or `opcode`."""

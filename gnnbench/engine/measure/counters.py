@@ -64,7 +64,7 @@ def count(run: Callable[[], object], device: str = "cpu", recordings: Recordings
     with collector_paused():  # finalisers would be counted
         with recordings.time_call() if recordings else nullcontext():
             reset_compiler()
-            run()  # two calls show repeated compilation, and fill caches
+            run()  # this call and the traced one show recompilations, and fill caches
             memory = trace(run, device)
         compiled = compilations()
         first, second = _pass(run, device, recordings), _pass(run, device, recordings)
@@ -182,7 +182,7 @@ def is_on_device(device: str, items: Any) -> bool:
 
 @contextmanager
 def library_calls(on_call: Callable[[str, tuple[Any, ...]], None]) -> Iterator[None]:
-    """Let each call of an operator outside ATen, and of a C function of DGL, also call `on_call`.
+    """Return a context that reports calls of operators outside ATen and of DGL's C functions to `on_call`.
 
     torch_sparse and torch_scatter call their operators through `torch.ops`. A dispatch mode does not see the
     ATen operators that these call. DGL's C functions are objects named `_CAPI_...` in the modules of DGL.

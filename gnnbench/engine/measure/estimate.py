@@ -155,11 +155,11 @@ def _binomial_quantile(probability: float, n: int) -> int:
 
 
 def autocorrelation_time(indicator: NDArray[np.bool_]) -> float:
-    """Return the integrated autocorrelation time of a series, at least 1. n / time is the effective size.
+    """Return the integrated autocorrelation time of n values: n / time of them count as independent.
 
-    The autocorrelations are summed in pairs of lags, up to the first pair with a sum that is not positive
-    (initial positive sequence of Geyer, Statistical Science 1992). Sums within the noise of an independent
-    series count as not positive.
+    The time is at least 1. Autocorrelations are summed in pairs of lags, up to the first pair with a sum that
+    is not positive (initial positive sequence of Geyer, Statistical Science 1992). Sums within the noise of
+    an independent series count as not positive.
     """
     centred = indicator - indicator.mean()
     n = len(centred)

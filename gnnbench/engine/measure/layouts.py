@@ -133,7 +133,7 @@ def clock_for(devices: Sequence[str], timer: Callable[[], float], *, flush: bool
 
 
 class Copies:
-    """Copies values according to their types, which parts.py lists; copies a repeated value only once."""
+    """Copies values according to their types, which ground/parts.py lists; copies each value only once."""
 
     def __init__(self) -> None:
         self._memo: dict[Any, Any] = {}
@@ -162,7 +162,7 @@ class Copies:
         return self._memo[id(value)]
 
     def _fail(self, value: Any, description: str) -> Any:
-        """Add a value to `failed`, and return it."""
+        """Add the description to `failed`, and return the value."""
         self.failed[description] = None
         return value
 

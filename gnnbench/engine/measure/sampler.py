@@ -154,11 +154,11 @@ class Sampler:
         is_sampled = measurement.layouts == "sampled"
         if is_sampled:
             self._renew(layouts)
-        is_written = layouts.watch_writes()
+        has_written = layouts.watch_writes()
         clock.check(layouts.current)
         call_seconds = self._warm_up(layouts.current)
-        measurement.changes_inputs = is_written()
-        del is_written  # it would keep the inputs alive
+        measurement.changes_inputs = has_written()
+        del has_written  # it would keep the inputs alive
         measurement.iterations = self._iterations(layouts.current, call_seconds)
 
         # The pilot, with the untimed call before each block, takes at most half of the time budget.
@@ -184,10 +184,7 @@ class Sampler:
             measurement.stopped_by = stopping.reason(blocks, clock.now() - start)
 
     def whole(self, call: Call) -> Any:
-        """Time calls of a function that starts processes or threads, and return the last result.
-
-        Each round is one call on the original inputs, which are not copied.
-        """
+        """Time calls of a function that starts processes or threads, each as a round; return the last result."""
         clock, effort, measurement = self.clock, self.effort, self.measurement
         calls, result = Pedantic.of(call), None
         stopping = Stopping(effort)

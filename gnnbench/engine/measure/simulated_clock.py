@@ -153,7 +153,7 @@ class FakeClock(Clock):
         if truth.gpu_seconds:
             self._gpu_seconds *= math.exp(self._random.normal(0, machine.noise.gpu_process_sigma))
         self._factors, self._weights = zip(*truth.modes, strict=True)
-        self._innovation = self._random.normal(0, machine.noise.sigma)
+        self._log_noise = self._random.normal(0, machine.noise.sigma)
         self._factor = 1.0
         self._draw_layout()
 
@@ -167,12 +167,12 @@ class FakeClock(Clock):
         seconds = []
         for _ in range(rounds):
             call()
-            self._innovation = noise.autocorrelation * self._innovation + self._random.normal(
+            self._log_noise = noise.autocorrelation * self._log_noise + self._random.normal(
                 0, noise.sigma * math.sqrt(1 - noise.autocorrelation**2)
             )
             spike = noise.spike_factor if self._random.random() < noise.spike_probability else 1.0
             drift = machine.drift(machine.now_seconds)
-            call_seconds = self._seconds * self._factor * math.exp(self._innovation) * spike * drift
+            call_seconds = self._seconds * self._factor * math.exp(self._log_noise) * spike * drift
             seconds.append(call_seconds * iterations + noise.overhead_seconds)
             machine.now_seconds += seconds[-1]
         if not self._gpu_seconds:

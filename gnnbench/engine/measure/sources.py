@@ -132,7 +132,7 @@ def installed(name: str) -> Package | None:
     if vcs := direct_url.get("vcs_info"):
         origin = f"{vcs['vcs']}+{origin}@{vcs['commit_id']}"
     elif origin and origin.startswith(LOCAL) and not Path(unquote(urlsplit(origin).path)).exists():
-        origin = None  # as for packages of conda, which are built on other machines
+        origin = None  # for example, packages of conda were built on other machines
     elif origin and origin.startswith(LOCAL):
         # The file or folder may change while the version stays the same.
         content = distribution.read_text("RECORD") or ""

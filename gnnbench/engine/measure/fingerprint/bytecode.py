@@ -73,7 +73,7 @@ def _signature(code: CodeType) -> tuple[str, str]:
 
 
 def _constant(value: object, of_import: bool) -> str:
-    """Return a text for a constant of a code object."""
+    """Describe a constant of a code object."""
     if isinstance(value, CodeType):
         is_function = value.co_flags & inspect.CO_OPTIMIZED  # not the body of a class
         if of_import and is_function:
@@ -91,7 +91,7 @@ def _divide(instruction: dis.Instruction) -> Sequence[tuple[int, int]]:
     if instruction.opcode not in _PAIRS:
         return [(instruction.opcode, argument)]
     first, second = _PAIRS[instruction.opcode]
-    return [(first, argument >> 4), (second, argument & 15)]  # each half byte is a local variable
+    return [(first, argument >> 4), (second, argument & 15)]  # each half byte is a variable's index
 
 
 def nested(code: CodeType) -> Iterator[CodeType]:

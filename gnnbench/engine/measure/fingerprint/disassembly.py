@@ -99,8 +99,8 @@ def set_traps(file: Path, names: Collection[str]) -> None:
     for function in disassemble(file):
         if function.plain in names or KERNEL + function.plain in names:
             size = function.last + 1 - function.address
-            at = next(elf.address_offsets(function.address, size))
-            content[at : at + size] = _TRAP * size
+            offset = next(elf.address_offsets(function.address, size))
+            content[offset : offset + size] = _TRAP * size
     file.unlink()  # it may be a hard link
     file.write_bytes(content)
 

@@ -84,7 +84,7 @@ class Recordings:
 
     @contextmanager
     def record(self) -> Iterator[Recording]:
-        """Return a context in which the caller runs the call. The context has the recording as its value."""
+        """Return a context that yields a recording. The caller makes the call in this context."""
         end = self._now() + self._most_seconds
         recording = Recording(self._contents, lambda: self._now() > end)
         before = thread_runs()
@@ -129,7 +129,7 @@ class Recordings:
             return f"inspection given up: integers of more than {self._contents.most_bytes >> 20:,} MiB"
         if any(values.too_many for values in self._values):
             return "inspection given up: the call may read too many objects"
-        return f"thread {self.other_thread} ran meanwhile" if self.other_thread and not unseen else unseen
+        return unseen or (f"thread {self.other_thread} ran meanwhile" if self.other_thread else None)
 
     @property
     def other_thread(self) -> str | None:
@@ -153,13 +153,13 @@ class Recordings:
             if first.texts.get(place) == texts
         }
         functions = self._functions()
-        names = set.intersection(*(recording.c_functions for recording in self._recordings))
+        c_functions = set.intersection(*(recording.c_functions for recording in self._recordings))
         work = {
             "operators": digest.short(*self._operators()),
             # Read after the calls, because the first call on a graph of DGL adds data to it.
             "inputs": digest.combined(map(self._contents.text, tensors(tuple(self._call)))),
             "calls": digest.combined(self._calls()),
-            "C functions": digest.combined(f"{module}.{name}" for module, name in names),
+            "C functions": digest.combined(f"{module}.{name}" for module, name in c_functions),
         }
         packages = {name.partition(".")[0] for name in self._modules(functions)}
         parts = {"functions": functions, "values": values, "libraries": libraries(packages), "work": work}

@@ -70,7 +70,7 @@ def libraries(packages: Iterable[str]) -> Mapping[str, str]:
 def loaded(_modules: int) -> tuple[Path, ...]:
     """Return the native libraries that this process has loaded.
 
-    The argument is the number of imported modules: another import may load more files.
+    The argument, the number of imported modules, is the key of the cache: an import may load libraries.
     """
     paths = {line.split(maxsplit=5)[-1] for line in _MAPPED.read_text(encoding="utf-8").splitlines()}
     return tuple(map(Path, sorted(filter(NATIVE.search, paths))))
@@ -110,7 +110,7 @@ def library_hash(file: Path) -> str:
 
 
 def functions_differing(base: str, head: str) -> list[str]:
-    """Return the functions that differ between two libraries, given the libraries' hashes. May be empty."""
+    """Return the functions that differ between the libraries with two hashes; empty if unknown."""
     with suppress(OSError, ValueError):
         tables = (json.loads((hashes_folder() / f"{key}.json").read_bytes()) for key in (base, head))
         return machine_code.differing(*tables)

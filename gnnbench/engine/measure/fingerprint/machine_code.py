@@ -183,12 +183,12 @@ class _Library:
             if not (section["sh_flags"] & _EXECUTABLE or _NOT_DATA.match(section.name)):
                 at, end = section["sh_addr"], section["sh_addr"] + section["sh_size"]
                 while at < end:
-                    is_variable, following = section["sh_flags"] & _WRITABLE, self._end(at)
+                    writable, following = section["sh_flags"] & _WRITABLE, self._end(at)
                     content = self._content(at, following)
-                    belongs = at in tables or self._is_private(at) if is_variable else at in self._referenced
+                    belongs = (at in tables or self._is_private(at)) if writable else at in self._referenced
                     start, _, name = self._variables.before(at)
                     if not belongs and content != _EMPTY:
-                        label = self._describe(at) if is_variable else plain(name) * (start == at)
+                        label = self._describe(at) if writable else plain(name) * (start == at)
                         yield f"{section.name} {label} {content}"
                     at = following
 
@@ -267,7 +267,7 @@ class _Library:
         content = self._memory[start:end]
         ending = _TEXT.match(self._memory, end)
         if ending and not is_writable and _TEXT.fullmatch(content):
-            content += ending[0]  # linkers store a text that is the end of another one only once
+            content += ending[0]  # linkers merge a string with the end of a longer one
         pointers = []
         for address in range(-(-start // _WORD) * _WORD, end, _WORD) if is_writable else ():
             if address in self._pointers:
@@ -312,11 +312,11 @@ class _Library:
 def _handlers(elf: ELFFile, starts: Sequence[int]) -> Mapping[int, list[tuple[int, int]]]:
     """Return start and end of each table of exception handlers, by the address of its function."""
     tables = defaultdict[int, list[tuple[int, int]]](list)
-    table = elf.get_section_by_name(_HANDLERS)
-    if table:
+    section = elf.get_section_by_name(_HANDLERS)
+    if section:
         entries: Sequence[Any] = elf.get_dwarf_info(follow_links=False).EH_CFI_entries()
         frames = {frame.lsda_pointer: frame for frame in entries if getattr(frame, "lsda_pointer", None)}
-        ends = [*sorted(frames)[1:], table["sh_addr"] + table["sh_size"]]
+        ends = [*sorted(frames)[1:], section["sh_addr"] + section["sh_size"]]
         for at, end in zip(sorted(frames), ends, strict=True):
             function = starts[bisect_right(starts, frames[at]["initial_location"]) - 1]
             tables[function].append((at, end))

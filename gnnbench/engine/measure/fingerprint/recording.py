@@ -69,7 +69,7 @@ class Recording:
         self.objects: dict[int, Any] = {}
         """Arguments and captured values of the functions, by identity, without plain values and tensors."""
         self.types: set[type] = set()
-        """Types of the tensors and arrays among the arguments: `x[index]` calls no Python function."""
+        """Types of tensors and arrays among the arguments: `x[i]` uses their library, but no Python frame."""
         self.captured: dict[int, dict[tuple[int, ...], tuple[Any, ...]]] = {}
         """Captured values of each function, by the identity of its code and by the values' identities."""
         self.c_functions: set[tuple[str, str]] = set()
@@ -165,7 +165,7 @@ def thread_runs() -> dict[threading.Thread, str | None]:
 
 
 def python_calls(run: Callable[[], object], recorder: Profile | None = None) -> int:
-    """Return how many calls of Python functions a run makes, without PASSED_OVER; `recorder` gets all events.
+    """Call `run`; return how many Python functions it calls, except PASSED_OVER. `recorder` gets all events.
 
     The caller must have called `run` before, to fill its caches and the cache of `isinstance` checks.
     """

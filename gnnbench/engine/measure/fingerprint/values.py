@@ -143,7 +143,7 @@ class Values:
         if self._contents.is_leaf(value):
             self.types.add(type(value))
         kind = text or _kind(value)
-        if text is not None or not place.endswith(f".{kind}"):  # the name of a function says nothing new
+        if text is not None or not place.endswith(f".{kind}"):  # a function's name would repeat its place
             self.texts.setdefault(place, set()).add(f"{path} {kind}")
         if text is None and id(value) not in self._visited and depth < _DEEPEST:
             self._visited[id(value)] = value  # the reference keeps its id from being reused

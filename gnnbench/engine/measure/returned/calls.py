@@ -101,7 +101,7 @@ class ComparedCalls:
             self.has_cache = self._has_cache(steps)
 
     def _has_cache(self, steps: int) -> bool:
-        """Return whether calls with other inputs execute more steps than call 2, and do so repeatedly."""
+        """Return whether calls with other inputs execute more steps than call 2, also if repeated."""
         new, copied = self.effects[NEW].steps, self.effects[COPIED].steps
         is_new = bool(self.writable) and new is not None and new > steps and self.make(NEW_MOVED).steps == new
         is_copied = copied is not None and copied > steps and self._make(COPIED).steps == copied
@@ -176,9 +176,9 @@ class ComparedCalls:
             effects.overwritten = [
                 place for place, part in parts.items() if part.signature != first[f"output{place}"].signature
             ]
-        after = changed_arrays(reach, before)
+        changes = changed_arrays(reach, before)
         first_state = state if self.first_state is None else self.first_state
-        after |= changed_state(first_state, state, to_portable(Reachable(call, self._scope).state, {}))
+        changes |= changed_state(first_state, state, to_portable(Reachable(call, self._scope).state, {}))
         if number == AGAIN and self.writable and not self.effects[GIVEN].shared:
             self._snapshot.restore()  # an output that still reads the inputs' memory changes now
         with plain_tensors(), moving:
@@ -195,7 +195,7 @@ class ComparedCalls:
             self._first_output = arrays
             self._snapshot.update(reach.containers_of_objects)
         del arrays  # references would count as retained memory
-        effects.parts |= after
+        effects.parts |= changes
         if number in (AGAIN, COPIED):
             del output
             effects.retained_bytes = effects.growth_bytes(before_bytes)
@@ -206,20 +206,20 @@ class ComparedCalls:
 
         `requests`: pairs of a call's number and a place in its effects. A missing place has the result None.
         """
-        files: list[dict[str, str] | None] = []
+        results: list[dict[str, str] | None] = []
         for number, place in requests:
             part = (self.effects.get(number) or self.make(number)).parts.get(place)
             if part is None or isinstance(part.content, str):
-                files.append(None if part is None else {"text": str(part.content)[:_SHOWN]})
+                results.append(None if part is None else {"text": str(part.content)[:_SHOWN]})
                 continue
             name = f"{os.getpid()}-{len(list(folder.iterdir()))}.npy"
             try:
                 np.save(folder / name, part.content, allow_pickle=False)
             except OSError as error:
-                files.append({"error": error.strerror or str(error)})
+                results.append({"error": error.strerror or str(error)})
             else:
-                files.append({"file": name})
-        return files
+                results.append({"file": name})
+        return results
 
     def as_json(self) -> dict[str, Any]:
         """Return the effects for the coordinating process: hashes, not values."""

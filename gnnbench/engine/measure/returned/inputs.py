@@ -26,7 +26,7 @@ _EXACT = re.compile(
 
 
 class Snapshot:
-    """The contents of arrays, tensors and containers when they were added, and the gradients of tensors."""
+    """Saved contents of arrays, tensors and containers, and saved gradients of tensors."""
 
     def __init__(self) -> None:
         self._contents: dict[int, tuple[Any, NDArray[Any]]] = {}
@@ -196,7 +196,7 @@ def _move(tensor: Any, units: int) -> None:
     torch = sys.modules["torch"]
     if not tensor.is_complex() and bool((tensor == tensor.round()).all()):
         return
-    generator = torch.Generator(tensor.device).manual_seed(tensor.numel())  # not the call's generator
+    generator = torch.Generator(tensor.device).manual_seed(tensor.numel())  # not the one that the call uses
     upwards = torch.randint(2, tensor.shape, generator=generator, device=tensor.device)
     directions = (2 * upwards - 1).to(tensor.real.dtype)
     tensor.mul_(1 + directions * (units * torch.finfo(tensor.dtype).eps))
