@@ -184,7 +184,7 @@ class Sampler:
             measurement.stopped_by = stopping.reason(blocks, clock.now() - start)
 
     def whole(self, call: Call) -> Any:
-        """Time calls of a function that starts processes or threads, each as a round; return the last result."""
+        """Time calls that start processes or threads, each call as a round. Return the last result."""
         clock, effort, measurement = self.clock, self.effort, self.measurement
         calls, result = Pedantic.of(call), None
         stopping = Stopping(effort)
