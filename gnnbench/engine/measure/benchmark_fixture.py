@@ -1,7 +1,7 @@
 """Replaces the timing of pytest-benchmark's fixture `benchmark`: an instrument measures the call instead.
 
-pytest-benchmark has no hook for timing, so gnnbench replaces two private methods of the fixture. Its
-type, its marker, `weave`, `extra_info`, `stats`, and a suite's own fixture `benchmark` keep working.
+pytest-benchmark has no hook for timing, so gnnbench replaces two private methods of the fixture. Its type,
+its marker, `weave`, `extra_info`, `stats`, and a suite's own fixture `benchmark` keep working.
 """
 
 import inspect

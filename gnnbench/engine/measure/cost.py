@@ -38,9 +38,9 @@ thread may be waiting for them in a loop, as OpenMP does."""
 
 SHORT_SECONDS = 1e-5
 _SHORT_LIMIT, _LIMIT = 1.6, 1.5
-"""Two CPU times up to this ratio count as alike; for calls below SHORT_SECONDS, and for longer calls."""
+"""CPU times count as alike up to this ratio: first for calls below SHORT_SECONDS, then for longer calls."""
 _STEPS_LIMIT, _STEPS_SLACK = 1.05, 2.0
-"""Two numbers of steps count as alike up to this ratio plus this number of steps per call."""
+"""Numbers of steps count as alike up to this ratio plus this number of steps per call."""
 
 _NOT_COUNTED = (*PASSED_OVER, "pathlib", "genericpath")
 """Steps of functions of these modules are not counted; see PASSED_OVER."""

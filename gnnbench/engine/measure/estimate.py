@@ -24,8 +24,8 @@ JUDGED_LEVEL = 0.99
 FEWEST_VALUES = 3
 """With fewer independent values, there is no interval."""
 FEWEST_SHOWN = 13
-"""With fewer values, tables and files show no interval. If a fifth of the layouts form a mode, 17 % of the
-measurements with 8 values miss the mode, and 6 % of the measurements with 13 values."""
+"""With fewer values, tables and files show no interval. Of measurements with 8 values, 17 % include no
+layout of the fastest fifth; of measurements with 13 values, 6 %."""
 
 SIZES = (3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 35, 40, 50)
 REACH = {

@@ -55,7 +55,7 @@ _REQUEST = (
     "48 89 d0"  # mov rax, rdx
     "c3"  # ret
 )
-"""Machine code of a C function that makes the request at an address, its argument; it returns the answer."""
+"""Machine code of a C function that makes the request at a given address, and returns the answer."""
 ARCHITECTURE = "x86_64"
 
 _NAMED = re.compile(r"(c?)(ob|fn)=\((\d+)\)(?: (.*))?")
@@ -63,7 +63,7 @@ _COST = re.compile(r"[+*-]?\d* (\d+)")
 _INNERMOST = re.compile(r"(?<!operator)(<[^<>()\[\]]*>|\([^<>()\[\]]*\)|\[[^<>()\[\]]*\])")
 _WRAPPERS = ("c10::function_ref::callback_fn", "void", "operator()")
 _KERNEL = re.compile(r"\b(\w+_kernel(?:_impl)?)\b")
-"""Kernels of torch, which have names only in the template arguments of _WRAPPERS."""
+"""Kernels of torch. Their names appear only in the template arguments of _WRAPPERS."""
 
 
 def command(folder: Path) -> list[str]:

@@ -41,7 +41,7 @@ return the same addresses."""
 _SPACER_SHARE = 0.5
 _SPACER_BYTES = 1 << 16
 """Memory of random size is allocated before each copy: for requests of the same size, allocators reuse the
-same few addresses. The limit is this fraction of the size of the inputs, or these bytes if they are more."""
+same few addresses. The limit is this fraction of the inputs' size, or this number of bytes if larger."""
 
 
 class Layouts:

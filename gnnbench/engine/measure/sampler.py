@@ -1,6 +1,6 @@
 """Times a call: warms up, calibrates the rounds, and times blocks until a stopping rule applies.
 
-A block is a few rounds on one layout: on copies of the inputs at new addresses.
+A block is a few rounds on one layout, a set of copies of the inputs at new addresses.
 """
 
 import math
@@ -25,8 +25,8 @@ _MIN_BLOCKS = 80
 """Number of blocks that a useful interval needs; slow benchmarks get fewer."""
 
 _FEWEST_BLOCKS = 51
-"""Precision is checked from this number of blocks on, because fewer blocks may miss a mode of a few layouts.
-If 10 % of the layouts form a mode, 20 % of measurements with 15 blocks miss it, and 0.5 % with 51 blocks."""
+"""Precision is checked from this number of blocks on, because fewer blocks may not include rare layouts. Of
+measurements with 15 blocks, 20 % include no layout of the fastest 10 %; of those with 51 blocks, 0.5 %."""
 
 _GROWTH = 1.25
 """Precision is checked again when the number of blocks has grown by this factor. Checks after each block
@@ -37,7 +37,7 @@ _PILOT_ROUNDS = 3
 """Rounds in each of the first blocks, the pilot: enough to estimate both variance components."""
 
 _ROUNDS_PER_BUDGET = 2000
-"""With a small time budget, rounds are shorter: about this number takes the whole budget."""
+"""With a small time budget, rounds are so short that about this number fits into the budget."""
 
 _WARM = 0.9
 """Warm-up ends when a call takes at least this fraction of the time of the fastest call so far."""

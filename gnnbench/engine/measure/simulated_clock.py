@@ -7,7 +7,7 @@ Their times come from FILE:
      "noise": {"drift": 0.2, "gpu_process_sigma": 0.003},
      "base": {"test_a": 2e-3}}
 
-`base` has other true times for the base of a comparison. A text instead of a number, such as
+`base` has other true times for the base of a comparison. A string instead of a number, such as
 `"test_a": "thing:SECONDS"`, names the global variable of the code under test that has the time.
 Keys are names of tests, with or without their file (pytest-benchmark's `fullname` or `name`).
 """
@@ -43,13 +43,13 @@ class Noise:
     """The noise of simulated times."""
 
     sigma: float = 0.1
-    """Standard deviation of the logarithm of a round."""
+    """Standard deviation of the logarithm of a round's time."""
     autocorrelation: float = 0.5
-    """Autocorrelation of these logarithms, an AR(1) process."""
+    """Autocorrelation of these logarithms, which form an AR(1) process."""
     spike_probability: float = 0.02
     spike_factor: float = 3.0
     drift: float = 0.2
-    """Amplitude of a sinusoid of random phase that all benchmarks share."""
+    """Amplitude of a sinusoidal factor of random phase that all benchmarks share."""
     drift_period_seconds: float = 60.0
     process_sigma: float = 0.0
     """Standard deviation of the logarithm of a factor that is drawn once for each process and benchmark."""

@@ -24,7 +24,7 @@ from .fingerprint import libraries
 CALLERS_TREE = "."
 """Path of the tree with the benchmarks: pytest's rootdir."""
 LOCAL = "file:"
-"""Beginning of the origin of packages that were installed from a local file or folder."""
+"""Prefix of the origin of packages that were installed from a local file or folder."""
 
 _MEASURED = ("numpy", "scipy", *LIBRARIES)
 """Distributions that are listed even if a plugin of pytest requires them."""
@@ -63,7 +63,7 @@ class Package:
 
     version: str
     origin: str | None = None
-    """URL for pip, with the commit. For a local file or folder, the URL ends with a hash of installed files.
+    """URL for pip, with the commit. For a local file or folder, it ends with a hash of the installed files.
     None if the package is from an index, or if its origin is unknown."""
 
 

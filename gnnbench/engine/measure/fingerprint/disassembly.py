@@ -26,7 +26,7 @@ _LABEL = re.compile(r"([0-9a-f]+) <(.+)>:\n")
 _LINE = re.compile(r"^ *([0-9a-f]+):\t(.*)$", re.MULTILINE)
 _PADDING = re.compile(r"(data16 |cs )*(nop\w?|xchg +%ax,%ax|int3)\b")
 _STUBS = ".plt"
-"""Beginning of the names of sections with stubs that call other libraries."""
+"""Prefix of the names of sections with stubs that call other libraries."""
 _HASH = re.compile(r"(?<=17h)[0-9a-f]{16}(?=E)|(?<=anon)\.[0-9a-f]{32}\.\d+|\.llvm\.\d+")
 """Parts of Rust's symbols that depend on the folder and on other code."""
 _NAMESPACE = re.compile(r"(\d+)_GLOBAL__N__(\w*)")
@@ -34,7 +34,7 @@ _NAMESPACE = re.compile(r"(\d+)_GLOBAL__N__(\w*)")
 _NUMBER = re.compile(r"\.\d+|@@Base")
 """Parts of symbols that depend on the order of functions, or on the symbol table."""
 _STUB = "__device_stub_"
-"""Beginning of the names of functions that nvcc generates to start kernels."""
+"""Prefix of the names of functions that nvcc generates to start kernels."""
 KERNEL = "kernel "
 """Prefix that is added to the name of a function that starts a kernel on a GPU."""
 _UNLIKELY = ".cold"
@@ -61,7 +61,7 @@ _UNSTABLE = re.compile(r"//.*|^\s*\.(?:loc|file)\b.*|(?<=\$L__BB)\d+|(?<=__local
 
 @dataclass(frozen=True)
 class Function:
-    """A function, or a table in the code with a name."""
+    """A function, or a named table in the code."""
 
     address: int
     name: str

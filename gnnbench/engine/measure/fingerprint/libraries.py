@@ -21,7 +21,7 @@ from ...ground.files import cache_folder, write_whole
 from . import digest, machine_code
 
 NATIVE = re.compile(r"\.so(\.\d+)*$")
-"""End of the file names of native libraries."""
+"""Suffix of the file names of native libraries."""
 BUILDS = "builds"
 """Folder in the cache folder with the builds of commits, see docs/compiled.md."""
 _MAPPED = Path("/proc/self/maps")
@@ -30,7 +30,7 @@ PREFIXES = (
     *("LD_", "MALLOC_", "GLIBC_", "CUBLAS", "CUDNN_", "DNNL_", "ONEDNN_", "NPY_", "NUMBA_", "PYTHONMALLOC"),
     "GNNBENCH_SLOWDOWN",
 )
-"""Beginnings of environment variables that native libraries read; GNNBENCH_SLOWDOWN plants a slowdown."""
+"""Prefixes of environment variables that native libraries read; GNNBENCH_SLOWDOWN adds a slowdown."""
 
 
 def libraries(packages: Iterable[str]) -> Mapping[str, str]:

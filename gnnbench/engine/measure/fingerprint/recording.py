@@ -34,7 +34,7 @@ _UNRECORDED = (
 )
 """Functions of these modules are not recorded: PASSED_OVER, pytest, and gnnbench's engine and plugin."""
 _IMPORT = "<frozen importlib"
-"""Beginning of the file names of Python's import system."""
+"""Prefix of the file names of Python's import system."""
 _MODULE = "<module>"
 Profile = Callable[[FrameType, str, Any], None]
 """A profile function, as `sys.setprofile` takes it."""
@@ -45,8 +45,8 @@ _DEEPEST = 2
 _READS_VARIABLE = type(os.environ).__getitem__.__code__
 _CALL = Call.__call__.__code__
 identity = object.__hash__
-"""Returns the same number as `id`, without an audit event. An audit hook would take more time than this
-module."""
+"""Returns the same number as `id`, but raises no audit event: an audit hook would take more time than the
+recording."""
 
 
 class Recording:

@@ -31,11 +31,11 @@ class Effects:
     """The output of one call, its changes of inputs, and the memory that it retained."""
 
     parts: dict[str, Portable] = field(default_factory=dict)
-    """Values of the output, of arguments that the call changed, and of gradients, by place."""
+    """Values of the output, of arguments that the call changed, and of gradients; by place, see portable.py."""
     unsupported: dict[str, str] = field(default_factory=dict)
     """Types of parts of the output that cannot be compared, by place."""
     steps: int | None = None
-    """Number of executed steps, see `Tracer`. None if they were not counted, or too many."""
+    """Number of executed steps, see `Tracer`. None if they were not counted, or if there were too many."""
     failure: str = ""
     """Type and message of the error that the call raised; empty if it raised none."""
     differentiable: bool = False
