@@ -100,7 +100,7 @@ class Tracer:
         """Whether counting stopped because of too many steps."""
         self._waits = False
         self._counted_modules: dict[int, bool] = {}
-        """Whether the functions of a module count, by the identity of its globals."""
+        """Whether steps in a module are counted, by the identity of its globals."""
 
     @property
     def total(self) -> int | None:
@@ -216,7 +216,7 @@ def _count_steps(
 ) -> tuple[float | None, list[CodeType]]:
     """Trace calls; return the average number of steps of a call, and the code of the functions that ran.
 
-    After _MOST_STEPS, the remaining calls are not traced. The call in which tracing stops does not count.
+    After _MOST_STEPS, the remaining calls are not traced. The call in which tracing stops is left out.
     """
     function, args, kwargs = call
     count = steps = 0

@@ -58,7 +58,7 @@ def count(run: Callable[[], object], device: str = "cpu", recordings: Recordings
     """Call a function several times in two passes, and return the counts on which both passes agree.
 
     Compilation is counted in the first calls, and memory in the first and the last calls. A TorchDispatchMode
-    below autograd counts operators, including the ones of the backward pass and of compiled code. This mode
+    below autograd counts operators, including those of the backward pass and of compiled code. This mode
     runs Python code itself, so Python calls are counted in a separate call.
     """
     with collector_paused():  # finalisers would be counted

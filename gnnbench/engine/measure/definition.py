@@ -19,7 +19,7 @@ def definition_hash(functions: Iterable[Callable[..., Any]], folders: Iterable[P
 
     For code in `folders`, the source is hashed, because it is the same for all versions of Python. It
     includes functions, classes and assignments that a function names, and recursively all that these name.
-    Comments, docstrings, formatting, line numbers and `pytest.mark` do not count. For installed packages, and
+    Comments, docstrings, formatting, line numbers and `pytest.mark` are left out. For installed packages, and
     for other code outside of `folders`, only the names of functions and types are hashed.
     """
     roots = [folder.resolve() for folder in folders]

@@ -37,7 +37,7 @@ class SessionState:
     incomplete: list[dict[str, Any]] = field(default_factory=list)
     """Interrupted benchmarks, each with its rounds before the interruption."""
     repeated: list[str] = field(default_factory=list)
-    """Names of tests with several benchmarks, of which only the first counts."""
+    """Names of tests with several benchmarks. Only the first benchmark is used."""
     watch: cpu.ContentionWatch | None = None
     _definition: str | None = None
     """Hash of the definition of the running test. None if its suite writes the hash itself."""

@@ -170,7 +170,7 @@ class Contents:
         self._made.clear()
 
     def is_leaf(self, value: Any) -> bool:
-        """Return whether a value is a number, a string, a tensor or an array: its attributes do not count."""
+        """Return whether a value is a number, string, tensor or array. Attributes of these are not hashed."""
         return type(value) in ATOMS or isinstance(value, (*self.tensors, *self._array))
 
     def plain(self, value: Any) -> str | None:

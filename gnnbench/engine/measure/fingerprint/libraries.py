@@ -34,7 +34,7 @@ PREFIXES = (
 
 
 def libraries(packages: Iterable[str]) -> Mapping[str, str]:
-    """Return a hash of each native library that some top-level modules use, by file name.
+    """Return a hash of each native library that `packages` (top-level modules) use, by file name.
 
     The libraries are all native files in the packages' folders, and the loaded libraries that these link to.
     All loaded libraries that gnnbench has built are included, because a type's `__module__` may be wrong.

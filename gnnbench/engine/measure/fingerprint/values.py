@@ -1,9 +1,9 @@
 """The values that the functions of a call may read: globals, class attributes, attributes of their arguments.
 
-The bytecode of a function contains the names that the function reads. A global counts if a function names
-it. An attribute counts if a function names it, and if its object can be reached from globals, arguments or
-captured values. This finds more values than are read; docs/same-code.md lists the values that are missed. The
-place of a value is `module.GLOBAL`, `module.Class.attribute` or `argument 0`.
+The bytecode of a function contains the names that the function reads. A global is included if a function
+names it. An attribute is included if a function names it, and if its object can be reached from globals,
+arguments or captured values. This finds more values than are read; docs/same-code.md lists the values that
+are missed. The place of a value is `module.GLOBAL`, `module.Class.attribute` or `argument 0`.
 """
 
 import functools
@@ -142,9 +142,9 @@ class Values:
         text = self._contents.plain(value)
         if self._contents.is_leaf(value):
             self.types.add(type(value))
-        kind = text or _kind(value)
-        if text is not None or not place.endswith(f".{kind}"):  # a function's name would repeat its place
-            self.texts.setdefault(place, set()).add(f"{path} {kind}")
+        description = text or _kind(value)
+        if text is not None or not place.endswith(f".{description}"):  # a name would repeat the place
+            self.texts.setdefault(place, set()).add(f"{path} {description}")
         if text is None and id(value) not in self._visited and depth < _DEEPEST:
             self._visited[id(value)] = value  # the reference keeps its id from being reused
             self._add_parts(place, value, depth + 1, path or place)

@@ -151,7 +151,7 @@ class ComparedCalls:
         """Make a call whose inputs have been written, and return its effects."""
         before = {place: self._snapshot.current(value) for place, value in reach.arrays.items()}
         state = to_portable(reach.state, {})
-        seed(min(number, AGAIN))
+        seed(min(number, AGAIN))  # all calls from AGAIN on have the same seed
         counting: AbstractContextManager[Tracer | None] = nullcontext()
         moving: AbstractContextManager[object] = nullcontext()
         if number <= NEW_MOVED and number != GIVEN_MOVED and not compilations():

@@ -31,7 +31,7 @@ class Effects:
     """The output of one call, its changes of inputs, and the memory that it retained."""
 
     parts: dict[str, Portable] = field(default_factory=dict)
-    """Values of the output, of arguments that the call changed, and of gradients; by place, see portable.py."""
+    """Values of the output, of arguments that the call changed, and of gradients, by place; see Portable."""
     unsupported: dict[str, str] = field(default_factory=dict)
     """Types of parts of the output that cannot be compared, by place."""
     steps: int | None = None

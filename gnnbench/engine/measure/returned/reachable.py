@@ -46,7 +46,7 @@ class Reachable:
     def __init__(self, call: Call, scope: Mapping[str, Any]) -> None:
         self._scope, self._visited = scope, dict[int, Any]()
         self.arrays: dict[str, Any] = {}
-        """Strided tensors and arrays by place (see portable.py), each once."""
+        """Strided tensors and arrays by place (a path, see portable.py), each once."""
         self._free: dict[str, Any] = {}
         """Arrays that may get other values independently. Parts of one object may have to fit together."""
         self.plain: dict[str, Any] = {}
