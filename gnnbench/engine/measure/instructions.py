@@ -2,7 +2,7 @@
 
 A process makes a request to valgrind by a sequence of instructions that otherwise have no effect. Valgrind
 recognises the sequence, and reads from a register the address of six words: the request and its arguments
-(`valgrind.h`, `callgrind.h`). This module has the machine code for it, so nothing has to be compiled.
+(`valgrind.h`, `callgrind.h`). This module has the sequence as machine code: nothing has to be compiled.
 """
 
 import ctypes

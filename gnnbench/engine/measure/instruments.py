@@ -177,7 +177,7 @@ class TimeInstrument(Instrument):
     def _measuring(
         self, fixture: Any, call: Call, in_place: str | None
     ) -> Iterator[tuple[Layouts, Clock, Measurement, Callable[[Block], None]]]:
-        """Return a context that measures a call, and saves the rounds at the end or at an interruption."""
+        """Return a context that measures a call, and saves the rounds even after an interruption."""
         state = self.state
         state.used = True
         layouts = Layouts(call)

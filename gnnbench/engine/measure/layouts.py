@@ -112,7 +112,7 @@ class Layouts:
             gc.collect()
 
     def watch_writes(self) -> Callable[[], bool]:
-        """Return a function that tells whether a tensor of the current call has been written to since now."""
+        """Watch the tensors of the current call. The returned function tells whether one was written to."""
         versions = [
             (tensor, tensor._version)  # noqa: SLF001 - autograd checks saved tensors in the same way
             for tensor in tensors(tuple(self.current))

@@ -4,8 +4,7 @@ torch's profiler records every allocation and free of torch's allocators, in ord
 size would miss short-lived arrays. Memory that other libraries allocate is not included: buffers of OpenMP,
 scratchpads of oneDNN, DGL's own arrays. On CUDA, sizes are rounded up to blocks of 512 bytes.
 
-torch_geometric.profile is not used: it needs a torch.nn.Module, pytorch_memlab and a GPU, or reports the
-memory of the whole device.
+torch_geometric.profile needs a torch.nn.Module, pytorch_memlab and a GPU, or reports the whole device.
 """
 
 import json

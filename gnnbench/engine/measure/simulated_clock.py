@@ -8,7 +8,7 @@ Their times come from FILE:
      "base": {"test_a": 2e-3}}
 
 `base` has other true times for the base of a comparison. A string instead of a number, such as
-`"test_a": "thing:SECONDS"`, names the global variable of the code under test that has the time.
+`"test_a": "thing:SECONDS"`, names the global variable of the code under test that holds the time.
 Keys are names of tests, with or without their file (pytest-benchmark's `fullname` or `name`).
 """
 
@@ -120,7 +120,8 @@ class FakeMachine:
         truths = {key: _truth(value) for key, value in times.items()}
         truths = {key: replace(truth, seconds=truth.seconds * (1 + slower)) for key, truth in truths.items()}
         machine = cls(int(seed) + pair, truths, file.noise)
-        machine.seed = machine.seed if place is None else 2 * machine.seed + place
+        if place is not None:
+            machine.seed = 2 * machine.seed + place
         return machine
 
     def clock(self, fullname: str) -> "FakeClock":

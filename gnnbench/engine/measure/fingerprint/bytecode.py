@@ -66,7 +66,7 @@ def _parts(code: CodeType, of_import: bool) -> Iterator[str]:
 
 
 def _signature(code: CodeType) -> tuple[str, str]:
-    """Return a text with the numbers of parameters and the flags, and a text with the parameters' names."""
+    """Return two texts: the numbers of parameters with the flags, and the names of the parameters."""
     parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     counts = f"{code.co_argcount} {code.co_posonlyargcount} {code.co_flags & ~_HAS_DOCSTRING}"
     return counts, " ".join(parameters)

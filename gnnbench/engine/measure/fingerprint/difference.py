@@ -59,7 +59,7 @@ class Difference:
     def names(self, kind: str) -> tuple[str, ...]:
         """Return the parts of a kind that differ, the likeliest cause first.
 
-        Parts that both sides have come first, and among these a callee comes before its caller. Then come
+        First come the parts that both sides have. Among these, a callee comes before its caller. Then come
         parts of the head only, and then parts of the base only, in the order of their first call. A function
         that is defined inside of a differing function is left out.
         """

@@ -135,7 +135,7 @@ def kernel_name(symbol: str) -> str:
 
 
 def kernels(content: bytes) -> Mapping[str, str]:
-    """Return a hash of each kernel in the content of GPU_SECTION, and under an empty name one of the rest.
+    """Return a hash of each kernel in the content of GPU_SECTION, and one of the rest under an empty name.
 
     The hash of a kernel includes its code for all architectures. Compressed code is part of the rest.
     """

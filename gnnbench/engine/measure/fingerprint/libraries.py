@@ -110,7 +110,7 @@ def library_hash(file: Path) -> str:
 
 
 def functions_differing(base: str, head: str) -> list[str]:
-    """Return the functions that differ between the libraries with two hashes; empty if unknown."""
+    """Return the functions that differ between two libraries, given by their hashes; empty if unknown."""
     with suppress(OSError, ValueError):
         tables = (json.loads((hashes_folder() / f"{key}.json").read_bytes()) for key in (base, head))
         return machine_code.differing(*tables)
@@ -148,7 +148,7 @@ def _needed(file: Path) -> list[str]:
 def settings(variables: Iterable[str]) -> Mapping[str, str]:
     """Return the settings that decide how fast code runs, and hashes of environment variables.
 
-    The variables are the given ones, and all that begin with one of PREFIXES. Their values may be secret.
+    The variables are those in `variables`, and all with one of PREFIXES. Their values may be secret.
     """
     names = {*variables, *(name for name in os.environ if name.startswith(PREFIXES))}
     values = {f"${name}": digest.short(digest.without_folders(os.environ.get(name, ""))) for name in names}

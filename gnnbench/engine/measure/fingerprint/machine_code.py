@@ -155,7 +155,7 @@ class _Library:
         return self._kernels.get(kernel_name(name), "")
 
     def _methods(self) -> Iterator[tuple[int, str, str]]:
-        """Yield table, function and content of each entry in tables of Python methods (`PyMethodDef`).
+        """Yield table address, function and content of each entry in tables of methods (`PyMethodDef`).
 
         A table that an instruction refers to is left out, because code may search it.
         """
@@ -269,7 +269,7 @@ class _Library:
         if ending and not is_writable and _TEXT.fullmatch(content):
             content += ending[0]  # linkers merge a string with the end of a longer one
         pointers = []
-        for address in range(-(-start // _WORD) * _WORD, end, _WORD) if is_writable else ():
+        for address in range(-(-start // _WORD) * _WORD, end, _WORD) if is_writable else ():  # aligned words
             if address in self._pointers:
                 size = _LOCATION if self._is_rust_location(address) else _WORD
                 content[address - start : address - start + size] = bytes(size)
@@ -281,8 +281,9 @@ class _Library:
 
     def _is_rust_location(self, address: int) -> bool:
         """Return whether an address holds a location in Rust source: path, length of path, line, column."""
-        length, column = (self._memory[address + at : address + _LOCATION] for at in (_WORD, 20))
-        end = self._pointers[address][2] + int.from_bytes(length[:_WORD], "little")
+        length = self._memory[address + _WORD : address + 2 * _WORD]
+        column = self._memory[address + 20 : address + _LOCATION]
+        end = self._pointers[address][2] + int.from_bytes(length, "little")
         return any(column) and self._memory[end - len(_RUST) : end] == _RUST
 
     def _handler(self, start: int, end: int) -> str:

@@ -45,8 +45,7 @@ _DEEPEST = 2
 _READS_VARIABLE = type(os.environ).__getitem__.__code__
 _CALL = Call.__call__.__code__
 identity = object.__hash__
-"""Returns the same number as `id`, but raises no audit event: an audit hook would take more time than the
-recording."""
+"""Returns the same number as `id`, without an audit event: hooks would take more time than the recording."""
 
 
 class Recording:
@@ -165,7 +164,7 @@ def thread_runs() -> dict[threading.Thread, str | None]:
 
 
 def python_calls(run: Callable[[], object], recorder: Profile | None = None) -> int:
-    """Call `run`; return how many Python functions it calls, except PASSED_OVER. `recorder` gets all events.
+    """Call `run`, and count its calls of Python functions except PASSED_OVER; `recorder` gets all events.
 
     The caller must have called `run` before, to fill its caches and the cache of `isinstance` checks.
     """

@@ -12,7 +12,7 @@ In calls 4 and 6 to 11, the results of torch's operators are moved, too. In call
 are counted in this call. Calls from 4 on are made only if outputs differ. docs/results.md explains each call.
 
 A function that caches its results executes fewer steps in call 2 than in call 1 (a cache by content) or call
-3 (a cache by object). In this case, such calls are made again, to check that the numbers of steps repeat.
+3 (a cache by object). In this case, more calls with such inputs are made, to check that the numbers repeat.
 """
 
 import gc

@@ -140,8 +140,7 @@ def new_values(values: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
 def move_values(values: NDArray[Any], kind: str, rng: np.random.Generator, units: int = 1) -> NDArray[Any]:
     """Return floating-point numbers moved up or down by some units in the last place (ULP), except zeros.
 
-    At least three quarters of the digits of a type are preserved. `kind`: type of the tensor, such as
-    `torch.bfloat16`.
+    At least three quarters of a type's digits are preserved. `kind`: the tensor's type (`torch.bfloat16`).
     """
     digits = {"torch.bfloat16": 8}.get(kind) or np.finfo(values.dtype).nmant + 1
     wide = values.astype(np.longdouble if values.dtype == np.longdouble else np.float64)

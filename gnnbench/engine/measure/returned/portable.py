@@ -48,7 +48,7 @@ class Portable:
 
 
 def to_portable(values: Mapping[str, Any], unsupported: dict[str, str]) -> dict[str, Portable]:
-    """Return values as Portable, by place. `unsupported` gets the types of values that have no such form."""
+    """Return values in portable form, by place. `unsupported` gets the types of values that have none."""
     return {place: part for name, value in values.items() for place, part in _parts(name, value, unsupported)}
 
 

@@ -115,7 +115,7 @@ class Reachable:
     def _captured_by(self, function: FunctionType) -> Iterator[tuple[str, Any, bool]]:
         """Yield values that a function captured and, if it is in the test's module, globals that it names.
 
-        Numbers and texts that a function of another module captured are left out: they belong to its code.
+        Numbers and texts that a function of another module captured are left out: they are part of its code.
         """
         is_tests = function.__globals__ is self._scope
         items = [("", value) for value in function.__defaults__ or ()]
@@ -179,7 +179,8 @@ def _memory_of(value: Any) -> tuple[int, int]:
     if isinstance(value, np.ndarray):
         start: int = value.__array_interface__["data"][0]
         steps = [(size - 1) * stride for size, stride in zip(value.shape, value.strides, strict=True)]
-        below, above = (sum(limit(step, 0) for step in steps) for limit in (min, max))
+        below = sum(min(step, 0) for step in steps)
+        above = sum(max(step, 0) for step in steps)
         return start + below, start + above + (value.itemsize if value.size else 0)
     storage = sys.modules["torch"].Tensor.detach(value).untyped_storage()
     return storage.data_ptr(), storage.data_ptr() + storage.nbytes()
