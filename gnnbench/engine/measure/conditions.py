@@ -43,12 +43,9 @@ def cpu_threads(number: int | None) -> Iterator[None]:
         return
     import torch
 
-    openmp = [ctypes.CDLL(str(path)) for path in loaded(len(sys.modules)) if _OPENMP.match(path.name)]
-    setters: list[Callable[[int], object]] = [
-        torch.set_num_threads,
-        *(library.omp_set_num_threads for library in openmp),
-    ]
-    counts = (torch.get_num_threads(), *(library.omp_get_max_threads() for library in openmp))
+    libs = [ctypes.CDLL(str(path)) for path in loaded(len(sys.modules)) if _OPENMP.match(path.name)]
+    setters: list[Callable[[int], None]] = [torch.set_num_threads, *(lib.omp_set_num_threads for lib in libs)]
+    counts = (torch.get_num_threads(), *(lib.omp_get_max_threads() for lib in libs))
     for setter in setters:
         setter(number)
     try:

@@ -34,8 +34,7 @@ _CONTAINERS = (tuple, list, set, frozenset, dict)
 _MOST_NESTED = 6
 """Arguments of operators are described up to this depth."""
 _SPELLED_OUT = 1000
-"""Larger containers are serialised with `marshal` and hashed, which is 50 times faster. Paths in them are not
-replaced."""
+"""Larger containers are hashed after `marshal.dumps`: 50 times as fast, but paths in them are not replaced."""
 
 
 def short(*texts: str) -> str:

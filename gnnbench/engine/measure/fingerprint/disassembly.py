@@ -82,7 +82,9 @@ def disassemble(file: Path) -> Iterator[Function]:
     environment = {**os.environ, "LC_ALL": "C"}
     result = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)  # noqa: S603
     for section in result.stdout.split("\nDisassembly of section ")[1:]:
-        for block in () if section.startswith(_STUBS) else section.split("\n\n")[1:]:
+        if section.startswith(_STUBS):
+            continue
+        for block in section.split("\n\n")[1:]:
             label = _LABEL.match(block)
             lines = _LINE.findall(block)
             if label and lines:

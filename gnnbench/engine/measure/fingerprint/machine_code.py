@@ -204,9 +204,10 @@ class _Library:
         for section in self._sections:
             if section["sh_type"] in ("SHT_RELR", "SHT_REL"):
                 raise ELFError("the file has other relocations")
-            for entry in section.iter_relocations() if section["sh_type"] == "SHT_RELA" else ():  # type: ignore[attr-defined]
-                name = self._tables[-1].get_symbol(entry["r_info_sym"]).name
-                yield entry["r_offset"], (name, entry["r_info_type"], entry["r_addend"])
+            if section["sh_type"] == "SHT_RELA":
+                for entry in section.iter_relocations():  # type: ignore[attr-defined]
+                    name = self._tables[-1].get_symbol(entry["r_info_sym"]).name
+                    yield entry["r_offset"], (name, entry["r_info_type"], entry["r_addend"])
 
     def _function(self, address: int, name: str) -> str:
         """Return a function's name, with a hash of its code if other functions have the same name."""
@@ -269,7 +270,8 @@ class _Library:
         if ending and not is_writable and _TEXT.fullmatch(content):
             content += ending[0]  # linkers merge a string with the end of a longer one
         pointers = []
-        for address in range(-(-start // _WORD) * _WORD, end, _WORD) if is_writable else ():  # aligned words
+        aligned_start = -(-start // _WORD) * _WORD
+        for address in range(aligned_start, end, _WORD) if is_writable else ():
             if address in self._pointers:
                 size = _LOCATION if self._is_rust_location(address) else _WORD
                 content[address - start : address - start + size] = bytes(size)

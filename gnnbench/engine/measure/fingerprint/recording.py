@@ -98,7 +98,7 @@ class Recording:
             key = argument.__module__ or type(argument.__self__).__module__, argument.__qualname__
             if key not in self.c_functions and identity(frame.f_code) not in self._passed_over:
                 self.c_functions.add(key)
-                if frame.f_code is not python_calls.__code__:
+                if frame.f_code is not python_calls.__code__:  # which calls sys.setprofile itself
                     self.unseen = self.unseen or _UNSEEN.get(key)
 
     def _is_passed_over(self, scope: Mapping[str, Any], code: CodeType) -> bool:

@@ -122,8 +122,9 @@ class Values:
 
     def _add_module(self, module: str, scope: Mapping[str, Any], names: Sequence[str], depth: int) -> None:
         """Add the globals of a module that have these names, also those of modules among its globals."""
-        is_fixed = module.partition(".")[0] in _FIXED
-        for name in () if is_fixed else filter(scope.__contains__, names):
+        if module.partition(".")[0] in _FIXED:
+            return
+        for name in filter(scope.__contains__, names):
             item = scope[name]
             if type(item) is ModuleType:
                 if depth < _DEEPEST_MODULE and vars(item) is not scope:

@@ -130,9 +130,8 @@ class Reachable:
 def is_array(value: Any) -> bool:
     """Return whether a value is an array of numbers, or a strided tensor."""
     if is_tensor(value):
-        return bool(
-            value.layout == sys.modules["torch"].strided and not value.is_nested and not value.is_quantized
-        )
+        is_strided = value.layout == sys.modules["torch"].strided
+        return bool(is_strided and not value.is_nested and not value.is_quantized)
     return isinstance(value, np.ndarray) and value.dtype.kind in "biufc"
 
 
