@@ -170,7 +170,7 @@ def kinds(
             direction = f"{source.device.type}→{result.device.type}"
             yield "copies", direction, 1
             yield "copied_bytes", direction, result.nbytes
-            waits = not (kwargs.get("non_blocking") or args[2:] == (True,))
+            waits = not (kwargs.get("non_blocking") or args[2:] == (True,))  # positional in copy_
             if waits and "cpu" in (source.device.type, result.device.type):
                 yield "host_reads", direction, 1
 

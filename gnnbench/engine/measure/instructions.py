@@ -187,7 +187,7 @@ def _dumps(folder: Path) -> list[Path]:
 
 
 def functions(file: Path) -> Mapping[str, int]:
-    """Return the instructions in a file of callgrind by `package:function`, excluding callees."""
+    """Return the numbers of instructions in callgrind's file by `package:function`, excluding callees."""
     counts: Counter[str] = Counter()
     names: dict[tuple[str, str], str] = {}
     current = {"ob": "", "fn": ""}  # the library and the function
@@ -207,7 +207,7 @@ def functions(file: Path) -> Mapping[str, int]:
 
 
 def total(file: Path) -> int:
-    """Return the total number of instructions, from the last line of a file of callgrind."""
+    """Return the total number of instructions, from the last line of callgrind's file."""
     return int(file.read_bytes().rpartition(b"totals: ")[2])
 
 

@@ -34,7 +34,7 @@ _CONTAINERS = (tuple, list, set, frozenset, dict)
 _MOST_NESTED = 6
 """Arguments of operators are described up to this depth."""
 _SPELLED_OUT = 1000
-"""Larger containers are hashed after `marshal.dumps`: 50 times as fast, but paths in them are not replaced."""
+"""Larger containers are hashed by `marshal`, which is 50 times as fast; paths in them are not replaced."""
 
 
 def short(*texts: str) -> str:

@@ -34,7 +34,7 @@ class Portable:
     content: NDArray[Any] | str
 
     def copy(self) -> Self:
-        """Return a copy with a content of its own."""
+        """Return a copy with its own content."""
         return self if isinstance(self.content, str) else replace(self, content=self.content.copy())
 
     @cached_property
