@@ -137,7 +137,7 @@ def count_until_equal(calls: Pedantic, counter: Callgrind) -> dict[str, Any]:
     """
     with cpu_threads(1 if "torch" in sys.modules else None), collector_paused():
         begin = RealTime.seconds()
-        for number in range(_WARM_UP):  # instrumentation, which slows calls down, has not begun
+        for number in range(_WARM_UP):  # without instrumentation, which slows calls down
             if number < _FEWEST or RealTime.seconds() - begin < _WARM_UP_SECONDS:
                 calls.once()
         counter.begin()

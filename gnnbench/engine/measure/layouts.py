@@ -91,7 +91,7 @@ class Layouts:
         self.current, self.not_copied = self.original, ()
 
     def renew(self) -> Call:
-        """Return the call with new copies of the original inputs. If the pool is full, free a random old copy."""
+        """Return the call with new copies of the inputs. If there are too many copies, free an old one."""
         copies = Copies()
         torch = sys.modules["torch"]
         device = "cuda" if "cuda" in self.devices else "cpu"

@@ -180,9 +180,9 @@ class FakeClock(Clock):
             return Block(seconds)
         gpu_seconds = self._gpu_seconds * math.exp(self._random.normal(0, _GPU_SIGMA)) * iterations
         is_throttled = bool(noise.gpu_throttled) and self._random.random() < noise.gpu_throttled
-        rate = _THROTTLED if is_throttled else 1.0
-        machine.now_seconds += gpu_seconds / rate
-        return Block(seconds, gpu_seconds / rate, _HERTZ * rate)
+        speed = _THROTTLED if is_throttled else 1.0
+        machine.now_seconds += gpu_seconds / speed
+        return Block(seconds, gpu_seconds / speed, _HERTZ * speed)
 
     def launches(self, call: Call) -> tuple[str, ...]:  # noqa: ARG002 - Truth has the launches
         """Return the launches of the call on the simulated GPU."""

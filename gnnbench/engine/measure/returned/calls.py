@@ -101,7 +101,7 @@ class ComparedCalls:
             self.has_cache = self._has_cache(steps)
 
     def _has_cache(self, steps: int) -> bool:
-        """Return whether calls with other inputs execute more steps than call 2, also if repeated."""
+        """Return whether calls with other inputs execute more steps than call 2, also when repeated."""
         new, copied = self.effects[NEW].steps, self.effects[COPIED].steps
         is_new = bool(self.writable) and new is not None and new > steps and self.make(NEW_MOVED).steps == new
         is_copied = copied is not None and copied > steps and self._make(COPIED).steps == copied
