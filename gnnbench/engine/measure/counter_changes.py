@@ -69,5 +69,5 @@ def changed(
     unsteady: Collection[str],
 ) -> tuple[CounterChange, ...]:
     """Return the steady counts that differ from the baseline, for the kinds in `counts`."""
-    pairs = ((baseline.get(kind, {}), of_kind) for kind, of_kind in counts.items())
+    pairs = ((baseline.get(kind, {}), numbers) for kind, numbers in counts.items())
     return tuple(change for base, head in pairs for change in between(base, head, unsteady))

@@ -84,7 +84,7 @@ def variables(folder: Path) -> dict[str, str]:
 
 
 def counter_name() -> str:
-    """Return `callgrind` with its version. Raises UsageError without valgrind, or if this is not x86-64."""
+    """Return `callgrind` with its version. Raises UsageError without valgrind, or on another processor."""
     if not shutil.which("valgrind"):
         raise UsageError(f"counting instructions needs valgrind, which is not installed: {_INSTALL}")
     if os.uname().machine != ARCHITECTURE:

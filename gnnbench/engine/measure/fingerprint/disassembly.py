@@ -119,7 +119,7 @@ def plain(name: str) -> str:
 
 
 def demangled(names: Sequence[str]) -> Sequence[str]:
-    """Return the source-level names of plain symbols of C++ and Rust, or the symbols without `c++filt`.
+    """Return the source-level names of plain symbols of C++ and Rust; without `c++filt`, the symbols.
 
     Functions that nvcc generates to start kernels are left out, because the kernels themselves are listed.
     """

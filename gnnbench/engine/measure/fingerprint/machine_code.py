@@ -143,7 +143,7 @@ class _Library:
             handlers = (self._handler(*span) for span in self._handlers[function.address])
             kernel = self._kernel(function.plain)
             text = digest.short(*map(self._instruction, function.lines), *handlers, kernel)
-            bodies[KERNEL * bool(kernel) + function.plain].append(text)
+            bodies[(KERNEL if kernel else "") + function.plain].append(text)
             if function.plain not in functions:  # a table in the code
                 constants.append(text)
         constants += (text for name, text in self._kernels.items() if name not in launched)
@@ -188,7 +188,7 @@ class _Library:
                     belongs = (at in tables or self._is_private(at)) if writable else at in self._referenced
                     start, _, name = self._variables.before(at)
                     if not belongs and content != _EMPTY:
-                        label = self._describe(at) if writable else plain(name) * (start == at)
+                        label = self._describe(at) if writable else plain(name) if start == at else ""
                         yield f"{section.name} {label} {content}"
                     at = following
 
