@@ -1,7 +1,7 @@
 """Replaces the timing of pytest-benchmark's fixture `benchmark`: an instrument measures the call instead.
 
-pytest-benchmark has no hook for timing, so two private methods of its fixture are replaced. The fixture's
-type, its marker, `weave`, `extra_info`, `stats`, and a suite's override of the fixture keep working.
+pytest-benchmark has no hook for timing, so gnnbench replaces two private methods of the fixture. Its type,
+its marker, `weave`, `extra_info`, `stats`, and a suite's own fixture `benchmark` keep working.
 """
 
 import inspect
@@ -23,7 +23,7 @@ _PARAMETERS = {
 }
 """Parameters of the methods of pytest-benchmark's fixture that gnnbench replaces or calls."""
 FIXED = "benchmark.pedantic fixes the calls"
-"""Reason why the inputs of `benchmark.pedantic` are not copied, and why no further call is traced."""
+"""Why the inputs of `benchmark.pedantic` are not copied, and why its calls have no fingerprint."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ class Pedantic:
 
     @classmethod
     def of(cls, call: Call, rounds: int = 1) -> Self:
-        """Return the arguments for calls without set-up and tear-down."""
+        """Return the arguments for some rounds of a call, without set-up and tear-down."""
         return cls(call.function, call.args, dict(call.kwargs), rounds=rounds)
 
     def measure(self, clock: Clock, add: Callable[[Block], None], *, disable_gc: bool) -> Any:
-        """Time each round as a block, and return the result of the last call.
+        """Time each round, pass it to `add` as a block, and return the result of the last call.
 
         If a round has several iterations, one more call is made for the result, as in pytest-benchmark.
         """
@@ -57,7 +57,7 @@ class Pedantic:
         return self.once() if self.iterations > 1 else result
 
     def round(self, clock: Clock, *, disable_gc: bool = False) -> tuple[Block, Any]:
-        """Time a round on new inputs; return its block, and the result if the round is one call."""
+        """Time a round, with set-up and tear-down. Return its block, and the result if it is one call."""
         result = None
 
         def call_and_assign(*args: Any, **kwargs: Any) -> None:
@@ -72,20 +72,21 @@ class Pedantic:
         return block, result
 
     def once(self) -> Any:
-        """Make a call, and return its result."""
+        """Make a call, with set-up and tear-down, and return its result."""
         call = self.next_call()
         result = call()
         self.tear_down(call)
         return result
 
     def next_call(self) -> Call:
-        """Run `setup`, and return the call with the arguments that it returned, if it returned some."""
-        arguments = self.setup() if self.setup else None
-        if not arguments:
+        """Run `setup`; return a call with the arguments from `setup`, or else with `args` and `kwargs`."""
+        arguments_of_setup = self.setup() if self.setup else None
+        if not arguments_of_setup:
             return Call(self.target, self.args, self.kwargs)
         if self.args or self.kwargs:
             raise TypeError("Can't use `args` or `kwargs` if `setup` returns the arguments.")
-        return Call(self.target, *arguments)
+        args, kwargs = arguments_of_setup
+        return Call(self.target, args, kwargs)
 
     def tear_down(self, call: Call) -> None:
         """Call `teardown` with the arguments of a call."""
@@ -95,9 +96,9 @@ class Pedantic:
 
 @contextmanager
 def replace_timing(choose: Callable[[Any], Instrument | None]) -> Iterator[None]:
-    """Return a context in which instruments measure; such contexts can be nested.
+    """Return a context in which instruments replace the timing of the fixture. Such contexts can be nested.
 
-    `choose`: returns the instrument for a fixture, or None if the timing of the outer context applies.
+    `choose`: returns the instrument for a fixture. If it returns None, the outer context times the call.
     """
     from pytest_benchmark.fixture import BenchmarkFixture as Fixture
 
@@ -153,7 +154,7 @@ def whole_call_reason(reason: str) -> str:
 
 def _is_valid(*, rounds: Any, warmup_rounds: Any, iterations: Any, setup: Any, **_options: Any) -> bool:
     """Return whether pytest-benchmark accepts these options."""
-    numbers = (rounds, 1), (warmup_rounds, 0), (iterations, 1)
-    if any(not isinstance(number, int) or number < least for number, least in numbers):
+    minimums = (rounds, 1), (warmup_rounds, 0), (iterations, 1)
+    if any(not isinstance(number, int) or number < minimum for number, minimum in minimums):
         return False
     return iterations == 1 or not setup

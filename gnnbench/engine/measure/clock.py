@@ -1,7 +1,7 @@
-"""The interface of clocks, the host's clock, the number of calls in a round, and turns of two sides.
+"""The interface of clocks, the host's clock, how many calls a round has, and how base and head alternate.
 
 A round is one or more calls between two readings of a clock. A block is a few rounds on the same buffers.
-`layouts.clock_for` chooses the clock by the devices of the inputs' tensors.
+`layouts.clock_for` chooses the clock for the devices on which the input tensors are.
 """
 
 import math
@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 from ..ground.cpu import RealTime
 
 _STEPS = 20
-"""Number of differences between readings from which the resolution of a timer is estimated."""
+"""A timer's resolution is the smallest of this many steps between unequal readings."""
 _READINGS = 100_000
 """A timer that does not advance in this many readings is refused."""
 
 ROUND_SECONDS = 5e-4
-"""Usual length of a round: reading the clock takes a negligible part of it, and files stay small."""
+"""Usual length of a round: long enough that reading the clock hardly matters, and that files stay small."""
 _RESOLUTIONS = 100
 """Shortest round, as a multiple of the clock's resolution."""
 _MAX_ITERATIONS = 10_000_000
@@ -61,11 +61,11 @@ class Block(NamedTuple):
 
     @classmethod
     def of(cls, blocks: "Sequence[Block]") -> "Block":
-        """Return one block with the rounds of several, and with the medians of the GPU's values."""
+        """Merge blocks into one, with all rounds, and with the medians of GPU times and of clock rates."""
         seconds = [second for block in blocks for second in block.seconds]
-        device = [block.device_seconds for block in blocks if block.device_seconds is not None]
+        gpu_times = [block.device_seconds for block in blocks if block.device_seconds is not None]
         rates = [block.device_hertz for block in blocks if block.device_hertz is not None]
-        return cls(seconds, median(device) if device else None, median(rates) if rates else None)
+        return cls(seconds, median(gpu_times) if gpu_times else None, median(rates) if rates else None)
 
 
 class Clock(ABC):
@@ -75,10 +75,10 @@ class Clock(ABC):
     resolution_seconds: float
     """Smallest difference between two readings."""
     times_device = False
-    """Whether blocks have the GPU's own time, measured between CUDA events."""
+    """Whether each block also has a GPU time, measured between CUDA events."""
 
     def now(self) -> float:
-        """Return monotonic seconds, by which time budgets are measured."""
+        """Return a monotonic time in seconds, for time budgets."""
         return RealTime.seconds()
 
     @abstractmethod
@@ -86,7 +86,7 @@ class Clock(ABC):
         """Time rounds of `iterations` calls each."""
 
     def launches(self, call: Call) -> tuple[str, ...]:  # noqa: ARG002 - a GPU's clock needs it
-        """Return the launches of a call on a GPU, in order; empty if unknown. May call the function."""
+        """Return what a call launches on a GPU, in order; empty if unknown. May run the call to find out."""
         return ()
 
     def inputs_moved(self) -> None:  # noqa: B027 - only a simulated clock needs it
@@ -102,13 +102,13 @@ class HostClock(Clock):
     """Reads a timer of the host before and after each round; for calls on the CPU."""
 
     timer: Callable[[], float]
-    """Returns increasing seconds."""
+    """Returns the time in seconds. It never decreases."""
     resolution_seconds: float
     name: str = "perf_counter"
 
     @classmethod
     def of(cls, timer: Callable[[], float] = RealTime.seconds) -> "HostClock":
-        """Measure the resolution of a timer, and return a clock for it."""
+        """Return a clock that reads a timer, after measuring the resolution of the timer."""
         name = getattr(timer, "__name__", type(timer).__name__)
         readings = pairwise(timer() for _ in range(_READINGS))
         steps = list(islice((after - before for before, after in readings if after > before), _STEPS))
@@ -141,17 +141,17 @@ class HostClock(Clock):
 
 
 def wanted_seconds(clock: Clock, least_seconds: float, usual_seconds: float = ROUND_SECONDS) -> float:
-    """Return how long a round should take: the larger of both times, or 100 times the clock's resolution."""
+    """Return a round's length: the larger of two times, but at least 100 times the clock's resolution."""
     return max(least_seconds, usual_seconds, _RESOLUTIONS * clock.resolution_seconds)
 
 
 def calibrated_iterations(
     time_round: Callable[[int], float], iterations: int, round_seconds: float, clock: Clock
 ) -> int:
-    """Return how many iterations make a round of about `round_seconds`, or of at least half of this time.
+    """Return how many iterations a round needs to take about `round_seconds`; half of this time is enough.
 
-    `time_round` times one round of a given number of iterations. Raises ClockError if even
-    _MAX_ITERATIONS take no time by the clock.
+    `time_round`: times one round with a given number of iterations. Raises ClockError if the clock does not
+    advance even during _MAX_ITERATIONS.
     """
     while True:
         iterations = min(iterations, _MAX_ITERATIONS)
@@ -169,9 +169,9 @@ def calibrated_iterations(
 
 
 def alternate(turn: Callable[[], None], now: Callable[[], float], seconds: float, end_seconds: float) -> None:
-    """Call `turn` repeatedly for some seconds: once in any case, and FEWEST_BLOCKS times if there is time.
+    """Call `turn`, which times a block of each side, for some seconds, and at least once.
 
-    `end_seconds`: the reading of `now` after which fewer turns are enough.
+    It is called at least FEWEST_BLOCKS times, unless that would take until `now` returns `end_seconds`.
     """
     start, elapsed, turns = now(), 0.0, 0
     while (

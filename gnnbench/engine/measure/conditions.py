@@ -15,7 +15,7 @@ from types import FrameType
 from .fingerprint.libraries import loaded
 
 _REPEAT_SECONDS = 0.5
-"""The time limit is signalled again after this time, because the call may catch the exception."""
+"""Time between repeated signals of the time limit: the call may catch the first TooLongError."""
 _OPENMP = re.compile(r"lib[gi]?omp\d*[-.]")
 
 
@@ -35,20 +35,17 @@ def collector_paused() -> Iterator[None]:
 def cpu_threads(number: int | None) -> Iterator[None]:
     """Let libraries use `number` CPU threads within the context. None changes nothing.
 
-    torch.set_num_threads sets the number of threads of MKL and of torch's OpenMP. Other libraries may have
-    loaded another OpenMP: DGL does if torch has one under another name.
+    torch.set_num_threads sets the number of threads of MKL and of torch's OpenMP. Another library may
+    have loaded a second OpenMP: DGL does so if the file of torch's OpenMP has another name.
     """
     if number is None:
         yield
         return
     import torch
 
-    openmp = [ctypes.CDLL(str(path)) for path in loaded(len(sys.modules)) if _OPENMP.match(path.name)]
-    setters: list[Callable[[int], object]] = [
-        torch.set_num_threads,
-        *(library.omp_set_num_threads for library in openmp),
-    ]
-    counts = (torch.get_num_threads(), *(library.omp_get_max_threads() for library in openmp))
+    libs = [ctypes.CDLL(str(path)) for path in loaded(len(sys.modules)) if _OPENMP.match(path.name)]
+    setters: list[Callable[[int], None]] = [torch.set_num_threads, *(lib.omp_set_num_threads for lib in libs)]
+    counts = (torch.get_num_threads(), *(lib.omp_get_max_threads() for lib in libs))
     for setter in setters:
         setter(number)
     try:
@@ -59,7 +56,7 @@ def cpu_threads(number: int | None) -> Iterator[None]:
 
 
 def seed(number: int) -> None:
-    """Seed the random numbers of Python, of NumPy and, if it is imported, of torch; `number` is below 2**32.
+    """Seed the random number generators of Python, NumPy and, if imported, torch; `number` is below 2**32.
 
     If torch is imported later, it starts with the same seed in each process.
     """
@@ -80,7 +77,7 @@ class TooLongError(BaseException):
 def time_limit(seconds: float | None) -> Iterator[None]:
     """Raise TooLongError in the context after some seconds, as soon as C code returns to Python.
 
-    There is no limit if `seconds` is None, outside the main thread, or if the code under test uses the timer.
+    There is no limit if `seconds` is None, outside the main thread, or if other code uses ITIMER_REAL.
     """
     if (
         seconds is None
@@ -110,13 +107,13 @@ def reset_compiler() -> None:
 
 
 def clear_compilations() -> None:
-    """Reset the counts of torch.compile."""
+    """Reset the counters of torch.compile."""
     if dynamo := sys.modules.get("torch._dynamo"):
         dynamo.utils.counters.clear()
 
 
 def compilations() -> dict[str, int]:
-    """Return numbers of graphs, recompilations and graph breaks by reason; empty if nothing was compiled."""
+    """Return counts of torch.compile: graphs, recompilations, and graph breaks by reason; may be empty."""
     dynamo = sys.modules.get("torch._dynamo")
     graphs = dynamo and dynamo.utils.counters["stats"]["unique_graphs"]
     if not dynamo or not graphs:

@@ -1,7 +1,7 @@
 """The average cost of a call in a batch of calls: the steps that it executes, and its CPU time.
 
-The cost is a second check that base and head run the same code, independent of fingerprints. A batch is so
-long that it contains work that runs only in every 64th call.
+Equal costs confirm that base and head run the same code, independently of fingerprints. A batch of fast calls
+is long enough to include work that is done only in every 64th call.
 """
 
 import math
@@ -23,13 +23,13 @@ _BATCH_SECONDS = 0.02
 _FAST_SECONDS = 1e-3
 """A batch of faster calls has at least FEWEST_CALLS."""
 FEWEST_CALLS = 130
-"""A batch of this size contains every 64th call twice."""
+"""A batch of this size includes work that is done in every 64th call, at least twice."""
 _TRIES = 3
 _LEAST_SECONDS = 1e-7
 """Shorter times of a call are rounded up to this one."""
 _BATCHES, _FEWEST_BATCHES = 5, 2
 _MOST_SECONDS = 0.1
-"""Batches end after this time, and only the fewest batches start later: a rare call may be slow."""
+"""Time limit of one batch, and of all batches except the first _FEWEST_BATCHES: a rare call may be slow."""
 _MOST_STEPS = 200_000
 """Tracing stops after this number of steps. A traced step takes about 0.3 µs."""
 _OTHER_THREADS = 0.05
@@ -38,12 +38,12 @@ thread may be waiting for them in a loop, as OpenMP does."""
 
 SHORT_SECONDS = 1e-5
 _SHORT_LIMIT, _LIMIT = 1.6, 1.5
-"""Largest ratio of CPU times that are alike, for calls below SHORT_SECONDS and for longer ones."""
+"""CPU times count as alike up to this ratio: first for calls below SHORT_SECONDS, then for longer calls."""
 _STEPS_LIMIT, _STEPS_SLACK = 1.05, 2.0
-"""Numbers of steps are alike up to this ratio plus this number of steps per call."""
+"""Numbers of steps count as alike up to this ratio plus this number of steps per call."""
 
 _NOT_COUNTED = (*PASSED_OVER, "pathlib", "genericpath")
-"""Functions of these modules do not count; see PASSED_OVER."""
+"""Steps of functions of these modules are not counted; see PASSED_OVER."""
 _WAITS = frozenset({"acquire", "start_new_thread", "fork_exec", "fork", "poll", "select", "waitpid", "recv"})
 """Functions that wait for other threads or processes, or start them."""
 
@@ -59,16 +59,16 @@ class Cost:
     threads worked too."""
 
     def lower(self, other: "Cost") -> "Cost":
-        """Return the lower numbers of two measurements of the same call."""
+        """Return the smaller number of steps and the shorter time of two measurements of the same call."""
         steps = None if self.steps is None or other.steps is None else min(self.steps, other.steps)
         return Cost(steps, min(filter(None, (self.seconds, other.seconds)), default=None))
 
     def change(self, head: "Cost", *, is_strict: bool = False) -> float | None:
-        """Return the ratio of the head's cost to the base's. Returns None if the costs are alike.
+        """Return the head's cost divided by this cost, the base's. Returns None if the costs are alike.
 
         If steps and CPU time both differ, the ratio farther from 1 is returned.
 
-        `is_strict`: whether the square root of the usual limit is the limit of the ratio of CPU times.
+        `is_strict`: whether CPU times count as alike only up to the square root of the usual ratio.
         """
         is_short = min(self.seconds or 0.0, head.seconds or 0.0) < SHORT_SECONDS
         limit = _SHORT_LIMIT if is_short else _LIMIT
@@ -80,7 +80,7 @@ class Cost:
 
 
 def _ratio(base: float | None, head: float | None, limit: float, slack: float) -> float | None:
-    """Return (head + slack) / (base + slack). Returns None within the limit, or if a value is unknown."""
+    """Return (head + slack) / (base + slack). Returns None if the values are alike, or if one is unknown."""
     if base is None or head is None:
         return None
     smaller, larger = sorted((base, head))
@@ -88,7 +88,7 @@ def _ratio(base: float | None, head: float | None, limit: float, slack: float) -
 
 
 class Tracer:
-    """Counts steps in its context. It stops after `most_steps`, because tracing is slow."""
+    """A context that counts steps (lines or opcodes, and calls of C functions), up to `most_steps`."""
 
     def __init__(self, most_steps: int, step: str = "line") -> None:
         """`step`: the event that is counted besides calls of C functions: `line` or `opcode`."""
@@ -100,11 +100,11 @@ class Tracer:
         """Whether counting stopped because of too many steps."""
         self._waits = False
         self._counted_modules: dict[int, bool] = {}
-        """Whether the functions of a module count, by the identity of its globals."""
+        """Whether steps in a module are counted, by the identity of its globals."""
 
     @property
     def total(self) -> int | None:
-        """The number of steps. None if there are too many, or if it depends on other threads or processes."""
+        """Number of steps. None if there are too many, or if code waits for other threads or processes."""
         return None if self._waits or self.has_stopped else self.steps
 
     def __enter__(self) -> Self:
@@ -159,11 +159,11 @@ def measure_cost(
 ) -> tuple[Cost, list[CodeType]]:
     """Call a function many times; return the cost of a call, and the code of the functions that ran.
 
-    The caller has called the function before, to fill its caches. The cost may depend on the number of
-    earlier calls, which is therefore the same for base and head.
+    The caller must have called the function before, to fill its caches, and equally often for base and head:
+    the cost may depend on the number of earlier calls.
 
     `next_call`: returns the call with new copies of its inputs.
-    `watching`: returns a context that notes which functions run, for calls that are not traced.
+    `watching`: returns a context that records which functions run in calls that are not traced.
     """
     with collector_paused():
         seconds = _shortest_seconds(next_call(), device_clock or HostClock(RealTime.seconds, _LEAST_SECONDS))
@@ -180,7 +180,7 @@ def measure_cost(
 
 
 def _shortest_seconds(call: Call, clock: Clock) -> float:
-    """Return the seconds of the fastest of a few calls; a slow call is not repeated."""
+    """Return the time of the fastest of a few calls; slow calls are not repeated."""
     shortest = math.inf
     for _ in range(_TRIES):
         (seconds,) = clock.block(call, 1, 1).seconds
@@ -191,7 +191,7 @@ def _shortest_seconds(call: Call, clock: Clock) -> float:
 
 
 def _call_seconds(call: Call, calls: int, device_clock: Clock | None) -> float | None:
-    """Return the average CPU time of a call in a batch, or its GPU time. Returns None if unknown."""
+    """Return the average CPU or GPU time of a call in a batch. Returns None if it is unknown."""
     if calls > 1:
         call()  # because the first call on new copies is slower
     if device_clock:
@@ -199,13 +199,13 @@ def _call_seconds(call: Call, calls: int, device_clock: Clock | None) -> float |
         return None if seconds is None else seconds / calls
     function, args, kwargs = call
     count, end = 0, RealTime.seconds() + _MOST_SECONDS
-    process, thread = RealTime.process_nanoseconds(), RealTime.thread_nanoseconds()
+    process_start, thread_start = RealTime.process_nanoseconds(), RealTime.thread_nanoseconds()
     while count < calls and (not count or RealTime.seconds() < end):
         for _ in repeat(None, min(calls, FEWEST_CALLS)):
             function(*args, **kwargs)
         count += min(calls, FEWEST_CALLS)
-    thread = RealTime.thread_nanoseconds() - thread
-    other_threads = RealTime.process_nanoseconds() - process - thread
+    thread = RealTime.thread_nanoseconds() - thread_start
+    other_threads = RealTime.process_nanoseconds() - process_start - thread
     if other_threads > _OTHER_THREADS * thread and os.environ.get("OMP_WAIT_POLICY", "").upper() != "PASSIVE":
         return None
     return thread / count / 1e9
@@ -216,7 +216,7 @@ def _count_steps(
 ) -> tuple[float | None, list[CodeType]]:
     """Trace calls; return the average number of steps of a call, and the code of the functions that ran.
 
-    When there are too many steps, the remaining calls are not traced, and only complete calls count.
+    After _MOST_STEPS, the remaining calls are not traced. The call in which tracing stops is left out.
     """
     function, args, kwargs = call
     count = steps = 0

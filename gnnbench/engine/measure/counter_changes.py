@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from ..ground.codec import Count
 
 Counts = dict[str, dict[str, Count]]
-"""Numbers by kind and name."""
+"""Counts by kind, such as `operators`, and by name, such as `aten::mm`."""
 PYTHON_CALLS = "Python calls"
 """Name of the only count of the kind `python_calls`."""
 
@@ -26,8 +26,8 @@ class Counters:
     details: Counts = field(default_factory=dict, compare=False)
     """Counts that are not compared. Kinds: `host_reads` and `mask_reads` (operators and copies that
     synchronise host and device), `kernels` of the GPU, and `memory`. Kernels and memory depend on the
-    machine. `memory` has `allocated_bytes`, and the peaks of two calls: `peak_bytes` is larger than
-    `least_peak_bytes`."""
+    machine. `memory` has `allocated_bytes`, and the larger and the smaller peak of two calls, `peak_bytes`
+    and `least_peak_bytes`."""
 
     @property
     def operators(self) -> int:
@@ -56,11 +56,11 @@ class CounterChange:
 def between(
     base: Mapping[str, int], head: Mapping[str, int], leave_out: Collection[str] = ()
 ) -> tuple[CounterChange, ...]:
-    """Return the counts that differ, the largest difference first; a missing count is 0."""
+    """Return the counts that differ, the largest difference first. A missing count is taken as 0."""
     names = sorted({*base, *head} - {*leave_out})
     changes = (CounterChange(name, base.get(name, 0), head.get(name, 0)) for name in names)
-    changed = (change for change in changes if change.base != change.head)
-    return tuple(sorted(changed, key=lambda change: -abs(change.head - change.base)))
+    differing = (change for change in changes if change.base != change.head)
+    return tuple(sorted(differing, key=lambda change: -abs(change.head - change.base)))
 
 
 def changed(
@@ -68,6 +68,6 @@ def changed(
     counts: Mapping[str, Mapping[str, int]],
     unsteady: Collection[str],
 ) -> tuple[CounterChange, ...]:
-    """Return the counts that differ, except unsteady ones, of the kinds in `counts`."""
-    pairs = ((baseline.get(kind, {}), of_kind) for kind, of_kind in counts.items())
-    return tuple(change for pair in pairs for change in between(*pair, unsteady))
+    """Return the steady counts that differ from the baseline, for the kinds in `counts`."""
+    pairs = ((baseline.get(kind, {}), numbers) for kind, numbers in counts.items())
+    return tuple(change for base, head in pairs for change in between(base, head, unsteady))

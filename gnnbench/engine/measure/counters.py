@@ -37,7 +37,7 @@ HOST_READS = (
     "aten::unique_consecutive",
     "aten::unique_dim",
 )
-"""Operators for which the host waits, because it needs the result or its size. On a GPU, a call synchronises.
+"""Operators after which the host waits for the device, because it needs the result or the size of the result.
 
 `repeat_interleave` without an `output_size` and blocking copies from and to the CPU are counted too. On a
 GPU, `tolist` and `cpu` are such copies. Indexing with a mask also synchronises; it is counted separately, as
@@ -57,14 +57,14 @@ _DETAILS = ("host_reads", "mask_reads", "kernels")
 def count(run: Callable[[], object], device: str = "cpu", recordings: Recordings | None = None) -> Counters:
     """Call a function several times in two passes, and return the counts on which both passes agree.
 
-    Compilation is counted in the first calls, memory in the first and the last calls. A TorchDispatchMode
-    below autograd counts operators, also in the backward pass and in compiled code. Because the mode runs
-    Python code, Python calls are counted in another call.
+    Compilation is counted in the first calls, and memory in the first and the last calls. A TorchDispatchMode
+    below autograd counts operators, including those of the backward pass and of compiled code. This mode
+    runs Python code itself, so Python calls are counted in a separate call.
     """
     with collector_paused():  # finalisers would be counted
         with recordings.time_call() if recordings else nullcontext():
             reset_compiler()
-            run()  # two calls show repeated compilation, and fill caches
+            run()  # this call and the traced one show recompilations, and fill caches
             memory = trace(run, device)
         compiled = compilations()
         first, second = _pass(run, device, recordings), _pass(run, device, recordings)
@@ -92,7 +92,7 @@ def _pass(run: Callable[[], object], device: str, recordings: Recordings | None)
 
     with recordings.record() if recordings else nullcontext() as recording:
 
-        def count_operator(*operator: Any) -> None:
+        def count_operator(*operator: Any) -> None:  # see OnOperator
             for kind, name, number in kinds(device, *operator):
                 counts[kind][name] += number
             if recording:
@@ -123,7 +123,7 @@ class OperatorMode(TorchDispatchMode):
 
     @classmethod
     def ignore_compile_internals(cls) -> bool:
-        """Let compiled code run under this mode. Versions of dynamo without this method run it eagerly."""
+        """Let compiled code run under this mode. Older versions of dynamo run the code eagerly instead."""
         return True
 
     @classmethod
@@ -131,7 +131,7 @@ class OperatorMode(TorchDispatchMode):
         return cls._is_hidden
 
     def __new__(cls, *_: OnOperator) -> Self:
-        """Return a mode that is hidden from dynamo, unless that would import dynamo, which takes a second."""
+        """Return a mode. If dynamo is imported, the mode is hidden from it. Importing it takes a second."""
         return super().__new__(cast("type[Self]", _Hidden) if "torch._dynamo" in sys.modules else cls)
 
     def __init__(self, on_operator: OnOperator) -> None:
@@ -154,9 +154,9 @@ class _Hidden(OperatorMode):
 def kinds(
     device: str, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any
 ) -> Iterator[tuple[str, str, int]]:
-    """Yield kind, name and number of each count that a call of an operator increases, see `Counters`.
+    """Yield the counts that a call of an operator increases: kind and name (see `Counters`), and by how much.
 
-    `host_reads` and `mask_reads` are increased only for tensors on the device, for which the host waits.
+    Except for copies, `host_reads` and `mask_reads` are increased only if an argument is on the device.
     """
     yield "operators", name, 1
     if is_on_device(device, args):
@@ -170,7 +170,7 @@ def kinds(
             direction = f"{source.device.type}→{result.device.type}"
             yield "copies", direction, 1
             yield "copied_bytes", direction, result.nbytes
-            waits = not (kwargs.get("non_blocking") or args[2:] == (True,))
+            waits = not (kwargs.get("non_blocking") or args[2:] == (True,))  # positional in copy_
             if waits and "cpu" in (source.device.type, result.device.type):
                 yield "host_reads", direction, 1
 
@@ -182,10 +182,10 @@ def is_on_device(device: str, items: Any) -> bool:
 
 @contextmanager
 def library_calls(on_call: Callable[[str, tuple[Any, ...]], None]) -> Iterator[None]:
-    """Call `on_call` with name and arguments of each operator outside ATen, and of each C function of DGL.
+    """Return a context that reports calls of operators outside ATen and of DGL's C functions to `on_call`.
 
     torch_sparse and torch_scatter call their operators through `torch.ops`. A dispatch mode does not see the
-    ATen operators inside of these. DGL's C functions are objects named `_CAPI_...` in its modules.
+    ATen operators that these call. DGL's C functions are objects named `_CAPI_...` in the modules of DGL.
     """
     packet = torch._ops.OpOverloadPacket  # noqa: SLF001 - the type of torch.ops.torch_sparse.spmm_sum
     call = packet.__call__

@@ -12,15 +12,15 @@ from .memory import gpu_events, launches
 _LAUNCHES, _CALLS = 100, 5
 """Number of empty launches, and of calls, that `check` times."""
 _SLACK = 0.8
-"""A call is refused if it takes less than this fraction of an empty launch; both times are noisy."""
+"""A call is refused if it takes less than this fraction of an empty launch's time; both times are noisy."""
 
 _HEAD_START = 1.5
-"""Before a round, the GPU is busy for this multiple of the time in which the host launches the round."""
+"""Before a round, the GPU is kept busy for this multiple of the time that the host needs to launch it."""
 _RECORD_SECONDS = 1e-4
-"""Additional time for which the GPU is busy, because the host also records two events."""
+"""Additional time for which the GPU is kept busy, because the host also records two events."""
 _LONGEST_WAIT_SECONDS = 0.01
 _CYCLES_PER_SECOND = 2e9
-"""An upper limit of GPUs' clock rates: with a lower one, the GPU would not be busy long enough."""
+"""Upper limit of the clock rates of GPUs. With a lower value, the GPU would not be kept busy long enough."""
 
 
 class CudaClock(Clock):
@@ -28,7 +28,7 @@ class CudaClock(Clock):
 
     The wall time of a round starts when the device is idle, and ends when it is idle again. One more round of
     each block is timed between two events (torch.cuda.Event, resolution about 0.5 µs) in the current stream.
-    This round is launched while the device is still busy. Its time has no gaps in which the device waits for
+    This round is launched while the device is kept busy. Its time has no gaps in which the device waits for
     the host, unless the call itself waits for the device. triton.testing.do_bench measures the same way.
     """
 
@@ -39,7 +39,7 @@ class CudaClock(Clock):
     def __init__(self, *, flush: bool, has_gpu_inputs: bool = True) -> None:
         """`flush`: whether to flush the L2 cache before each round.
 
-        `has_gpu_inputs`: whether inputs are on the GPU; `check` then refuses calls that run no kernel on it.
+        `has_gpu_inputs`: whether inputs are on the GPU. If so, `check` refuses calls without a kernel there.
         """
         self._has_gpu_inputs = has_gpu_inputs
         size = 2 * torch.cuda.get_device_properties("cuda").L2_cache_size
@@ -66,7 +66,7 @@ class CudaClock(Clock):
         return Block(seconds, *self._device_times(call, iterations, wait_seconds))
 
     def launches(self, call: Call) -> tuple[str, ...]:
-        """Call the function twice; return the launches if both calls have the same. Slows later launches."""
+        """Make the call twice; return its launches if they are equal. The profiler slows later launches."""
         first, second = launches(call.__call__), launches(call.__call__)
         return first if first == second else ()
 
@@ -75,9 +75,9 @@ class CudaClock(Clock):
             self._buffer.zero_()
 
     def _device_times(self, call: Call, iterations: int, wait_seconds: float) -> tuple[float, float]:
-        """Time a round on the device, which is busy for `wait_seconds` while the host launches the round.
+        """Time a round on the GPU, which is kept busy for `wait_seconds` while the host launches the round.
 
-        Returns the round's seconds and the GPU's clock rate; the device is busy for a known number of cycles.
+        Returns the seconds of the round, and the clock rate of the GPU while it was kept busy.
         """
         function, args, kwargs = call
         before, start, end = (torch.cuda.Event(enable_timing=True) for _ in range(3))
@@ -93,7 +93,7 @@ class CudaClock(Clock):
         return start.elapsed_time(end) / 1e3, cycles / before.elapsed_time(start) * 1e3
 
     def check(self, call: Call) -> None:
-        """Check that a call runs kernels, and takes at least as long as an empty launch."""
+        """Check that a call runs kernels, and that it does not take less time than an empty launch."""
         launch = Call(torch.zeros(1, device="cuda").zero_, (), {})
         launch_seconds = min(self.block(launch, _LAUNCHES, 1).seconds)
         times = self.block(call, _CALLS, 1).seconds
@@ -112,7 +112,7 @@ class CudaClock(Clock):
             )
 
     def _is_busy(self, call: Call, call_seconds: float, launch: Call) -> bool:
-        """Return whether a call keeps the current stream busy for half the time of an empty kernel."""
+        """Return whether a call keeps the current stream busy for half as long as an empty kernel does."""
         idle_seconds, launch_seconds = (
             min(self._device_times(probe, 1, _RECORD_SECONDS)[0] for _ in range(_CALLS))
             for probe in (Call(int, (), {}), launch)
@@ -122,5 +122,5 @@ class CudaClock(Clock):
 
 
 def _wait_seconds(launch_seconds: float) -> float:
-    """Return how long the GPU must be busy so that the host can launch a round in `launch_seconds`."""
+    """Return how long to keep the GPU busy while the host launches a round, which takes `launch_seconds`."""
     return _HEAD_START * launch_seconds + _RECORD_SECONDS

@@ -15,12 +15,12 @@ _DEFINED = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def definition_hash(functions: Iterable[Callable[..., Any]], folders: Iterable[Path]) -> str:
-    """Return a hash (16 hexadecimal digits) of functions, and of the names in their files that they use.
+    """Return a hash (16 hexadecimal digits) of functions and of the definitions in their files that they use.
 
-    Of files in `folders`, the source is hashed, because it is the same for all versions of Python. It
+    For code in `folders`, the source is hashed, because it is the same for all versions of Python. It
     includes functions, classes and assignments that a function names, and recursively all that these name.
-    Comments, docstrings, formatting, line numbers and `pytest.mark` do not count. Of files outside the
-    folders, and of installed packages inside, only the names of functions and types are hashed.
+    Comments, docstrings, formatting, line numbers and `pytest.mark` are left out. For installed packages, and
+    for other code outside of `folders`, only the names of functions and types are hashed.
     """
     roots = [folder.resolve() for folder in folders]
     stack, visited, texts = list[Any](functions), dict[int, Any](), set[str]()
@@ -50,7 +50,7 @@ def definition_hash(functions: Iterable[Callable[..., Any]], folders: Iterable[P
 
 
 def _sources(code: CodeType) -> set[str]:
-    """Return the sources of a function and, recursively, of the statements whose names it uses."""
+    """Return the sources of a function and, recursively, of the statements that define the names it uses."""
     functions, names = _parse(code.co_filename)
     stack = list(functions.get((code.co_name, code.co_firstlineno), ()))
     texts, visited = set[str](), set[str]()
@@ -75,7 +75,7 @@ def _is_in(file: Path, folders: Collection[Path]) -> bool:
 def _parse(file: str) -> tuple[Mapping[tuple[str, int], list[ast.AST]], Mapping[str, list[ast.AST]]]:
     """Return the functions of a file by name and first line, and its statements by the names that they set.
 
-    Lambdas of one line share an entry. The result is cached, because Python, too, reads a file only once.
+    Lambdas on one line share an entry. The result is cached, because Python, too, reads a file only once.
     """
     functions: dict[tuple[str, int], list[ast.AST]] = {}
     names: dict[str, list[ast.AST]] = {}

@@ -1,7 +1,7 @@
 """The estimate of a benchmark's time, with its confidence interval.
 
-A block is a few rounds on one layout, a set of addresses of the inputs. The value of a block is the median of
-its rounds. The estimate is the first decile of these values; docs/experiments/measurement.md says why.
+A block is a few rounds on one layout (a set of addresses of the inputs). The value of a block is the median
+of its rounds. The estimate is the first decile of these values; docs/experiments/measurement.md says why.
 """
 
 import math
@@ -20,12 +20,12 @@ NAME = "first decile of block medians"
 SHOWN_LEVEL = 0.95
 """Level of the confidence interval in tables, pages, pictures and files."""
 JUDGED_LEVEL = 0.99
-"""Level of the interval that decides when a measurement stops, and of the one in `standard_error`."""
+"""Level of the interval that decides when a measurement stops, and of the interval in `standard_error`."""
 FEWEST_VALUES = 3
-"""Fewer independent values have no interval."""
+"""With fewer independent values, there is no interval."""
 FEWEST_SHOWN = 13
-"""Fewer values have no interval in tables and files. A mode of a fifth of the layouts is missed by 17 % of
-the measurements of 8 values, and by 6 % of the measurements of 13 values."""
+"""With fewer values, tables and files show no interval. Of measurements with 8 values, 17 % include no
+layout of the fastest fifth; of measurements with 13 values, 6 %."""
 
 SIZES = (3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 35, 40, 50)
 REACH = {
@@ -33,8 +33,8 @@ REACH = {
     0.99: (161.9, 16.50, 12.04, 5.55, 3.04, 2.02, 1.48, 1.02, 0.61, 0.39, 0.26, 0.17, 0.10, 0.00),
 }
 """Extrapolation of the lower bound, by level, for each number of independent values in SIZES. The bound lies
-below the smallest value by this multiple of its distance from the median. experiments/interval computes
-it."""
+below the smallest value by this multiple of the distance between the smallest value and the median.
+experiments/interval computes these numbers."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Estimate:
 
     @property
     def half_width(self) -> float:
-        """The larger distance of a bound from the estimate, as a fraction of it. Infinite without bounds."""
+        """Larger distance of a bound from the estimate, relative to the estimate; infinite without bounds."""
         if self.low is None or self.high is None:
             return math.inf
         return max(self.high - self.location, self.location - self.low) / self.location
@@ -65,13 +65,13 @@ def estimate(values: NDArray[np.float64], level: float = SHOWN_LEVEL) -> Estimat
 
     The estimate is the median-unbiased sample quantile (type 8 of Hyndman and Fan, The American Statistician
     1996). The bounds are order statistics. They are exact for independent values of any distribution
-    (Conover, Practical Nonparametric Statistics, 3.2). If the distribution drifts, they are conservative,
+    (Conover, Practical Nonparametric Statistics, 3.2). If the distribution drifts, the bounds are too wide,
     because the number of values below a quantile varies less than a binomial (Hoeffding, 1956). For
     autocorrelated values, n is divided by the autocorrelation time of the indicator "at most the estimate".
     At SHOWN_LEVEL, n is also limited by the autocorrelation of the ranks.
 
-    The decile of fewer than 36 values (51 at a level of 0.99) may lie below the smallest value. Then the
-    lower bound is extrapolated in logarithms by a multiple from REACH, which is exact for log-normal values.
+    With fewer than 36 values (51 at a level of 0.99), the decile may lie below the smallest value. Then the
+    lower bound is extrapolated on a log scale by a multiple from REACH. This is exact for log-normal values.
 
     `values`: float64 [n], positive, n at least 1, in the order in which they were measured.
     """
@@ -92,8 +92,8 @@ def estimate(values: NDArray[np.float64], level: float = SHOWN_LEVEL) -> Estimat
 def standard_error(values: NDArray[np.float64]) -> float:
     """Return the standard error of the estimate's natural logarithm. Returns NaN if there is no bound.
 
-    The larger distance of a bound (at JUDGED_LEVEL) from the estimate is divided by the normal quantile. Few
-    values have an upper bound only: with 15 values, the result is about a tenth too small.
+    The larger distance of a bound (at JUDGED_LEVEL) from the estimate is divided by the normal quantile. With
+    few values, there is only an upper bound. The result is then too small, by about a tenth with 15 values.
     """
     from scipy import special  # imported late, because collecting tests imports this module
 
@@ -116,9 +116,9 @@ def _independent_by_rank(values: NDArray[np.float64]) -> int:
 
     The indicator "in the lowest tenth" of a few values says little about their autocorrelation; the ranks say
     more. If the ranks have the autocorrelation r at some lag, the indicators have about r². Because r is
-    uncertain in short series, r^1.5 at the lags 1 and 2 is used. With this rule the intervals have their
-    level on all simulated machines (experiments/interval). The bias of r is -(1 + 4 r) / n (Marriott and
-    Pope, Biometrika 1954).
+    uncertain in short series, r^1.5 at the lags 1 and 2 is used. With this rule, the intervals have
+    their level on all simulated machines (experiments/interval). The bias of r is -(1 + 4 r) / n (Marriott
+    and Pope, Biometrika 1954).
     """
     n = len(values)
     if n < FEWEST_SHOWN:
@@ -137,7 +137,7 @@ def _independent_by_rank(values: NDArray[np.float64]) -> int:
 
 
 def _ranks(n: int, effective: int, level: float) -> tuple[int, int]:
-    """Return the ranks (from 1) of the values at the bounds; 0 or n + 1 if no value is far enough out."""
+    """Return the ranks (from 1) of both bounds. A rank is 0 or n + 1 if no value is far enough out."""
     tail = (1 - level) / 2
     # The ranks among `effective` independent values are scaled to n values.
     below, above = _binomial_quantile(tail, effective), _binomial_quantile(1 - tail, effective) + 1
@@ -155,11 +155,11 @@ def _binomial_quantile(probability: float, n: int) -> int:
 
 
 def autocorrelation_time(indicator: NDArray[np.bool_]) -> float:
-    """Return the integrated autocorrelation time of a series, at least 1: n / time values are independent.
+    """Return the integrated autocorrelation time of n values: n / time of them count as independent.
 
-    The autocorrelations are summed in pairs of lags, up to the first pair with a sum that is not positive
-    (initial positive sequence of Geyer, Statistical Science 1992). Sums within the noise of an independent
-    series count as not positive.
+    The time is at least 1. Autocorrelations are summed in pairs of lags, up to the first pair with a sum that
+    is not positive (initial positive sequence of Geyer, Statistical Science 1992). Sums within the noise of
+    an independent series count as not positive.
     """
     centred = indicator - indicator.mean()
     n = len(centred)

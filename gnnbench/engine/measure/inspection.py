@@ -1,4 +1,4 @@
-"""The inspection of a call, apart from its timing: counters and fingerprint."""
+"""Inspects a call separately from its timing: counters and fingerprint."""
 
 import os
 import traceback
@@ -28,7 +28,7 @@ class Inspection:
     """The counters and the fingerprint of a call."""
 
     counters: Counters | None = None
-    """None if no input has a tensor, or if the call cannot be counted."""
+    """None if no input has a tensor, or if counting failed."""
     fingerprint: Fingerprint | None = None
     unseen: str | None = None
     """Why there is no fingerprint. None if there is one."""
@@ -57,8 +57,8 @@ def inspect(
 ) -> Inspection:
     """Call a function several times, and return its counters and its fingerprint.
 
-    If another Python thread runs meanwhile, the inspection is repeated, because some threads run seldom, such
-    as the monitor of a progress bar.
+    If another Python thread runs meanwhile, the inspection is repeated, because some threads, such as the
+    monitor of a progress bar, run rarely.
     """
     counters = None
     try:
@@ -84,7 +84,7 @@ def inspect(
 
 
 def _describe(error: Exception) -> str:
-    """Return type, message and source line of an error in one line of text."""
+    """Describe an error in one line: type, message, and file and line of the code."""
     text = ": ".join(filter(None, (type(error).__name__, *str(error).strip().splitlines()[:1])))
     frames = traceback.extract_tb(error.__traceback__)
     places = (frame for frame in frames if not frame.filename.startswith(_FOLDER))

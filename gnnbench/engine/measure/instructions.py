@@ -1,8 +1,8 @@
 """Counts the instructions of warm calls until two counts agree, in a process under valgrind's callgrind.
 
-A process makes a request to valgrind by a sequence of instructions without effect. Valgrind recognises the
-sequence, and reads from a register the address of six words: the request and its arguments (`valgrind.h`,
-`callgrind.h`). This module makes requests by a few bytes of machine code, so nothing has to be compiled.
+A process makes a request to valgrind by a sequence of instructions that otherwise have no effect. Valgrind
+recognises the sequence, and reads from a register the address of six words: the request and its arguments
+(`valgrind.h`, `callgrind.h`). This module has the sequence as machine code: nothing has to be compiled.
 """
 
 import ctypes
@@ -26,7 +26,7 @@ from .benchmark_fixture import Pedantic
 from .conditions import collector_paused, cpu_threads
 
 _FEWEST, _WARM_UP, _WARM_UP_SECONDS = 2, 20, 5.0
-"""Least and largest number of warm-up calls, and their time limit. Python specialises code after 8 calls."""
+"""Fewest and most warm-up calls, and their time limit. Python specialises code after 8 calls."""
 _MOST_CALLS = 8
 _AGREE = 0.0005
 """Two counts agree if they differ by at most this fraction."""
@@ -38,7 +38,7 @@ _FOLDER_VARIABLE = "GNNBENCH_CALLGRIND"
 _VARIABLES = {
     "PYTHONHASHSEED": "0",
     **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
-    # Valgrind emulates a fused multiply-add by a call for each lane: MKL's products are 180 times as slow.
+    # Valgrind emulates fused multiply-adds lane by lane, so MKL's matrix products would be 180 times as slow.
     "MKL_ENABLE_INSTRUCTIONS": "SSE4_2",
 }
 _INSTALL = "apt install valgrind, or dnf install valgrind"
@@ -55,7 +55,7 @@ _REQUEST = (
     "48 89 d0"  # mov rax, rdx
     "c3"  # ret
 )
-"""Machine code of a C function that makes the request at the address in its argument; returns the answer."""
+"""Machine code of a C function that makes the request at a given address, and returns the answer."""
 ARCHITECTURE = "x86_64"
 
 _NAMED = re.compile(r"(c?)(ob|fn)=\((\d+)\)(?: (.*))?")
@@ -63,11 +63,11 @@ _COST = re.compile(r"[+*-]?\d* (\d+)")
 _INNERMOST = re.compile(r"(?<!operator)(<[^<>()\[\]]*>|\([^<>()\[\]]*\)|\[[^<>()\[\]]*\])")
 _WRAPPERS = ("c10::function_ref::callback_fn", "void", "operator()")
 _KERNEL = re.compile(r"\b(\w+_kernel(?:_impl)?)\b")
-"""Kernels of torch, which have names only in the template arguments of _WRAPPERS."""
+"""Kernels of torch. Their names appear only in the template arguments of _WRAPPERS."""
 
 
 def command(folder: Path) -> list[str]:
-    """Return the command under which a process counts instructions.
+    """Return the beginning of a command line, which runs the rest of the line under callgrind.
 
     The process starts without instrumentation, which would make it five times as slow.
     """
@@ -84,7 +84,7 @@ def variables(folder: Path) -> dict[str, str]:
 
 
 def counter_name() -> str:
-    """Return `callgrind` with its version. Raises UsageError if valgrind is missing, or not on x86-64."""
+    """Return `callgrind` with its version. Raises UsageError without valgrind, or on another processor."""
     if not shutil.which("valgrind"):
         raise UsageError(f"counting instructions needs valgrind, which is not installed: {_INSTALL}")
     if os.uname().machine != ARCHITECTURE:
@@ -99,7 +99,7 @@ class Callgrind:
     def __init__(self) -> None:
         self._folder = Path(os.environ[_FOLDER_VARIABLE])
         self.file = self._folder / "out"
-        """File with the instructions of each function in the last call; callgrind wrote it."""
+        """The file to which callgrind wrote the instructions of each function in the last call."""
         self._overhead = 0
         """Number of instructions of the counting itself."""
         self._page = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
@@ -113,7 +113,7 @@ class Callgrind:
 
     def begin(self) -> None:
         """Start callgrind's instrumentation. Until `close`, execution takes five times as long."""
-        # Each fork has new numbers of files, and callgrind writes a file when a fork ends.
+        # Each forked process numbers its files anew, and callgrind writes a file when the process ends.
         for file in _dumps(self._folder):
             file.unlink()
         self._start()
@@ -137,7 +137,7 @@ def count_until_equal(calls: Pedantic, counter: Callgrind) -> dict[str, Any]:
     """
     with cpu_threads(1 if "torch" in sys.modules else None), collector_paused():
         begin = RealTime.seconds()
-        for number in range(_WARM_UP):  # instrumentation would make these calls ten times as slow
+        for number in range(_WARM_UP):  # without instrumentation, which slows calls down
             if number < _FEWEST or RealTime.seconds() - begin < _WARM_UP_SECONDS:
                 calls.once()
         counter.begin()
@@ -167,7 +167,7 @@ class Instructions:
 
     @classmethod
     def read(cls, answer: Mapping[str, Any]) -> Self:
-        """Read the answer of `count_until_equal`, and remove callgrind's files."""
+        """Read the file that `count_until_equal` names in its answer, and remove all of callgrind's files."""
         totals, file = answer["totals"], Path(answer["file"])
         counts = functions(file)
         for dump in _dumps(file.parent):
@@ -187,7 +187,7 @@ def _dumps(folder: Path) -> list[Path]:
 
 
 def functions(file: Path) -> Mapping[str, int]:
-    """Return instructions by `package:function`, excluding callees, from a file of callgrind."""
+    """Return the numbers of instructions in callgrind's file by `package:function`, excluding callees."""
     counts: Counter[str] = Counter()
     names: dict[tuple[str, str], str] = {}
     current = {"ob": "", "fn": ""}  # the library and the function
@@ -207,7 +207,7 @@ def functions(file: Path) -> Mapping[str, int]:
 
 
 def total(file: Path) -> int:
-    """Return the total number of instructions, from the last line of a file of callgrind."""
+    """Return the total number of instructions, from the last line of callgrind's file."""
     return int(file.read_bytes().rpartition(b"totals: ")[2])
 
 

@@ -19,7 +19,7 @@ from .sampler import Effort, Sampler
 from .simulated_clock import VARIABLE, FakeMachine
 
 LEAST_SECONDS = 0.1
-"""With less time, rounds would be too short."""
+"""Shortest time for a benchmark: with less, rounds would be too short."""
 
 
 @dataclass
@@ -31,13 +31,13 @@ class SessionState:
     used: bool = False
     """Whether any benchmark was timed."""
     timing_seconds: float = 0.0
-    """Total time of timing, including the copying of inputs."""
+    """Total time that was spent on timing, including the copying of inputs."""
     failure: BaseException | None = None
     """The exception that interrupted the last measurement. None if it was not interrupted."""
     incomplete: list[dict[str, Any]] = field(default_factory=list)
     """Interrupted benchmarks, each with its rounds before the interruption."""
     repeated: list[str] = field(default_factory=list)
-    """Names of tests with several benchmarks; only the first one counts."""
+    """Names of tests with several benchmarks. Only the first benchmark is used."""
     watch: cpu.ContentionWatch | None = None
     _definition: str | None = None
     """Hash of the definition of the running test. None if its suite writes the hash itself."""
@@ -46,7 +46,7 @@ class SessionState:
     _machine: FakeMachine | None = None
 
     def begin(self) -> None:
-        """Prepare the simulated machine, if there is one, and watch for other programs."""
+        """Create the simulated machine, if it is set, and the watch for CPU time of other programs."""
         if text := os.environ.get(VARIABLE):
             self._machine = FakeMachine.parse(text)
         self.watch = cpu.ContentionWatch()
@@ -68,7 +68,7 @@ class SessionState:
         self._definition, self._timed = definition, 0
 
     def part(self, fixture: Any) -> dict[str, Any]:
-        """Return gnnbench's part of a benchmark's `extra_info`, a new one if its version differs."""
+        """Return gnnbench's part of a benchmark's `extra_info`. A part of another version is replaced."""
         part = json_io.gnnbench_part(fixture.extra_info)
         if part.get("version") != self.version:
             part = fixture.extra_info[json_io.KEY] = {"version": self.version}
@@ -97,7 +97,7 @@ class SessionState:
 class TimeBudget:
     """Divides the time of a session among its benchmarks, which run in sequence.
 
-    Each benchmark gets an equal share of the remaining time. The median of `_other_seconds` is subtracted.
+    Each benchmark gets an equal share of the remaining time, minus the median of `_other_seconds`.
     """
 
     seconds: float
@@ -177,7 +177,7 @@ class TimeInstrument(Instrument):
     def _measuring(
         self, fixture: Any, call: Call, in_place: str | None
     ) -> Iterator[tuple[Layouts, Clock, Measurement, Callable[[Block], None]]]:
-        """Prepare the measurement of a call, and save its rounds afterwards, even after an interruption."""
+        """Return a context that measures a call, and saves the rounds even after an interruption."""
         state = self.state
         state.used = True
         layouts = Layouts(call)

@@ -1,7 +1,7 @@
-"""Copies a call's inputs to other addresses in memory, and chooses the clock for them.
+"""Copies a call's inputs to other addresses in memory, and chooses the clock for their devices.
 
 The addresses of all inputs together are a layout. The time of identical code on identical data differs by up
-to 3x between layouts. With copies, one process samples many of them.
+to 3x between layouts. By making copies, one process samples many layouts.
 """
 
 import copy
@@ -41,7 +41,7 @@ return the same addresses."""
 _SPACER_SHARE = 0.5
 _SPACER_BYTES = 1 << 16
 """Memory of random size is allocated before each copy: for requests of the same size, allocators reuse the
-same few addresses. The limit is a fraction of the inputs' size, and at least these bytes."""
+same few addresses. The limit is this fraction of the inputs' size, or this number of bytes if larger."""
 
 
 class Layouts:
@@ -70,7 +70,7 @@ class Layouts:
         self.devices = tuple(sorted({part.device.type for part in inputs}))
 
     def why_in_place(self) -> str | None:
-        """Copy the inputs once. Returns None, or the reason if they cannot be copied."""
+        """Copy the inputs once. Returns None if that works, or the reason why it does not."""
         if not self.devices:
             return "the arguments have no tensors"
         free = psutil.virtual_memory().available
@@ -91,7 +91,7 @@ class Layouts:
         self.current, self.not_copied = self.original, ()
 
     def renew(self) -> Call:
-        """Return the call with new copies of the original inputs; free a random one of the old copies."""
+        """Return the call with new copies of the inputs. If there are too many copies, free an old one."""
         copies = Copies()
         torch = sys.modules["torch"]
         device = "cuda" if "cuda" in self.devices else "cpu"
@@ -105,14 +105,14 @@ class Layouts:
         return self.current
 
     def _free(self, number: int) -> None:
-        """Free a copy of the pool; a copy in a reference cycle needs the garbage collector."""
+        """Free a copy in the pool. If it is in a reference cycle, only the garbage collector frees it."""
         probe = weakref.ref(next(tensors(tuple(self._pool[number][0]))))
         del self._pool[number]
         if probe() is not None:
             gc.collect()
 
     def watch_writes(self) -> Callable[[], bool]:
-        """Return a function that returns whether a tensor of the current call was written to since then."""
+        """Watch the tensors of the current call. The returned function tells whether one was written to."""
         versions = [
             (tensor, tensor._version)  # noqa: SLF001 - autograd checks saved tensors in the same way
             for tensor in tensors(tuple(self.current))
@@ -133,7 +133,7 @@ def clock_for(devices: Sequence[str], timer: Callable[[], float], *, flush: bool
 
 
 class Copies:
-    """Copies values according to their types, which parts.py lists; copies a repeated value only once."""
+    """Copies values according to their types, which ground/parts.py lists; copies each value only once."""
 
     def __init__(self) -> None:
         self._memo: dict[Any, Any] = {}
@@ -141,8 +141,8 @@ class Copies:
         self.not_copied: dict[str, None] = {}
         """Names of unknown types; their values were not copied."""
         self.failed: dict[str, None] = {}
-        """Values with tensors that cannot be copied. If there is one, none of the copies may be used: without
-        its module, for example, an optimiser would do different work."""
+        """Descriptions of values with tensors that cannot be copied. If there are any, no copy is used: an
+        optimiser without its module, for example, would do different work."""
 
     def of(self, value: Any) -> Any:
         """Return a copy of a value, or the value itself if its type is unknown."""
@@ -162,7 +162,7 @@ class Copies:
         return self._memo[id(value)]
 
     def _fail(self, value: Any, description: str) -> Any:
-        """Add a value to `failed`, and return it."""
+        """Add the description to `failed`, and return the value."""
         self.failed[description] = None
         return value
 
@@ -176,13 +176,13 @@ class Copies:
             return kind.rebuild(value, [self.of(part) for _, part in kind.parts(value)])
         if kind is OPTIMIZER:
             return self._copy_optimizer(value)
-        # Alone, deepcopy loses gradients, and shares CSR indices. The structure of DGL's graphs it copies.
+        # deepcopy alone would lose gradients, and share CSR indices. It does copy structures of DGL's graphs.
         for tensor in tensors_of_any_layout(dgl_features(value) if kind is DGL else value):
             self.of(tensor)
         return copy.deepcopy(value, self._memo)
 
     def _copy_tensor(self, value: Any) -> Any:
-        """Copy a leaf tensor with its gradient and strides; views of one storage share its copy."""
+        """Copy a leaf tensor with its gradient and strides; views of a storage share one copy of it."""
         torch = sys.modules["torch"]
         if obstacle := _obstacle(value):
             return self._fail(value, obstacle)

@@ -22,7 +22,7 @@ class Process:
     blocks_ns: list[Annotated[list[Positive], Meta(min_length=1)]] = field(default_factory=list)
     """Times of the rounds of each block."""
     device_blocks_ns: list[list[NotNegative]] = field(default_factory=list)
-    """One more round of each block, timed between CUDA events; empty on a CPU."""
+    """Time of one more round of each block, measured between CUDA events; empty on a CPU."""
 
     @property
     def has_gpu_time(self) -> bool:
@@ -33,7 +33,7 @@ class Process:
 
     @property
     def times_ns(self) -> Sequence[Sequence[float]]:
-        """The times that are used, by block: the GPU's own times, or wall times."""
+        """The times that the estimate uses, by block: the GPU's own times, or wall times."""
         return self.device_blocks_ns if self.has_gpu_time else self.blocks_ns
 
 
@@ -47,13 +47,13 @@ class Measurement:
     in_place: str | None = None
     """Why the inputs are not copied. None if they are."""
     not_copied: tuple[str, ...] = ()
-    """Types of single inputs that are not copied."""
+    """Types of the inputs that are not copied although other inputs are."""
     whole_call: str | None = None
     """Reason of the marker `whole_call`: each round is one call. None without the marker."""
     iterations: PositiveCount = 1
     """Calls in a round."""
     changes_inputs: bool = False
-    """Whether calls write to their inputs: then the rounds of a block had different input values."""
+    """Whether calls write to their inputs. If so, the rounds of a block had different input values."""
     contention_share: NotNegative | None = None
     """Fraction of the processors' time that other programs used. None if it was not recorded."""
     stopped_by: StopReason | None = None

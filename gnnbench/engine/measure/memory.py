@@ -4,7 +4,7 @@ torch's profiler records every allocation and free of torch's allocators, in ord
 size would miss short-lived arrays. Memory that other libraries allocate is not included: buffers of OpenMP,
 scratchpads of oneDNN, DGL's own arrays. On CUDA, sizes are rounded up to blocks of 512 bytes.
 
-The functions of torch_geometric.profile need a module, pytorch_memlab and a GPU, or report the whole device.
+torch_geometric.profile needs a torch.nn.Module, pytorch_memlab and a GPU, or reports the whole device.
 """
 
 import json
@@ -31,10 +31,10 @@ _OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC
 # CUDA: Tried to allocate 22.78 GiB. CPU: you tried to allocate 4096 bytes. NumPy: Unable to allocate 2. PiB
 _REQUEST = re.compile(r"\ballocate ([\d.]+) (bytes|[KMGTPE]iB)")
 _LAUNCHES = ("kernel", "gpu_memcpy", "gpu_memset")
-"""Categories of the events of launches in a trace."""
+"""Categories of events in a trace that are launches."""
 _SIZES = ("grid", "block", "shared memory", "bytes")
 _UNKNOWN_LAUNCHES = ("triton", "numba", "cupy", "dgl")
-"""Libraries with kernels of one name for different code, or with launches that show no arguments."""
+"""Libraries that use one name for different kernels, or whose launches show no arguments in a trace."""
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
@@ -84,15 +84,15 @@ def _profile(run: Callable[[], object]) -> torch.profiler.profile:
 
 
 def quiet_profiler() -> None:
-    """Keep the profiler of torch 2.13 from writing to stderr. Takes effect before its first use only."""
+    """Keep the profiler of torch 2.13 from writing to stderr. Must be called before the first profile."""
     os.environ.setdefault("KINETO_LOG_LEVEL", "6")
 
 
 def _sizes(run: Callable[[], object], device: str) -> Iterator[int]:
-    """Yield the sizes of a call's allocations, and negative sizes for their frees, in the order of time.
+    """Yield the sizes of a call's allocations, and negative sizes for their frees, in chronological order.
 
-    Frees of older memory are left out. A training step frees the gradients of the previous step, and would
-    seem to need less memory.
+    Frees of memory from earlier calls are left out: a training step that frees the gradients of the previous
+    step would seem to need less memory.
     """
     quiet_profiler()
     with profiler.profile(profile_memory=True) as profile:

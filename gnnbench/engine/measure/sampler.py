@@ -1,6 +1,6 @@
 """Times a call: warms up, calibrates the rounds, and times blocks until a stopping rule applies.
 
-A block is a few rounds on one layout: on copies of the inputs at new addresses.
+A block is a few rounds on one layout, a set of copies of the inputs at new addresses.
 """
 
 import math
@@ -25,19 +25,19 @@ _MIN_BLOCKS = 80
 """Number of blocks that a useful interval needs; slow benchmarks get fewer."""
 
 _FEWEST_BLOCKS = 51
-"""Precision is checked from this number of blocks on, because fewer blocks may miss a mode of a few layouts.
-A mode of 10 % of the layouts is missed by 20 % of measurements of 15 blocks, and by 0.5 % of 51 blocks."""
+"""Precision is checked from this number of blocks on, because fewer blocks may not include rare layouts. Of
+measurements with 15 blocks, 20 % include no layout of the fastest 10 %; of those with 51 blocks, 0.5 %."""
 
 _GROWTH = 1.25
-"""Precision is checked when the number of blocks has grown by this factor. Checks after each block would stop
-where the interval is narrow by chance."""
+"""Precision is checked again when the number of blocks has grown by this factor. Checks after each block
+would stop the measurement when the interval is narrow by chance."""
 
 _PILOT_BLOCKS = 8
 _PILOT_ROUNDS = 3
-"""The pilot's rounds on each layout: enough to estimate the variances of rounds and of layouts."""
+"""Rounds in each of the first blocks, the pilot: enough to estimate both variance components."""
 
 _ROUNDS_PER_BUDGET = 2000
-"""With a small time budget, rounds are shorter: about this number takes the whole budget."""
+"""With a small time budget, rounds are so short that about this number fits into the budget."""
 
 _WARM = 0.9
 """Warm-up ends when a call takes at least this fraction of the time of the fastest call so far."""
@@ -52,7 +52,7 @@ class Effort:
     max_seconds: float
     """Time budget of the benchmark, including the copying of inputs."""
     min_seconds: float
-    """Shortest round."""
+    """Shortest time of a round."""
     min_rounds: int
     """Number of rounds that are timed in any case."""
     warmup_iterations: int = 1
@@ -126,7 +126,7 @@ class Sampler:
     """Adds a block to the measurement."""
 
     def sample(self, layouts: Layouts) -> None:
-        """Time a call, on new copies of its inputs for each block if the measurement samples layouts.
+        """Time a call. If the measurement samples layouts, each block gets new copies of the inputs.
 
         If the call runs out of memory before the first block, it is timed on the original inputs instead.
         """
@@ -147,18 +147,18 @@ class Sampler:
             self._sample(layouts)
 
     def _sample(self, layouts: Layouts) -> None:
-        """Warm up, choose the iterations of a round, and time blocks; a pilot chooses rounds per block."""
+        """Warm up, choose the iterations of a round, time a pilot (a few blocks), and time further blocks."""
         clock, effort, measurement = self.clock, self.effort, self.measurement
         stopping = Stopping(effort)
         start = clock.now()
         is_sampled = measurement.layouts == "sampled"
         if is_sampled:
             self._renew(layouts)
-        is_written = layouts.watch_writes()
+        has_written = layouts.watch_writes()
         clock.check(layouts.current)
         call_seconds = self._warm_up(layouts.current)
-        measurement.changes_inputs = is_written()
-        del is_written  # it would keep the inputs alive
+        measurement.changes_inputs = has_written()
+        del has_written  # it would keep the inputs alive
         measurement.iterations = self._iterations(layouts.current, call_seconds)
 
         # The pilot, with the untimed call before each block, takes at most half of the time budget.
@@ -184,10 +184,7 @@ class Sampler:
             measurement.stopped_by = stopping.reason(blocks, clock.now() - start)
 
     def whole(self, call: Call) -> Any:
-        """Time calls of a function that starts processes or threads, and return the last result.
-
-        Each round is one call on the original inputs, which are not copied.
-        """
+        """Time calls that start processes or threads, each call as a round. Return the last result."""
         clock, effort, measurement = self.clock, self.effort, self.measurement
         calls, result = Pedantic.of(call), None
         stopping = Stopping(effort)

@@ -7,8 +7,8 @@ Their times come from FILE:
      "noise": {"drift": 0.2, "gpu_process_sigma": 0.003},
      "base": {"test_a": 2e-3}}
 
-`base` has other true times for the base of a comparison. A text instead of a number, such as
-`"test_a": "thing:SECONDS"`, names a global variable of the code under test with the time.
+`base` has other true times for the base of a comparison. A string instead of a number, such as
+`"test_a": "thing:SECONDS"`, names the global variable of the code under test that holds the time.
 Keys are names of tests, with or without their file (pytest-benchmark's `fullname` or `name`).
 """
 
@@ -29,11 +29,11 @@ from .clock import Block, Call, Clock
 
 VARIABLE = "GNNBENCH_FAKE_CLOCK"
 _HERTZ, _THROTTLED, _GPU_SIGMA = 1.7e9, 0.85, 0.005
-"""Clock rate of a simulated GPU, its fraction when throttled, and standard deviation of log GPU time."""
+"""A simulated GPU's clock rate, the fraction of it when throttled, and standard deviation of log GPU time."""
 
 
 def reseeded(number: int) -> dict[str, str]:
-    """Return the environment variable with `number` added to its seed; empty if it is not set."""
+    """Return the environment variable with `number` added to its seed; empty if the variable is not set."""
     seed, colon, file = os.environ.get(VARIABLE, "").partition(":")
     return {VARIABLE: f"{int(seed) + number}{colon}{file}"} if seed.isdecimal() else {}
 
@@ -43,13 +43,13 @@ class Noise:
     """The noise of simulated times."""
 
     sigma: float = 0.1
-    """Standard deviation of the logarithm of a round."""
+    """Standard deviation of the logarithm of a round's time."""
     autocorrelation: float = 0.5
-    """Autocorrelation of these logarithms, an AR(1) process."""
+    """Autocorrelation of these logarithms, which form an AR(1) process."""
     spike_probability: float = 0.02
     spike_factor: float = 3.0
     drift: float = 0.2
-    """Amplitude of a sinusoid of random phase that all benchmarks share."""
+    """Amplitude of a sinusoidal factor of random phase that all benchmarks share."""
     drift_period_seconds: float = 60.0
     process_sigma: float = 0.0
     """Standard deviation of the logarithm of a factor that is drawn once for each process and benchmark."""
@@ -70,11 +70,11 @@ class Truth:
     seconds: float
     """Time of one call."""
     modes: tuple[tuple[float, float], ...] = ((1.0, 1.0),)
-    """For each mode of layouts, a factor on the time and the probability."""
+    """For each mode of layouts, a factor on the time and the probability of the mode."""
     place: str = ""
     """`module:name` of a global variable of the code under test; its value is a factor on the time."""
     gpu_seconds: float = 0.0
-    """The GPU's own time of one call; 0 if it runs on the CPU."""
+    """The GPU's own time of one call; 0 for a call on the CPU."""
     launches: tuple[str, ...] = ()
     """Launches of a call on the GPU; empty if unknown."""
 
@@ -104,7 +104,7 @@ class FakeMachine:
     ) -> "FakeMachine":
         """Return the machine for a value of the variable, `seed:FILE`.
 
-        Both processes of a pair (`place` 0 and 1) share the drift, but not the noise.
+        Both processes of a pair (`place` 0 and 1) share the drift, but not the noise. `pair` changes both.
 
         `side`: 0 for the base, 1 for the head.
         `slower`: fraction by which all times are longer.
@@ -118,9 +118,10 @@ class FakeMachine:
             raise UsageError(f"{VARIABLE}: {name} cannot be read as true times ({error})") from None
         times = {**file.benchmarks, **(file.base if side == 0 else {})}
         truths = {key: _truth(value) for key, value in times.items()}
-        truths = {key: replace(row, seconds=row.seconds * (1 + slower)) for key, row in truths.items()}
+        truths = {key: replace(truth, seconds=truth.seconds * (1 + slower)) for key, truth in truths.items()}
         machine = cls(int(seed) + pair, truths, file.noise)
-        machine.seed = machine.seed if place is None else 2 * machine.seed + place
+        if place is not None:
+            machine.seed = 2 * machine.seed + place
         return machine
 
     def clock(self, fullname: str) -> "FakeClock":
@@ -153,7 +154,7 @@ class FakeClock(Clock):
         if truth.gpu_seconds:
             self._gpu_seconds *= math.exp(self._random.normal(0, machine.noise.gpu_process_sigma))
         self._factors, self._weights = zip(*truth.modes, strict=True)
-        self._innovation = self._random.normal(0, machine.noise.sigma)
+        self._log_noise = self._random.normal(0, machine.noise.sigma)
         self._factor = 1.0
         self._draw_layout()
 
@@ -167,21 +168,21 @@ class FakeClock(Clock):
         seconds = []
         for _ in range(rounds):
             call()
-            self._innovation = noise.autocorrelation * self._innovation + self._random.normal(
+            self._log_noise = noise.autocorrelation * self._log_noise + self._random.normal(
                 0, noise.sigma * math.sqrt(1 - noise.autocorrelation**2)
             )
             spike = noise.spike_factor if self._random.random() < noise.spike_probability else 1.0
             drift = machine.drift(machine.now_seconds)
-            call_seconds = self._seconds * self._factor * math.exp(self._innovation) * spike * drift
+            call_seconds = self._seconds * self._factor * math.exp(self._log_noise) * spike * drift
             seconds.append(call_seconds * iterations + noise.overhead_seconds)
             machine.now_seconds += seconds[-1]
         if not self._gpu_seconds:
             return Block(seconds)
         gpu_seconds = self._gpu_seconds * math.exp(self._random.normal(0, _GPU_SIGMA)) * iterations
         is_throttled = bool(noise.gpu_throttled) and self._random.random() < noise.gpu_throttled
-        rate = _THROTTLED if is_throttled else 1.0
-        machine.now_seconds += gpu_seconds / rate
-        return Block(seconds, gpu_seconds / rate, _HERTZ * rate)
+        speed = _THROTTLED if is_throttled else 1.0
+        machine.now_seconds += gpu_seconds / speed
+        return Block(seconds, gpu_seconds / speed, _HERTZ * speed)
 
     def launches(self, call: Call) -> tuple[str, ...]:  # noqa: ARG002 - Truth has the launches
         """Return the launches of the call on the simulated GPU."""

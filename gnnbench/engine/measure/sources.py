@@ -1,4 +1,4 @@
-"""The origin of the code that this process imported, with which it can be installed again."""
+"""The origin of the code that this process imported: what is needed to install the code again."""
 
 import hashlib
 import json
@@ -24,7 +24,7 @@ from .fingerprint import libraries
 CALLERS_TREE = "."
 """Path of the tree with the benchmarks: pytest's rootdir."""
 LOCAL = "file:"
-"""Beginning of the origin of packages that were installed from a local file or folder."""
+"""Prefix of the origin of packages that were installed from a local file or folder."""
 
 _MEASURED = ("numpy", "scipy", *LIBRARIES)
 """Distributions that are listed even if a plugin of pytest requires them."""
@@ -64,7 +64,7 @@ class Package:
     version: str
     origin: str | None = None
     """URL for pip, with the commit. For a local file or folder, it ends with a hash of the installed files.
-    None for a package index, or if unknown."""
+    None if the package is from an index, or if its origin is unknown."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def collect(root: Path, suite: Collection[str] = ()) -> Sources:
     environment.LIBRARIES. A checkout of gnnbench is listed only if it is `root`.
 
     `root`: pytest's rootdir.
-    `suite`: names of top-level modules, and of folders in `root`, with the benchmarks. They are left out.
+    `suite`: names of top-level modules and of folders in `root` that have benchmarks, and are left out.
     """
     root = root.resolve()
     folders = tuple(folder for folder in sys.path if any(Path(folder).glob("*-info")))
@@ -132,7 +132,7 @@ def installed(name: str) -> Package | None:
     if vcs := direct_url.get("vcs_info"):
         origin = f"{vcs['vcs']}+{origin}@{vcs['commit_id']}"
     elif origin and origin.startswith(LOCAL) and not Path(unquote(urlsplit(origin).path)).exists():
-        origin = None  # as for packages of conda, which are built on other machines
+        origin = None  # for example, packages of conda were built on other machines
     elif origin and origin.startswith(LOCAL):
         # The file or folder may change while the version stays the same.
         content = distribution.read_text("RECORD") or ""

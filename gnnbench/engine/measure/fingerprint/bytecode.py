@@ -1,8 +1,8 @@
-"""Hashes of functions by their bytecode and their default values.
+"""Hashes of the bytecode and of the default values of functions.
 
 The hashes leave out line numbers, file names, docstrings, the names of functions and of local variables,
 instructions that do nothing, and inline caches. They include the names of parameters, because callers may use
-these. A renamed function has the same hash, but another name in the fingerprint's list of functions.
+these names. A renamed function has the same hash, but another name in the fingerprint's list of functions.
 """
 
 import dis
@@ -20,7 +20,7 @@ _IDLE = {dis.opmap.get("CACHE", 0), dis.opmap["NOP"], dis.EXTENDED_ARG}
 _CONSTANTS = frozenset(dis.hasconst)
 _JUMPS = frozenset(dis.hasjrel)
 _COMPILED = re.compile(r"\b__(compiled_fn|resume_at)_\w+")
-"""Names of code that torch.compile made; they contain numbers that depend on the process."""
+"""Names that torch.compile generates; they contain numbers that depend on the process."""
 _IMPORT = dis.opmap["IMPORT_NAME"]
 _FAST = "((?:LOAD|STORE)_FAST(?:_BORROW)?)"
 _PAIRS = {
@@ -28,7 +28,7 @@ _PAIRS = {
     for name, number in dis.opmap.items()
     if (pair := re.fullmatch(f"{_FAST}_{_FAST}", name))
 }
-"""The two opcodes that an instruction replaces (since Python 3.13, if both are in one line), by opcode."""
+"""By the opcode of a superinstruction (since Python 3.13), the opcodes of the two instructions in it."""
 _HAS_DOCSTRING = 0x4000000
 """The flag with which Python 3.14 marks a function that has a docstring."""
 
@@ -37,21 +37,21 @@ _HAS_DOCSTRING = 0x4000000
 def code_hash(code: CodeType, *, of_import: bool = False) -> str:
     """Return the hash of a code object, including the code objects in it.
 
-    `of_import`: of functions inside, hash only names and parameters, because an import does not run them.
+    `of_import`: whether to hash only names and parameters of functions inside: an import does not run them.
     """
     return digest.short(*_parts(code, of_import))
 
 
 def _parts(code: CodeType, of_import: bool) -> Iterator[str]:
-    """Yield texts for the parts of a code object that count."""
+    """Yield a text for each part of a code object that is hashed."""
     yield from _signature(code)
     yield _COMPILED.sub(r"__\1", " ".join(code.co_names))
     bytecode = dis.Bytecode(code)
     parts = [(item, *part) for item in bytecode if item.opcode not in _IDLE for part in _divide(item)]
     offsets = [item.offset for item, *_ in parts]
     for entry in bytecode.exception_entries:  # type: ignore[attr-defined]
-        places = (bisect_left(offsets, place) for place in (entry.start, entry.end, entry.target))
-        yield f"{' '.join(map(str, places))} {entry.depth << 1 | entry.lasti}"
+        numbers = (bisect_left(offsets, place) for place in (entry.start, entry.end, entry.target))
+        yield f"{' '.join(map(str, numbers))} {entry.depth << 1 | entry.lasti}"
     following = [*(item for item, *_ in parts[1:]), None]
     for (item, operation, argument), after in zip(parts, following, strict=True):
         if after and (after.opname, after.argval) == ("STORE_NAME", "__firstlineno__"):
@@ -66,14 +66,14 @@ def _parts(code: CodeType, of_import: bool) -> Iterator[str]:
 
 
 def _signature(code: CodeType) -> tuple[str, str]:
-    """Return the counts of parameters with the flags, and the names of parameters."""
+    """Return two texts: the numbers of parameters with the flags, and the names of the parameters."""
     parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     counts = f"{code.co_argcount} {code.co_posonlyargcount} {code.co_flags & ~_HAS_DOCSTRING}"
     return counts, " ".join(parameters)
 
 
 def _constant(value: object, of_import: bool) -> str:
-    """Return a text for a constant of a code object."""
+    """Describe a constant of a code object."""
     if isinstance(value, CodeType):
         is_function = value.co_flags & inspect.CO_OPTIMIZED  # not the body of a class
         if of_import and is_function:
@@ -86,12 +86,12 @@ def _constant(value: object, of_import: bool) -> str:
 
 
 def _divide(instruction: dis.Instruction) -> Sequence[tuple[int, int]]:
-    """Return opcode and argument of an instruction, or of both instructions that it replaces."""
+    """Return opcode and argument of an instruction, or of the two instructions in a superinstruction."""
     argument = instruction.arg or 0
     if instruction.opcode not in _PAIRS:
         return [(instruction.opcode, argument)]
     first, second = _PAIRS[instruction.opcode]
-    return [(first, argument >> 4), (second, argument & 15)]  # each half byte is a local variable
+    return [(first, argument >> 4), (second, argument & 15)]  # each half byte is a variable's index
 
 
 def nested(code: CodeType) -> Iterator[CodeType]:
@@ -104,7 +104,7 @@ def nested(code: CodeType) -> Iterator[CodeType]:
 
 @cache
 def imports(code: CodeType, package: str) -> frozenset[str]:
-    """Return full names of modules that a function may import; some are names of other attributes."""
+    """Return full names of modules that a function may import. Some of the names may not be modules."""
     names: set[str] = set()
     for inner in nested(code):
         if _IMPORT in inner.co_code[::2]:
@@ -118,7 +118,7 @@ def imports(code: CodeType, package: str) -> frozenset[str]:
 
 
 def defaults(code: CodeType, scope: Mapping[str, Any]) -> str:
-    """Return a hash of the default values of a function of a module or a class, given its code.
+    """Return a hash of a function's default values, given its code and the globals of its module.
 
     A frame has no reference to its function, which is therefore looked up by name. Functions inside of other
     functions are not found by name; `Values` finds their default values.
@@ -127,7 +127,7 @@ def defaults(code: CodeType, scope: Mapping[str, Any]) -> str:
 
 
 def _functions_of(code: CodeType, scope: Mapping[str, Any]) -> Iterator[FunctionType]:
-    """Yield functions with this code that its qualified name leads to, directly or inside of wrappers."""
+    """Yield the functions with this code that are found by its qualified name, also inside of wrappers."""
     first, *rest = code.co_qualname.split(".")
     item: Any = scope.get(first)
     for name in rest:

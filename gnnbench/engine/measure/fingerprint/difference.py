@@ -17,9 +17,9 @@ FRAMES = {
     "settings": "other settings ({})",
     "work": "other data ({})",
 }
-"""Kinds of parts, the likeliest cause first, and how a sentence names them."""
+"""How a sentence words a difference, for each kind of parts. The likeliest cause comes first."""
 _LOCALS = ".<locals>."
-"""Mark in the qualified name of a function that is defined inside another one."""
+"""Part of the qualified name of a function that is defined inside another function."""
 
 
 @dataclass(frozen=True)
@@ -53,15 +53,15 @@ class Difference:
         return any(getattr(self, kind) for kind in FRAMES)
 
     def side_of(self, name: str) -> str:
-        """Return `base` or `head` if only that side has a part. Returns an empty text if both have it."""
+        """Return `base` or `head` if only that side has a part. Returns an empty string if both have it."""
         return "base" if name in self.base_only else "head" if name in self.head_only else ""
 
     def names(self, kind: str) -> tuple[str, ...]:
         """Return the parts of a kind that differ, the likeliest cause first.
 
-        Parts that both sides have come first; of functions that call each other, the innermost comes first.
-        Then come parts of the head only, and parts of the base only, in the order of their first call.
-        Functions inside of another function that differs are left out.
+        First come the parts that both sides have. Among these, a callee comes before its caller. Then come
+        parts of the head only, and then parts of the base only, in the order of their first call. A function
+        that is defined inside of a differing function is left out.
         """
         names: tuple[str, ...] = getattr(self, kind)
         outer = [name for name in names if _LOCALS not in name or name.partition(_LOCALS)[0] not in names]
@@ -80,20 +80,21 @@ class Difference:
         kind = next(kind for kind in FRAMES if getattr(self, kind))
         names = self.names(kind)
         if kind == "functions":
-            return units.listed([*map(run_by, short_names(names), map(self.side_of, names))], _SHOWN)
+            sides = map(self.side_of, names)
+            return units.listed([*map(run_by, short_names(names), sides)], _SHOWN)
         return f"same functions, {FRAMES[kind].format(units.listed(names, _SHOWN))}"
 
 
 def run_by(name: str, side: str) -> str:
-    """Return the name of a function, with the side if only one runs it; see `Difference.side_of`."""
+    """Return a function's name, followed by the side that runs it if only one side does."""
     return f"{name} (run only by {side})" if side else name
 
 
 def short_names(functions: Iterable[str]) -> tuple[str, ...]:
     """Return qualified names without their modules, unless two functions have the same qualified name."""
-    names = tuple(functions)
-    counts = Counter(name.partition(":")[2] for name in names)
-    return tuple(short if counts[short := name.partition(":")[2]] == 1 else name for name in names)
+    pairs = [(name, name.partition(":")[2]) for name in functions]
+    counts = Counter(short for _, short in pairs)
+    return tuple(short if counts[short] == 1 else name for name, short in pairs)
 
 
 def _differing(base: Mapping[str, str], head: Mapping[str, str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Short hashes, and texts for values and tensors that are the same in each folder and process."""
+"""Short hashes, and descriptions of values and tensors that do not depend on the process or the folder."""
 
 import copyreg
 import hashlib
@@ -28,14 +28,13 @@ _NAMED = (
     *("numpy.ufunc", "numpy.dtype"),
 )
 """Further types with a `repr` that is the same in each process."""
-_LIBRARY = sys.stdlib_module_names - {"itertools"}  # to pickle objects of itertools raises warnings
+_LIBRARY = sys.stdlib_module_names - {"itertools"}  # pickling objects of itertools raises warnings
 _PATHS = (PurePosixPath, PureWindowsPath, PosixPath)
 _CONTAINERS = (tuple, list, set, frozenset, dict)
 _MOST_NESTED = 6
 """Arguments of operators are described up to this depth."""
 _SPELLED_OUT = 1000
-"""Larger containers are serialised with `marshal` and hashed, which is 50 times faster. Paths in them are not
-replaced."""
+"""Larger containers are hashed by `marshal`, which is 50 times as fast; paths in them are not replaced."""
 
 
 def short(*texts: str) -> str:
@@ -47,7 +46,7 @@ def short(*texts: str) -> str:
 
 
 def of_bytes(content: Any) -> str:
-    """Return a hash as `short` does, of bytes or of an object with the buffer protocol."""
+    """Return a hash of bytes, or of another object with the buffer protocol."""
     return hashlib.blake2b(content, digest_size=LENGTH // 2).hexdigest()
 
 
@@ -57,7 +56,7 @@ def combined(parts: Iterable[str]) -> str:
 
 
 def without_folders(text: str) -> str:
-    """Replace the beginnings of paths: import roots, the temporary, the working and the home folder."""
+    """Replace folders in a text by `<folder>`: import roots, and the temporary, working and home folders."""
     if os.sep not in text:
         return text
     return _folders(tuple(sys.path), len(sys.modules), os.getcwd()).sub("<folder>", text)  # noqa: PTH109 - a string is enough
@@ -65,7 +64,7 @@ def without_folders(text: str) -> str:
 
 @cache
 def _folders(roots: tuple[str, ...], _modules: int, current: str) -> re.Pattern[str]:
-    """Return a pattern of the folders that `without_folders` replaces; the arguments are the cache's key."""
+    """Return a pattern for the folders that `without_folders` replaces; the arguments are the cache's key."""
     home = os.path.expanduser("~")  # noqa: PTH111 - a string is enough
     # Packages of a variant are imported from folders that are not in sys.path.
     modules = [module for name, module in list(sys.modules.items()) if "." not in name]
@@ -78,9 +77,9 @@ def _folders(roots: tuple[str, ...], _modules: int, current: str) -> re.Pattern[
 
 
 def plain(value: Any) -> str | None:
-    """Return a text for a number, a text, or a container of such values. Returns None for other values.
+    """Describe a number, a string, or a container of such values. Returns None for other values.
 
-    The text does not depend on the process, its working folder and its hash seed.
+    The description does not depend on the process, on its working folder, or on its hash seed.
     """
     kind = type(value)
     if kind is str or kind in _PATHS:
@@ -100,7 +99,7 @@ def plain(value: Any) -> str | None:
 
 
 def _in_c(value: Any) -> str | None:
-    """Return a text for an object of a type that is written in C, by its buffer or its pickled parts."""
+    """Describe an object of a type that is written in C, by its buffer or its pickled parts."""
     name = type(value).__qualname__
     with suppress(TypeError), memoryview(value) as content:
         return f"{name} {content.format} {content.shape} {of_bytes(content.tobytes())}"
@@ -110,9 +109,9 @@ def _in_c(value: Any) -> str | None:
 
 
 def pickled_parts(value: Any) -> tuple[Any, ...]:
-    """Return the parts that pickle would save of an object, if its type is a type of Python written in C.
+    """Return the parts of an object that pickle would save, if its type is a C type of the standard library.
 
-    Returns an empty tuple for other objects, and if pickle fails. No code under test runs.
+    Returns an empty tuple for other objects, and if pickling fails. Does not run code under test.
     """
     kind = type(value)
     if hasattr(value, "__dict__") or str(kind.__module__).partition(".")[0] not in _LIBRARY:
@@ -127,11 +126,11 @@ def pickled_parts(value: Any) -> tuple[Any, ...]:
 
 
 def _container(value: Any) -> str | None:
-    """Return a text for a container. Returns None if an element has no text."""
+    """Describe a container. Returns None if an element cannot be described."""
     if len(value) > _SPELLED_OUT and not isinstance(value, set | frozenset):
         try:
             return of_bytes(marshal.dumps(value, 2))
-        except ValueError:  # an element is of another type
+        except ValueError:  # marshal does not support an element
             return None
     items = [item for pair in value.items() for item in pair] if isinstance(value, dict) else list(value)
     results = [plain(item) for item in items]
@@ -144,9 +143,9 @@ def _container(value: Any) -> str | None:
 
 
 class Contents:
-    """Describes values by texts, and remembers the tensors that a call made.
+    """Describes values, and remembers the tensors that a call made.
 
-    The content of floating-point tensors is left out, because it rarely decides which code runs or how long.
+    The content of floating-point tensors is left out, because it rarely decides which code runs, or how long.
     Each input is hashed once.
     """
 
@@ -155,7 +154,7 @@ class Contents:
 
     def __init__(self, inputs: Iterable[Any] = ()) -> None:
         self.too_large = False
-        """Whether there was a tensor or array of more bytes."""
+        """Whether a tensor or an array had more than `most_bytes`."""
         torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
         self.tensors: tuple[type[Any], ...] = (torch.Tensor,) if torch else ()
         self._array: tuple[type[Any], ...] = (numpy.ndarray,) if numpy else ()
@@ -170,11 +169,11 @@ class Contents:
         self._made.clear()
 
     def is_leaf(self, value: Any) -> bool:
-        """Return whether a value is a number, a text, a tensor or an array: its attributes do not count."""
+        """Return whether a value is a number, string, tensor or array. Attributes of these are not hashed."""
         return type(value) in ATOMS or isinstance(value, (*self.tensors, *self._array))
 
     def plain(self, value: Any) -> str | None:
-        """Return a text for a tensor, an array or a plain value. Returns None for other values."""
+        """Describe a tensor, array or plain value (see `digest.plain`). Returns None for other values."""
         if type(value) in ATOMS:
             return plain(value)
         if isinstance(value, self.tensors):
@@ -186,7 +185,7 @@ class Contents:
         return plain(value)
 
     def text(self, value: Any, depth: int = 0) -> str:
-        """Return a text for an operator's arguments."""
+        """Describe the arguments of an operator, or one of them."""
         if isinstance(value, self.tensors):
             return self._of_tensor(value)
         if depth < _MOST_NESTED:
@@ -208,7 +207,7 @@ class Contents:
         return f"{kind} {value.stride()} {value.storage_offset()} {self._content(value) if integers else ''}"
 
     def _content(self, value: Any) -> str:
-        """Return a hash of a tensor's content; empty if it has none, or if the call made the tensor."""
+        """Return a hash of a tensor's content; empty if the tensor has no storage, or if the call made it."""
         if value.is_meta:
             return ""
         try:

@@ -1,6 +1,6 @@
 """The code in a native library: the CPU's functions, disassembled by `objdump`, and kernels for GPUs.
 
-Kernels are in containers (fatbin); of these, only hashes are returned.
+Kernels are in containers (fatbin). They are hashed, but not disassembled.
 """
 
 import io
@@ -21,24 +21,24 @@ from elftools.elf.relocation import RelocationSection
 from . import digest
 
 MACHINE, _TRAP = "EM_X86_64", b"\xcc"
-"""ELF's name of the processor, and its instruction `int3`, which ends the process."""
+"""ELF's name of the processor, and the processor's instruction `int3`, which ends the process."""
 _LABEL = re.compile(r"([0-9a-f]+) <(.+)>:\n")
 _LINE = re.compile(r"^ *([0-9a-f]+):\t(.*)$", re.MULTILINE)
 _PADDING = re.compile(r"(data16 |cs )*(nop\w?|xchg +%ax,%ax|int3)\b")
 _STUBS = ".plt"
-"""Beginning of the names of sections with stubs that call other libraries."""
+"""Prefix of the names of sections with stubs that call other libraries."""
 _HASH = re.compile(r"(?<=17h)[0-9a-f]{16}(?=E)|(?<=anon)\.[0-9a-f]{32}\.\d+|\.llvm\.\d+")
 """Parts of Rust's symbols that depend on the folder and on other code."""
 _NAMESPACE = re.compile(r"(\d+)_GLOBAL__N__(\w*)")
-"""An anonymous namespace as nvcc writes it, with its length and the file; gcc writes `12_GLOBAL__N_1`."""
+"""nvcc's name of an anonymous namespace, with its length and the file; gcc's is `12_GLOBAL__N_1`."""
 _NUMBER = re.compile(r"\.\d+|@@Base")
 """Parts of symbols that depend on the order of functions, or on the symbol table."""
 _STUB = "__device_stub_"
-"""Beginning of the names of functions that nvcc generates to start kernels."""
+"""Prefix of the names of functions that nvcc generates to start kernels."""
 KERNEL = "kernel "
-"""Before the name of a function that starts a kernel on a GPU."""
+"""Prefix that is added to the name of a function that starts a kernel on a GPU."""
 _UNLIKELY = ".cold"
-"""End of the name of the part of a function that the compiler expects to run seldom."""
+"""Suffix of the symbol for the part of a function that the compiler expects to run rarely."""
 
 GPU_SECTION = ".nv_fatbin"
 _CONTAINER, _ENTRY = struct.Struct("<4sHHQ"), struct.Struct("<HHIQ")
@@ -56,19 +56,19 @@ _NUMBERS = re.compile(rb"\x04[\x0a\x0f].\0.{4}", re.DOTALL)
 _FUNCTION = re.compile(r"^(?=.*\.(?:entry|func)\b)", re.MULTILINE)
 _ENTRY_POINT = re.compile(r"\.entry\s+([\w$]+)")
 _UNSTABLE = re.compile(r"//.*|^\s*\.(?:loc|file)\b.*|(?<=\$L__BB)\d+|(?<=__local_depot)\d+", re.MULTILINE)
-"""Parts of PTX that do not count: comments, line numbers, and numbers of functions."""
+"""Parts of PTX that are not hashed: comments, line numbers, and numbers of functions."""
 
 
 @dataclass(frozen=True)
 class Function:
-    """A function, or a table in the code that has a name."""
+    """A function, or a named table in the code."""
 
     address: int
     name: str
     lines: Sequence[str]
     """Its instructions, without the padding before the next function."""
     last: int
-    """Address of its last instruction, padding included."""
+    """Address of its last instruction, including the padding."""
 
     @property
     def plain(self) -> str:
@@ -82,7 +82,9 @@ def disassemble(file: Path) -> Iterator[Function]:
     environment = {**os.environ, "LC_ALL": "C"}
     result = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)  # noqa: S603
     for section in result.stdout.split("\nDisassembly of section ")[1:]:
-        for block in () if section.startswith(_STUBS) else section.split("\n\n")[1:]:
+        if section.startswith(_STUBS):
+            continue
+        for block in section.split("\n\n")[1:]:
             label = _LABEL.match(block)
             lines = _LINE.findall(block)
             if label and lines:
@@ -93,14 +95,14 @@ def disassemble(file: Path) -> Iterator[Function]:
 
 
 def set_traps(file: Path, names: Collection[str]) -> None:
-    """Overwrite the functions with these plain names by traps: a process that executes one ends."""
+    """Overwrite functions, given by plain name, with traps. A process that executes a trap ends."""
     content = bytearray(file.read_bytes())
     elf = ELFFile(io.BytesIO(content))
     for function in disassemble(file):
         if function.plain in names or KERNEL + function.plain in names:
             size = function.last + 1 - function.address
-            at = next(elf.address_offsets(function.address, size))
-            content[at : at + size] = _TRAP * size
+            offset = next(elf.address_offsets(function.address, size))
+            content[offset : offset + size] = _TRAP * size
     file.unlink()  # it may be a hard link
     file.write_bytes(content)
 
@@ -117,11 +119,11 @@ def plain(name: str) -> str:
 
 
 def demangled(names: Sequence[str]) -> Sequence[str]:
-    """Return plain symbols of C++ and Rust as in the source, each once; unchanged if `c++filt` is missing.
+    """Return the source-level names of plain symbols of C++ and Rust; without `c++filt`, the symbols.
 
     Functions that nvcc generates to start kernels are left out, because the kernels themselves are listed.
     """
-    text = "\n".join(names).replace("17hE", "17h0123456789abcdefE")
+    text = "\n".join(names).replace("17hE", "17h0123456789abcdefE")  # c++filt expects a hash
     command = ["c++filt", "--no-params", "--no-verbose"]
     with suppress(OSError, subprocess.CalledProcessError):
         result = subprocess.run(command, input=text, check=True, capture_output=True, text=True)  # noqa: S603
@@ -135,9 +137,9 @@ def kernel_name(symbol: str) -> str:
 
 
 def kernels(content: bytes) -> Mapping[str, str]:
-    """Return hashes by kernel, given the content of GPU_SECTION; one of all else has an empty name.
+    """Return a hash of each kernel in the content of GPU_SECTION, and one of the rest under an empty name.
 
-    Code for several architectures is hashed together. Compressed code belongs to no kernel.
+    The hash of a kernel includes its code for all architectures. Compressed code is part of the rest.
     """
     texts = defaultdict(list)
     for image in _images(content):
@@ -148,7 +150,7 @@ def kernels(content: bytes) -> Mapping[str, str]:
 
 
 def _images(content: bytes) -> Iterator[bytes]:
-    """Yield the entries of the containers, and then any bytes that are in no container."""
+    """Yield the entries of the containers, and then the bytes after the last container, if there are any."""
     at = end = 0
     while at < len(content):
         if at < end:
@@ -165,11 +167,11 @@ def _images(content: bytes) -> Iterator[bytes]:
 
 
 def _of_elf(image: bytes) -> Iterator[tuple[str, str]]:
-    """Yield names of kernels with texts, from an ELF file for one architecture; see `kernels`."""
+    """Yield a kernel's name, or an empty one, and a hash for each part of an ELF file; see `kernels`."""
     elf = ELFFile(io.BytesIO(image))
     parts = [*elf.iter_sections()]
     symbols: Any = elf.get_section_by_name(".symtab")  # relocations may link to another table
-    kernels = {part.name.removeprefix(_TEXT) for part in parts if part.name.startswith(_TEXT)}
+    kernel_names = {part.name.removeprefix(_TEXT) for part in parts if part.name.startswith(_TEXT)}
     sections = {number: part for number, part in enumerate(parts) if not _LEFT_OUT.match(part.name)}
     relocations = defaultdict[int, list[str]](list)
     targets = set()
@@ -186,13 +188,13 @@ def _of_elf(image: bytes) -> Iterator[tuple[str, str]]:
         if part.name.startswith(_ATTRIBUTES):
             content = _NUMBERS.sub(b"", content)
         text = digest.short(plain(part.name), digest.of_bytes(content), *relocations[number])
-        yield kernel if kernel in kernels else "", text
+        yield kernel if kernel in kernel_names else "", text
         if kernel in targets:
             yield "", text
 
 
 def _of_text(image: bytes) -> Iterator[tuple[str, str]]:
-    """Yield names of kernels with texts, from PTX; other content has one text and no name."""
+    """Yield a kernel's name, or an empty one, and a hash for each function in PTX or for other content."""
     image = image.rstrip(b"\0")
     if not image.isascii():
         yield "", digest.of_bytes(image)

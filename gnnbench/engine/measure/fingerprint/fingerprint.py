@@ -1,7 +1,7 @@
 """Fingerprints of calls: hashes of the code that a call runs, the values that it reads, and its settings.
 
-Two calls with equal fingerprints are not timed, because they run the same code on the same kind of input with
-the same settings. docs/same-code.md lists the assumptions.
+Base and head are not timed if their fingerprints are equal: they run the same code on the same kind of input
+with the same settings. docs/same-code.md lists the assumptions.
 """
 
 import ast
@@ -29,7 +29,7 @@ from .values import Values, module_of
 TIMES_AS_LONG = 50
 """A recorded call may take this many times as long as the call itself, plus one second."""
 _GENERATED_NAME = re.compile(r"\bc[a-z2-7]{50,}\b")
-"""Names of torch.compile's files and kernels: hashes of their content and of the machine."""
+"""Names that torch.compile gives to files and kernels: hashes of their content and of the machine."""
 METHOD = 4
 """Version of the hashes: increase it if unchanged code would get other hashes."""
 
@@ -45,7 +45,7 @@ class Fingerprint:
     functions: Mapping[str, str]
     """Hash of each Python function that runs, by module and qualified name."""
     values: Mapping[str, str]
-    """Hash of each global, attribute and captured value that the functions may read, by place."""
+    """Hash of each global, attribute and captured value that functions may read, by place; see values.py."""
     libraries: Mapping[str, str]
     """Hash of each native library, by file name; `python` is the interpreter."""
     work: Mapping[str, str]
@@ -64,8 +64,8 @@ class Fingerprint:
 class Recordings:
     """Two recordings of one call.
 
-    Values, arguments of operators, numbers of calls and C functions count only if both recordings agree: the
-    call itself changes the others.
+    What differs between the recordings is left out, because the call itself changes it. This applies to
+    values, arguments of operators, numbers of calls and C functions.
     """
 
     def __init__(self, call: Call, now: Callable[[], float] = RealTime.seconds) -> None:
@@ -77,20 +77,20 @@ class Recordings:
 
     @contextmanager
     def time_call(self) -> Iterator[None]:
-        """Return a context that times a call that is not recorded. The time sets the limit of recordings."""
+        """Return a context that times a call without recording it, to set the time limit of recordings."""
         start = self._now()
         yield
         self._most_seconds = TIMES_AS_LONG * (self._now() - start) + 1
 
     @contextmanager
     def record(self) -> Iterator[Recording]:
-        """Return a context with a recording, in which the caller runs the call."""
+        """Return a context that yields a recording. The caller makes the call in this context."""
         end = self._now() + self._most_seconds
         recording = Recording(self._contents, lambda: self._now() > end)
         before = thread_runs()
         yield recording
         after = thread_runs()
-        for thread in before | after:  # their code is not recorded
+        for thread in before | after:  # the code of other threads is not recorded
             if not after.get(thread) or after[thread] != before.get(thread):
                 recording.other_thread = thread.name
         self._recordings.append(recording)
@@ -99,7 +99,7 @@ class Recordings:
     def _read(self, recording: Recording) -> Values:
         """Return the values that the recorded functions, and functions with cached results, may read."""
         cached: dict[int, FunctionType] = {}
-        while True:  # because functions with cached results may read values with others
+        while True:  # until no further functions with cached results are found
             scopes = [*recording.functions.values()]
             scopes += [(function.__code__, function.__globals__) for function in cached.values()]
             values = Values((code for code, _ in scopes), self._contents)
@@ -129,7 +129,7 @@ class Recordings:
             return f"inspection given up: integers of more than {self._contents.most_bytes >> 20:,} MiB"
         if any(values.too_many for values in self._values):
             return "inspection given up: the call may read too many objects"
-        return f"thread {self.other_thread} ran meanwhile" if self.other_thread and not unseen else unseen
+        return unseen or (f"thread {self.other_thread} ran meanwhile" if self.other_thread else None)
 
     @property
     def other_thread(self) -> str | None:
@@ -153,27 +153,27 @@ class Recordings:
             if first.texts.get(place) == texts
         }
         functions = self._functions()
-        names = set.intersection(*(recording.c_functions for recording in self._recordings))
+        c_functions = set.intersection(*(recording.c_functions for recording in self._recordings))
         work = {
             "operators": digest.short(*self._operators()),
             # Read after the calls, because the first call on a graph of DGL adds data to it.
             "inputs": digest.combined(map(self._contents.text, tensors(tuple(self._call)))),
             "calls": digest.combined(self._calls()),
-            "C functions": digest.combined(f"{module}.{name}" for module, name in names),
+            "C functions": digest.combined(f"{module}.{name}" for module, name in c_functions),
         }
         packages = {name.partition(".")[0] for name in self._modules(functions)}
-        parts = (functions, values, libraries(packages), work)
+        parts = {"functions": functions, "values": values, "libraries": libraries(packages), "work": work}
         set_to = settings({name for recording in self._recordings for name in recording.variables})
         return Fingerprint(
-            digest.short(*(f"{name} {part[name]}" for part in parts for name in sorted(part))),
-            digest.short(*(f"{name} {value}" for name, value in set_to.items())),
-            *parts,
-            set_to,
-            METHOD,
+            code=digest.short(*(f"{name} {part[name]}" for part in parts.values() for name in sorted(part))),
+            settings=digest.short(*(f"{name} {value}" for name, value in set_to.items())),
+            **parts,
+            set_to=set_to,
+            method=METHOD,
         )
 
     def _functions(self) -> dict[str, str]:
-        """Return hashes of the functions that ran, and of functions with a cached result that may be used."""
+        """Return hashes of the functions that ran, and of those whose cached results the call may use."""
         cached = (function for values in self._values for function in values.cached.values())
         texts = defaultdict[str, set[str]](set)
         for code, scope in (
@@ -194,7 +194,7 @@ class Recordings:
         ]
 
     def _calls(self) -> list[str]:
-        """Return names and numbers of calls of the functions that both recordings called equally often."""
+        """Return name and number of calls of each function that ran equally often in both recordings."""
         last = self._recordings[-1]
         return [
             f"{code.co_qualname} {last.calls[key]}"
@@ -229,9 +229,9 @@ def _function(code: CodeType, scope: Mapping[str, Any]) -> tuple[str, str]:
 
 @cache
 def _source(file: str) -> str:
-    """Return a hash of a file that torch.compile wrote, in which kernels are texts."""
+    """Return a hash of a source file that torch.compile wrote. The file contains kernels as strings."""
     with suppress(OSError):
-        # Comments are removed: they number the functions that the process compiled.
+        # Parsing removes the comments: they have numbers that depend on what else was compiled.
         text = ast.unparse(ast.parse(Path(file).read_text(encoding="utf-8")))
         return digest.short(_GENERATED_NAME.sub("", digest.without_folders(text)))
     return ""

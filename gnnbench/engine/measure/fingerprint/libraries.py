@@ -21,7 +21,7 @@ from ...ground.files import cache_folder, write_whole
 from . import digest, machine_code
 
 NATIVE = re.compile(r"\.so(\.\d+)*$")
-"""End of the file names of native libraries."""
+"""Suffix of the file names of native libraries."""
 BUILDS = "builds"
 """Folder in the cache folder with the builds of commits, see docs/compiled.md."""
 _MAPPED = Path("/proc/self/maps")
@@ -30,15 +30,15 @@ PREFIXES = (
     *("LD_", "MALLOC_", "GLIBC_", "CUBLAS", "CUDNN_", "DNNL_", "ONEDNN_", "NPY_", "NUMBA_", "PYTHONMALLOC"),
     "GNNBENCH_SLOWDOWN",
 )
-"""Beginnings of environment variables that native libraries read; GNNBENCH_SLOWDOWN plants a slowdown."""
+"""Prefixes of environment variables that native libraries read; GNNBENCH_SLOWDOWN adds a slowdown."""
 
 
 def libraries(packages: Iterable[str]) -> Mapping[str, str]:
-    """Return hashes by file name of the libraries that some top-level modules use.
+    """Return a hash of each native library that `packages` (top-level modules) use, by file name.
 
-    These are all native files in the packages' folders, and the loaded libraries that they link to. Loaded
-    libraries that gnnbench has built count too, because a type may name a wrong module. `python` is a hash of
-    the version and the interpreter.
+    The libraries are all native files in the packages' folders, and the loaded libraries that these link to.
+    All loaded libraries that gnnbench has built are included, because a type's `__module__` may be wrong.
+    `python` is a hash of the version and the interpreter.
     """
     interpreter, _ = _hash_and_links(Path(sys.executable).resolve())
     hashes = {"python": digest.short(sys.version, interpreter)}
@@ -70,7 +70,7 @@ def libraries(packages: Iterable[str]) -> Mapping[str, str]:
 def loaded(_modules: int) -> tuple[Path, ...]:
     """Return the native libraries that this process has loaded.
 
-    The argument is the number of imported modules: another import may load more files.
+    The argument, the number of imported modules, is the key of the cache: an import may load libraries.
     """
     paths = {line.split(maxsplit=5)[-1] for line in _MAPPED.read_text(encoding="utf-8").splitlines()}
     return tuple(map(Path, sorted(filter(NATIVE.search, paths))))
@@ -100,7 +100,7 @@ def _hash_and_links(file: Path) -> tuple[str, list[str]]:
 
 
 def hashes_folder() -> Path:
-    """Return the folder of the cache with the hashes of libraries."""
+    """Return the folder that caches the hashes of libraries."""
     return cache_folder() / "libraries"
 
 
@@ -110,7 +110,7 @@ def library_hash(file: Path) -> str:
 
 
 def functions_differing(base: str, head: str) -> list[str]:
-    """Return the functions that differ between two libraries with these hashes; empty if unknown."""
+    """Return the functions that differ between two libraries, given by their hashes; empty if unknown."""
     with suppress(OSError, ValueError):
         tables = (json.loads((hashes_folder() / f"{key}.json").read_bytes()) for key in (base, head))
         return machine_code.differing(*tables)
@@ -119,7 +119,7 @@ def functions_differing(base: str, head: str) -> list[str]:
 
 @cache
 def _cached_hash_and_links(file: Path, state: tuple[str | int, ...]) -> tuple[str, list[str]]:
-    """Return hash and links from the cache folder, by the file's path, size and times."""
+    """Read the hash and links of a file from the cache folder, or compute them. `state` is the key."""
     entry = hashes_folder() / digest.short(repr((*state, machine_code.VERSION)))
     try:
         content, *links = entry.read_text(encoding="utf-8").splitlines()
@@ -148,15 +148,15 @@ def _needed(file: Path) -> list[str]:
 def settings(variables: Iterable[str]) -> Mapping[str, str]:
     """Return the settings that decide how fast code runs, and hashes of environment variables.
 
-    `variables` and all variables with one of PREFIXES are hashed. Their values may be secret.
+    The variables are those in `variables`, and all with one of PREFIXES. Their values may be secret.
     """
     names = {*variables, *(name for name in os.environ if name.startswith(PREFIXES))}
     values = {f"${name}": digest.short(digest.without_folders(os.environ.get(name, ""))) for name in names}
     callbacks = (getattr(item, "__qualname__", type(item).__qualname__) for item in gc.callbacks)
     values["garbage collector"] = f"{gc.isenabled()} {gc.get_threshold()} {' '.join(callbacks)}"
-    number = decimal.getcontext()
-    traps = sorted(trap.__name__ for trap, is_set in number.traps.items() if is_set)
-    values["decimal"] = f"{number.prec} {number.rounding} {number.Emin} {number.Emax} {traps}"
+    context = decimal.getcontext()
+    traps = sorted(trap.__name__ for trap, is_set in context.traps.items() if is_set)
+    values["decimal"] = f"{context.prec} {context.rounding} {context.Emin} {context.Emax} {traps}"
     values["interpreter"] = f"{sys.getrecursionlimit()} {sys.getswitchinterval()}"
     values["tracing"] = f"{tracemalloc.is_tracing()} {type(sys.gettrace()).__qualname__}"
     torch = sys.modules.get("torch")

@@ -32,9 +32,9 @@ _UNRECORDED = (
     *(*PASSED_OVER, "_pytest."),
     *(f"{_PACKAGE}.{part}." for part in ("engine", "suite.plugin")),
 )
-"""Functions of these modules are not recorded: also of pytest, and of gnnbench's engine and plugin."""
+"""Functions of these modules are not recorded: PASSED_OVER, pytest, and gnnbench's engine and plugin."""
 _IMPORT = "<frozen importlib"
-"""Beginning of the file names of Python's import system."""
+"""Prefix of the file names of Python's import system."""
 _MODULE = "<module>"
 Profile = Callable[[FrameType, str, Any], None]
 """A profile function, as `sys.setprofile` takes it."""
@@ -45,14 +45,13 @@ _DEEPEST = 2
 _READS_VARIABLE = type(os.environ).__getitem__.__code__
 _CALL = Call.__call__.__code__
 identity = object.__hash__
-"""Returns the same number as `id`, without an audit event. An audit hook would take more time than this
-module."""
+"""Returns the same number as `id`, without an audit event: hooks would take more time than the recording."""
 
 
 class Recording:
-    """The functions and operators of one call; `profile` and `operator` are called while it runs.
+    """The functions and operators of one call; `profile` and `operator` are called while the call runs.
 
-    Arguments of functions, except tensors, stay referenced as long as the recording.
+    The recording keeps references to the arguments of functions, except to tensors.
     """
 
     def __init__(self, contents: Contents, expired: Callable[[], bool] = lambda: False) -> None:
@@ -61,7 +60,7 @@ class Recording:
         self._contents, self._expired = contents, expired
         self._events = 0
         self._passed_over: set[int] = set()
-        """Identities of the code of functions that do not count, with the C functions that they call."""
+        """Identities of the code of functions that are not recorded, and whose C calls are not recorded."""
         self.functions: dict[int, tuple[CodeType, Mapping[str, Any]]] = {}
         """Code and globals of each Python function, by the identity of its code."""
         self.calls: Counter[int] = Counter()
@@ -69,7 +68,7 @@ class Recording:
         self.objects: dict[int, Any] = {}
         """Arguments and captured values of the functions, by identity, without plain values and tensors."""
         self.types: set[type] = set()
-        """Types of the tensors and arrays among the arguments: `x[index]` calls no function of Python."""
+        """Types of tensors and arrays among the arguments: `x[i]` uses their library, but no Python frame."""
         self.captured: dict[int, dict[tuple[int, ...], tuple[Any, ...]]] = {}
         """Captured values of each function, by the identity of its code and by the values' identities."""
         self.c_functions: set[tuple[str, str]] = set()
@@ -79,11 +78,11 @@ class Recording:
         self.operators: list[tuple[str, str]] = []
         """Names and arguments of operators, in order."""
         self.namespaces: set[str] = set()
-        """Namespaces of the operators: `aten`, `torch_sparse`; `torch` is among them."""
+        """`torch`, and the namespaces of the operators, such as `aten` and `torch_sparse`."""
         self.unseen: str | None = None
-        """Why a part of the call was not recorded. None if all was."""
+        """Why a part of the call was not recorded. None if the whole call was recorded."""
         self.timed_out = False
-        """Whether the recording took too long and ended before the call."""
+        """Whether the recording took too long, and ended before the call did."""
         self.other_thread: str | None = None
         """Name of another Python thread that ran during the recording. None if none ran."""
 
@@ -99,11 +98,11 @@ class Recording:
             key = argument.__module__ or type(argument.__self__).__module__, argument.__qualname__
             if key not in self.c_functions and identity(frame.f_code) not in self._passed_over:
                 self.c_functions.add(key)
-                if frame.f_code is not python_calls.__code__:
+                if frame.f_code is not python_calls.__code__:  # which calls sys.setprofile itself
                     self.unseen = self.unseen or _UNSEEN.get(key)
 
     def _is_passed_over(self, scope: Mapping[str, Any], code: CodeType) -> bool:
-        """Return whether a function, given its globals and its code, does not count."""
+        """Return whether a function, given its globals and its code, is not recorded."""
         key = identity(code)
         if key in self.functions or key in self._passed_over:
             return key in self._passed_over
@@ -154,7 +153,7 @@ class Recording:
 
 
 def thread_runs() -> dict[threading.Thread, str | None]:
-    """Return how often each other Python thread has run (proc_pid_schedstat); None for an unknown number."""
+    """Return how often each other Python thread has run, from its file `schedstat`; None if unknown."""
     runs = dict[threading.Thread, str | None]()
     for thread in {*threading.enumerate()} - {threading.current_thread()}:
         runs[thread] = None
@@ -165,9 +164,9 @@ def thread_runs() -> dict[threading.Thread, str | None]:
 
 
 def python_calls(run: Callable[[], object], recorder: Profile | None = None) -> int:
-    """Return the number of calls of Python functions outside of PASSED_OVER; `recorder` gets all events.
+    """Call `run`, and count its calls of Python functions except PASSED_OVER; `recorder` gets all events.
 
-    The caller has just called the function, to fill its caches and the cache of `isinstance` checks.
+    The caller must have called `run` before, to fill its caches and the cache of `isinstance` checks.
     """
     calls = 0
 

@@ -1,9 +1,9 @@
 """The values that the functions of a call may read: globals, class attributes, attributes of their arguments.
 
-The bytecode of a function has the names that it reads. A global counts if a function names it. An attribute
-counts if a function names it, and if its object can be reached from globals, arguments and captured values.
-This finds more values than are read; docs/same-code.md lists the ones that it misses. Values are listed by
-place: `module.GLOBAL`, `module.Class.attribute` or `argument 0`.
+The bytecode of a function contains the names that the function reads. A global is included if a function
+names it. An attribute is included if a function names it, and if its object can be reached from globals,
+arguments or captured values. This finds more values than are read; docs/same-code.md lists the values that
+are missed. The place of a value is `module.GLOBAL`, `module.Class.attribute` or `argument 0`.
 """
 
 import functools
@@ -43,17 +43,17 @@ _COMPILER = (
     *("torch._inductor", "torch._functorch", "torch._dynamo", "torch._guards", "torch.fx"),
     *("torch.nested._internal", "torch.utils.weak"),
 )
-"""Modules of torch.compile and of nested tensors. Their objects have numbers that depend on the process, and
-do not count. The compiled code and the parts of a nested tensor do."""
+"""Modules of torch.compile and of nested tensors. Their objects are left out, because they have
+numbers that depend on the process. Compiled code and the parts of nested tensors are not left out."""
 _GUARD = "___make_guard_fn."
-"""Beginning of the names of functions in which torch.compile checks sizes. Their global `G` has names with
-addresses and random numbers. They are left out; compiled code counts."""
+"""Prefix of the names of functions in which torch.compile checks sizes. Globals of these functions are left
+out, because their global `G` has names with addresses and random numbers."""
 _OPERATORS = "torch._ops"
 """A module with objects that are made when an operator is first used. Operators are recorded instead."""
 _FIXED = sys.stdlib_module_names | {"numpy"}
-"""Packages with globals that do not count: the version decides them, but other imports may add to them."""
+"""Globals of these packages are left out: the version determines them, but other imports may add some."""
 _LEFT_OUT = (CodeType, property, type(os.environ))
-"""Types of objects without attributes that count. Environment variables are settings instead."""
+"""Attributes of objects of these types are left out. Environment variables are settings instead."""
 _NAMED = (FunctionType, BuiltinFunctionType, MethodType, type)
 _SEQUENCES = (list, tuple, set, frozenset, deque)
 _FUNCTIONS = (
@@ -82,7 +82,7 @@ def module_of(code: CodeType, scope: Mapping[str, Any]) -> str:
 class Values:
     """Finds the values that functions with the given code may read.
 
-    Each name and each text in the code may be the name of an attribute that is read.
+    Each name and each string in the code is taken as the name of an attribute that may be read.
     """
 
     def __init__(self, codes: Iterable[CodeType], contents: Contents) -> None:
@@ -92,11 +92,11 @@ class Values:
         self._visited: dict[int, Any] = {}
         self._attributes: dict[type, dict[str, Any]] = {}
         self.texts: dict[str, set[str]] = {}
-        """Texts for values, by place."""
+        """Descriptions of values, by place."""
         self.cached: dict[int, FunctionType] = {}
         """Functions behind `functools.cache`, by id of their code: the call may use a cached result."""
         self.types: set[type] = set()
-        """Types of all objects."""
+        """Types of all values that were found."""
 
     @property
     def too_many(self) -> bool:
@@ -106,8 +106,8 @@ class Values:
     def add_globals(self, code: CodeType, scope: Mapping[str, Any], *, cached: bool = False) -> None:
         """Add the globals that a function names, and the globals of modules that it names.
 
-        If its result was `cached`, add the functions of its package that it names to `self.cached`, because
-        they ran before.
+        `cached`: whether the function has a cached result. If so, functions of its package that it names are
+        added to `self.cached`, because they may have computed the result.
         """
         if code.co_qualname.startswith(_GUARD):
             return
@@ -121,9 +121,10 @@ class Values:
                 self._add_cached(scope.get(name), module.partition(".")[0])
 
     def _add_module(self, module: str, scope: Mapping[str, Any], names: Sequence[str], depth: int) -> None:
-        """Add the globals of a module with these names, and such globals of modules inside."""
-        is_fixed = module.partition(".")[0] in _FIXED
-        for name in () if is_fixed else filter(scope.__contains__, names):
+        """Add the globals of a module that have these names, also those of modules among its globals."""
+        if module.partition(".")[0] in _FIXED:
+            return
+        for name in filter(scope.__contains__, names):
             item = scope[name]
             if type(item) is ModuleType:
                 if depth < _DEEPEST_MODULE and vars(item) is not scope:
@@ -142,9 +143,9 @@ class Values:
         text = self._contents.plain(value)
         if self._contents.is_leaf(value):
             self.types.add(type(value))
-        kind = text or _kind(value)
-        if text is not None or not place.endswith(f".{kind}"):  # the name of a function says nothing new
-            self.texts.setdefault(place, set()).add(f"{path} {kind}")
+        description = text or _kind(value)
+        if text is not None or not place.endswith(f".{description}"):  # a name would repeat the place
+            self.texts.setdefault(place, set()).add(f"{path} {description}")
         if text is None and id(value) not in self._visited and depth < _DEEPEST:
             self._visited[id(value)] = value  # the reference keeps its id from being reused
             self._add_parts(place, value, depth + 1, path or place)
@@ -177,7 +178,7 @@ class Values:
             self._add_instance(kind, state if isinstance(state, dict) else {}, value, depth, path)
 
     def _add_cached(self, function: Any, package: str) -> None:
-        """Add a function with a cached result, or a function that it calls."""
+        """Add a function to `self.cached` if it is in this package; an empty name means any package."""
         function = inspect.unwrap(function) if callable(function) else function
         origin = str(getattr(function, "__module__", "")).partition(".")[0]
         is_of_package = package in {"", origin} and origin not in sys.stdlib_module_names
@@ -203,7 +204,7 @@ class Values:
     def _attributes_of(self, kind: type) -> Mapping[str, Any]:
         """Return the attributes of a class, its bases and its metaclass, by name.
 
-        Functions are left out, unless they were defined inside of functions; see `bytecode.defaults`.
+        Functions are left out, unless they were defined inside another function; see `bytecode.defaults`.
         """
         if kind not in self._attributes:
             attributes: dict[str, Any] = {}
@@ -221,7 +222,7 @@ class Values:
 
 
 def _elements(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the elements of a container or of another object, with the ends of their places."""
+    """Yield each element of a container or of another object, preceded by the end of the element's place."""
     if isinstance(value, functools.partial):
         value = [value.func, value.args, value.keywords]
     elif isinstance(value, MethodType):
@@ -242,7 +243,7 @@ def _elements(value: Any) -> Iterator[tuple[str, Any]]:
 
 @functools.cache
 def _names(code: CodeType) -> Sequence[str]:
-    """Return the names in bytecode, and texts that may be names of attributes: `getattr(self, "dim")`."""
+    """Return the names in bytecode, and strings that may be attribute names, as in `getattr(self, "dim")`."""
     codes = [*nested(code)]
     constants = [constant for inner in codes for constant in inner.co_consts]
     constants += [item for constant in constants if isinstance(constant, tuple) for item in constant]
@@ -251,7 +252,7 @@ def _names(code: CodeType) -> Sequence[str]:
 
 
 def _kind(value: Any) -> str:
-    """Return the name of a function or class, or the type of another object with a dictionary's keys."""
+    """Return the name of a function or class; of another object, its type and a dictionary's keys."""
     if isinstance(value, _NAMED):
         return str(value.__qualname__).rpartition(".")[2]
     keys = [digest.plain(key) for key in value] if isinstance(value, dict | MappingProxyType) else ""

@@ -6,13 +6,13 @@
     3  with copies of the inputs of call 2, which have the new values
     4  with the original inputs, moved by one unit in the last place (ULP)
     5  with the new values, moved by one ULP
-    6 to 11  like 4 and 5 in turn, moved by 4, 16 and 64 ULP
+    6 to 11  alternately like 4 and like 5, moved by 4, 16 and 64 ULP
 
-In calls 4 and 6 to 11, the results of torch's operators are moved, too. This would change the steps of call
-5, which are counted. Calls from 4 on are made only if outputs differ. docs/results.md explains each call.
+In calls 4 and 6 to 11, the results of torch's operators are moved, too. In call 5 they are not, because steps
+are counted in this call. Calls from 4 on are made only if outputs differ. docs/results.md explains each call.
 
 A function that caches its results executes fewer steps in call 2 than in call 1 (a cache by content) or call
-3 (a cache by object). In this case, each of these calls is repeated, to check that the steps repeat.
+3 (a cache by object). In this case, more calls with such inputs are made, to check that the numbers repeat.
 """
 
 import gc
@@ -43,16 +43,16 @@ from .reachable import Reachable, is_array, shares_memory
 GIVEN, NEW, AGAIN, COPIED, GIVEN_MOVED, NEW_MOVED = range(6)
 """Numbers of the calls."""
 MOVED = {GIVEN: {GIVEN_MOVED: 1, 6: 4, 8: 16, 10: 64}, NEW: {NEW_MOVED: 1, 7: 4, 9: 16, 11: 64}}
-"""Calls with moved inputs and their numbers of ULP, by the call with the same inputs unmoved."""
+"""By the call with unmoved inputs: the calls with moved inputs, each with its number of ULP."""
 _UNITS = {**MOVED[GIVEN], **MOVED[NEW]}
 ALL_NEW, NUMBERS_NEW, NONE_NEW = 2, 1, 0
-"""Levels: all inputs get new values, only floating-point numbers do, or none."""
+"""Levels of new values: all inputs get them, only floating-point inputs, or no input."""
 _TIMES_AS_LONG, _SECONDS_MORE = 20, 1.0
 """A call may take this many times as long as the first one, plus these seconds."""
 _MOST_STEPS = 3_000_000
-"""Steps of longer calls are not counted."""
+"""If a call has more steps, they are not counted."""
 _SHOWN = 60
-"""Largest number of characters of a text."""
+"""Largest number of characters of a text that `save` returns."""
 _TOO_LONG = f"more than {_TIMES_AS_LONG} times as long as for the given values"
 
 
@@ -68,7 +68,7 @@ class ComparedCalls:
         self._first_output: dict[str, Any] = {}
         """Arrays, tensors and lists of the first output, by place."""
         self._copies: list[Call | None] = []
-        """References, so that no two copies have the same address."""
+        """References to copied calls, so that no two copies have the same address."""
         self.first_state: Mapping[str, Portable] | None = None
         """Numbers and texts in the arguments before all calls, by place. None if they were not saved."""
         self.level = level
@@ -77,13 +77,13 @@ class ComparedCalls:
         self.inputs: dict[str, Portable] = {}
         """The inputs of the first call, by place."""
         self._may_change: set[str] = set()
-        """Places of inputs that may get new values; later calls may reach more inputs."""
+        """Places of inputs of the first call that may get new values; later calls may reach more inputs."""
         self.writable: list[str] = []
         """Places of inputs that get new values."""
         self.has_cache = False
         """Whether a call executes fewer steps for inputs of an earlier call."""
         self.refused = ""
-        """Error that a call with more new values raised; empty if it raised none."""
+        """Error of a call at a higher level of new values; empty if there was none."""
 
     def make_first(self) -> None:
         """Make calls 0 to 3. Raises the same errors as `make`."""
@@ -101,7 +101,7 @@ class ComparedCalls:
             self.has_cache = self._has_cache(steps)
 
     def _has_cache(self, steps: int) -> bool:
-        """Return whether calls with other inputs execute more steps than call 2, and these numbers repeat."""
+        """Return whether calls with other inputs execute more steps than call 2, also when repeated."""
         new, copied = self.effects[NEW].steps, self.effects[COPIED].steps
         is_new = bool(self.writable) and new is not None and new > steps and self.make(NEW_MOVED).steps == new
         is_copied = copied is not None and copied > steps and self._make(COPIED).steps == copied
@@ -111,7 +111,7 @@ class ComparedCalls:
         """Make a call, save its effects, and restore the inputs.
 
         Raises MemoryError if there is no room for copies of the inputs. Raises TooMuchError if inputs or
-        outputs are too large to be compared. Errors of reading an input or an output are not caught.
+        outputs are too large to be compared. Errors when reading an input or an output are not caught.
         """
         self.effects[number] = self._make(number)
         return self.effects[number]
@@ -136,7 +136,7 @@ class ComparedCalls:
                 self._copies.append(duplicate)
                 if duplicate is None:
                     return Effects()
-                self._snapshot.restore()  # a result that the function cached for the originals must not fit
+                self._snapshot.restore()  # results that the function cached for the originals must not match
                 call, reach = duplicate, Reachable(duplicate, self._scope)
             return self._effects_of(number, call, reach)
         finally:
@@ -148,10 +148,10 @@ class ComparedCalls:
         return is_chosen and place in self._may_change
 
     def _effects_of(self, number: int, call: Call, reach: Reachable) -> Effects:
-        """Make a call with inputs that have been written, and return its effects."""
+        """Make a call whose inputs have been written, and return its effects."""
         before = {place: self._snapshot.current(value) for place, value in reach.arrays.items()}
         state = to_portable(reach.state, {})
-        seed(min(number, AGAIN))
+        seed(min(number, AGAIN))  # all calls from AGAIN on have the same seed
         counting: AbstractContextManager[Tracer | None] = nullcontext()
         moving: AbstractContextManager[object] = nullcontext()
         if number <= NEW_MOVED and number != GIVEN_MOVED and not compilations():
@@ -176,11 +176,11 @@ class ComparedCalls:
             effects.overwritten = [
                 place for place, part in parts.items() if part.signature != first[f"output{place}"].signature
             ]
-        after = changed_arrays(reach, before)
+        changes = changed_arrays(reach, before)
         first_state = state if self.first_state is None else self.first_state
-        after |= changed_state(first_state, state, to_portable(Reachable(call, self._scope).state, {}))
+        changes |= changed_state(first_state, state, to_portable(Reachable(call, self._scope).state, {}))
         if number == AGAIN and self.writable and not self.effects[GIVEN].shared:
-            self._snapshot.restore()  # an output that depends on the inputs' memory changes now
+            self._snapshot.restore()  # an output that still reads the inputs' memory changes now
         with plain_tensors(), moving:
             arrays = effects.read_output(
                 output, reach, self._tested, has_gradients=number not in (AGAIN, COPIED)
@@ -195,7 +195,7 @@ class ComparedCalls:
             self._first_output = arrays
             self._snapshot.update(reach.containers_of_objects)
         del arrays  # references would count as retained memory
-        effects.parts |= after
+        effects.parts |= changes
         if number in (AGAIN, COPIED):
             del output
             effects.retained_bytes = effects.growth_bytes(before_bytes)
@@ -204,22 +204,22 @@ class ComparedCalls:
     def save(self, requests: Iterable[tuple[int, str]], folder: Path) -> list[dict[str, str] | None]:
         """Write arrays to `.npy` files. Returns a file name, an error or a text for each request.
 
-        `requests`: numbers of calls, and places in their effects. The result is None if a place is missing.
+        `requests`: pairs of a call's number and a place in its effects. A missing place has the result None.
         """
-        files: list[dict[str, str] | None] = []
+        results: list[dict[str, str] | None] = []
         for number, place in requests:
             part = (self.effects.get(number) or self.make(number)).parts.get(place)
             if part is None or isinstance(part.content, str):
-                files.append(None if part is None else {"text": str(part.content)[:_SHOWN]})
+                results.append(None if part is None else {"text": str(part.content)[:_SHOWN]})
                 continue
             name = f"{os.getpid()}-{len(list(folder.iterdir()))}.npy"
             try:
                 np.save(folder / name, part.content, allow_pickle=False)
             except OSError as error:
-                files.append({"error": error.strerror or str(error)})
+                results.append({"error": error.strerror or str(error)})
             else:
-                files.append({"file": name})
-        return files
+                results.append({"file": name})
+        return results
 
     def as_json(self) -> dict[str, Any]:
         """Return the effects for the coordinating process: hashes, not values."""
@@ -238,7 +238,7 @@ class ComparedCalls:
         }
 
     def _target(self, number: int, value: Any) -> NDArray[Any]:
-        """Return the values of a writable input in a call; equal inputs get equal values."""
+        """Return the values to write to an input for a call. Equal inputs get equal values."""
         values = self._snapshot.saved(value)
         content = zlib.crc32(np.ascontiguousarray(values).view(np.uint8).data)
         is_new = number in (NEW, AGAIN, COPIED, *MOVED[NEW])
@@ -253,7 +253,7 @@ class ComparedCalls:
 
 
 def snapshot_inputs(calls: Pedantic) -> Snapshot | None:
-    """Return a snapshot of the inputs. Returns None if they are too large, or if set-up makes them."""
+    """Return a snapshot of the inputs. Returns None if they are too large, or if `setup` makes them."""
     if calls.setup:
         return None
     reach, snapshot = Reachable(calls.next_call(), {}), Snapshot()

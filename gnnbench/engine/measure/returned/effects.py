@@ -31,21 +31,21 @@ class Effects:
     """The output of one call, its changes of inputs, and the memory that it retained."""
 
     parts: dict[str, Portable] = field(default_factory=dict)
-    """Values of the output, of arguments that the call changed, and of gradients, by place."""
+    """Values of the output, of arguments that the call changed, and of gradients, by place; see Portable."""
     unsupported: dict[str, str] = field(default_factory=dict)
     """Types of parts of the output that cannot be compared, by place."""
     steps: int | None = None
-    """Number of executed steps, see `Tracer`. None if they were not counted, or too many."""
+    """Number of executed steps, see `Tracer`. None if they were not counted, or if there were too many."""
     failure: str = ""
     """Type and message of the error that the call raised; empty if it raised none."""
     differentiable: bool = False
     """Whether gradients of the output can be computed: the call has not freed the autograd graph."""
     shared: list[str] = field(default_factory=list)
-    """Places of the output that share memory with an input."""
+    """Places of parts of the output that share memory with an input."""
     overwritten: list[str] = field(default_factory=list)
-    """Places of the first output that this call changed, though not by changing its inputs."""
+    """Places of parts of the first output that this call changed, except parts in the memory of inputs."""
     reused: list[str] = field(default_factory=list)
-    """Places of the output that share memory with the first output."""
+    """Places of parts of the output that share memory with the first output."""
     retained_bytes: int = 0
     """Memory that the call allocated and did not free, without its output."""
 
@@ -59,7 +59,7 @@ class Effects:
     def read_output(
         self, output: Any, reach: Reachable, tested: Collection[str], *, has_gradients: bool
     ) -> dict[str, Any]:
-        """Add copies of an output and its gradients; return its arrays, tensors and lists by place.
+        """Store copies of an output and of gradients; return the output's arrays, tensors and lists by place.
 
         Arrays and tensors that share memory with an input are not returned.
         """
@@ -85,7 +85,7 @@ class Effects:
         return {place: value for place, value in arrays.items() if place not in self.shared}
 
     def growth_bytes(self, before_bytes: int) -> int:
-        """Return by how much the allocated memory has grown, without the copies of this object."""
+        """Return by how much the allocated memory has grown, without the copies in this object."""
         copies = sum(part.content.nbytes for part in self.parts.values() if not isinstance(part.content, str))
         grown_bytes = allocated_bytes() - before_bytes - copies
         if grown_bytes < LEAST_KEPT_BYTES:
@@ -108,7 +108,7 @@ def changed_arrays(reach: Reachable, before: Mapping[str, NDArray[Any]]) -> dict
 def changed_state(
     first: Mapping[str, Portable], before: Mapping[str, Portable], after: Mapping[str, Portable]
 ) -> dict[str, Portable]:
-    """Return the numbers and texts in arguments that calls changed; `first`: before the first call."""
+    """Return the numbers and texts in arguments that calls changed. `first`: values before all calls."""
     changes, nothing = {}, Portable(TEXT, "nothing")
     for place in dict.fromkeys((*before, *after)):
         states = [state.get(place, nothing) for state in (after, before, first)]
@@ -126,7 +126,7 @@ def plain_tensors() -> AbstractContextManager[None]:
 
 
 def check_size(name: str, values: Iterable[Any]) -> None:
-    """Raise TooMuchError, which names the values, if they are too large to be copied several times."""
+    """Raise TooMuchError if values are too large to be copied several times; `name` is for the message."""
     strided = (part for value in values for part in _strided(value))
     if sum(getattr(part, "nbytes", 0) for part in strided) > _MOST_BYTES:
         raise TooMuchError(f"{name} larger than {_MOST_BYTES >> 20:,} MiB")
@@ -138,11 +138,11 @@ def _strided(value: Any) -> tuple[Any, ...]:
 
 
 _BLOCK_BYTES = 64
-"""Approximate size of a block of Python's allocator; larger blocks come from C's."""
+"""Approximate size of a block of Python's allocator; larger blocks come from C's allocator."""
 
 
 def allocated_bytes() -> int:
-    """Return the bytes that are allocated by C, by Python and on the GPU, without other mapped memory."""
+    """Return how many bytes are allocated by C, by Python and on the GPU, without other mapped memory."""
     torch = sys.modules.get("torch")
     on_gpu = torch.cuda.memory_allocated() if torch and torch.cuda.is_initialized() else 0
     # psutil has heap_info only for C libraries that support it.

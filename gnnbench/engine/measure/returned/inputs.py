@@ -26,7 +26,7 @@ _EXACT = re.compile(
 
 
 class Snapshot:
-    """The contents of arrays, tensors and containers when they were added, and the gradients of tensors."""
+    """Saved contents of arrays, tensors and containers, and saved gradients of tensors."""
 
     def __init__(self) -> None:
         self._contents: dict[int, tuple[Any, NDArray[Any]]] = {}
@@ -59,7 +59,7 @@ class Snapshot:
         return self._contents[id(value)][1]
 
     def current(self, value: Any) -> NDArray[Any]:
-        """Return a copy of the current content of a value. A view changes with its base."""
+        """Return a copy of the current content of a value. The content of a view changes with its base."""
         _, array = self._contents.get(id(value), (None, None))
         return array if array is not None and equal(array_of(value), array) else np.array(array_of(value))
 
@@ -81,7 +81,7 @@ def equal(left: NDArray[Any], right: NDArray[Any]) -> bool:
 
 
 def write(value: Any, content: NDArray[Any]) -> None:
-    """Write numbers to a tensor or an array, unless it has them already: writing would invalidate caches.
+    """Write numbers to a tensor or an array, unless it has them: writing would invalidate caches.
 
     A view that is not writable is left unchanged; its base is written to.
     """
@@ -98,11 +98,11 @@ def write(value: Any, content: NDArray[Any]) -> None:
 
 
 def mirror_indices(values: NDArray[Any]) -> NDArray[Any]:
-    """Return other indices of the same range: for edges, the same graph with its nodes in reverse order.
+    """Return other indices in the same range. For edges, this numbers the nodes of a graph in reverse order.
 
-    Each index i becomes least + most - i, and their order along the longest axis is reversed. Sorted indices
-    stay sorted, different pairs stay different, self-loops and symmetric graphs stay, and pointers still fit
-    their indices. Boolean values, and values that are all 0 or 1, are only reversed.
+    Each index i becomes least + most - i, and the order along the longest axis is reversed. Sorted indices
+    stay sorted, distinct edges stay distinct, self-loops stay self-loops, symmetric graphs stay symmetric,
+    and CSR pointers stay valid. Boolean values, and values that are all 0 or 1, only change their order.
     """
     axis = int(np.argmax(values.shape))
     if values.dtype.kind == "b":
@@ -114,12 +114,12 @@ def mirror_indices(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def new_values(values: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
-    """Return other values of the same kind: in other positions, and up to twice as small.
+    """Return other values of the same kind: in other positions, and multiplied by factors from 0.5 to 1.
 
-    Signs are preserved, and so are limits (of probabilities, for example). Whole numbers, which may be
+    Signs are preserved, and so are bounds (of probabilities, for example). Whole numbers, which may be
     counts, only change their positions, unless all are equal. If some values are not whole, zeros keep their
-    positions, as in a triangular matrix. Values that are sorted along the last axis stay sorted. Symmetric
-    and positive definite matrices stay so, because rows and columns are moved and scaled alike.
+    positions, as in a triangular matrix. Values that are sorted along the last axis stay sorted. A symmetric
+    or positive definite matrix keeps this property, because rows and columns are moved and scaled alike.
     """
     if order := _order(values):
         return _sort((values * (1 - rng.random(values.shape) / 2)).astype(values.dtype), order)
@@ -138,10 +138,9 @@ def new_values(values: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
 
 
 def move_values(values: NDArray[Any], kind: str, rng: np.random.Generator, units: int = 1) -> NDArray[Any]:
-    """Return floating-point numbers moved up or down by some units in the last place (ULP); zeros stay.
+    """Return floating-point numbers moved up or down by some units in the last place (ULP), except zeros.
 
-    At least three quarters of the digits of a type are preserved. `kind`: type of the tensor, such as
-    `torch.bfloat16`.
+    At least three quarters of a type's digits are preserved. `kind`: the tensor's type (`torch.bfloat16`).
     """
     digits = {"torch.bfloat16": 8}.get(kind) or np.finfo(values.dtype).nmant + 1
     wide = values.astype(np.longdouble if values.dtype == np.longdouble else np.float64)
@@ -172,8 +171,8 @@ def _is_symmetric(values: NDArray[Any]) -> bool:
 def rounding(units: int) -> AbstractContextManager[object]:
     """Return a context in which floating-point results of operators are moved up or down by some ULP.
 
-    A call may cancel changes of its inputs, but no changes of its own results. This is Monte Carlo arithmetic
-    (Parker, Monte Carlo Arithmetic, 1997), by operator.
+    A call may cancel out changes of its inputs, but not changes of its own results. This is Monte Carlo
+    arithmetic (Parker, Monte Carlo Arithmetic, 1997), applied to operators.
     """
     torch = sys.modules.get("torch")
     if torch is None:
@@ -192,11 +191,11 @@ def rounding(units: int) -> AbstractContextManager[object]:
 
 
 def _move(tensor: Any, units: int) -> None:
-    """Move numbers in place, unless all are whole, because these may be indices or counts."""
+    """Move numbers in place, unless all are whole: whole numbers may be indices or counts."""
     torch = sys.modules["torch"]
     if not tensor.is_complex() and bool((tensor == tensor.round()).all()):
         return
-    generator = torch.Generator(tensor.device).manual_seed(tensor.numel())  # not the call's generator
+    generator = torch.Generator(tensor.device).manual_seed(tensor.numel())  # not the one that the call uses
     upwards = torch.randint(2, tensor.shape, generator=generator, device=tensor.device)
     directions = (2 * upwards - 1).to(tensor.real.dtype)
     tensor.mul_(1 + directions * (units * torch.finfo(tensor.dtype).eps))

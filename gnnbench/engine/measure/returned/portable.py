@@ -34,7 +34,7 @@ class Portable:
     content: NDArray[Any] | str
 
     def copy(self) -> Self:
-        """Return a copy with a content of its own."""
+        """Return a copy with its own content."""
         return self if isinstance(self.content, str) else replace(self, content=self.content.copy())
 
     @cached_property
@@ -48,12 +48,12 @@ class Portable:
 
 
 def to_portable(values: Mapping[str, Any], unsupported: dict[str, str]) -> dict[str, Portable]:
-    """Return values as Portable, by place. `unsupported` gets the types of values that have no such form."""
+    """Return values in portable form, by place. `unsupported` gets the types of values that have none."""
     return {place: part for name, value in values.items() for place, part in _parts(name, value, unsupported)}
 
 
 def _parts(place: str, value: Any, unsupported: dict[str, str]) -> Iterator[tuple[str, Portable]]:
-    """Yield a value in portable form by place, a sparse tensor in three parts."""
+    """Yield the place and the portable form of a value, or of the three parts of a sparse tensor."""
     torch = sys.modules.get("torch")
     value = tuple(value) if isinstance(value, list) else value
     if torch and isinstance(value, torch.Tensor):
@@ -82,7 +82,7 @@ def _parts(place: str, value: Any, unsupported: dict[str, str]) -> Iterator[tupl
 
 
 def _numbers(values: tuple[Any, ...]) -> NDArray[Any] | None:
-    """Return an array if all values are floats, or all are whole numbers. Returns None otherwise."""
+    """Return an array if all values are floats or all are integers. Returns None otherwise."""
     for kind, letters in ((float, "f"), (Integral, "biu")):
         if values and all(isinstance(value, kind) for value in values):
             numbers = np.array(values)
@@ -105,7 +105,7 @@ def _of_tensor(place: str, value: Any) -> Iterator[tuple[str, Portable]]:
 
 
 def array_of(value: Any) -> NDArray[Any]:
-    """Return the content of a strided tensor or an array as a NumPy array, which may share its memory.
+    """Return the content of a strided tensor or an array as a NumPy array, which may share memory with it.
 
     Raises RuntimeError or TypeError if NumPy cannot represent the content.
     """

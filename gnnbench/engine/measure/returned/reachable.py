@@ -41,14 +41,14 @@ _SHARED = re.compile(r"^(\w+)-(\w+) ...s ", re.MULTILINE)
 
 
 class Reachable:
-    """Finds the inputs of a call, among them globals of the test's module (`scope`) that functions name."""
+    """Finds the inputs of a call, including globals of the test's module (`scope`) that functions name."""
 
     def __init__(self, call: Call, scope: Mapping[str, Any]) -> None:
         self._scope, self._visited = scope, dict[int, Any]()
         self.arrays: dict[str, Any] = {}
-        """Strided tensors and arrays by place, each once."""
+        """Strided tensors and arrays by place (a path, see portable.py), each once."""
         self._free: dict[str, Any] = {}
-        """Arrays that may get other values independently. Parts of objects may have to fit each other."""
+        """Arrays that may get other values independently. Parts of one object may have to fit together."""
         self.plain: dict[str, Any] = {}
         """Numbers and texts among the arguments, by place."""
         self.state: dict[str, Any] = {}
@@ -115,7 +115,7 @@ class Reachable:
     def _captured_by(self, function: FunctionType) -> Iterator[tuple[str, Any, bool]]:
         """Yield values that a function captured and, if it is in the test's module, globals that it names.
 
-        Numbers and texts that a function of another module captured are left out: they belong to its code.
+        Numbers and texts that a function of another module captured are left out: they are part of its code.
         """
         is_tests = function.__globals__ is self._scope
         items = [("", value) for value in function.__defaults__ or ()]
@@ -130,14 +130,13 @@ class Reachable:
 def is_array(value: Any) -> bool:
     """Return whether a value is an array of numbers, or a strided tensor."""
     if is_tensor(value):
-        return bool(
-            value.layout == sys.modules["torch"].strided and not value.is_nested and not value.is_quantized
-        )
+        is_strided = value.layout == sys.modules["torch"].strided
+        return bool(is_strided and not value.is_nested and not value.is_quantized)
     return isinstance(value, np.ndarray) and value.dtype.kind in "biufc"
 
 
 def _may_change(value: Any) -> bool:
-    """Return whether a tensor or an array may get other numbers; integers that may be addresses may not."""
+    """Return whether a tensor or an array may get other numbers. Integers that may be addresses may not."""
     if isinstance(value, np.ndarray):
         is_writable = value.flags.writeable
     else:
@@ -179,7 +178,8 @@ def _memory_of(value: Any) -> tuple[int, int]:
     if isinstance(value, np.ndarray):
         start: int = value.__array_interface__["data"][0]
         steps = [(size - 1) * stride for size, stride in zip(value.shape, value.strides, strict=True)]
-        below, above = (sum(limit(step, 0) for step in steps) for limit in (min, max))
+        below = sum(min(step, 0) for step in steps)
+        above = sum(max(step, 0) for step in steps)
         return start + below, start + above + (value.itemsize if value.size else 0)
     storage = sys.modules["torch"].Tensor.detach(value).untyped_storage()
     return storage.data_ptr(), storage.data_ptr() + storage.nbytes()
