@@ -1,4 +1,4 @@
-"""The files of the caller's working tree that a process uses although its side has its own checkout."""
+"""Notes files of the caller's tree (the user's working tree) that a process uses despite its own checkout."""
 
 import importlib.util
 import os
@@ -14,23 +14,23 @@ from ..variants.collected import SETTINGS
 from ..variants.import_roots import SIDE, SITE, Trees
 
 _ISOLATED = re.compile(r"-\w*[IE]")
-"""Options with which Python ignores environment variables, which lead imports to the side's checkout."""
+"""Options that make Python ignore environment variables, such as those by which it imports a side's code."""
 
 
 class CallersFiles:
     """Notes the files of the caller's tree that this process uses; there is one instance in a process.
 
-    `foreign` are files that the side has too, `data` those that are no code, `shared` Python files of the
-    suite, and `built` libraries that were perhaps built from other sources than the side's.
+    Of these files, `foreign` ones have a copy on this side, `data` are not code, `shared` ones are the
+    suite's Python files, and `built` ones are libraries, perhaps built from other sources than the side's.
     """
 
     def __init__(self, trees: Trees, package: str) -> None:
         self._trees, self._package = trees, package
         self._files: dict[str, set[str]] = {kind: set() for kind in ("foreign", "data", "shared", "built")}
         self._noted_paths: set[str] = set()
-        """Paths of modules and libraries that were noted."""
+        """Paths of modules and libraries that were noted before."""
         self._other_python = ""
-        """The command of a started Python that does not import the side's modules."""
+        """The command by which a Python was started that does not import the side's modules."""
 
     def note(self, path: str) -> None:
         """Note a file that is opened or imported."""
@@ -72,7 +72,7 @@ class CallersFiles:
     def take(self) -> dict[str, Any]:
         """Return the noted files, and those that are imported, mapped or open now, as JSON.
 
-        `data` has only files that were noted since the last call.
+        `data` has only files that were noted since the last call of `take`.
         """
         files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
         with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as lines:  # with libraries
@@ -97,7 +97,7 @@ class CallersFiles:
 
 
 def why_incomparable(used: Mapping[str, Mapping[str, Any]], differing: Collection[str], build: str) -> str:
-    """Return why the sides cannot be compared, or an empty text. `used`: what each side's `take` returned."""
+    """Return why the sides cannot be compared, or an empty text. `used`: the result of each side's `take`."""
     for side, files in used.items():
         if paths := [path for path in files["foreign"] if path in differing]:
             return f"{side}: the benchmark uses {_short(paths)} of the working tree, where the sides differ"
@@ -124,11 +124,11 @@ def data_read(usages: Iterable[Mapping[str, Any]], differing: Collection[str]) -
 
 def notes_on(used: Mapping[str, Mapping[str, Any]], differing: Collection[str], test: str) -> Iterator[str]:
     """Yield notes on files of the working tree that a side uses although its own version may differ."""
-    file = os.sep + test.partition("::")[0]
+    test_file = os.sep + test.partition("::")[0]
     shared_paths = {path for files in used.values() for path in files["shared"]}
     test_paths = {path for files in used.values() for path in files["tests"]}
     for path in sorted(shared_paths.intersection(differing)):
-        if path.endswith(file) or path not in test_paths:  # other test files do not matter
+        if path.endswith(test_file) or path not in test_paths:  # other test files do not matter
             yield f"both sides run today's {os.path.relpath(path)}"
     for side, files in used.items():
         for path in files["borrowed"]:

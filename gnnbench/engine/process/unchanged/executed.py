@@ -1,8 +1,8 @@
-"""Which Python functions this process runs, by their code.
+"""Records the code objects of the Python functions that this process runs.
 
-From Python 3.12 on, `sys.monitoring` (PEP 669) reports each function once. Before, `cProfile` collects the
-functions of the main thread, and a profile function in Python those of other threads. With the latter alone,
-the inspection of benchmarks would take a quarter longer.
+From Python 3.12 on, `sys.monitoring` (PEP 669) reports each function once. In older versions, `cProfile`
+collects the functions of the main thread, and a profile function written in Python those of other threads.
+If that function were used for all threads, the inspection of benchmarks would take a quarter longer.
 """
 
 import atexit
@@ -56,16 +56,16 @@ else:
         def __init__(self) -> None:
             super().__init__(subcalls=False, builtins=False)
             self._codes: dict[int, CodeType] = {}
-            """Code of functions that ran and are not profiled; by id, as equal code may be of two files."""
+            """Code that ran without being profiled, by id: code objects of two files may be equal."""
             threading.setprofile(self._note)
             self.enable()
             atexit.register(self.disable)
 
         def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
-            """Profile again after a program has restored this profile function with `sys.setprofile`."""
+            """Resume profiling after a program has restored this object with `sys.setprofile`."""
             self._note(frame, event, argument)
             if sys.getprofile() is self:  # not if another profile function calls this one
-                self.disable()  # counts functions that have not ended, whose ends would be confused
+                self.disable()  # this counts functions that still run, whose ends would be confused
                 self.enable()
 
         def _note(self, frame: FrameType, _event: str, _argument: Any) -> None:
@@ -78,7 +78,7 @@ else:
 
         def take(self) -> list[CodeType]:
             """Return the code of the functions that ran since the last call."""
-            self.disable()  # which also counts functions that have not ended
+            self.disable()  # this also counts functions that still run
             profiled = (entry.code for entry in self.getstats())
             codes = [*self._codes.values(), *(code for code in profiled if isinstance(code, CodeType))]
             self._codes = {}

@@ -130,11 +130,11 @@ class _Writing(Overrides):
         self._benchmarks: list[pytest.Item] = []
         self._excluded: list[str] = []
         self._reports: dict[str, dict[str, pytest.TestReport]] = {}
-        self._refused: dict[str, str] = {}
+        self._uncollected: dict[str, str] = {}
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_load_initial_conftests(self, early_config: pytest.Config) -> Iterator[None]:
-        """If pytest only collects, ignore a conftest.py that fails, as pytest reports its folder later."""
+        """If pytest only collects, ignore a conftest.py that fails: pytest reports its folder later."""
         try:
             return (yield from super().pytest_load_initial_conftests(early_config))
         except ConftestImportFailure:
@@ -158,7 +158,7 @@ class _Writing(Overrides):
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
-            self._refused[self._relative(report.nodeid)] = outcome.line(report)
+            self._uncollected[self._relative(report.nodeid)] = outcome.line(report)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None]:
@@ -181,14 +181,14 @@ class _Writing(Overrides):
         timed = {benchmark.fullname for benchmark in getattr(session, "benchmarks", ())}
         return outcome.Ending(
             tuple(self._relative(item.nodeid) for item in (*self._benchmarks, *self.excluded.deselected)),
-            self._refused,
+            self._uncollected,
             (*self._excluded, *outcome.skips(self._skip_reasons()), *self._foreign(timed)),
             tuple(self.lines()),
             tuple(self.excluded.overriding),
         )
 
     def _skip_reasons(self) -> Iterator[str]:
-        """Yield why benchmarks were skipped or, if pytest only collects, would be."""
+        """Yield why benchmarks were skipped, or would be skipped if pytest did not only collect them."""
         if not self._reports:
             yield from skipped_by_marker(self._benchmarks)
         for item in self._benchmarks:
@@ -204,7 +204,7 @@ class _Writing(Overrides):
 
     def _relative(self, test_id: str) -> str:
         """Return a test id with its path relative to the working directory."""
-        # pytest's `cwd_relative_nodeid` takes no text from pytest 9.2 on.
+        # From pytest 9.2 on, pytest's `cwd_relative_nodeid` does not accept strings.
         file, colons, test = test_id.partition("::")
         path = os.path.relpath(self._config.rootpath / file, self._config.invocation_params.dir)
         return f"{path}{colons}{test}"

@@ -27,7 +27,7 @@ def running(
     subprocess.STDOUT.
     """
     start: Callable[..., subprocess.Popen[str]] = subprocess.Popen
-    # Ctrl-C interrupts only the main thread, so that no process is started and then not ended.
+    # Another thread starts the process: Ctrl-C interrupts only the main thread, which then ends the process.
     started = ThreadPoolExecutor(1).submit(
         start,
         command,

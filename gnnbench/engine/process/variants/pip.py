@@ -34,21 +34,21 @@ _PACKAGES = "packages"
 """Folder of an overlay into which pip installs."""
 _OPTIONS = ("--no-input", "--disable-pip-version-check", "--no-user", "--quiet")
 _ANEW = "--ignore-installed"
-"""Option with which pip would install packages again whose installed versions satisfy a requirement."""
+"""Option of pip to install packages even if their installed versions satisfy a requirement."""
 _TORCH = "torch"
 _LINKED = b"libc10."
 """Text in each compiled library that links to torch's libraries."""
 BROUGHT = ("cuda-", "nvidia-", "triton")
-"""Beginnings of names of large packages that torch brings."""
+"""Beginnings of names of large packages on which torch depends."""
 
 
 @contextmanager
 def overlay(
     requirement: str, root: Path, listener: Listener, cache: Path, *, dependencies: bool
 ) -> Iterator[Path]:
-    """Yield a folder with an installed requirement.
+    """Yield a folder into which pip has installed a requirement.
 
-    `dependencies`: whether its dependencies are installed too, as those of torch always are.
+    `dependencies`: whether pip also installs the dependencies, as it always does for torch.
     """
     is_torch, part = _is_torch(requirement), one_line(f"pip:{requirement}")
     path = local_path(requirement, root) if is_local(requirement) else None
@@ -58,8 +58,8 @@ def overlay(
         )
     source = str(path or requirement)
     options = () if dependencies and not is_torch else ("--no-deps",)
-    is_open = not options or not (path or is_pinned(requirement))
-    entries = _report(source, root, part, [_ANEW, *options]) if is_open else []
+    may_change = not options or not (path or is_pinned(requirement))
+    entries = _report(source, root, part, [_ANEW, *options]) if may_change else []
     state = path and (path.stat().st_size, path.stat().st_mtime_ns)
     folder = cache / FOLDER / _key(source, state, [entry["download_info"] for entry in entries])
     packages, text = folder / _PACKAGES, one_line(requirement)
@@ -118,7 +118,7 @@ def _needed(torch: str, root: Path, part: str) -> list[str]:
 def not_usable(sides: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """Return the top-level packages that were compiled for the installed torch, if a side has another torch.
 
-    `sides`: the requirements of each side. Packages that all sides install are not among the result.
+    `sides`: the requirements of each side. Packages that all sides install are not returned.
     """
     if not any(_is_torch(text) for side in sides for text in side):
         return ()

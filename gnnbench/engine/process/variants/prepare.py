@@ -33,11 +33,11 @@ def prepared(
     """Yield a variant that processes can import, and remove its checkouts when the context ends.
 
     A commit or folder replaces the project that contains `root`, the working directory, see
-    `import_roots.Trees`. Packages come from its folder `src`, if there is one, and from the folder itself.
-    Those of other repositories follow, and then those that pip installs.
+    `import_roots.Trees`. Packages are looked for in its folder `src` (if there is one), then in the commit or
+    folder itself, then in other repositories, and last among the packages that pip installs.
 
-    `dependencies`: whether pip installs the dependencies of requirements too. `build`: the command that
-    builds commits. `is_built`: whether this command builds the working tree too, if the variant uses it.
+    `dependencies`: whether pip also installs the dependencies of requirements. `build`: the command that
+    builds commits. `is_built`: whether the command also builds the working tree, if the variant uses it.
     `hidden`: installed packages that cannot be imported, see `not_usable`.
     """
     root, cache = root.resolve(), real_path(cache)
@@ -62,7 +62,7 @@ def prepared(
             side.commit, side.dirty = git.state(root)
         by_source = {
             redirect.source: redirect for redirect in reversed(side.redirects)
-        }  # the first of a folder counts
+        }  # the first redirect of each source counts
         side.redirects = tuple(reversed(by_source.values()))
         if hidden:
             side.environment = {**side.environment, HIDDEN: " ".join(hidden)}
@@ -70,7 +70,7 @@ def prepared(
 
 
 def _add_folder(part: Folder, side: Prepared, root: Path) -> None:
-    """Add a folder to a side as it is."""
+    """Add the folder of `path:DIR` to a prepared variant, without a build."""
     folder = part.existing(root)
     side.trees += import_roots(folder)
     side.redirects += (redirects.of_folder(project(root), real_path(folder)),)
@@ -82,9 +82,9 @@ def _add_folder(part: Folder, side: Prepared, root: Path) -> None:
 def _add_commit(
     part: Commit, side: Prepared, root: Path, listener: Listener, cache: Path, build: str, is_changed: bool
 ) -> Iterator[None]:
-    """Check out a commit and perhaps build it, and add it to a side while the context lasts.
+    """Check out a commit, perhaps build it, and add it to a prepared variant until the context ends.
 
-    `is_changed`: whether files of the working tree replace those of the commit before it is built.
+    `is_changed`: whether files of the working tree replace files of the commit before the build.
     """
     repository = part.repository(root)
     home, commit = repository.root, repository.commit(part.ref)
@@ -116,7 +116,7 @@ def _add_commit(
             side.has_code, side.commit = True, commit
             side.dirty = is_changed and git.state(home)[1]
             subfolder = root.relative_to(home)
-            # Python imports nothing from inside a package, and no code from a folder of tests.
+            # Neither a folder inside a package nor a folder of tests has code to import by top-level names.
             if TEST_NAMES.isdisjoint(subfolder.parts) and not (root / "__init__.py").exists():
                 trees = tuple(dict.fromkeys((*trees, *import_roots(folder / subfolder))))
         else:

@@ -1,6 +1,7 @@
-"""Starts, forks and ends a child process, from inside it: a pytest process that a coordinator commands.
+"""What a child process itself does to start, to fork and to end.
 
-The coordinator is the process of the command that compares both sides, see `child.Child`.
+A child is a pytest process that takes commands from the coordinator. This is the process of the command that
+compares both sides, see `child.Child`.
 """
 
 import atexit
@@ -25,9 +26,9 @@ _TASKS, _MAPS, _FILES = Path("/proc/self/task"), Path("/proc/self/maps"), Path("
 _GPU = "/dev/nvidia-uvm"
 """A device file that is open once CUDA is initialised, but not after a mere query for GPUs."""
 _BLAS = ("libopenblas", "libscipy_openblas")
-"""Beginnings of names of libraries that start their threads, one per core but the first, again in a fork."""
+"""Beginnings of names of libraries whose threads (one for each core but the first) start again in a fork."""
 THREAD = "importing the tests left a thread running (for example, a torch computation at module level)"
-"""A reason against forks that the author of the tests can remove."""
+"""A reason not to fork, which the author of the tests can remove."""
 _HARMLESS = ("pytest_rerunfailures",)
 """Modules whose threads only wait for connections, and hold no lock meanwhile."""
 
@@ -84,7 +85,7 @@ def die_with(parent: int) -> None:
 
 
 def why_no_forks() -> str:
-    """Return why this process cannot be forked in place of starting new processes. Empty if it can.
+    """Return why pairs cannot be forked from this process, or an empty text if they can.
 
     A fork has only one thread: it would lack other threads, such as those that OpenMP starts in its first
     parallel region. A fork of a process that has used a GPU cannot use the GPU.

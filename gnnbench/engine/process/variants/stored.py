@@ -22,8 +22,8 @@ def stored(
 ) -> Iterator[None]:
     """Fill a folder, unless an earlier run has filled it, and protect it while the context lasts.
 
-    `fill` makes the folders in it. `done`: what to say after that, such as `built git:main`. If the folder
-    and those next to it together exceed `most_bytes`, the least recently used ones are removed.
+    `fill` makes folders in this folder. `done`: what the listener is told afterwards, such as `built
+    git:main`. If the folder and its siblings exceed `most_bytes`, the least recently used ones are removed.
 
     Raises:
         OSError: the cache is full.

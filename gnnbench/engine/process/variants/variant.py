@@ -111,7 +111,7 @@ class Prepared:
     text: str
     """As the user typed it."""
     trees: tuple[Path, ...] = ()
-    """Folders of packages that replace installed ones; the first that has a package wins."""
+    """Folders of packages that replace installed ones; the first folder that has a package wins."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Environment variables to set."""
     commit: str | None = None
