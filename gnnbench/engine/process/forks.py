@@ -38,7 +38,7 @@ class Forks:
             os._exit(0)
 
     def have_returned(self) -> bool:
-        """Tell whether a process that was forked since this was last asked has returned from its call."""
+        """Tell whether a process that was forked since the last check has returned from the call."""
         if self._pipe is None:
             return False
         (read, write), self._pipe = self._pipe, None
@@ -49,17 +49,18 @@ class Forks:
             return bool(poll.poll(_WAIT_MS)) and bool(pipe.read(1))  # nothing if all ended without returning
 
     def _before(self) -> None:
+        """Prepare for a fork, or end this process if it has returned from the call that forked it."""
         if not self.watches:
             return
         if os.getpid() != self._pid and _call_frame() is not self._call_frame:
-            self.end_if_forked()  # it forks after it has returned from its call
+            self.end_if_forked()
         elif self._pipe is None:
             self._pipe = os.pipe()
 
     def _after_in_child(self) -> None:
         if self.watches:
             self._call_frame = _call_frame()
-            if self._call_frame is None:  # such as `benchmark(os.fork)`
+            if self._call_frame is None:  # not a Python function, as in `benchmark(os.fork)`
                 self.end_if_forked()
 
 

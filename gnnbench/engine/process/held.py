@@ -72,7 +72,7 @@ class HeldCall:
             return self._clock.block(self._layouts.current, rounds, iterations)
 
     def calls(self) -> Pedantic:
-        """Return untimed calls, whose instructions are counted and whose outputs are compared."""
+        """Return the call in a form for untimed calls, which count instructions or compare outputs."""
         return Pedantic.of(self._layouts.current)
 
     def result(self) -> Any:

@@ -1,4 +1,4 @@
-"""Gives each of two pytest sessions in one process its own copies of some modules, see `together.py`."""
+"""Gives each pytest session of a process with both sides its own copies of modules, see `together.py`."""
 
 import itertools
 import os
@@ -35,7 +35,7 @@ class Imports:
         self._count = 0
 
     def take_out(self) -> None:
-        """Remove the session's modules and import path from the interpreter, and keep them here."""
+        """Remove the session's modules and import path from the interpreter; store them in this object."""
         if len(sys.modules) != self._count:
             packages = {name: name.partition(".")[0] for name in sys.modules}
             for name in filter(lambda name: name not in self._known_names, packages):

@@ -76,7 +76,7 @@ class Outputs:
                 return result
             try:
                 self._ask_second_base(command="run", name=self._name, seed=SEED, checked=False, compared=True)
-                self._ask_second_base(command="inspect")  # the first process also made its calls
+                self._ask_second_base(command="inspect")  # this makes the same calls as in the first process
                 again = self._ask_second_base(command="return", level=base["level"])
                 failure = _failure(again)
                 fetch_of_bases = partial(self._fetch, Path(folder), (SIDES[0], SECOND_BASE))

@@ -76,7 +76,7 @@ class Pair(Processes):
         self.stop(_QUIT_SECONDS if kind is None and self.broken is None else 0.0)
 
     def visit(self, trial: Trial, seconds: float, at_most_seconds: float = math.inf) -> Visit | NotTimed:
-        """Time a benchmark in turns, each with a block of both sides, or return why it cannot be timed.
+        """Time a benchmark in turns, each with one block of each side, or return why it cannot be timed.
 
         The sides take at least five turns, unless set-up, calibration and these turns would take more than
         `at_most_seconds`. A benchmark that a process can time only once gets one turn.
@@ -137,8 +137,8 @@ class Pair(Processes):
         """Return the message that the benchmarks import nothing from a variant, or an empty text."""
         for side, variant in self._variants.items():
             loaded = self.loaded[side]
-            # A folder of tests named torch could hide the package, although its dependencies are imported.
-            is_used = "torch" in loaded if "torch" in variant.versions else bool(loaded)
+            # A folder of tests named torch could hide torch itself, but not the dependencies of torch.
+            is_used = ("torch" in loaded) if "torch" in variant.versions else bool(loaded)
             if variant.trees and not is_used and not self.broken:
                 return f"{side}: the benchmarks import no package of {variant.text}: nothing to compare"
         return ""
@@ -150,7 +150,7 @@ class Pair(Processes):
 
 
 def _functions(libraries: Iterable[str], sides: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield `NAME in LIBRARY` for each function that differs in a native library, or else the library."""
+    """Yield `NAME in LIBRARY` for each function that differs in a library; if none is known, the library."""
     for name in libraries:
         hashes = [side["fingerprint"]["libraries"].get(name, "") for side in sides]
         library = _TAG.sub("", name)
@@ -208,9 +208,9 @@ class Pairs(ExitStack):
         settled_seconds = 0.0
         with self.start(settings) as pair:
             begin, count = self.shared.now(), len(pair_plan.seconds)
-            for number, (name, seconds) in enumerate({} if pair.broken else pair_plan.seconds.items(), 1):
+            for number, (name, seconds) in enumerate(pair_plan.seconds.items(), 1):
                 is_late = number > 1 and self.shared.now() - begin > pair_plan.at_most_seconds
-                if is_late or self.shared.left_seconds() <= 0:
+                if pair.broken or is_late or self.shared.left_seconds() <= 0:
                     break
                 self._listener.step(
                     f"{settings.about}timing benchmark {number} of {count} in pair {pair.number},"

@@ -53,7 +53,7 @@ class Parents:
         base, head = SIDES
         children = dict.fromkeys(SIDES, self.children[base])
         collected = dict.fromkeys(SIDES, self.collected[base])
-        sessions = {base: self.sessions[base], head: len(SIDES)} if self.sessions else {}
+        sessions = {base: self.sessions[base], head: len(SIDES)} if self.sessions else {}  # the last one
         return Parents(children, collected, (self.sides[0],) * 2, self.seconds, sessions=sessions)
 
     @property
@@ -86,11 +86,11 @@ class Shared:
     """The RealTime at which the run has to end; answers are not awaited any longer."""
 
     def now(self) -> float:
-        """Return the time in seconds, of the simulated machine if there is one."""
+        """Return the time in seconds: the simulated machine's if there is one, else the real time."""
         return self.fake_seconds if self.simulated else RealTime.seconds()
 
     def parents_of(self, sides: tuple[Prepared, Prepared]) -> Parents | None:
-        """Return the parents for the next pair. End them first if they are used up or have other sides."""
+        """Return parents for the next pair, or None after ending parents of other sides or used-up ones."""
         parents = self.parents
         if parents:
             is_worth_a_start = self.left_seconds() > _WORTH_STARTS * parents.seconds
@@ -122,7 +122,7 @@ class Processes:
         self._variants = dict(zip(SIDES, (settings.base, settings.head), strict=True))
         # Both sides iterate over sets in the same order, unless the user sets a hash seed.
         self._hash_seed = os.environ.get(_HASH_SEED, str(shared.rng.randrange(2**32)))
-        shared.number += not settings.untimed
+        shared.number += 0 if settings.untimed else 1
         self.number = 0 if settings.untimed else shared.number
         self._forks = not (settings.untimed or settings.counter or settings.spared or shared.why_no_forks)
         self._launched: dict[str, Child] = {}
@@ -255,7 +255,7 @@ class Processes:
         self.children[side].send({**command, **session, "now": self.shared.fake_seconds})
 
     def answer(self, side: str, at_most_seconds: float | None = None) -> dict[str, Any]:
-        """Wait for a side's answer, by default for the plan's timeout or the rest of the run if shorter."""
+        """Wait for a side's answer, by default for the plan's timeout or, if shorter, the rest of the run."""
         if at_most_seconds is None:
             at_most_seconds = min(self.shared.plan.timeout_seconds, max(self.shared.left_seconds(), 0.0))
         answer = self.children[side].answer(at_most_seconds)

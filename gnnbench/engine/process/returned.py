@@ -62,7 +62,7 @@ def agreement(
 ) -> Agreement:
     """Return how far outputs agree, given the sides' answers to the command `return`.
 
-    `without` removes places that are not to be compared from an answer; `note` names these places.
+    `without` returns an answer without the places that are not compared; `note` names these places.
     """
     for side, answer in zip(SIDES, (base, head), strict=True):
         if answer["answer"] != "returned":
@@ -114,13 +114,14 @@ class _OutputComparison:
         self._notes = [note] if note else []
         """What could not be compared, or differs without harm."""
         self._lacking: list[str] = []
-        """Inputs that only one side has."""
+        """Texts on inputs that only one side has."""
         self._compared = 0
         """How many values were compared."""
         self._worst = 0.0
         """The largest error among values that count as close, in units in the last place."""
 
     def agreement(self) -> Agreement:
+        """Compare all calls; return how far they agree, and what could not be compared."""
         if not self._repeats(_BASE):
             return not_compared(_UNSTEADY)
         try:
@@ -247,7 +248,7 @@ class _OutputComparison:
         return f"only the {SIDES[side]} has {place}"
 
     def _compare_values(self, number: int, place: str, kind: str) -> None:
-        """Compare unequal values. They may differ by as much as the base's if its inputs change slightly."""
+        """Compare unequal values: they may differ where slightly changed inputs also change the base's."""
         base, head = (self._fetch(side, number, place) for side in (_BASE, _HEAD))
         if kind != TEXT and digits(kind):
             self._worst = max(self._worst, self._compare_floats(number, place, kind, base, head))
@@ -272,8 +273,8 @@ class _OutputComparison:
     def _compare_floats(self, number: int, place: str, kind: str, base: Values, head: Values) -> float:
         """Return the largest error of floating-point numbers that are close, or raise _DifferError."""
         moved_values: list[tuple[Values, int]] = []
-        compare_with = partial(compare, base, head, kind, inputs=self._input_elements)
-        closeness = partial(compare_with, is_gradient=place.startswith("gradient of "))
+        is_gradient = place.startswith("gradient of ")
+        closeness = partial(compare, base, head, kind, inputs=self._input_elements, is_gradient=is_gradient)
         for call, units_in_place, value in self._moved(number, place):
             if value.shape == base.shape:
                 moved_values.append((value, units_in_place))
@@ -285,7 +286,7 @@ class _OutputComparison:
         raise _DifferError(self._explanation(number, place) or _difference(place, result, errors))
 
     def _moved(self, number: int, place: str) -> Iterator[tuple[int, int, Values]]:
-        """Yield the number, the move in units in the last place, and the value of the base's moved calls."""
+        """Yield the number, the move (in ULP) and the value of each call of the base with moved inputs."""
         moved = MOVED[GIVEN] if number == GIVEN else {AGAIN: 1, **MOVED[NEW]}
         for call, units_in_place in moved.items():
             if (value := self._fetch(_BASE, call, place)) is not None:

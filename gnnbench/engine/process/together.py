@@ -59,7 +59,7 @@ class SessionWorker(Worker):
             Worker.begin(worker, pair, number, link)
 
     def obey(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Obey a command that another session has received while its test waits; return the answer."""
+        """Obey a command for this session that another session has received; return the answer."""
         watches, self._forks.watches = self._forks.watches, self._current is not None
         try:
             return self._current.obey(command) if self._current else self._run(command)
@@ -80,7 +80,7 @@ class SessionWorker(Worker):
             self._machine.now_seconds = other._machine.now_seconds  # noqa: SLF001
 
     def now(self) -> float:
-        """Return the time in seconds, of the simulated machine if there is one."""
+        """Return the time in seconds: the simulated machine's if there is one, else the real time."""
         return self._machine.now_seconds if self._machine else RealTime.seconds()
 
 
@@ -129,7 +129,7 @@ class Sessions:
         return {"answer": "collected", "why_apart": "the suite cannot be collected twice"}
 
     def first_answer(self, collected: Mapping[str, Any], root: str) -> Mapping[str, Any] | None:
-        """Run the next session when one has collected the suite. The last one returns the answers of all.
+        """Run the next session when one has collected the suite. The last session returns all answers.
 
         An answer with `why_apart` says why the sides cannot run in one process.
         """

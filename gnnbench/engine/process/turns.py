@@ -64,7 +64,8 @@ class HeldBenchmark:
                 result = do(self)
         self._skips_rest = only_inspected and not all(answer.get("inspects", True) for answer in answers)
         # In one process, the test that began last ends first.
-        for group in [[side] for side in reversed(order)] if self._processes.sessions else [order]:
+        groups = [[side] for side in reversed(order)] if self._processes.sessions else [order]
+        for group in groups:
             while running := [side for side in group if side not in self._ended_tests]:
                 self._ask_sides(running, may_end=True, command="next", leave=self._skips_rest)
         if failures := {side: failure for side, failure in self._ended_tests.items() if failure}:
@@ -84,8 +85,8 @@ class HeldBenchmark:
     def time(self, seconds: float, end: float) -> Visit | NotTimed:
         """Time the benchmark in turns, or return that both sides run the same code.
 
-        There are as many turns as fit into `seconds`, but at least as many as an estimate of their noise
-        needs, unless these would end later than `end`.
+        There are as many turns as fit into `seconds`, but at least enough of them to estimate their noise,
+        unless these would end later than `end`.
         """
         if self.inspect().same_code and not self._shared.plan.time_all:
             return SAME_CODE
@@ -144,7 +145,7 @@ class HeldBenchmark:
         return checked
 
     def _costs(self, number: int) -> list[dict[str, Any]]:
-        """Measure the cost of a call on each side: at first (0) in parallel, later in turn on one core."""
+        """Measure the cost of a call on each side: in parallel if `number` is 0, else in turn on one core."""
         if not number:
             return self._ask_sides(SIDES, command="cost")
         core = cores()[number % len(cores())]
@@ -178,7 +179,8 @@ class HeldBenchmark:
         Two processes work at the same time; two sessions of one process work one after the other.
         """
         answers: list[dict[str, Any]] = []
-        for group in [[side] for side in sides] if self._processes.sessions else [sides]:
+        groups = [[side] for side in sides] if self._processes.sessions else [sides]
+        for group in groups:
             for side in group:
                 self._processes.send(side, **command)
             answers += [self._answer(side, may_end=may_end) for side in group]
@@ -206,7 +208,7 @@ class HeldBenchmark:
 
 
 def no_benchmark(fixture: str) -> NotTimed:
-    """Return why a test is not timed that never calls pytest-benchmark's fixture, but perhaps `fixture`."""
+    """Return that a test never calls pytest-benchmark's fixture; `fixture` is a text on its own, if any."""
     return NotTimed("no benchmark", f"no benchmark: {fixture or 'the test never calls `benchmark`'}")
 
 

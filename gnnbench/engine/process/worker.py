@@ -234,7 +234,7 @@ class Worker(Overrides, Instrument):
         if session is not None:
             session.benchmarks.clear()  # the list would grow with each run of a test
         failure = outcome.failure(self._reports)
-        if reason := RETURN if self._forks.have_returned() else self._why_incomparable:
+        if reason := (RETURN if self._forks.have_returned() else self._why_incomparable):
             failure = outcome.Failure(reason, skipped=False)
         ended = {"failure": failure and failure._asdict(), "held": self._has_called}
         fixture = collected.foreign_fixture(item)
@@ -263,7 +263,6 @@ class Worker(Overrides, Instrument):
         return command
 
     def _end_incomparable(self, reason: str) -> NoReturn:
-        """End the test, which cannot be compared for this reason."""
         self._why_incomparable = reason
         pytest.skip(reason)
 
@@ -299,7 +298,7 @@ class Worker(Overrides, Instrument):
         """Obey commands within `benchmark.pedantic(...)`, and return its result."""
         call = Call(pedantic.target, pedantic.args, pedantic.kwargs)
         arguments = self._held_arguments(fixture, call)
-        if pedantic.rounds == 1:  # its effects may not be repeatable, so no call is made beforehand
+        if pedantic.rounds == 1:  # the call may not be repeatable, so none is made beforehand
             return self._hold(AllTimedCalls(*arguments, pedantic))
         return self._hold(PedanticCall(*arguments, pedantic, in_place=self._is_marked(collected.IN_PLACE)))
 

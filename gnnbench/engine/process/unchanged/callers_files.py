@@ -1,4 +1,4 @@
-"""Notes files of the caller's tree (the user's working tree) that a process uses despite its own checkout."""
+"""Notes which files of the caller's tree, the project in which gnnbench was started, a process uses."""
 
 import importlib.util
 import os
@@ -21,7 +21,7 @@ class CallersFiles:
     """Notes the files of the caller's tree that this process uses; there is one instance in a process.
 
     Of these files, `foreign` ones have a copy on this side, `data` are not code, `shared` ones are the
-    suite's Python files, and `built` ones are libraries, perhaps built from other sources than the side's.
+    suite's Python files, and `built` ones are libraries that may be built from sources of the other side.
     """
 
     def __init__(self, trees: Trees, package: str) -> None:
@@ -51,7 +51,7 @@ class CallersFiles:
             self._files["foreign" if is_foreign else "data"].add(file)
 
     def note_process(self, program: Any, arguments: Any, folder: Any, variables: Any) -> None:
-        """Note the files in a process's command, and a Python that does not import the side's modules."""
+        """Note the files in a new process's command, and a Python that does not import the side's code."""
         if not (self._trees.replaces_modules and isinstance(arguments, list | tuple)):
             return
         words = [os.fsdecode(word) for word in arguments if isinstance(word, str | bytes | os.PathLike)]
@@ -59,7 +59,7 @@ class CallersFiles:
             path = os.path.join(os.fsdecode(folder or "."), word)
             if os.path.isfile(path):
                 self.note(os.path.abspath(path))
-        name = os.fsdecode(program or words[0] if words else "")
+        name = os.fsdecode((program or words[0]) if words else "")
         if not os.path.basename(name).startswith("python"):
             return
         is_other = os.path.realpath(shutil.which(name) or name) != os.path.realpath(sys.executable)
@@ -70,12 +70,12 @@ class CallersFiles:
             self._other_python = self._other_python or " ".join(words[:2])
 
     def take(self) -> dict[str, Any]:
-        """Return the noted files, and those that are imported, mapped or open now, as JSON.
+        """Return the noted files, and the files that are imported, mapped or open now, as JSON.
 
         `data` has only files that were noted since the last call of `take`.
         """
         files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
-        with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as lines:  # with libraries
+        with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as lines:  # for libraries
             files |= {os.sep + line.rstrip("\n").partition(os.sep)[2] for line in lines if os.sep in line}
         for path in {file for file in files if isinstance(file, str)} - self._noted_paths:
             self._noted_paths.add(path)

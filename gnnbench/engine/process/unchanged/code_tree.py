@@ -1,4 +1,4 @@
-"""Reads the code of one side: in which file a module is, and what the files contain."""
+"""Reads the code of one side (base or head): in which file a module is, and what the files contain."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ class CodeTree:
     """The folders, called roots, from which a side imports the code that is compared.
 
     The name of a file is relative to the first root that has it. If the side has no code of its own, the last
-    root is the project of `folder`, pytest's working directory. Files of the `suite` are not compared.
+    root is the project that contains `folder`, pytest's working directory. The `suite` is not compared.
     `sources`: the folders of the working tree of which a side has a checkout.
     """
 
@@ -42,8 +42,8 @@ class CodeTree:
         self._side_trees = list(map(real_path, side.trees))
         self._roots = [str(real_path(root)) for root in (*side.trees, *last_roots, *map(Path, self._sources))]
         self._tests = TestFiles([*checkouts, self._project])
-        for place in suite:
-            self._tests.add(os.path.realpath(place))
+        for path in suite:
+            self._tests.add(os.path.realpath(path))
         self._hashes: dict[str, str] = {}
         PathFinder.invalidate_caches()
 

@@ -18,7 +18,7 @@ if sys.version_info >= (3, 12):
     _TOOL = 4  # an id that PEP 669 reserves for no kind of tool
 
     class FunctionRecorder:
-        """The code of the functions that run from now on; there is one instance in a process."""
+        """Records the code of the functions that run from now on; a process has one instance."""
 
         disturbing = ()
         """Audit events after which functions are missed."""
@@ -40,7 +40,7 @@ if sys.version_info >= (3, 12):
             return sys.monitoring.DISABLE
 
         def take(self) -> list[CodeType]:
-            """Return the code of the functions that ran since the last call."""
+            """Return the code of the functions that ran since `take` was last called."""
             codes, self._codes = self._codes, []
             sys.monitoring.restart_events()
             return codes
@@ -48,7 +48,7 @@ if sys.version_info >= (3, 12):
 else:
 
     class FunctionRecorder(cProfile.Profile):
-        """The code of the functions that run from now on; there is one instance in a process."""
+        """Records the code of the functions that run from now on; a process has one instance."""
 
         disturbing = ("sys.setprofile",)
         """Audit events after which functions are missed."""
@@ -62,10 +62,10 @@ else:
             atexit.register(self.disable)
 
         def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
-            """Resume profiling after a program has restored this object with `sys.setprofile`."""
+            """Resume profiling after a program has restored this profiler with `sys.setprofile`."""
             self._note(frame, event, argument)
             if sys.getprofile() is self:  # not if another profile function calls this one
-                self.disable()  # this counts functions that still run, whose ends would be confused
+                self.disable()  # this also counts functions that still run: their ends would confuse it
                 self.enable()
 
         def _note(self, frame: FrameType, _event: str, _argument: Any) -> None:
@@ -77,7 +77,7 @@ else:
             return threading.getprofile() != self._note or "greenlet" in sys.modules
 
         def take(self) -> list[CodeType]:
-            """Return the code of the functions that ran since the last call."""
+            """Return the code of the functions that ran since `take` was last called."""
             self.disable()  # this also counts functions that still run
             profiled = (entry.code for entry in self.getstats())
             codes = [*self._codes.values(), *(code for code in profiled if isinstance(code, CodeType))]

@@ -112,13 +112,13 @@ def _by_last_use(store: Path) -> list[Path]:
 
 
 def _file_time() -> float:
-    """Return the current time by a new file's modification time: a suite may replace Python's clock."""
+    """Return the modification time of a new file as the current time: a suite may replace Python's clock."""
     with tempfile.TemporaryFile() as file:
         return os.fstat(file.fileno()).st_mtime
 
 
 def _variables(side: Prepared) -> list[tuple[str, str]]:
-    """Return the environment variables of a side's processes on which the code may depend."""
+    """Return those environment variables of a side's processes that may affect the code under test."""
     variables = {**os.environ, **side.environment}.items()
     return sorted((name, value) for name, value in variables if not _TRANSIENT.fullmatch(name))
 

@@ -1,7 +1,7 @@
 """The code and files on which each benchmark of one side depends, with a hash of each.
 
-A *dependency* is a text: `file NAME`; `names NAME`, the names in a folder; `package NAME`, the modules of a
-package, or the fact that there is none; `search NAME`, a folder in which Python looks for packages;
+A *dependency* is a text: `file NAME`; `names NAME`, the file names in a folder; `package NAME`, the modules
+of a package, or the fact that there is none; `search NAME`, a folder in which Python looks for packages;
 `metadata`, that of the side's distributions; or `code FILE FUNCTION`. A NAME is a path in a `CodeTree`, or
 the absolute path of a file of the suite.
 """
@@ -71,7 +71,7 @@ class Manifest:
         project: Path,
         start: float,
     ) -> Self | None:
-        """Return the manifest of a side. Returns None if no benchmark is known, or a file may have changed.
+        """Return a side's manifest. Returns None if no benchmark is known, or files changed meanwhile.
 
         `start`: the modification time of a file that was written before the side's processes began.
         """
@@ -93,7 +93,7 @@ class Manifest:
             read_paths = *used["read"], *used["native"]
             paths = *used["once"], *used["every"], *read_paths, *used["listed"]
             uses_other_files = any(name_of(path) is None and tree.is_inside(path) for path in paths)
-            has_gaps = has_gaps or used["unseen"] or uses_other_files  # of later benchmarks, too
+            has_gaps = has_gaps or used["unseen"] or uses_other_files  # this holds for later benchmarks, too
             files.update(dependencies("file", used["once"], used["every"], read_paths))
             module_folders = dict.fromkeys(filter(None, map(name_of, used["path"])))
             module_folders.pop(".", None)
@@ -149,7 +149,7 @@ class Manifest:
         return all(self.hash(tree, text) == digest for text, digest in self.hashes.items())
 
     def difference(self, tree: CodeTree, other: CodeTree) -> set[str]:
-        """Return the dependencies that differ between the side of this manifest and the other side."""
+        """Return the dependencies that differ between this manifest's side `tree` and the other side."""
         differing = {text for text, digest in self.hashes.items() if self.hash(other, text) != digest}
         for file in [text.removeprefix("file ") for text in differing if text.startswith("file ")]:
             before, after = (functions(file, side.content(file)) for side in (tree, other))

@@ -1,6 +1,6 @@
 """Notes which code a process runs and which files it uses: these are the dependencies of its benchmarks.
 
-Only processes that time nothing do this, because Python cannot remove the hook for audit events again.
+Only processes that time nothing do this, because Python cannot remove an audit hook.
 """
 
 import importlib.metadata
@@ -65,7 +65,7 @@ class UsageRecorder:
         """Whether something that ran was not noted."""
         self._reset()
         self._setting_up = 0
-        """How many fixtures that several benchmarks share are being set up."""
+        """How many fixtures are being set up now that belong to several benchmarks."""
         self._handlers: Mapping[str, Callable[[str, tuple[Any, ...]], None]] = {
             **dict.fromkeys(("open", "sqlite3.connect", "ctypes.dlopen"), self._note_open),
             **dict.fromkeys(_LISTS, self._note_listing),
@@ -101,7 +101,7 @@ class UsageRecorder:
             self._handlers[event](event, arguments)
 
     def _note_open(self, event: str, arguments: tuple[Any, ...]) -> None:
-        path, flags = arguments[0], arguments[2] if event == "open" else os.O_RDONLY
+        path, flags = arguments[0], (arguments[2] if event == "open" else os.O_RDONLY)
         if not isinstance(path, _PATHS):
             return
         self._callers_files.note(os.fsdecode(path))
@@ -158,7 +158,7 @@ class UsageRecorder:
         `read`, `written`, `listed` and `native` have files that were read or written, folders that were
         listed, and loaded native libraries. `path` has the folders in which packages are looked for or were
         found. None of these has files of Python or of installed packages. `callers_files` is the result of
-        `CallersFiles.take`, and `unseen` whether anything ran that was not noted, as in other processes.
+        `CallersFiles.take`, and `unseen` whether anything ran unnoticed, such as in another process.
         """
         once: defaultdict[str, set[str]] = defaultdict(set)
         every: defaultdict[str, set[str]] = defaultdict(set)

@@ -76,7 +76,7 @@ class Source:
     """Files of the working tree that differ from the commit, relative to the top folder."""
 
     def key(self, command: str) -> str:
-        """Return a hash of all that determines the content of a build, which is the name of its folder."""
+        """Return the name of a build's folder: a hash of everything that determines the build's content."""
         changed = [(name, _digest(self.repository.top / name)) for name in sorted(self.changed)]
         tree = git.tree(self.repository.root, self.commit)
         variables = sorted(item for item in os.environ.items() if _VARIABLES.match(item[0]))
@@ -134,7 +134,6 @@ def trapped(side: Prepared, functions: Mapping[str, Collection[str]]) -> Iterato
 
 
 def _fill(source: Source, command: str, listener: Listener, folder: Path) -> None:
-    """Fill the folder of a build."""
     listener.step(f"building {source.name}: {command}")
     repository, tree = source.repository, folder / _TREE
     clone = ("clone", "--quiet", "--shared", "--no-checkout", "--template=", "--")

@@ -1,4 +1,4 @@
-"""Handles, in the coordinator, of one side's pytest processes, which take commands and answer them.
+"""The coordinator's view of its pytest processes, which take commands and answer them.
 
 The coordinator is the process of the command that compares both sides, such as `gnnbench ab`.
 """
@@ -122,7 +122,7 @@ class Process(ABC):
         self._log_start = printed_bytes
 
     def answer(self, timeout_seconds: float) -> dict[str, Any]:
-        """Wait for the next answer, and return it. The first answer comes after collection, unasked for."""
+        """Wait for the next answer and return it. The first one comes after collection, without a command."""
         deadline = RealTime.seconds() + timeout_seconds
         while True:
             remaining_seconds = deadline - RealTime.seconds()
@@ -270,7 +270,7 @@ class Forked(Process):
         self._status: int | None = None
 
     def status(self, wait_seconds: float = END_SECONDS) -> int | None:
-        """Return the exit status of the fork; its parent process is asked for it."""
+        """Return the exit status of the fork, which its parent process tells."""
         if self._status is None:
             try:
                 self._parent.send({"command": "reap", "pid": self.pid, "seconds": wait_seconds})
@@ -287,7 +287,7 @@ def _link() -> tuple[int, Link]:
 
 
 def _environment(changes: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables of a child, without those of a pytest session in which gnnbench may run."""
+    """Return a child's environment variables, without those of a pytest session in which gnnbench may run."""
     inherited = {
         name: value
         for name, value in os.environ.items()

@@ -83,7 +83,7 @@ class Overrides:
 
 
 def _replace(namespace: argparse.Namespace, options: Mapping[str, Any]) -> list[str]:
-    """Replace the values of options that exist; return the flags of those that were set otherwise."""
+    """Replace the values of options that exist; return the flags of options that had other values."""
     names = [name for name in options if hasattr(namespace, name)]
     changed = [name for name in names if getattr(namespace, name) not in (options[name], None, False)]
     for name in names:
@@ -112,18 +112,18 @@ class CallersTree:
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    """Declare an option and register hooks in the processes of `fresh`, which load this module with -p."""
+    """Declare an option and register hooks in processes of `fresh.py`, which load this module with -p."""
     parser.addoption("--gnn-message", type=_read_message, help=argparse.SUPPRESS)
     pluginmanager.register(_Writing(), "gnnbench-ending")
 
 
 def _read_message(file: str) -> Any:
-    """Return what `fresh` has written to a file."""
+    """Return the message that `fresh.py` has written to a file."""
     return json.loads(Path(file).read_text(encoding="utf-8"))
 
 
 class _Writing(Overrides):
-    """Runs the tests that the message of `fresh` lists, and writes how the session ended."""
+    """Runs the tests that the message of `fresh.py` lists, and writes how the session ended."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -181,10 +181,10 @@ class _Writing(Overrides):
         timed = {benchmark.fullname for benchmark in getattr(session, "benchmarks", ())}
         return outcome.Ending(
             tuple(self._relative(item.nodeid) for item in (*self._benchmarks, *self.excluded.deselected)),
-            self._uncollected,
-            (*self._excluded, *outcome.skips(self._skip_reasons()), *self._foreign(timed)),
-            tuple(self.lines()),
-            tuple(self.excluded.overriding),
+            refused=self._uncollected,
+            untimed=(*self._excluded, *outcome.skips(self._skip_reasons()), *self._foreign(timed)),
+            notes=tuple(self.lines()),
+            overriding=tuple(self.excluded.overriding),
         )
 
     def _skip_reasons(self) -> Iterator[str]:

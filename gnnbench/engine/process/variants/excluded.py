@@ -132,7 +132,7 @@ def _only_marked(items: Iterable[pytest.Item]) -> list[str]:
 def skipped_by_marker(items: Iterable[pytest.Item]) -> Iterator[str]:
     """Yield the reasons for which markers would skip benchmarks."""
     for item in filter(declares, items):
-        with suppress(pytest.fail.Exception):  # which a marker's invalid condition raises
+        with suppress(pytest.fail.Exception):  # invalid conditions of markers raise it
             if skip := evaluate_skip_marks(item):
                 yield skip.reason
 

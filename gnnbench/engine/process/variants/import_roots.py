@@ -4,7 +4,7 @@ The caller's tree is the project in which gnnbench was started. A side is one of
 compared, and its trees are the folders that have its code. Both sides run the tests of the caller's tree.
 
 Processes that a benchmark starts load this file alone, see `site/sitecustomize.py`, and a benchmark may
-measure their imports. So this file imports hardly any module that Python does not load at its start anyway.
+measure their imports. So this file imports little besides modules that Python loads at its start anyway.
 """
 
 from __future__ import annotations
@@ -44,10 +44,7 @@ _SOURCES = ("src", "lib", "python")
 
 
 def names_of_tests(path: Path, root: Path) -> set[str]:
-    """Return the top-level names by which Python may import a test file or a folder of tests.
-
-    `root`: pytest's rootdir.
-    """
+    """Return the top-level names by which tests in `path` may be imported; `root` is pytest's rootdir."""
     top = path.with_suffix("")
     while (top.parent / "__init__.py").exists():
         top = top.parent
@@ -143,8 +140,8 @@ class Redirect:
         is_module = path.endswith(_COMPILED)
         name_in_tree = below(path, self.tree)
         if name_in_tree and self.tree != self.source:
-            is_built = is_module and name_in_tree not in self.tracked
-            return self._is_current(path, self.tree) if is_built else None
+            is_untracked = name_in_tree not in self.tracked
+            return self._is_current(path, self.tree) if is_module and is_untracked else None
         name = below(path, self.source) or ""
         folders = (name[: end + 1] for end, letter in enumerate(name) if letter == os.sep)
         is_made = "site-packages" not in path and below(path, sys.prefix) is None
@@ -174,7 +171,7 @@ class Trees:
         self._redirects = sorted(redirects, key=lambda redirect: len(redirect.source), reverse=True)
         self._is_working_tree = all(redirect.tree == redirect.source for redirect in redirects)
         """Whether this side runs the caller's own code, apart from what pip installs for the variant."""
-        self.tests = TestFiles([redirect.source for redirect in redirects] + [project] * bool(project))
+        self.tests = TestFiles(filter(None, [project, *(redirect.source for redirect in redirects)]))
         """The files that both sides run."""
         self._test_names = set(TEST_NAMES)
         self._reals: dict[str, str] = {}
@@ -214,7 +211,7 @@ class Trees:
 
     @property
     def replaces_modules(self) -> bool:
-        """Whether this finder may find another file for a module than Python would without it."""
+        """Whether imports with this finder may load other files than imports without it."""
         return bool(self._roots) or not self._is_working_tree
 
     def install(self) -> None:
@@ -235,7 +232,7 @@ class Trees:
             AssertionRewritingHook._find_spec = staticmethod(self._find_anywhere)  # type: ignore[assignment] # noqa: SLF001
 
     def add_tests(self, paths: Iterable[Path], root: Path) -> None:
-        """Let imports of test files, or folders of tests, find the caller's; `root` is pytest's rootdir."""
+        """Make test files, or folders of tests, come from the caller's tree; `root` is pytest's rootdir."""
         for path in paths:
             self.tests.add(os.path.realpath(path))
             for name in names_of_tests(path, root):
@@ -248,7 +245,7 @@ class Trees:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find a module in the side's trees; `path` has the folders of the package to which it belongs."""
+        """Find a module in the side's trees; `path` has the folders of the module's package, if any."""
         if path is not None and name.startswith(_OWN_MODULES):
             return PathFinder.find_spec(name, path)
         if path is not None:
@@ -299,12 +296,9 @@ class Trees:
     def side_path(self, path: str) -> str | None:
         """Return the path of this side's copy of a file or folder. Returns None if both sides use `path`."""
         real = self._real(path)
-        names = [
-            (redirect, name) for redirect in self._redirects if (name := redirect.name(real)) is not None
-        ]
-        if not names or self.tests.has(real):
-            return None
-        return os.path.join(names[0][0].tree, names[0][1]).rstrip(os.sep)
+        names = ((redirect.tree, redirect.name(real)) for redirect in self._redirects)
+        copies = [os.path.join(tree, name).rstrip(os.sep) for tree, name in names if name is not None]
+        return copies[0] if copies and not self.tests.has(real) else None
 
     def _real(self, path: str) -> str:
         """Return a path with its symbolic links resolved, from a cache."""
@@ -314,7 +308,7 @@ class Trees:
         return self._reals[path]
 
     def caller_path(self, path: str) -> tuple[str, bool] | None:
-        """Return a tracked file's path in the caller's tree, and whether `path` is that and not the side's.
+        """Return a tracked file's path in the caller's tree, and whether `path` is that file and no copy.
 
         Returns None for all other files.
         """
@@ -325,10 +319,7 @@ class Trees:
         return file, redirect.tree != redirect.source and file == self._real(path)
 
     def unverified_build(self, path: str) -> str | None:
-        """Return the real path of a file that a build made, perhaps from other sources than this side's.
-
-        Returns None for all other files.
-        """
+        """Return a file's real path if it may be built from other sources than this side's, or else None."""
         real = self._real(path)
         return real if any(redirect.may_use(real) is False for redirect in self._redirects) else None
 
@@ -337,10 +328,7 @@ class Trees:
         return any(below(folder, redirect.tree) is not None for redirect in self._redirects)
 
     def _locate(self, path: str) -> tuple[Redirect, str] | None:
-        """Return the redirect whose `source` or `tree` contains a path, and the path relative to that folder.
-
-        Returns None if there is none.
-        """
+        """Return the redirect that has a path in `source` or `tree`, and the path relative to it, or None."""
         real = self._real(path)
         for redirect in self._redirects:
             for name in (below(real, redirect.tree), redirect.name(real)):
@@ -375,7 +363,7 @@ class Trees:
 
 
 class _Wrapped:
-    """Wraps another finder: modules that this finder finds in the caller's tree come from the side's copy."""
+    """Wraps `finder`: if that finds a module in the caller's tree, the side's copy of the module is used."""
 
     def __init__(self, finder: Any, trees: Trees) -> None:
         self.finder, self._trees = finder, trees

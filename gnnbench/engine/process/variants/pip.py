@@ -88,7 +88,7 @@ def versions(folder: Path) -> dict[str, str]:
 
 
 def _key(*inputs: object) -> str:
-    """Return a hash of the inputs and of all else that determines what pip installs."""
+    """Return a hash of the inputs and of everything else that determines what pip installs."""
     # Variables of pip may choose another index, or allow pre-releases.
     settings = sorted(item for item in os.environ.items() if item[0].startswith("PIP_"))
     python = (sys.version, sysconfig.get_platform(), sys.prefix)
@@ -96,12 +96,11 @@ def _key(*inputs: object) -> str:
 
 
 def _is_torch(requirement: str) -> bool:
-    """Whether a requirement for pip, or a wheel, is torch."""
     return _name(requirement) == _TORCH
 
 
 def _needed(torch: str, root: Path, part: str) -> list[str]:
-    """Return the dependencies of a release of torch that must be installed, as `NAME==VERSION`.
+    """Return the dependencies that must be installed with a release of torch, as `NAME==VERSION`.
 
     A pure Python package, whose wheel ends with `-any.whl`, is not among them if torch accepts its installed
     version. Both sides then use the same version.
@@ -127,7 +126,7 @@ def not_usable(sides: Sequence[Sequence[str]]) -> tuple[str, ...]:
 
 
 def other_builds(base: Mapping[str, str], head: Mapping[str, str]) -> str:
-    """Return a line if the sides have builds of torch with different suffixes, such as +cpu. Empty if not."""
+    """Return a line if the sides' builds of torch have different suffixes, such as +cpu, or an empty text."""
     builds = [side.get(_TORCH) or version(_TORCH) or "" for side in (base, head)]
     if _TORCH not in {*base, *head} or len({build.partition("+")[2] for build in builds}) == 1:
         return ""
@@ -139,7 +138,7 @@ def other_builds(base: Mapping[str, str], head: Mapping[str, str]) -> str:
 
 
 def _compiled(except_for: Iterable[str]) -> Iterator[str]:
-    """Yield the installed top-level packages with a compiled library that links to torch's."""
+    """Yield the installed top-level packages with a compiled library that links to torch's libraries."""
     for distribution in importlib.metadata.distributions():
         name = canonicalize_name(distribution.metadata["Name"] or "")
         if name in except_for or name.startswith(BROUGHT):
@@ -150,14 +149,13 @@ def _compiled(except_for: Iterable[str]) -> Iterator[str]:
 
 
 def _links(library: Path) -> bool:
-    """Whether a compiled library links to torch's."""
+    """Whether a compiled library links to torch's libraries."""
     with suppress(OSError, ValueError), library.open("rb") as file:  # an empty file cannot be mapped
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ).find(_LINKED) >= 0
     return False
 
 
 def _name(requirement: str) -> str:
-    """Return the name of the package of a requirement or a wheel."""
     if is_local(requirement):
         return canonicalize_name(PurePath(requirement).name.partition("-")[0])
     return canonicalize_name(Requirement(requirement).name)
@@ -185,6 +183,6 @@ def _install(options: Sequence[str], requirements: Sequence[str], root: Path, pa
 
 
 def _report(source: str, root: Path, part: str, options: Sequence[str] = ()) -> list[Any]:
-    """Return what pip would install, as the entries `install` of its JSON report."""
+    """Return what pip would install: the entries of `install` in its JSON report."""
     output = _install(["--dry-run", "--report=-", *options], [source], root, part)
     return list(json.loads(output)["install"])

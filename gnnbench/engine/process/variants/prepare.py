@@ -48,8 +48,8 @@ def prepared(
             if build:
                 listener.say(f"{one_line(f'path:{part.path}')} is used as it is: --build only builds commits")
         commits = sorted(variant.of(Commit), key=lambda commit: commit.folder is not None)
-        is_working_tree = is_built and not any((variant.of(Folder), *(not each.folder for each in commits)))
-        for commit in [Commit("HEAD")] * is_working_tree + commits:
+        is_working_tree = is_built and not side.has_code and all(each.folder for each in commits)
+        for commit in [*([Commit("HEAD")] if is_working_tree else []), *commits]:
             is_changed = is_working_tree and not commit.folder
             stack.enter_context(_add_commit(commit, side, root, listener, cache, build, is_changed))
         for text in variant.requirements:
@@ -60,9 +60,8 @@ def prepared(
             side.versions = versions(folder) | side.versions
         if not side.has_code:
             side.commit, side.dirty = git.state(root)
-        by_source = {
-            redirect.source: redirect for redirect in reversed(side.redirects)
-        }  # the first redirect of each source counts
+        # If several redirects have one source, the first one counts.
+        by_source = {redirect.source: redirect for redirect in reversed(side.redirects)}
         side.redirects = tuple(reversed(by_source.values()))
         if hidden:
             side.environment = {**side.environment, HIDDEN: " ".join(hidden)}
@@ -89,7 +88,7 @@ def _add_commit(
     repository = part.repository(root)
     home, commit = repository.root, repository.commit(part.ref)
     text = repository.part
-    name = commit[:10] if commit.startswith(part.ref) else f"{text[4:]} ({commit[:10]})"
+    name = commit[:10] if commit.startswith(part.ref) else f"{text.removeprefix('git:')} ({commit[:10]})"
     roots: tuple[Path, ...] = ()
     with ExitStack() as stack:
         with writing(cache):
@@ -116,7 +115,7 @@ def _add_commit(
             side.has_code, side.commit = True, commit
             side.dirty = is_changed and git.state(home)[1]
             subfolder = root.relative_to(home)
-            # Neither a folder inside a package nor a folder of tests has code to import by top-level names.
+            # Code is imported neither from a folder inside a package nor from a folder of tests.
             if TEST_NAMES.isdisjoint(subfolder.parts) and not (root / "__init__.py").exists():
                 trees = tuple(dict.fromkeys((*trees, *import_roots(folder / subfolder))))
         else:

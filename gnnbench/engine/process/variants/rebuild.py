@@ -62,7 +62,7 @@ def _version_text(package: Package) -> str:
 
 
 def _trees(saved: Sources, current: Sources, is_built: bool) -> Iterator[str]:
-    """Yield the parts of the variant for folders whose code is not today's."""
+    """Yield the parts of the variant for folders whose code differs from today's."""
     trees_by_path = {tree.path: tree for tree in current.trees}
     for tree in filter(lambda tree: tree.packages, saved.trees):
         current_tree = trees_by_path.get(tree.path)
@@ -79,7 +79,7 @@ def _trees(saved: Sources, current: Sources, is_built: bool) -> Iterator[str]:
 
 
 def _packages(saved: Sources, current: Sources) -> Iterator[str]:
-    """Yield the parts of the variant for installed packages that are not today's."""
+    """Yield the parts of the variant for installed packages that differ from today's."""
     saved_torch, torch = saved.packages.get("torch"), _today("torch", current)
     torch_differs = saved_torch is not None and (torch is None or torch.version != saved_torch.version)
     for name, package in saved.packages.items():

@@ -44,7 +44,8 @@ def of_commit(home: Path, commit: str, tree: Path, *, is_built: bool) -> Redirec
     if is_built:  # the side may not use modules that were built from the caller's files
         ignored = (str(top / name) for name in git.ignored(top) if name.endswith(SUFFIXES))
         compiled = (*compiled_modules(home), *ignored)
-        return Redirect(str(top), str(tree), tracked, (), compiled, changed=_changed(top, tree, tracked))
+        changed = _changed(top, tree, tracked)
+        return Redirect(str(top), str(tree), tracked, compiled=compiled, changed=changed)
     return _without_build(top, tree, tracked, home)
 
 
@@ -66,8 +67,8 @@ def _without_build(source: Path, tree: Path, tracked: frozenset[str], home: Path
         str(source),
         str(tree),
         tracked,
-        ignored,
-        compiled_modules(home),
+        ignored=ignored,
+        compiled=compiled_modules(home),
         changed=changed,
         uses_builds=not any(map(_is_input, changed)),
         sources=[name for name in tracked if name.endswith(_COMPILED)],

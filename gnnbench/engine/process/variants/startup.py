@@ -1,7 +1,6 @@
 """What a child process itself does to start, to fork and to end.
 
-A child is a pytest process that takes commands from the coordinator. This is the process of the command that
-compares both sides, see `child.Child`.
+A child is a pytest process that obeys the coordinator: the process of the command that compares both sides.
 """
 
 import atexit
@@ -75,17 +74,17 @@ def die_with(parent: int) -> None:
     """End this process when its parent process ends, even while a benchmark hangs."""
     end = signal.SIGRTMAX - 1  # tests hardly ever use it
 
-    def ended(_number: int, _frame: object) -> None:
-        if os.getppid() != parent:  # the signal also comes when only the thread that started this ends
+    def end_orphan(_number: int, _frame: object) -> None:
+        if os.getppid() != parent:  # the signal also comes if only the parent's thread that forked ends
             end_group()
 
-    signal.signal(end, ended)
+    signal.signal(end, end_orphan)
     ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, int(end))
-    ended(end, None)  # the parent may have ended already
+    end_orphan(end, None)  # the parent may have ended already
 
 
 def why_no_forks() -> str:
-    """Return why pairs cannot be forked from this process, or an empty text if they can.
+    """Return why this process cannot be forked, or an empty text if it can.
 
     A fork has only one thread: it would lack other threads, such as those that OpenMP starts in its first
     parallel region. A fork of a process that has used a GPU cannot use the GPU.

@@ -20,7 +20,7 @@ _BYTES = "bytes"
 def stored(
     folder: Path, most_bytes: int, fill: Callable[[], None], listener: Listener, done: str
 ) -> Iterator[None]:
-    """Fill a folder, unless an earlier run has filled it, and protect it while the context lasts.
+    """Fill a folder, unless an earlier run has filled it, and keep it from removal while the context lasts.
 
     `fill` makes folders in this folder. `done`: what the listener is told afterwards, such as `built
     git:main`. If the folder and its siblings exceed `most_bytes`, the least recently used ones are removed.
