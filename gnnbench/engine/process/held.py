@@ -72,7 +72,7 @@ class HeldCall:
             return self._clock.block(self._layouts.current, rounds, iterations)
 
     def calls(self) -> Pedantic:
-        """Return the call in a form for untimed calls, which count instructions or compare outputs."""
+        """Return the call for untimed use: its instructions are counted, or its outputs are compared."""
         return Pedantic.of(self._layouts.current)
 
     def result(self) -> Any:
@@ -206,7 +206,7 @@ class HeldCall:
             return {"answer": "counted", **instructions.count_until_equal(self.calls(), counter)}
 
     def _block(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Time rounds after an untimed round. A single round on unchanged copies of the inputs needs none."""
+        """Time rounds. An untimed round comes first, except before a single round on unchanged copies."""
         rounds, iterations = command["rounds"], self.iterations or command["iterations"]
         renews = command.get("renew", True)
         with self._placement.on(command.get("core")):

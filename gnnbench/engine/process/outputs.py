@@ -33,7 +33,7 @@ class UnsteadyPlaces(NamedTuple):
 
     places: Collection[str] = ()
     prefixes: tuple[str, ...] = ()
-    """Prefixes of places that only one process has, such as the key of a dictionary that has an address."""
+    """Prefixes of places that only one process has: keys of dictionaries may contain addresses."""
     steady: Collection[str] = ()
     """The places below a prefix at which both processes have the same value."""
 

@@ -32,9 +32,9 @@ from .variants.redirects import differing
 _QUIT_SECONDS = 20.0
 """Time in which both processes may tear down their fixtures."""
 _FEWEST_CORES = 4
-"""With fewer cores, the next pair starts only when the last one has ended."""
+"""With fewer cores, the next pair starts only when the current one has ended."""
 _FAILURES = ("died", "failed")
-"""Kinds of failures that may be absent from another pair."""
+"""Kinds of failures that need not occur again in another pair."""
 _TAG = re.compile(r"\.(cpython|pypy|abi)[^.]*(?=\.)")
 """The tag in the file name of an extension module that says for which Python the module is built."""
 _Result = TypeVar("_Result")

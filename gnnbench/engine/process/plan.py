@@ -13,7 +13,7 @@ from ..judge.verdict import Thresholds
 from .variants.variant import Prepared
 
 _OWN_VARIABLES = "GNNBENCH_"
-"""Prefix of gnnbench's own environment variables: fingerprints contain their effects elsewhere."""
+"""Prefix of gnnbench's own environment variables: other parts of a fingerprint show their effects."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +25,7 @@ class Plan:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """Values, as a user would type them, for gnnbench's pytest options that `arguments` does not set."""
     folder: Path
-    """The working directory of pytest, in the user's working tree: both sides run its benchmarks."""
+    """The working directory of pytest, in the user's working tree, whose benchmarks both sides run."""
     timeout_seconds: float
     """A process that does not answer for this long is ended."""
     seed: int = 0
@@ -35,7 +35,7 @@ class Plan:
     results: bool = False
     """Whether outputs are compared if the code differs."""
     cache: Path | None = None
-    """The folder that stores which files benchmarks use; None stores nothing."""
+    """The folder that stores which files benchmarks use. None: nothing is stored."""
     dependencies: bool = False
     """Whether each side has its own dependencies installed."""
     build: str = ""
@@ -48,9 +48,9 @@ class Plan:
     total_option: str = "--total-budget"
     """The option that sets `total_seconds`, for messages."""
     shard: Shard | None = None
-    """The part of the benchmarks that is timed and judged; None is all."""
+    """The part of the benchmarks that is timed and judged. None: all are."""
     only: Sequence[str] | None = None
-    """Ids of the benchmarks to time, the most important first; None is all."""
+    """Ids of the benchmarks to time, the most important first. None: all are timed."""
     options: tuple[str, ...] = ()
     """Options that a suggested `gnnbench ab` command must repeat to compare in the same way."""
 
@@ -62,7 +62,7 @@ class PairSettings:
     base: Prepared
     head: Prepared
     counter: str = ""
-    """The program that counts instructions of both processes, see `instructions.counter_name`; or empty."""
+    """The program that counts the instructions of both processes (`instructions.counter_name`), or empty."""
     about: str = ""
     """Prefix of each progress message; it says what is measured."""
     spared: Collection[str] = ()

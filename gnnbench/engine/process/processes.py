@@ -74,7 +74,7 @@ class Shared:
     number: int = 0
     """How many pairs were started."""
     fake_seconds: float = 0.0
-    """Time of the simulated machine, if GNNBENCH_FAKE_CLOCK sets one."""
+    """Time of the simulated machine, if GNNBENCH_FAKE_CLOCK asks for one."""
     simulated: bool = False
     parents: Parents | None = None
     """The processes from which the next pair is forked; None before the first pair, or without forks."""
@@ -83,7 +83,7 @@ class Shared:
     why_apart: str = ""
     """Why each side needs a process of its own; empty if one can run both, or if this is not known yet."""
     end_seconds: float = math.inf
-    """The RealTime at which the run has to end; answers are not awaited any longer."""
+    """The RealTime at which the run has to end; no answer is awaited after that."""
 
     def now(self) -> float:
         """Return the time in seconds: the simulated machine's if there is one, else the real time."""

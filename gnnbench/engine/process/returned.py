@@ -27,7 +27,7 @@ Fetch = Callable[[int, int, str], Values]
 place. It returns None if the call has no value at this place."""
 _BASE, _HEAD = range(2)
 _SMALL = 2.0**-6
-"""If the error is a larger fraction of the largest value, lower precision is not its cause."""
+"""If the error is more than this fraction of the largest value, lower precision is not the cause."""
 _MANY = 0.25
 """If less than this fraction of the numbers differs, lower precision is not the cause."""
 _CLEARLY = 2.0

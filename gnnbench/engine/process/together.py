@@ -50,7 +50,7 @@ class SessionWorker(Worker):
         return command
 
     def choose(self, fixture: Any) -> Instrument | None:
-        """Return the worker of the active session: pytest-benchmark always asks that of the last session."""
+        """Return the active session's worker: pytest-benchmark always asks the last session's worker."""
         return Worker.choose(self._sessions.current, fixture)
 
     def begin(self, pair: int, _index: int, link: Link) -> None:

@@ -208,7 +208,7 @@ class HeldBenchmark:
 
 
 def no_benchmark(fixture: str) -> NotTimed:
-    """Return that a test never calls pytest-benchmark's fixture; `fixture` is a text on its own, if any."""
+    """Return that a test never calls pytest-benchmark's fixture. `fixture`: a line on another one, if any."""
     return NotTimed("no benchmark", f"no benchmark: {fixture or 'the test never calls `benchmark`'}")
 
 

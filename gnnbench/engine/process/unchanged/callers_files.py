@@ -51,7 +51,7 @@ class CallersFiles:
             self._files["foreign" if is_foreign else "data"].add(file)
 
     def note_process(self, program: Any, arguments: Any, folder: Any, variables: Any) -> None:
-        """Note the files in a new process's command, and a Python that does not import the side's code."""
+        """Note the files in a new process's command, and the command of a Python without the side's code."""
         if not (self._trees.replaces_modules and isinstance(arguments, list | tuple)):
             return
         words = [os.fsdecode(word) for word in arguments if isinstance(word, str | bytes | os.PathLike)]

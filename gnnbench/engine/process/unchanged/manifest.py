@@ -71,7 +71,7 @@ class Manifest:
         project: Path,
         start: float,
     ) -> Self | None:
-        """Return a side's manifest. Returns None if no benchmark is known, or files changed meanwhile.
+        """Return a side's manifest. Returns None if no benchmark is known, or if files changed in the run.
 
         `start`: the modification time of a file that was written before the side's processes began.
         """
@@ -168,7 +168,7 @@ class Manifest:
 
     @property
     def known(self) -> dict[str, str]:
-        """The reasons why known benchmarks are skipped, by id; a reason is empty if the benchmark is run."""
+        """The reason why each known benchmark is skipped, by id; empty if the benchmark is not skipped."""
         return {step.name: step.skipped for step in self.steps if step.name}
 
 

@@ -25,7 +25,7 @@ from .executed import FunctionRecorder
 
 _IMPORTS = ("<frozen importlib", importlib.metadata.__file__)
 _PACKAGE = __file__.removesuffix(os.path.join("engine", "process", "unchanged", "used.py"))
-"""The folder of this package, as in the file names of its functions; the side's differ, see `child._BOOT`."""
+"""The folder of this package, as its functions name it; a side's gnnbench has another, see `child._BOOT`."""
 _PAUSING = (os.path.join("pytest_benchmark", "fixture.py"), os.path.join(os.sep, "threading.py"))
 """Files that may set a profile function: one pauses profilers, the other sets that of a new thread."""
 _PROCESS = "subprocess.Popen"

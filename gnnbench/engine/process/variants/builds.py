@@ -60,7 +60,7 @@ _DEFAULTS = {
 """Environment variables of builds, unless the user sets them: all files get one date, and libraries keep
 their symbols, so that two builds can be compared."""
 _LINES = 3
-"""Most lines of a failed command's output in the message."""
+"""Largest number of lines of a failed command's output in the message."""
 _ERROR = re.compile(r"\b(fatal |\w*)error\b(?!s?\.[ch])", re.IGNORECASE)
 
 

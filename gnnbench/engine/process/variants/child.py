@@ -270,7 +270,7 @@ class Forked(Process):
         self._status: int | None = None
 
     def status(self, wait_seconds: float = END_SECONDS) -> int | None:
-        """Return the exit status of the fork, which its parent process tells."""
+        """Ask the parent process for the exit status of the fork, and return it."""
         if self._status is None:
             try:
                 self._parent.send({"command": "reap", "pid": self.pid, "seconds": wait_seconds})

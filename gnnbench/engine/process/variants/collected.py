@@ -90,7 +90,7 @@ class Suite:
         return [*dict.fromkeys(lines), *self._refusals(), *([] if all_named else choice)]
 
     def missing(self, name: str) -> dict[str, str]:
-        """Return the sides that lack a test. Each value says why the test's file fails, or is empty."""
+        """Return the sides that lack a test, each with the error of collecting its file, or an empty text."""
         sides = {}
         for side, collection in self._sides.items():
             if name not in collection["names"]:

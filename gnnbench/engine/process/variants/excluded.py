@@ -22,7 +22,7 @@ from .collected import declares
 _MARKERS = ("benchmark", "codspeed_benchmark")
 """Markers with which pytest-codspeed times a whole test."""
 _SELECTING = {"deselect_by_mark": ("-m", "markexpr"), "deselect_by_keyword": ("-k", "keyword")}
-"""The options that pytest's functions apply, by function: flag, and name in `config.option`."""
+"""The option by which a function of pytest deselects tests: its flag, and its name in `config.option`."""
 _GNNBENCH = (__name__.partition(".")[0], "gnnbench")
 """Both names of this package, see `child`. Its plugins themselves report what they deselect."""
 _MOST_FILES = 1000

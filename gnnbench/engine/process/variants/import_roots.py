@@ -308,7 +308,7 @@ class Trees:
         return self._reals[path]
 
     def caller_path(self, path: str) -> tuple[str, bool] | None:
-        """Return a tracked file's path in the caller's tree, and whether `path` is that file and no copy.
+        """Return a tracked file's path in the caller's tree, and whether `path` is that file, not a copy.
 
         Returns None for all other files.
         """
@@ -324,11 +324,13 @@ class Trees:
         return real if any(redirect.may_use(real) is False for redirect in self._redirects) else None
 
     def _is_in_tree(self, folder: str) -> bool:
-        """Whether a folder is in one of the side's copies."""
         return any(below(folder, redirect.tree) is not None for redirect in self._redirects)
 
     def _locate(self, path: str) -> tuple[Redirect, str] | None:
-        """Return the redirect that has a path in `source` or `tree`, and the path relative to it, or None."""
+        """Return the redirect whose `source` or `tree` contains a path, and the path relative to that folder.
+
+        Returns None if there is no such redirect.
+        """
         real = self._real(path)
         for redirect in self._redirects:
             for name in (below(real, redirect.tree), redirect.name(real)):
@@ -363,7 +365,7 @@ class Trees:
 
 
 class _Wrapped:
-    """Wraps `finder`: if that finds a module in the caller's tree, the side's copy of the module is used."""
+    """Wraps `finder`: if `finder` finds a module in the caller's tree, the side's copy of it is loaded."""
 
     def __init__(self, finder: Any, trees: Trees) -> None:
         self.finder, self._trees = finder, trees

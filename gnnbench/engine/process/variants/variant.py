@@ -228,7 +228,7 @@ def _existing(text: str, root: Path, name: str) -> Path:
 
 
 def local_path(text: str, root: Path) -> Path:
-    """Return a path that the user typed in the folder `root` as an absolute path."""
+    """Return the absolute form of a path that the user typed in the folder `root`."""
     return (root / user_path(text)).resolve()
 
 
