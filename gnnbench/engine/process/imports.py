@@ -32,11 +32,11 @@ class Imports:
         self._packages, self._trees = {*packages}, trees
         self._known_names = {*sys.modules}
         self._modules: dict[str, ModuleType] = {}
-        self._count = 0
+        self._module_count = 0
 
     def take_out(self) -> None:
         """Remove the session's modules and import path from the interpreter; store them in this object."""
-        if len(sys.modules) != self._count:
+        if len(sys.modules) != self._module_count:
             packages = {name: name.partition(".")[0] for name in sys.modules}
             for name in filter(lambda name: name not in self._known_names, packages):
                 module, is_from_trees = sys.modules[name], packages[name] in self._trees.loaded
@@ -56,7 +56,7 @@ class Imports:
     def put_back(self) -> None:
         """Put the session's modules and import path back, after those of another session were taken out."""
         sys.modules.update(self._modules)
-        self._count = len(sys.modules)
+        self._module_count = len(sys.modules)
         for registry, classes in self._registered:
             registry.update(classes)
         sys.path[:], sys.meta_path[:] = self._path, self._finders

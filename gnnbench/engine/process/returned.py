@@ -86,7 +86,7 @@ def head_refuses(base: Mapping[str, Any], head: Mapping[str, Any]) -> bool:
 
 
 def _input_difference(base: Mapping[str, Any], head: Mapping[str, Any]) -> str:
-    """Return a text on an input that both sides have but that differs; empty if there is none."""
+    """Return a text on the first of both sides' common inputs that differs, or an empty text."""
     for place in base.keys() & head.keys():
         (kind, shape, content), (head_kind, head_shape, head_content) = base[place], head[place]
         if (kind, shape) != (head_kind, head_shape):

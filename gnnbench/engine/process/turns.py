@@ -130,7 +130,7 @@ class HeldBenchmark:
         """Return inspections with the cost of a call on each side.
 
         CPU times depend on the core and on other programs. So both sides measure again while their costs
-        differ. The result shows a difference only if both the last and the lowest costs of all tries differ.
+        differ. The result is a difference only if the sides differ in the last and in the lowest costs.
         """
         lowest: list[dict[str, Any]] = []
         for number in range(_MOST_COSTS):
@@ -145,7 +145,7 @@ class HeldBenchmark:
         return checked
 
     def _costs(self, number: int) -> list[dict[str, Any]]:
-        """Measure the cost of a call on each side: in parallel if `number` is 0, else in turn on one core."""
+        """Measure the cost of a call on each side: for `number` 0 on any core, later in turn on one core."""
         if not number:
             return self._ask_sides(SIDES, command="cost")
         core = cores()[number % len(cores())]

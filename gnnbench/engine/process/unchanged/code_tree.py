@@ -56,7 +56,8 @@ class CodeTree:
                     return "."
                 if name:
                     is_suite = self._tests.has(self._callers_path(location, name))
-                    return None if is_suite or self.path(name) not in (location, None) else name
+                    is_hidden = self.path(name) not in (location, None)  # by a file in an earlier root
+                    return None if is_suite or is_hidden else name
         return None
 
     def _callers_path(self, path: str, name: str) -> str:

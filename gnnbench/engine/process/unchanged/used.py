@@ -65,7 +65,7 @@ class UsageRecorder:
         """Whether something that ran was not noted."""
         self._reset()
         self._setting_up = 0
-        """How many fixtures are being set up now that belong to several benchmarks."""
+        """How many fixtures of several benchmarks are being set up at the moment."""
         self._handlers: Mapping[str, Callable[[str, tuple[Any, ...]], None]] = {
             **dict.fromkeys(("open", "sqlite3.connect", "ctypes.dlopen"), self._note_open),
             **dict.fromkeys(_LISTS, self._note_listing),
@@ -74,11 +74,11 @@ class UsageRecorder:
         }
         sys.addaudithook(self._note_event)
         sys.meta_path.insert(0, self)  # to note which packages are looked for
-        lines = linecache.getlines
+        original = linecache.getlines
 
         def getlines(filename: str, module_globals: dict[str, Any] | None = None) -> list[str]:
             self._files["read"].add(os.path.abspath(filename))  # even if linecache has the lines already
-            return lines(filename, module_globals)
+            return original(filename, module_globals)
 
         vars(linecache)["getlines"] = getlines
         self._functions = FunctionRecorder()

@@ -134,7 +134,7 @@ class _Writing(Overrides):
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_load_initial_conftests(self, early_config: pytest.Config) -> Iterator[None]:
-        """If pytest only collects, ignore a conftest.py that fails: pytest reports its folder later."""
+        """If pytest only collects, ignore a conftest.py that fails: pytest reports the failure later."""
         try:
             return (yield from super().pytest_load_initial_conftests(early_config))
         except ConftestImportFailure:

@@ -149,7 +149,6 @@ def _compiled(except_for: Iterable[str]) -> Iterator[str]:
 
 
 def _links(library: Path) -> bool:
-    """Whether a compiled library links to torch's libraries."""
     with suppress(OSError, ValueError), library.open("rb") as file:  # an empty file cannot be mapped
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ).find(_LINKED) >= 0
     return False
