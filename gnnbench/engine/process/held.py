@@ -1,4 +1,7 @@
-"""A call of `benchmark` that is held: the test waits in it, and obeys commands such as timing a block."""
+"""A held call of `benchmark`: the test stays in this call, which obeys commands such as to time a block.
+
+A *round* is a number of calls of the benchmarked function, and a *block* a number of rounds.
+"""
 
 import math
 import statistics
@@ -24,25 +27,25 @@ if TYPE_CHECKING:
     from ..measure.returned.inputs import Snapshot
 
 _SLOW_SECONDS = 0.02
-"""A calibration round that takes longer is not repeated."""
-_TRIES = 4
+"""A calibration round that takes longer than this is not repeated."""
+_MOST_CALIBRATION_ROUNDS = 4
 
 
 class HeldCall:
-    """The call `benchmark(function, ...)`; subclasses are the other ways to call `benchmark`."""
+    """A call `benchmark(function, ...)`. Subclasses hold the other kinds of calls of `benchmark`."""
 
     once = False
-    """Whether it can be timed only once in a process."""
+    """Whether the call can be timed only once in each process."""
     warms = True
     """Whether an untimed round precedes each block, because the first round is slower."""
     has_cpu_time = True
-    """Whether a block executes nothing but its calls."""
+    """Whether the CPU time of a block is that of its calls alone."""
     iterations: int | None = None
-    """The number of iterations of a round, if the benchmark sets it."""
+    """The number of calls in a round, if the benchmark sets it. None if calibration chooses it."""
     unseen: str | None = None
     """Why the code of a call cannot be inspected; None if it can."""
     no_calls = ""
-    """Why no untimed calls can be made, so that all are timed; empty if they can."""
+    """Why gnnbench cannot make untimed calls; empty if it can."""
 
     def __init__(self, fixture: Any, layouts: Layouts, clock: Clock, *, in_place: bool) -> None:
         self._fixture, self._layouts, self._clock = fixture, layouts, clock
@@ -53,10 +56,10 @@ class HeldCall:
         self._compared: ComparedCalls | None = None
         self._inputs: Snapshot | None = None
         self.codes: Sequence[Sequence[CodeType]] = ()
-        """The code of the functions that ran, for each recorded call; empty if it is not known."""
+        """The code of the functions that each recorded call ran; empty if no call was recorded."""
 
     def renew(self) -> Call:
-        """Return the call with its inputs copied to other addresses, if they may and can be copied."""
+        """Return the call, with new copies of its inputs at other addresses if these can be copied."""
         if self._copies_inputs:
             self._layouts.renew()
             self._clock.inputs_moved()
@@ -65,11 +68,11 @@ class HeldCall:
     def block(self, rounds: int, iterations: int) -> Block:
         """Time some rounds on the same inputs."""
         with collector_paused() if self._disable_gc else nullcontext():
-            # No other reference: a copy of the inputs that the layouts drop must be freed at once.
+            # Keep no reference to the call: when the layouts drop a copy of its inputs, it must be freed.
             return self._clock.block(self._layouts.current, rounds, iterations)
 
     def calls(self) -> Pedantic:
-        """Return untimed calls, whose instructions are counted and whose outputs are compared."""
+        """Return the call for untimed use: its instructions are counted, or its outputs are compared."""
         return Pedantic.of(self._layouts.current)
 
     def result(self) -> Any:
@@ -85,12 +88,12 @@ class HeldCall:
         tested: Collection[str] = (),
         noting: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> bool:
-        """Obey the coordinator's commands until the test may go on; raise what the benchmark raises.
+        """Obey the commands of the coordinator, gnnbench's main process, until the test may go on.
 
-        `ask` sends an answer and returns the next command. `scope` has the test module's globals, which calls
-        may read. `fixed_inputs`: whether the inputs keep their values when outputs are compared. `tested` has
-        the packages under test. `noting` returns a context in which used code is noted. Returns whether the
-        test ends here, because nothing needs the result of its call.
+        `ask` sends an answer and returns the next command. `scope` holds the globals of the test's module,
+        which calls may read. With `fixed_inputs`, the inputs keep their values when outputs are compared.
+        `tested` names the packages under test. `noting` returns a context that records which code is used.
+        Returns True if the test ends here, because nothing needs the result of its call.
         """
         self._scope, self._fixed_inputs = scope or {}, fixed_inputs
         self._tested, self._noting = tested, noting
@@ -105,7 +108,7 @@ class HeldCall:
         return False
 
     def obey(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Obey a command by the method of its name, and return the answer."""
+        """Call the method that is named after the command, and return its answer."""
         with pause_tracing():
             answer: dict[str, Any] = getattr(self, f"_{command['command']}")(command)
         return answer
@@ -126,9 +129,9 @@ class HeldCall:
         }
 
     def _fastest(self, iterations: int) -> float:
-        """Return the seconds of the fastest of a few rounds; keep its duration including set-up."""
+        """Return the seconds of the fastest of a few rounds, and store its duration including set-up."""
         rounds = []
-        for _ in range(_TRIES):
+        for _ in range(_MOST_CALIBRATION_ROUNDS):
             with self._placement.watching():
                 start = self._clock.now()
                 (seconds,) = self.block(1, iterations).seconds
@@ -140,7 +143,7 @@ class HeldCall:
         return seconds
 
     def _inspect(self, _command: Mapping[str, Any]) -> dict[str, Any]:
-        """Find out which code a call runs, in a few calls on new copies of its inputs."""
+        """Make a few calls on new copies of the inputs, and answer which code they run."""
         inspection = Inspection(unseen=self.unseen)
         with self._noting():
             if not self.unseen:
@@ -151,12 +154,12 @@ class HeldCall:
         return {"answer": "inspected", **inspection.as_json()}
 
     def _cost(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Measure the cost of a call after its inspection, on the core that the command may name."""
+        """Measure the cost of a call that was inspected before, on the command's core if it names one."""
         clock = self._clock if self._clock.times_device else None
         try:
             with self._placement.on(command.get("core")):
                 costs, codes = cost.measure_cost(self.renew, self._noting, clock)
-        except Exception as error:  # noqa: BLE001 - a call may not be repeatable, as that of a generator
+        except Exception as error:  # noqa: BLE001 - a call may not be repeatable, such as one that uses up a generator
             unseen = f"the call cannot be repeated ({type(error).__name__})"
             return {"answer": "cost", "cost": None, "unseen": unseen}
         if self.codes and codes:
@@ -164,14 +167,14 @@ class HeldCall:
         return {"answer": "cost", "cost": codec.encode(costs)}
 
     def keep_inputs(self) -> None:
-        """Keep the values of the inputs, because calls before the comparison of outputs may change them."""
+        """Save the values of the inputs: calls that precede the comparison of outputs may change them."""
         from ..measure.returned.calls import snapshot_inputs
 
         if not self.no_calls:
             self._inputs = snapshot_inputs(self.calls())
 
     def _return(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Make calls, and hash what they return and change."""
+        """Make calls, and answer with hashes of what they return and change."""
         if self.no_calls:
             return {"answer": "nothing returned", "reason": self.no_calls}
         from ..ground.outputs import TooMuchError
@@ -192,7 +195,7 @@ class HeldCall:
         return {"answer": "returned", "reference_error": reference_error, **calls.as_json()}
 
     def _save(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Write values that calls returned into files, which the coordinator reads and removes."""
+        """Write some of the values that calls returned to files, which the coordinator reads and removes."""
         assert self._compared
         return {"answer": "saved", "files": self._compared.save(command["wanted"], Path(command["folder"]))}
 
@@ -203,7 +206,7 @@ class HeldCall:
             return {"answer": "counted", **instructions.count_until_equal(self.calls(), counter)}
 
     def _block(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Time rounds after an untimed one. A single round on the same buffers as before needs none."""
+        """Time rounds. An untimed round comes first, except before a single round on unchanged copies."""
         rounds, iterations = command["rounds"], self.iterations or command["iterations"]
         renews = command.get("renew", True)
         with self._placement.on(command.get("core")):
@@ -223,13 +226,13 @@ class HeldCall:
             "rounds": len(seconds),
             "gpu_ns": block.device_seconds and block.device_seconds / iterations * 1e9,
             "gpu_hertz": block.device_hertz,
-            "cpu_ns": used_ns / rounds / iterations or None if is_cpu_time else None,
+            "cpu_ns": (used_ns / rounds / iterations or None) if is_cpu_time else None,
             "cpu_share": used_ns / 1e9 / sum(seconds),
             "waits": not after.is_one_thread_since(before),
         }
 
     def _add_rounds(self, seconds: list[float], iterations: int) -> list[float]:
-        """Add rounds to the benchmark's statistics; return those with a positive, finite time."""
+        """Add the rounds with a positive, finite time to the benchmark's statistics, and return these."""
         good = [second for second in seconds if 0 < second < math.inf]
         if not good:
             raise ClockError(
@@ -243,7 +246,7 @@ class HeldCall:
 
 
 class PedanticCall(HeldCall):
-    """The call `benchmark.pedantic(...)` with several rounds, of which any number may be timed."""
+    """A call `benchmark.pedantic(...)` with several rounds, of which gnnbench times as many as it needs."""
 
     has_cpu_time = False
     unseen = FIXED
@@ -252,7 +255,7 @@ class PedanticCall(HeldCall):
         self, fixture: Any, layouts: Layouts, clock: Clock, pedantic: Pedantic, *, in_place: bool = False
     ) -> None:
         self._pedantic, self.iterations = pedantic, pedantic.iterations
-        # Set-up makes new inputs itself, and tear-down expects the original ones.
+        # A set-up function makes new inputs itself, and a tear-down function expects the original ones.
         in_place = in_place or bool(pedantic.setup or pedantic.teardown)
         super().__init__(fixture, layouts, clock, in_place=in_place)
         if pedantic.warmup_rounds and not isinstance(self, AllTimedCalls):
@@ -279,10 +282,10 @@ class PedanticCall(HeldCall):
 
 
 class AllTimedCalls(PedanticCall):
-    """Calls that may have side effects, so that all are timed; the test gets the last one's result.
+    """Calls that may have side effects: gnnbench adds no untimed ones. The test gets the last call's result.
 
-    Either it is the one call of `benchmark.pedantic` with a single round, or the calls of
-    `benchmark(function, ...)` in a test with the marker `whole_call`; `reason` is the marker's.
+    The calls come from `benchmark.pedantic` with one round, or from `benchmark(function, ...)` in a test with
+    the marker `whole_call`, whose text is the `reason`.
     """
 
     warms = False
@@ -304,7 +307,7 @@ class AllTimedCalls(PedanticCall):
         return Block.of(blocks)
 
     def result(self) -> Any:
-        """Return the result of the last call; make one if no command has."""
+        """Return the result of the last call. Makes a call if no command has made one."""
         if not self._results:
             self.block(1, 1)
         return self._results[-1]

@@ -1,4 +1,4 @@
-"""The modules that each session of a process with both sides has for itself, see `together.py`."""
+"""Gives each pytest session of a process with both sides its own copies of modules, see `together.py`."""
 
 import itertools
 import os
@@ -22,24 +22,25 @@ class NotTogetherError(Exception):
 
 
 class Imports:
-    """The modules and the import path of one session, which are put into the interpreter while it is active.
+    """The modules and the import path of one session. The interpreter has them while the session is active.
 
-    `packages`: those of which the session has its own copy. What it later imports from its trees is added.
+    `packages` names the packages of which the session has its own copy. `trees` are the folders of its side's
+    packages: what the session imports from there later is its own, too.
     """
 
     def __init__(self, packages: Collection[str], trees: Trees) -> None:
         self._packages, self._trees = {*packages}, trees
         self._known_names = {*sys.modules}
         self._modules: dict[str, ModuleType] = {}
-        self._count = 0
+        self._module_count = 0
 
     def take_out(self) -> None:
-        """Remove the session's modules and import path from the interpreter, and keep them here."""
-        if len(sys.modules) != self._count:
+        """Remove the session's modules and import path from the interpreter; store them in this object."""
+        if len(sys.modules) != self._module_count:
             packages = {name: name.partition(".")[0] for name in sys.modules}
             for name in filter(lambda name: name not in self._known_names, packages):
-                module, is_loaded = sys.modules[name], packages[name] in self._trees.loaded
-                if is_loaded or (module and _refers(module, self._packages)):
+                module, is_from_trees = sys.modules[name], packages[name] in self._trees.loaded
+                if is_from_trees or (module and _refers(module, self._packages)):
                     self._packages.add(packages[name])
             self._known_names |= packages.keys()
             self._modules = {name: sys.modules[name] for name in packages if packages[name] in self._packages}
@@ -53,9 +54,9 @@ class Imports:
         self._find_spec, self._side_file = AssertionRewritingHook._find_spec, os.environ[SIDE]  # noqa: SLF001
 
     def put_back(self) -> None:
-        """Put the session's modules and import path back, after those of another were taken out."""
+        """Put the session's modules and import path back, after those of another session were taken out."""
         sys.modules.update(self._modules)
-        self._count = len(sys.modules)
+        self._module_count = len(sys.modules)
         for registry, classes in self._registered:
             registry.update(classes)
         sys.path[:], sys.meta_path[:] = self._path, self._finders
@@ -74,11 +75,11 @@ def _registries() -> list[dict[str, partial[Any]]]:
 def own_packages(trees: Trees, other: Trees, root: str) -> Collection[str]:
     """Return the top-level packages of which each session needs a copy.
 
-    They are those that differ between the sides or belong to the project in the folder `root`, and those that
-    use them. The first session, with `trees`, has imported its modules; the second one will have `other`.
+    These packages differ between the sides, belong to the project in the folder `root`, or use such packages.
+    The first session has imported its modules, some from `trees`; the second one will import from `other`.
 
     Raises:
-        NotTogetherError: one of the packages is compiled, so that a process can load it only once.
+        NotTogetherError: one of these packages is compiled, so that a process can load it only once.
     """
     modules: dict[str, list[ModuleType]] = defaultdict(list)
     for name, module in sys.modules.items():
@@ -105,13 +106,13 @@ def _file(module: ModuleType) -> str:
 
 
 def _is_below(module: ModuleType, root: str) -> bool:
-    """Whether a module lies in the folder `root`, but not among installed packages there."""
+    """Whether a module lies in the folder `root`, but not in a `site-packages` folder."""
     file = _file(module)
     return below(file, root) is not None and "site-packages" not in file
 
 
 def _is_elsewhere(name: str, parts: Collection[ModuleType], trees: Trees) -> bool:
-    """Whether the trees have a package, or one of its modules, in another file."""
+    """Whether `trees` has another file for a package, or for one of the package's loaded modules `parts`."""
     files = [file for part in parts if (file := _file(part))]
     spec = trees.find_spec(name)
     return (spec is not None and spec.origin not in files) or any(
@@ -122,7 +123,7 @@ def _is_elsewhere(name: str, parts: Collection[ModuleType], trees: Trees) -> boo
 def _refers(module: ModuleType, packages: Collection[str]) -> bool:
     """Whether a module or one of its classes has an attribute that is defined in one of the packages."""
     for value in list(vars(module).values()):
-        # Not `isinstance`, which reads `__class__`: in some objects this imports, or warns.
+        # Not `isinstance`: it reads `__class__`, which makes some objects import modules or warn.
         if issubclass(type(value), ModuleType | type | FunctionType) and _package(value) in packages:
             return True
         if issubclass(type(value), type) and any(

@@ -1,6 +1,6 @@
-"""Compares the outputs of both sides of a pair, without values that differ in two processes of the same code.
+"""Compares the outputs of base and head, except for values that differ from process to process.
 
-Such values are addresses, temporary folders or process ids: a second process of the base reveals them. A
+A second process of the base reveals such values, for example addresses, temporary folders or process ids. A
 *place*, such as `argument 1` or `output['x'][0]`, names a value in the inputs or the output.
 """
 
@@ -33,7 +33,7 @@ class UnsteadyPlaces(NamedTuple):
 
     places: Collection[str] = ()
     prefixes: tuple[str, ...] = ()
-    """Prefixes of places that only one process has, as if an object is a key of a dictionary."""
+    """Prefixes of places that only one process has: keys of dictionaries may contain addresses."""
     steady: Collection[str] = ()
     """The places below a prefix at which both processes have the same value."""
 
@@ -51,7 +51,7 @@ class UnsteadyPlaces(NamedTuple):
         return {**answer, "inputs": inputs, "calls": calls}
 
     def note(self) -> str:
-        """Return a note that names excluded places; empty if there are none."""
+        """Return a note that names the excluded places, or an empty text if there are none."""
         places = sorted({*self.places, *(f"{prefix}..." for prefix in self.prefixes)})
         note = f"left out, as two processes of the base differ there: {listed(places, _SHOWN)}"
         return note if places else ""
@@ -76,7 +76,7 @@ class Outputs:
                 return result
             try:
                 self._ask_second_base(command="run", name=self._name, seed=SEED, checked=False, compared=True)
-                self._ask_second_base(command="inspect")  # it makes the calls that the first process has made
+                self._ask_second_base(command="inspect")  # this makes the same calls as in the first process
                 again = self._ask_second_base(command="return", level=base["level"])
                 failure = _failure(again)
                 fetch_of_bases = partial(self._fetch, Path(folder), (SIDES[0], SECOND_BASE))
@@ -91,21 +91,21 @@ class Outputs:
             return agreement(base, head, fetch, unsteady.without, unsteady.note())
 
     def _make_calls(self) -> list[Mapping[str, Any]]:
-        """Let both sides make their calls with new values of the same inputs; return their answers."""
+        """Ask both sides for calls in which the same inputs get new values; return their answers."""
         ask = partial(self._ask, command="return")
         answers = [*ask(SIDES, level=ALL_NEW)]
         if any(call["failure"] for call in answers[1].get("calls", ())):
-            answers[1:] = ask(SIDES[1:], level=ALL_NEW)  # both may have used the same port or file
+            answers[1:] = ask(SIDES[1:], level=ALL_NEW)  # the sides may have competed for a port or file
         levels = [answer.get("level", 0) for answer in answers]
         is_returned = all(answer["answer"] == "returned" for answer in answers)
         if is_returned and levels[0] != levels[1] and not head_refuses(*answers):
-            # One side refused some new values: the other makes its calls again without these.
+            # One side refused some new values: the other side makes its calls again without these values.
             side = int(levels[1] > levels[0])
             answers[side : side + 1] = ask([SIDES[side]], level=min(levels))
         return answers
 
     def _fetch(self, folder: Path, sides: Sequence[str], side: int, number: int, place: str) -> Values:
-        """Return a value of a call, see `returned.Fetch`; an array goes through a file in the folder."""
+        """Return a value of a call, as `returned.Fetch` does; arrays are passed in files in the folder."""
         command = {"command": "save", "wanted": [(number, place)], "folder": str(folder)}
         is_second = sides[side] == SECOND_BASE
         answer = self._ask_second_base(**command) if is_second else self._ask([sides[side]], **command)[0]
@@ -135,8 +135,8 @@ def _failure(answer: Mapping[str, Any]) -> str:
 def unsteady_places(base: Mapping[str, Any], again: Mapping[str, Any], fetch: Fetch) -> UnsteadyPlaces:
     """Return where two processes of the base differ by more than rounding.
 
-    `base` and `again` are the answers of these processes to `return`. Inputs that are numbers count as equal,
-    because outputs that are computed from different inputs cannot be compared.
+    `base` and `again` are the answers of these processes to `return`. Numbers in the inputs are not excluded:
+    if they differ, the outputs cannot be compared at all.
     """
     texts = {place for place, part in base["inputs"].items() if part[0] == TEXT}
     places = {
@@ -159,8 +159,9 @@ def unsteady_places(base: Mapping[str, Any], again: Mapping[str, Any], fetch: Fe
 
 
 def _prefix(place: str, others: Sequence[str]) -> str:
-    """Return the container in which a place of one process differs from the sorted places of the other."""
-    at = bisect(others, place)
-    nearest = others[max(at - 1, 0) : at + 1]
-    shared = max((commonprefix([place, other]) for other in nearest), key=len, default=place)  # noqa: RUF071 - names are no paths
-    return shared[: (max(map(shared.rfind, "[{")) + 1) or (shared.rfind(".") + 1)] or place
+    """Return the beginning of a place, up to the container in which it differs from all (sorted) others."""
+    index = bisect(others, place)
+    neighbours = others[max(index - 1, 0) : index + 1]
+    shared = max((commonprefix([place, other]) for other in neighbours), key=len, default=place)  # noqa: RUF071 - places are no paths
+    bracket, dot = max(map(shared.rfind, "[{")), shared.rfind(".")
+    return shared[: (bracket if bracket >= 0 else dot) + 1] or place

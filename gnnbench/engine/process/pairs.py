@@ -1,6 +1,6 @@
-"""Pairs of processes, one of each side, which run benchmarks one after the other.
+"""Pairs of processes, one for each side (base and head), which run benchmarks one after the other.
 
-A *visit* is the run of one benchmark in one pair: the test is set up on both sides and timed in turns.
+In a *visit*, one pair runs one benchmark: both sides set the test up and take turns to time it.
 """
 
 import math
@@ -32,30 +32,30 @@ from .variants.redirects import differing
 _QUIT_SECONDS = 20.0
 """Time in which both processes may tear down their fixtures."""
 _FEWEST_CORES = 4
-"""With fewer cores, the next pair starts only when the last one has ended."""
+"""With fewer cores, the next pair starts only when the current one has ended."""
 _FAILURES = ("died", "failed")
-"""Kinds of failures that may not occur in another pair."""
+"""Kinds of failures that need not occur again in another pair."""
 _TAG = re.compile(r"\.(cpython|pypy|abi)[^.]*(?=\.)")
-"""The tag in an extension module's name that says for which Python it is built."""
+"""The tag in the file name of an extension module that says for which Python the module is built."""
 _Result = TypeVar("_Result")
 
 
 class Pair(Processes):
-    """A pair of fresh processes that run benchmarks. On exit of its context, they have ended."""
+    """A pair of new processes that run benchmarks. When its context exits, the processes have ended."""
 
     def __init__(self, settings: PairSettings, shared: Shared, parents: Parents | None = None) -> None:
         super().__init__(settings, shared, parents)
         self._differing = differing(settings.base.redirects, settings.head.redirects)
-        # Separate from `rng`: the number of draws depends on the machine.
+        # Separate from `shared.rng`: how many cores are drawn depends on the machine.
         self._core_rng = random.Random(shared.rng.randrange(2**32))  # noqa: S311 - turns, not secrets
         self.collected: dict[str, dict[str, Any]] = {}
-        """Each side's answer `collected`, which has its tests."""
+        """Each side's answer `collected`, which lists its tests."""
         self.suite = Suite()
         self.broken: str | None = None
-        """The line that says which side has died, and how; None while both run."""
+        """The message that says which side has died, and how; None while both run."""
         self.broken_side = ""
         self.used: dict[str, dict[str, Any]] = {}
-        """The code and files that each side used for the last benchmark; empty if they are not noted."""
+        """The code and files that each side used for the last benchmark; empty if this is not recorded."""
 
     def __enter__(self) -> Self:
         """Start both processes, which collect the suite; if one dies, the pair is `broken`."""
@@ -72,14 +72,14 @@ class Pair(Processes):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """End both processes; without an error, they first tear down their fixtures."""
+        """End both processes. Unless there was an error, they first tear down their fixtures."""
         self.stop(_QUIT_SECONDS if kind is None and self.broken is None else 0.0)
 
     def visit(self, trial: Trial, seconds: float, at_most_seconds: float = math.inf) -> Visit | NotTimed:
-        """Time a benchmark in turns, or return why it cannot be timed.
+        """Time a benchmark in turns, each with one block of each side, or return why it cannot be timed.
 
-        It gets at least five turns, unless set-up, calibration and five turns take over `at_most_seconds`. A
-        benchmark that a process can time only once gets one turn.
+        The sides take at least five turns, unless set-up, calibration and these turns would take more than
+        `at_most_seconds`. A benchmark that a process can time only once gets one turn.
         """
         start = self.shared.now()
         result = self._hold(trial, lambda benchmark: benchmark.time(seconds, start + at_most_seconds))
@@ -114,7 +114,7 @@ class Pair(Processes):
     def _hold(
         self, trial: Trial, do: Callable[[HeldBenchmark], _Result | NotTimed], *, only_inspected: bool = False
     ) -> _Result | NotTimed:
-        """Run a benchmark on both sides; return what `do` returns while the benchmark waits for commands."""
+        """Run a benchmark's test on both sides; return what `do` returns while both wait for commands."""
         self.used = {}
         if missing := self.suite.missing(trial.name):
             reasons = {side: NotTimed("failed", f"has no such test{why}") for side, why in missing.items()}
@@ -137,8 +137,8 @@ class Pair(Processes):
         """Return the message that the benchmarks import nothing from a variant, or an empty text."""
         for side, variant in self._variants.items():
             loaded = self.loaded[side]
-            # A folder of tests named torch would hide the package, while torch's dependencies are imported.
-            is_used = "torch" in loaded if "torch" in variant.versions else bool(loaded)
+            # A folder of tests named torch could hide torch itself, but not the dependencies of torch.
+            is_used = ("torch" in loaded) if "torch" in variant.versions else bool(loaded)
             if variant.trees and not is_used and not self.broken:
                 return f"{side}: the benchmarks import no package of {variant.text}: nothing to compare"
         return ""
@@ -150,11 +150,11 @@ class Pair(Processes):
 
 
 def _functions(libraries: Iterable[str], sides: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the functions that differ in native libraries, `NAME in LIBRARY`; if unknown, the library."""
+    """Yield `NAME in LIBRARY` for each function that differs in a library; if none is known, the library."""
     for name in libraries:
         hashes = [side["fingerprint"]["libraries"].get(name, "") for side in sides]
-        short = _TAG.sub("", name)
-        yield from [f"{each} in {short}" for each in demangled(functions_differing(*hashes))] or [name]
+        library = _TAG.sub("", name)
+        yield from [f"{each} in {library}" for each in demangled(functions_differing(*hashes))] or [name]
 
 
 class NotStartedError(UsageError):
@@ -162,7 +162,7 @@ class NotStartedError(UsageError):
 
 
 class Pairs(ExitStack):
-    """The pairs of processes of a run. On exit, the files with their output are removed."""
+    """The pairs of processes of a run. When its context exits, the logs of the processes are removed."""
 
     def __init__(self, plan: Plan, listener: Listener) -> None:
         super().__init__()
@@ -171,14 +171,14 @@ class Pairs(ExitStack):
         self.shared, self._listener = Shared(plan, logs, rng), listener
         self.callback(self.shared.end_parents)
         self.starts_ahead = False
-        """Whether the next pair starts while one measures, which does not disturb times of a GPU."""
+        """Whether a pair starts while the pair before it measures: this does not disturb a GPU's times."""
         self._next: Pair | None = None
         self.callback(lambda: self._next.stop(0.0) if self._next else None)
 
     @contextmanager
     def start(self, settings: PairSettings) -> Iterator[Pair]:
-        """Run a pair within the context. If a side dies at both of two starts, raise NotStartedError."""
-        at_most_seconds = 2 * self.shared.plan.timeout_seconds  # to collect the suite, one after the other
+        """Run a pair within the context. Raises NotStartedError if two attempts to start the pair fail."""
+        at_most_seconds = 2 * self.shared.plan.timeout_seconds  # the sides may be awaited one after the other
         for is_last in (False, True):
             pair, self._next = self._next or Pair(settings, self.shared), None
             what = f"the processes of pair {pair.number}" if pair.number else "both sides"
@@ -198,19 +198,19 @@ class Pairs(ExitStack):
     def measure(
         self, settings: PairSettings, trials: Mapping[str, Trial], pair_plan: PairPlan
     ) -> tuple[Pair, PairTimes]:
-        """Time benchmarks in a new pair, one after the other, until the time of its plan ends.
+        """Time benchmarks in a new pair, one after the other, until the time in `pair_plan` is over.
 
-        Returns the pair, whose processes have ended, and its times. The price of the pair is the time outside
-        of its visits, including the start and the end of its processes.
+        Returns the pair, whose processes have ended, and its times. The price of the pair is the time that it
+        takes apart from its visits, including the start and the end of its processes.
         """
         visits: dict[str, Visit] = {}
         failures: dict[str, NotTimed] = {}
         settled_seconds = 0.0
         with self.start(settings) as pair:
             begin, count = self.shared.now(), len(pair_plan.seconds)
-            for number, (name, seconds) in enumerate({} if pair.broken else pair_plan.seconds.items(), 1):
+            for number, (name, seconds) in enumerate(pair_plan.seconds.items(), 1):
                 is_late = number > 1 and self.shared.now() - begin > pair_plan.at_most_seconds
-                if is_late or self.shared.left_seconds() <= 0:
+                if pair.broken or is_late or self.shared.left_seconds() <= 0:
                     break
                 self._listener.step(
                     f"{settings.about}timing benchmark {number} of {count} in pair {pair.number},"
@@ -219,14 +219,14 @@ class Pairs(ExitStack):
                 visit_begin = RealTime.seconds()
                 result = pair.visit(trials[name], seconds, pair_plan.longest_seconds)
                 if pair.broken and self.shared.left_seconds() <= 0:
-                    break  # it had no time to end its set-up, which is no failure
+                    break  # the run's time has ended, which is no failure of the benchmark
                 if isinstance(result, Visit):
                     visits[name] = result
                     continue
                 if pair.sessions and result.kind in _FAILURES:
                     self.separate(f"{name}: {result.text}")
                     break
-                if self.shared.parents and "CUDA" in result.text:  # which a fork may be unable to use
+                if self.shared.parents and "CUDA" in result.text:  # CUDA may not work in a fork
                     self.shared.why_no_forks = f"{name}: {result.text}"
                     self.shared.end_parents()
                     break
@@ -243,7 +243,7 @@ class Pairs(ExitStack):
         return pair, PairTimes(price, visits, failures, settled_seconds, self._next_start_seconds(price))
 
     def separate(self, reason: str) -> None:
-        """Run each side of the next pairs in a process of its own, where it does not affect the other."""
+        """Run each side of later pairs in a process of its own, so that no side affects the other side."""
         self.shared.why_apart = reason
         self.shared.end_parents()
 
@@ -258,7 +258,7 @@ class Pairs(ExitStack):
     def control(
         self, settings: PairSettings, trial: Trial, seconds: float, longest_seconds: float
     ) -> Visit | None:
-        """Time the base against itself, in forked processes. Returns None if these cannot be forked."""
+        """Time the base against itself, in forked processes. Returns None if processes cannot be forked."""
         if not self.shared.parents:
             return None
         step = f"timing the base against itself, for {seconds:.1f} s: {trial.name}"

@@ -1,4 +1,4 @@
-"""One pytest process of each side, and the commands and answers between them and the driver."""
+"""The pytest processes of base and head, and the commands that gnnbench's main process sends to them."""
 
 import math
 import os
@@ -19,41 +19,41 @@ from .variants.import_roots import Trees
 from .variants.variant import Prepared
 
 SECOND_BASE = "a second process of the base"
-"""Used like a side: if it differs from the base's first process, the head did not cause that difference."""
+"""Used like the name of a side. The head did not cause what differs between the base's two processes."""
 SEED = 0
 """Seeds the random numbers of a call that is inspected or counted, so that they are the same in all pairs."""
 _HASH_SEED = "PYTHONHASHSEED"
 PAIRS_OF_PARENTS = 4
-"""Number of pairs that are forked from the same parents, one for each side. Other parents have other
-addresses of libraries and another hash seed."""
+"""Number of pairs that are forked from the same two parents, one for each side. New parents have libraries
+at other addresses, and another hash seed."""
 PAIRS_OF_BOTH = 12
-"""The same for one parent with both sides, which have these addresses and this hash seed in common."""
+"""The same if one parent runs both sides, which then have equal library addresses and hash seeds."""
 _WORTH_STARTS = 4
-"""New parents are started only if the rest of the run takes longer than this many of their starts."""
+"""New parents are started only if the run has time left for more than this many starts of parents."""
 
 
 @dataclass
 class Parents:
-    """A process of each side that has collected the suite; pairs of processes are forked from them."""
+    """Processes that collect the suite before pairs are forked from them: one for each side or for both."""
 
     children: Mapping[str, Child]
-    """The process of each side, or for both sides the one process that has both."""
+    """The process of each side; the same process twice if it runs both sides."""
     collected: dict[str, dict[str, Any]]
-    """Each side's answer `collected`: its tests."""
+    """Each side's answer `collected`, which lists its tests."""
     sides: tuple[Prepared, Prepared]
     seconds: float
-    """How long their start took."""
+    """How long these processes took to start."""
     pairs: int = 0
-    """How many pairs were forked."""
+    """How many pairs were forked from them."""
     sessions: Mapping[str, int] = field(default_factory=dict)
-    """The number of each side's session if one process has both; the last session is the base's again."""
+    """If one process runs both sides: the number of each side's session. A last one runs the base again."""
 
     def of_base(self) -> "Parents":
         """Return parents whose forks run the base on both sides."""
         base, head = SIDES
         children = dict.fromkeys(SIDES, self.children[base])
         collected = dict.fromkeys(SIDES, self.collected[base])
-        sessions = {base: self.sessions[base], head: len(SIDES)} if self.sessions else {}
+        sessions = {base: self.sessions[base], head: len(SIDES)} if self.sessions else {}  # the last one
         return Parents(children, collected, (self.sides[0],) * 2, self.seconds, sessions=sessions)
 
     @property
@@ -74,23 +74,23 @@ class Shared:
     number: int = 0
     """How many pairs were started."""
     fake_seconds: float = 0.0
-    """Time of the simulated machine, if GNNBENCH_FAKE_CLOCK sets one."""
+    """Time of the simulated machine, if GNNBENCH_FAKE_CLOCK asks for one."""
     simulated: bool = False
     parents: Parents | None = None
     """The processes from which the next pair is forked; None before the first pair, or without forks."""
     why_no_forks: str = ""
-    """Why no pair is forked from parents; empty if pairs are, or before this is known."""
+    """Why pairs cannot be forked from parents; empty if they can, or if this is not known yet."""
     why_apart: str = ""
-    """Why each side has a process of its own; empty if one process has both, or before this is known."""
+    """Why each side needs a process of its own; empty if one can run both, or if this is not known yet."""
     end_seconds: float = math.inf
-    """When the time of the run ends, by RealTime; an answer that comes later is not waited for."""
+    """The RealTime at which the run has to end; no answer is awaited after that."""
 
     def now(self) -> float:
-        """Return the time in seconds, of the simulated machine if there is one."""
+        """Return the time in seconds: the simulated machine's if there is one, else the real time."""
         return self.fake_seconds if self.simulated else RealTime.seconds()
 
     def parents_of(self, sides: tuple[Prepared, Prepared]) -> Parents | None:
-        """Return the parents of the next pair of these sides, after ending others and used-up ones."""
+        """Return parents for the next pair, or None after ending parents of other sides or used-up ones."""
         parents = self.parents
         if parents:
             is_worth_a_start = self.left_seconds() > _WORTH_STARTS * parents.seconds
@@ -99,14 +99,14 @@ class Shared:
         return self.parents
 
     def end_parents(self) -> None:
-        """End the processes from which pairs are forked, if they run."""
+        """End the processes from which pairs are forked, if there are any."""
         parents, self.parents = self.parents, None
         with ExitStack() as stack:
             for child in parents.children.values() if parents else ():
                 stack.callback(child.stop)
 
     def left_seconds(self) -> float:
-        """Return the rest of the run's time; a simulated machine ends its run by itself."""
+        """Return how many seconds the run has left: no limit applies to a simulated machine."""
         return math.inf if self.simulated else self.end_seconds - RealTime.seconds()
 
 
@@ -114,15 +114,15 @@ class Processes:
     """The pytest processes of both sides, each forked from a parent or started afresh."""
 
     def __init__(self, settings: PairSettings, shared: Shared, parents: Parents | None = None) -> None:
-        """Start nothing yet. If `parents` are given, the processes are forked from these."""
+        """Start nothing yet. If `parents` are given, `start` forks the processes from these."""
         self._parents = parents
         self.sessions: Mapping[str, int] = {}
-        """The number of each side's session if one process has both; else empty."""
+        """The number of each side's session if one process runs both sides, otherwise empty."""
         self.settings, self.shared = settings, shared
         self._variants = dict(zip(SIDES, (settings.base, settings.head), strict=True))
         # Both sides iterate over sets in the same order, unless the user sets a hash seed.
         self._hash_seed = os.environ.get(_HASH_SEED, str(shared.rng.randrange(2**32)))
-        shared.number += not settings.untimed
+        shared.number += 0 if settings.untimed else 1
         self.number = 0 if settings.untimed else shared.number
         self._forks = not (settings.untimed or settings.counter or settings.spared or shared.why_no_forks)
         self._launched: dict[str, Child] = {}
@@ -141,7 +141,7 @@ class Processes:
         self._launched = {side: self._new_child(side, self._variants[side]) for side in order}
 
     def start(self, sides: Collection[str] = SIDES) -> dict[str, dict[str, Any]]:
-        """Start the processes; return each side's answer `collected`, which has its tests."""
+        """Start the processes; return each side's answer `collected`, which lists its tests."""
         shared, variants = self.shared, (self.settings.base, self.settings.head)
         parents = self._parents
         if self._forks and not parents:
@@ -162,14 +162,14 @@ class Processes:
         return parents.collected
 
     def _parent_of_both(self, variants: tuple[Prepared, Prepared]) -> Parents | None:
-        """Start one process with both sides. Returns None, and notes the reason, if this is impossible."""
+        """Start one parent process for both sides. If this fails, store the reason and return None."""
         (base, head), shared, begin = variants, self.shared, RealTime.seconds()
         if base.environment != head.environment or base.versions != head.versions:
             shared.why_apart = shared.why_apart or "the sides differ in variables or installed packages"
         if shared.why_apart:
             return None
         order = self.order()
-        child = self._new_child(SIDES[0], self._variants[order[0]], [*order, SIDES[0]])
+        child = self._new_child(SIDES[0], self._variants[order[0]], sessions=[*order, SIDES[0]])
         try:
             answer = self.answer(SIDES[0], shared.plan.timeout_seconds)
         except DiedError as error:
@@ -188,7 +188,7 @@ class Processes:
         return shared.parents
 
     def _fork(self, parents: Parents) -> None:
-        """Fork the process of each side from its parent, or one process with both sides."""
+        """Fork one process for each side from its parent, or one process that runs both sides."""
         self.children, self.sessions = {}, parents.sessions
         self.loaded = {side: tuple(answer["loaded"]) for side, answer in parents.collected.items()}
         seconds = self.shared.plan.timeout_seconds
@@ -204,7 +204,7 @@ class Processes:
         parents.pairs += 1
 
     def _new_child(self, side: str, variant: Prepared, sessions: Sequence[str] = ()) -> Child:
-        """Start a process that runs a variant, or with `sessions` one session of pytest for each of them."""
+        """Start a process that runs a variant, or one pytest session for each side that `sessions` names."""
         plan, logs, under = self.shared.plan, self.shared.logs, list[str]()
         environment = {_HASH_SEED: self._hash_seed}
         if self.settings.counter:
@@ -232,7 +232,7 @@ class Processes:
         return child
 
     def ask_second_base(self, **command: Any) -> dict[str, Any]:
-        """Return the answer of a second process of the base, which is started if it does not run."""
+        """Send a command to a second process of the base, started if necessary, and return its answer."""
         try:
             if SECOND_BASE not in self.children:
                 self._new_child(SECOND_BASE, self.settings.base)
@@ -255,7 +255,7 @@ class Processes:
         self.children[side].send({**command, **session, "now": self.shared.fake_seconds})
 
     def answer(self, side: str, at_most_seconds: float | None = None) -> dict[str, Any]:
-        """Wait for the answer of a side, by default at most until the end of the run's time."""
+        """Wait for a side's answer, by default for the plan's timeout or, if shorter, the rest of the run."""
         if at_most_seconds is None:
             at_most_seconds = min(self.shared.plan.timeout_seconds, max(self.shared.left_seconds(), 0.0))
         answer = self.children[side].answer(at_most_seconds)
@@ -266,7 +266,7 @@ class Processes:
         return answer
 
     def stop(self, wait_seconds: float) -> None:
-        """End the processes, after waiting this long for them to tear down their fixtures."""
+        """End the processes, which get this many seconds to tear down their fixtures."""
         with ExitStack() as stack:
             children = dict.fromkeys(self.children.values())
             for child in children:
@@ -277,5 +277,5 @@ class Processes:
 
 
 def _why_no_forks(answers: Iterable[Mapping[str, Any]]) -> str:
-    """Return the first reason against forking a process that gave these answers, or an empty text."""
+    """Return the first reason in these answers not to fork their process, or an empty text."""
     return next((reason for answer in answers if (reason := answer.get("why_no_forks"))), "")

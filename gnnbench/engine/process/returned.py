@@ -1,7 +1,7 @@
-"""Compares what the two sides of a pair return for the same inputs.
+"""Compares what base and head, the two sides, return for the same inputs.
 
-A *place*, such as `argument 1` or `output['x'][0]`, names a value in the inputs or the output. The sides
-answer with the type, shape and hash of each value; a value itself is fetched only where these differ.
+A *place*, such as `argument 1` or `output['x'][0]`, names a value in the inputs or the output. Each side
+answers with the type, shape and hash of each value; the value itself is fetched only if these differ.
 """
 
 import math
@@ -23,17 +23,17 @@ from .variants.child import SIDES
 Values = Any
 """A NumPy array, a text, or None."""
 Fetch = Callable[[int, int, str], Values]
-"""Returns a value, given the numbers of the process and of the call, and the place. Returns None if the call
-has no value there."""
+"""A function that returns the value at a place, given the number of the side, the number of the call and the
+place. It returns None if the call has no value at this place."""
 _BASE, _HEAD = range(2)
 _SMALL = 2.0**-6
-"""A larger error, relative to the largest value, does not come from lower precision."""
+"""If the error is more than this fraction of the largest value, lower precision is not the cause."""
 _MANY = 0.25
-"""Lower precision changes at least this fraction of the numbers."""
+"""If less than this fraction of the numbers differs, lower precision is not the cause."""
 _CLEARLY = 2.0
-"""A side is called less precise if its error from the reference is over this many times the other's."""
+"""A side is called less precise if its error is more than this many times the error of the other side."""
 HEAD_RAISES = "the head raises "
-"""Prefix of a reason."""
+"""Beginning of the reason if only the head raises an error."""
 _INPUTS = "the inputs differ: "
 _UNSTEADY = "two calls of the base differ: random numbers, a state that it keeps, or a changing order"
 _VALUES = "other values: random without a seed, or set by the time, a file or an earlier benchmark"
@@ -41,7 +41,7 @@ _REPEATED = "for the inputs of an earlier call the head executes less code, and 
 _TOO_LONG = "compared for fewer new values: with more of them, a call takes over 20 times as long"
 _ATTRIBUTE = re.compile(r"^output.*\.\w+$| after the calls$")
 _PRIVATE = "._"
-"""Contained in the place of a private attribute, which may differ without harm."""
+"""Part of the place of each private attribute; differences in private attributes are harmless."""
 
 
 class _DifferError(Exception):
@@ -49,7 +49,7 @@ class _DifferError(Exception):
 
 
 def depends_on_process(result: Agreement) -> bool:
-    """Tell whether outputs may differ only because the sides are two processes, as addresses do."""
+    """Tell whether outputs may differ merely because the sides run in two processes, as addresses do."""
     return result.is_other or result.reason == _UNSTEADY or result.reason.startswith(_INPUTS)
 
 
@@ -62,7 +62,7 @@ def agreement(
 ) -> Agreement:
     """Return how far outputs agree, given the sides' answers to the command `return`.
 
-    `without` removes excluded places from an answer; `note` says which.
+    `without` returns an answer without the places that are not compared; `note` names these places.
     """
     for side, answer in zip(SIDES, (base, head), strict=True):
         if answer["answer"] != "returned":
@@ -81,12 +81,12 @@ def agreement(
 
 
 def head_refuses(base: Mapping[str, Any], head: Mapping[str, Any]) -> bool:
-    """Tell whether the head raises for new values that the base accepts."""
+    """Tell whether the head raises an error for new input values that the base accepts."""
     return bool(head.get("refused")) and not head["is_too_long"] and head["level"] < base.get("level", 0)
 
 
 def _input_difference(base: Mapping[str, Any], head: Mapping[str, Any]) -> str:
-    """Return how an input that both sides have differs between them, or an empty text."""
+    """Return a text on the first of both sides' common inputs that differs, or an empty text."""
     for place in base.keys() & head.keys():
         (kind, shape, content), (head_kind, head_shape, head_content) = base[place], head[place]
         if (kind, shape) != (head_kind, head_shape):
@@ -102,39 +102,41 @@ def _type_and_shape(kind: str, shape: Sequence[int]) -> str:
 
 
 class _OutputComparison:
-    """Compares the calls of both sides in turn, and collects what could not be compared."""
+    """Compares the two sides call by call, and collects what could not be compared."""
 
     def __init__(self, sides: tuple[Mapping[str, Any], Mapping[str, Any]], fetch: Fetch, note: str) -> None:
         self._sides, self._fetch = sides, fetch
         self._inputs, self._calls = ([side[name] for side in sides] for name in ("inputs", "calls"))
-        self._elements = sides[_BASE]["elements"]
-        self._writable = [set(side["writable"]) for side in sides]
-        self._same_are_writable = self._writable[_BASE] == self._writable[_HEAD]
-        """Whether both sides write new values over the same inputs."""
+        self._input_elements = sides[_BASE]["elements"]
+        self._replaced = [set(side["writable"]) for side in sides]
+        self._same_replaced = self._replaced[_BASE] == self._replaced[_HEAD]
+        """Whether gnnbench replaces the values of the same inputs on both sides by new ones."""
         self._notes = [note] if note else []
         """What could not be compared, or differs without harm."""
         self._lacking: list[str] = []
-        """Inputs that only one side has."""
+        """Texts on inputs that only one side has."""
         self._compared = 0
         """How many values were compared."""
         self._worst = 0.0
-        """The largest error of close values, in units in the last place."""
+        """The largest error among values that count as close, in units in the last place."""
 
     def agreement(self) -> Agreement:
+        """Compare all calls; return how far they agree, and what could not be compared."""
         if not self._repeats(_BASE):
             return not_compared(_UNSTEADY)
         try:
             self._compare_all()
         except _DifferError as error:
             return Agreement("differ", str(error))
-        repeated = self._same_are_writable and self._sides[_HEAD]["kept"] and not self._sides[_BASE]["kept"]
         if self._lacking:
             return not_compared(f"the sides get different inputs: only the {self._lacking[0]}")
         reservation = "; ".join(dict.fromkeys(self._notes))
         if not self._compared:
             return not_compared(reservation or "the call returns nothing and changes no argument")
-        too_long = any(side["is_too_long"] for side in self._sides)
-        reason, worst = _REPEATED if repeated else _TOO_LONG * too_long, self._worst or None
+        repeated = self._same_replaced and self._sides[_HEAD]["kept"] and not self._sides[_BASE]["kept"]
+        is_too_long = any(side["is_too_long"] for side in self._sides)
+        reason = _REPEATED if repeated else _TOO_LONG if is_too_long else ""
+        worst = self._worst or None
         return Agreement(
             "close" if worst else "equal", reason, worst, only_repeated=repeated, reservation=reservation
         )
@@ -145,8 +147,8 @@ class _OutputComparison:
         self._compare_shared()
         if head_refuses(base, head):
             raise _DifferError(f"{HEAD_RAISES}{head['refused']} for new values, the base does not")
-        if self._same_are_writable:
-            if self._writable[_BASE]:
+        if self._same_replaced:
+            if self._replaced[_BASE]:
                 self._compare(NEW)
                 if all(calls[COPIED]["parts"] for calls in self._calls):
                     self._compare(COPIED)
@@ -154,8 +156,8 @@ class _OutputComparison:
                 for place in self._of_head_only(number, "overwritten"):
                     raise _DifferError(f"in the head, {which} call overwrites output{place}")
         for side, other in ((_BASE, _HEAD), (_HEAD, _BASE)):
-            only = sorted(self._writable[side] - self._writable[other])
-            self._lacking += [f"{SIDES[side]} has {place}" for place in only]
+            only_here = sorted(self._replaced[side] - self._replaced[other])
+            self._lacking += [f"{SIDES[side]} has {place}" for place in only_here]
         if not self._repeats(_HEAD):
             raise _DifferError("the head does not repeat itself, and the base does")
         more = head["kept_bytes"] - base["kept_bytes"]
@@ -165,19 +167,19 @@ class _OutputComparison:
             )
 
     def _compare_shared(self) -> None:
-        """Note which outputs lie in the memory of an input or an earlier output in the head alone."""
-        for what, number in (("shared", GIVEN), ("reused", NEW), ("reused", AGAIN)):
-            other = "an input" if what == "shared" else "an earlier output"
-            for place in self._of_head_only(number, what):
-                self._notes.append(f"output{place} shares memory with {other} in the head alone")
+        """Note the outputs that share memory with an input or an earlier output only in the head."""
+        for key, number in (("shared", GIVEN), ("reused", NEW), ("reused", AGAIN)):
+            owner = "an input" if key == "shared" else "an earlier output"
+            for place in self._of_head_only(number, key):
+                self._notes.append(f"output{place} shares memory with {owner} in the head alone")
 
-    def _of_head_only(self, number: int, what: str) -> list[str]:
-        """Return the places that the head's call alone lists under the key `what`."""
-        base, head = (calls[number][what] for calls in self._calls)
+    def _of_head_only(self, number: int, key: str) -> list[str]:
+        """Return the places that only the head's answer lists for a call, under the key `key`."""
+        base, head = (calls[number][key] for calls in self._calls)
         return [place for place in head if place not in base]
 
     def _repeats(self, side: int) -> bool:
-        """Whether two calls of a side with the same inputs return the same, apart from rounding."""
+        """Whether two calls of a side with the same inputs return the same values, apart from rounding."""
         new, again = (self._calls[side][number]["parts"] for number in (NEW, AGAIN))
         for place in new.keys() & again.keys():
             if new[place] == again[place] or _PRIVATE in place:
@@ -186,12 +188,12 @@ class _OutputComparison:
             if new[place][:2] != again[place][:2] or kind == TEXT or not digits(kind):
                 return False
             first, second = (self._fetch(side, number, place) for number in (NEW, AGAIN))
-            if not compare(first, second, kind, inputs=self._elements).is_close:
+            if not compare(first, second, kind, inputs=self._input_elements).is_close:
                 return False
         return True
 
     def _compare(self, number: int) -> None:
-        """Compare all values of one call; raise _DifferError at the first that differs."""
+        """Compare all values of one call. Raises _DifferError at the first value that differs."""
         base, head = (calls[number] for calls in self._calls)
         if head["failure"]:
             raise _DifferError(f"{HEAD_RAISES}{head['failure']}, the base does not")
@@ -216,10 +218,10 @@ class _OutputComparison:
                 self._compare_values(number, place, base_part[0])
 
     def _may_lack(self, side: int, number: int, place: str) -> bool:
-        """Tell whether a side may lack a value that the other has.
+        """Tell whether it is harmless that a side lacks a value that the other side has.
 
-        It may if it lacks the input, if it freed the graph of its gradients, or, in the base, if the output
-        has a type that cannot be read.
+        Besides the values that `_harmless` names, a side may lack values of an input that it does not have,
+        and gradients whose graph it has freed. The base may lack parts of outputs that cannot be read.
         """
         call = self._calls[side][number]
         if harmless := _harmless(place, is_new=side == _BASE or place.endswith(" after the calls")):
@@ -234,7 +236,7 @@ class _OutputComparison:
         return place.endswith(" by the output") and not call["differentiable"]
 
     def _one_sided(self, number: int, place: str, side: int) -> str:
-        """Return the message that only one side has a value, or that the head has another type there."""
+        """Return the message that only `side` has a value, or that the head has another type there."""
         if place.endswith("after the call"):
             return f"the {SIDES[side]} changes {input_of(place)}, and the {SIDES[1 - side]} does not"
         head = self._calls[_HEAD][number]
@@ -246,64 +248,64 @@ class _OutputComparison:
         return f"only the {SIDES[side]} has {place}"
 
     def _compare_values(self, number: int, place: str, kind: str) -> None:
-        """Compare unequal values: they may differ as much as the base's do when its inputs move a little."""
+        """Compare unequal values: they may differ where slightly changed inputs also change the base's."""
         base, head = (self._fetch(side, number, place) for side in (_BASE, _HEAD))
         if kind != TEXT and digits(kind):
             self._worst = max(self._worst, self._compare_floats(number, place, kind, base, head))
             self._compared += 1
             return
-        others = [other for _, _, other in self._moved(number, place)]
+        moved_values = [value for _, _, value in self._moved(number, place)]
         if kind == TEXT:
-            is_tie = any(other != base for other in others)
+            may_differ = any(value != base for value in moved_values)
             difference = f"{place} is {head} instead of {base}"
         else:
-            is_steady = all(other.shape == base.shape for other in others)
-            changes = (other != base for other in others) if is_steady else [np.ones(base.shape, bool)]
-            moves = np.logical_or.reduce([np.zeros(base.shape, bool), *changes])
-            is_tie = bool(np.all(moves | (base == head)))
-            self._compared += bool(np.any(~moves))
-            steady_head = np.asarray(np.where(moves, base, head))
+            keep_shape = all(value.shape == base.shape for value in moved_values)
+            changes = (value != base for value in moved_values) if keep_shape else [np.ones(base.shape, bool)]
+            is_moved = np.logical_or.reduce([np.zeros(base.shape, bool), *changes])
+            may_differ = bool(np.all(is_moved | (base == head)))
+            self._compared += bool(np.any(~is_moved))
+            steady_head = np.asarray(np.where(is_moved, base, head))
             difference = _difference(place, compare(base, steady_head, kind))
-        if not is_tie:
+        if not may_differ:
             raise _DifferError(self._explanation(number, place) or difference)
         self._notes.append(f"{place} changes when the inputs move by units in the last place")
 
     def _compare_floats(self, number: int, place: str, kind: str, base: Values, head: Values) -> float:
         """Return the largest error of floating-point numbers that are close, or raise _DifferError."""
-        others: list[tuple[Values, int]] = []
+        moved_values: list[tuple[Values, int]] = []
         is_gradient = place.startswith("gradient of ")
-        closeness = partial(compare, base, head, kind, inputs=self._elements, is_gradient=is_gradient)
-        for call, units_in_place, other in self._moved(number, place):
-            if other.shape == base.shape:
-                others.append((other, units_in_place))
-            result = closeness(others=others)
+        closeness = partial(compare, base, head, kind, inputs=self._input_elements, is_gradient=is_gradient)
+        for call, units_in_place, value in self._moved(number, place):
+            if value.shape == base.shape:
+                moved_values.append((value, units_in_place))
+            result = closeness(others=moved_values)
             if result.is_close and call != AGAIN:
                 return result.error
-        result = closeness(others=others)
+        result = closeness(others=moved_values)
         errors = [side.get("reference_error") for side in self._sides]
         raise _DifferError(self._explanation(number, place) or _difference(place, result, errors))
 
     def _moved(self, number: int, place: str) -> Iterator[tuple[int, int, Values]]:
-        """Yield the number, the move in units, and the value of each call of the base with moved inputs."""
+        """Yield the number, the move (in ULP) and the value of each call of the base with moved inputs."""
         moved = MOVED[GIVEN] if number == GIVEN else {AGAIN: 1, **MOVED[NEW]}
         for call, units_in_place in moved.items():
-            if (other := self._fetch(_BASE, call, place)) is not None:
-                yield call, units_in_place, other
+            if (value := self._fetch(_BASE, call, place)) is not None:
+                yield call, units_in_place, value
 
     def _explanation(self, number: int, place: str) -> str:
-        """Return how a cache explains a wrong output for new values, or an empty text if none does."""
+        """Return how a cache explains a wrong output for new input values; empty if no cache explains it."""
         if number == GIVEN:
             return ""
-        given, other = (calls[GIVEN]["parts"].get(place) for calls in self._calls)
-        if other == self._calls[_HEAD][NEW]["parts"][place]:
+        base_given, head_given = (calls[GIVEN]["parts"].get(place) for calls in self._calls)
+        if head_given == self._calls[_HEAD][NEW]["parts"][place]:
             return f"for new inputs, {place} is the result of an earlier call with others"
-        if other != given:  # by less than rounding may change
+        if head_given != base_given:  # they differ by no more than rounding
             return ""
         return f"{place} is right only for the values that the benchmark uses"
 
 
 def _harmless(place: str, *, is_new: bool = False) -> str:
-    """Return a note on a value that may differ without harm, or an empty text if it may not."""
+    """Return a note on a value whose difference is harmless; empty if the difference matters."""
     container, _, what = place.rpartition(" ")
     if what in ("type", "order"):
         return f"the {what if what == 'type' else 'order of the keys'} of {container} differs"
@@ -313,7 +315,7 @@ def _harmless(place: str, *, is_new: bool = False) -> str:
 def _difference(place: str, closeness: Closeness, errors: Sequence[Any] = (None,)) -> str:
     """Return the message on numbers that differ.
 
-    `errors`: each side's error against a reference; an error is None if there is no reference.
+    `errors`: the error of each side compared with a reference; None where there is no reference.
     """
     index = str(list(closeness.place)) if closeness.place else ""
     base, head = closeness.base, closeness.head

@@ -1,4 +1,4 @@
-"""Slows down one side on purpose (`--plant`), to see whether the comparison notices it."""
+"""Slows down one side on purpose (`--plant`), to see whether the comparison detects the slowdown."""
 
 import os
 import sys
@@ -12,16 +12,16 @@ from .variants.variant import Prepared
 
 VARIABLE = "GNNBENCH_SLOWDOWN"
 _EMPTY_ROUNDS = 20
-"""Number of empty rounds that are timed, of which the shortest counts."""
+"""Number of empty rounds that are timed; the shortest of them counts."""
 
 
 def planted_share() -> float:
-    """Return the slowdown of this process, as a fraction of each round's time; usually 0."""
+    """Return the planted slowdown of this process, as a fraction of each round's time; 0 if there is none."""
     return float(os.environ.get(VARIABLE) or 0)
 
 
 def plant(side: Prepared, share: float) -> Prepared:
-    """Return a copy of a side whose processes are slower, by a fraction of each round's time."""
+    """Return a copy of a side that slows its processes down, by the given fraction of each round's time."""
     return replace(side, environment={**side.environment, VARIABLE: str(share)})
 
 
@@ -36,10 +36,10 @@ class Slowed(Clock):
         self.name, self.resolution_seconds = clock.name, clock.resolution_seconds
 
     def block(self, call: Call, rounds: int, iterations: int) -> Block:
-        """Time rounds; the wrapped clock sees each as one call, which makes all iterations and waits."""
+        """Time rounds. The wrapped clock sees a round as one call, which makes all iterations, then waits."""
         function, args, kwargs = call
-        # Only an idle GPU shows how long the calls took. The clock then synchronises a second time, for as
-        # long as in an empty round.
+        # How long calls on a GPU took is known only after synchronising. The wrapped clock then synchronises
+        # again, which takes as long as an empty round.
         synchronize = sys.modules["torch"].cuda.synchronize if self.name == "cuda" else None
         second_wait = self._empty_round_seconds if synchronize else 0.0
 

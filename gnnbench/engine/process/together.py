@@ -1,9 +1,9 @@
 """Both sides of a pair in one process: each has a session of pytest, and its own copy of what differs.
 
 Calls that take turns in one process share its threads, its allocator and its time on the cores. So the ratio
-of their times varies less than that of two processes, and far less where other programs use the cores.
-Modules that do not differ, such as torch, are loaded once. When a session has collected the suite, it starts
-the next one within itself; the last one receives the commands. While a test of one session waits in its call
+of their times varies less than between two processes, and far less if other programs use the cores. Modules
+that do not differ, such as torch, are loaded once. When a session has collected the suite, it starts the next
+session within itself; the last session receives the commands. While a test of one session waits in its call
 of `benchmark`, a test of another session runs and ends.
 """
 
@@ -44,22 +44,22 @@ class SessionWorker(Worker):
         return self._sessions.first_answer(answer, str(self._session.config.rootpath))
 
     def _receive(self) -> dict[str, Any]:
-        """Return the next command for this session, after obeying those for others."""
+        """Return the next command for this session, after obeying commands for other sessions."""
         while self._sessions.obey_for_other(command := super()._receive()):
             pass
         return command
 
     def choose(self, fixture: Any) -> Instrument | None:
-        """Return the worker of the active session; pytest-benchmark asks the last session's worker."""
+        """Return the active session's worker: pytest-benchmark always asks the last session's worker."""
         return Worker.choose(self._sessions.current, fixture)
 
-    def begin(self, pair: int, _place: int, link: Link) -> None:
-        """Seed the workers of all sessions in a fork."""
+    def begin(self, pair: int, _index: int, link: Link) -> None:
+        """Seed the workers of all sessions after a fork."""
         for number, worker in enumerate(self._sessions.workers):
             Worker.begin(worker, pair, number, link)
 
     def obey(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Obey a command while a test of another session waits for its own; return the answer."""
+        """Obey a command for this session that another session has received; return the answer."""
         watches, self._forks.watches = self._forks.watches, self._current is not None
         try:
             return self._current.obey(command) if self._current else self._run(command)
@@ -67,7 +67,7 @@ class SessionWorker(Worker):
             self._forks.watches = watches
 
     def reply(self, obey: Callable[[], dict[str, Any]]) -> None:
-        """Send what `obey` returns; after an exception, the coordinator compares in two processes instead."""
+        """Send what `obey` returns, or `apart` if it raises: the coordinator then uses two processes."""
         try:
             answer = obey()
         except Exception as error:  # noqa: BLE001 - a call may raise anything, and the other test must go on
@@ -75,12 +75,12 @@ class SessionWorker(Worker):
         self._send(answer)
 
     def copy_time(self, other: Worker) -> None:
-        """Take over the simulated time of another session."""
+        """Set this session's simulated time to that of another session."""
         if self._machine and other._machine:  # noqa: SLF001
             self._machine.now_seconds = other._machine.now_seconds  # noqa: SLF001
 
     def now(self) -> float:
-        """Return the time in seconds, of the simulated machine if there is one."""
+        """Return the time in seconds: the simulated machine's if there is one, else the real time."""
         return self._machine.now_seconds if self._machine else RealTime.seconds()
 
 
@@ -88,7 +88,7 @@ class Sessions:
     """The sessions of a process: one of each side, and another of the base, to time it against itself."""
 
     def __init__(self, settings: Mapping[str, Any], link: Link, trees: Trees) -> None:
-        """Take a worker's settings, with each session's side and the file of its trees in `sessions`."""
+        """Take a worker's settings; `sessions` in them has each session's side and the file of its trees."""
         self._settings, self._link = settings, link
         self._path, self._finders = sys.path[:], sys.meta_path[:]
         self.workers: list[SessionWorker] = []
@@ -129,9 +129,9 @@ class Sessions:
         return {"answer": "collected", "why_apart": "the suite cannot be collected twice"}
 
     def first_answer(self, collected: Mapping[str, Any], root: str) -> Mapping[str, Any] | None:
-        """Run the next session after one has collected the suite; the last one returns the first answer.
+        """Run the next session when one has collected the suite. The last session returns all answers.
 
-        An answer with `why_apart` says why the sides cannot be in one process.
+        An answer with `why_apart` says why the sides cannot run in one process.
         """
         worker = self.current
         if self.active == 0:
@@ -147,7 +147,7 @@ class Sessions:
         return {**worker.collected, "sessions": [each.collected for each in self.workers]}
 
     def obey_for_other(self, command: Mapping[str, Any]) -> bool:
-        """Obey a command unless it is for the active session alone; tell whether it was obeyed."""
+        """Obey a command unless it is for the active session alone. Returns whether it was obeyed."""
         if command["command"] == "turns":
             self.current.reply(lambda: self._turns(command))
             return True
@@ -159,9 +159,9 @@ class Sessions:
         return True
 
     def _turns(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Let two sessions take turns, a block each, both on the same randomly chosen core.
+        """Let two sessions take turns; in each turn, both time a block on the same, randomly chosen core.
 
-        With a command for each block instead, the ratios of pairs would vary 1.5 to 3 times as much.
+        If each block had a command of its own, the ratios of pairs would vary 1.5 to 3 times as much.
         """
         rng = random.Random(command["seed"])  # noqa: S311 - turns, not secrets
         blocks: dict[str, list[dict[str, Any]]] = {side: [] for side in command["sizes"]}

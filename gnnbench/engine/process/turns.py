@@ -1,4 +1,4 @@
-"""Runs one benchmark in a pair of processes; to be timed, the sides take turns, a block of rounds each.
+"""Runs one benchmark in a pair of processes, and times it in turns. In a turn, each side times one block.
 
 The test of each side is *held*: it waits in its call of `benchmark` for commands, see `held.py`.
 """
@@ -22,9 +22,9 @@ from .variants.outcome import SEVERAL
 
 SAME_CODE = NotTimed("same code", "runs the same code")
 _FAR = 20
-"""If one side is faster by more than this factor, a round has another number of calls on each side."""
+"""If one side is faster by more than this factor, the sides differ in the number of calls in a round."""
 _MOST_COSTS = 6
-"""How often the cost of a call is measured at most."""
+"""Largest number of measurements of the cost of a call."""
 
 _Result = TypeVar("_Result")
 
@@ -43,20 +43,20 @@ class HeldBenchmark:
         """The sides whose test has ended, each with the reason why it was not timed, or None."""
         self._is_once = self._skips_rest = False
         self.used: dict[str, dict[str, Any]] = {}
-        """The code and files that each side used, see `UsageRecorder.take`; empty if they are not noted."""
+        """The code and files that each side used, see `UsageRecorder.take`; empty if this is not recorded."""
 
     def hold(
         self, do: Callable[["HeldBenchmark"], _Result | NotTimed], *, only_inspected: bool
     ) -> _Result | NotTimed:
-        """Return what `do` returns while both sides hold the test, which then runs to its end.
+        """Call `do` while both sides hold the test, and return its result after the test has run to its end.
 
-        `only_inspected`: it may also end in its call of `benchmark`.
+        `only_inspected`: whether the test may end in its call of `benchmark` instead.
         """
         result: _Result | NotTimed = no_benchmark("")
         order = self._processes.order()
-        random_seed, is_known = self._shared.rng.randrange(2**32), self._trial.inspections is not None
-        seed, is_compared = random_seed if is_known else SEED, self._shared.plan.results and not is_known
-        run = {"name": self._trial.name, "seed": seed, "checked": is_known, "compared": is_compared}
+        random_seed, is_inspected = self._shared.rng.randrange(2**32), self._trial.inspections is not None
+        run = {"name": self._trial.name, "seed": random_seed if is_inspected else SEED}
+        run |= {"checked": is_inspected, "compared": self._shared.plan.results and not is_inspected}
         answers = self._ask_sides(order, may_end=True, command="run", **run)
         self._is_once = any(answer.get("once") for answer in answers)
         if not self._ended_tests:
@@ -64,15 +64,16 @@ class HeldBenchmark:
                 result = do(self)
         self._skips_rest = only_inspected and not all(answer.get("inspects", True) for answer in answers)
         # In one process, the test that began last ends first.
-        for group in [[side] for side in reversed(order)] if self._processes.sessions else [order]:
-            while going := [side for side in group if side not in self._ended_tests]:
-                self._ask_sides(going, may_end=True, command="next", leave=self._skips_rest)
+        groups = [[side] for side in reversed(order)] if self._processes.sessions else [order]
+        for group in groups:
+            while running := [side for side in group if side not in self._ended_tests]:
+                self._ask_sides(running, may_end=True, command="next", leave=self._skips_rest)
         if failures := {side: failure for side, failure in self._ended_tests.items() if failure}:
             return join_reasons(failures)
         return result
 
     def count(self) -> list[Instructions] | NotTimed:
-        """Return the number of instructions of a call on each side, or why one cannot be counted."""
+        """Return the number of instructions of a call on each side, or why a side cannot count them."""
         counts = []
         for side in SIDES:
             answer = self._ask(side, command="count")
@@ -84,8 +85,8 @@ class HeldBenchmark:
     def time(self, seconds: float, end: float) -> Visit | NotTimed:
         """Time the benchmark in turns, or return that both sides run the same code.
 
-        There are as many turns as fit into `seconds`, and at least enough to estimate their noise unless
-        these would end later than `end`.
+        There are as many turns as fit into `seconds`, but at least enough of them to estimate their noise,
+        unless these would end later than `end`.
         """
         if self.inspect().same_code and not self._shared.plan.time_all:
             return SAME_CODE
@@ -110,7 +111,7 @@ class HeldBenchmark:
         return Visit.of(*(blocks[side] for side in SIDES))
 
     def inspect(self) -> Inspections:
-        """Return what a call runs on both sides, which is found out once in a run."""
+        """Return what a call runs on both sides. The sides are asked only once in a run."""
         if self._trial.inspections is None:
             settings, plan = self._processes.settings, self._shared.plan
             base, head = self._ask_sides(SIDES, command="inspect")
@@ -128,8 +129,8 @@ class HeldBenchmark:
     def _with_costs(self, inspections: Inspections) -> Inspections:
         """Return inspections with the cost of a call on each side.
 
-        CPU times depend on the core and on other programs. So while the costs differ, both sides measure
-        again, and the costs differ in the end only if the last ones do and the lowest ones of all tries do.
+        CPU times depend on the core and on other programs. So both sides measure again while their costs
+        differ. The result is a difference only if the sides differ in the last and in the lowest costs.
         """
         lowest: list[dict[str, Any]] = []
         for number in range(_MOST_COSTS):
@@ -144,7 +145,7 @@ class HeldBenchmark:
         return checked
 
     def _costs(self, number: int) -> list[dict[str, Any]]:
-        """Measure the cost of a call on each side: first (0) at once, then one after the other on a core."""
+        """Measure the cost of a call on each side: for `number` 0 on any core, later in turn on one core."""
         if not number:
             return self._ask_sides(SIDES, command="cost")
         core = cores()[number % len(cores())]
@@ -173,12 +174,13 @@ class HeldBenchmark:
     def _ask_sides(
         self, sides: Sequence[str], *, may_end: bool = False, **command: Any
     ) -> list[dict[str, Any]]:
-        """Send a command to sides and return their answers; a test that ends too early raises _EndedError.
+        """Send a command to sides and return their answers. Raises _EndedError if a test ends too early.
 
-        Two processes work at the same time, sessions in one process one after the other.
+        Two processes work at the same time; two sessions of one process work one after the other.
         """
         answers: list[dict[str, Any]] = []
-        for group in [[side] for side in sides] if self._processes.sessions else [sides]:
+        groups = [[side] for side in sides] if self._processes.sessions else [sides]
+        for group in groups:
             for side in group:
                 self._processes.send(side, **command)
             answers += [self._answer(side, may_end=may_end) for side in group]
@@ -187,7 +189,7 @@ class HeldBenchmark:
         return answers
 
     def _answer(self, side: str, *, may_end: bool) -> dict[str, Any]:
-        """Return the answer of a side; if its test has ended, note why it was not timed."""
+        """Return the answer of a side. If its test has ended, store why the test was not timed."""
         answer = self._processes.answer(side)
         if answer["answer"] == "apart":
             raise DiedError(side, answer["reason"])
@@ -206,12 +208,12 @@ class HeldBenchmark:
 
 
 def no_benchmark(fixture: str) -> NotTimed:
-    """Return why a test without a call of pytest-benchmark's fixture is not timed: it may have another."""
+    """Return that a test never calls pytest-benchmark's fixture. `fixture`: a line on another one, if any."""
     return NotTimed("no benchmark", f"no benchmark: {fixture or 'the test never calls `benchmark`'}")
 
 
 def join_reasons(reasons: Mapping[str, NotTimed]) -> NotTimed:
-    """Join the reasons why a benchmark was not timed on each side; one side may have no reason."""
+    """Join the reasons why a benchmark was not timed on one side or both sides."""
     kinds = {reason.kind for reason in reasons.values()}
     if kinds == {"no benchmark"}:
         return next(iter(reasons.values()))

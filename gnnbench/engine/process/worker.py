@@ -1,6 +1,6 @@
 """The pytest plugin of a child process: measures the suite's benchmarks on command.
 
-The coordinator, gnnbench's main process, sends commands. Each has one answer:
+The coordinator, gnnbench's main process, sends commands. The process sends one answer to each:
 
     run        run a test up to its call of `benchmark`                        ready or done
     inspect    count the operations of one call, and take its fingerprint      inspected or done
@@ -11,13 +11,13 @@ The coordinator, gnnbench's main process, sends commands. Each has one answer:
     save       write some of these values into files                           saved or done
     block      copy the inputs and time some rounds, on one core               block or done
     next       run the test to its end, or skip the rest of it                 done or ready
-    fork       before `run`: fork a process, which obeys commands itself       forked
+    fork       only before `run`: fork a process that obeys commands, too      forked
     reap       return the exit status of a fork                                reaped
     quit       end the session                                                 none
 
-The answer is `done` whenever the test has ended: also if it was skipped, raised, or has no benchmark. The
-process first sends `collected`, with the tests of the suite. Both `collected` and `done` list the files that
-were used, if these are noted (`unchanged/used.py`).
+The answer is `done` whenever the test has ended, even if it was skipped, failed or never called `benchmark`.
+Before all commands, the process sends `collected`, with the tests of the suite. If used files are recorded
+(`unchanged/used.py`), `collected` and `done` list them.
 """
 
 import os
@@ -62,21 +62,21 @@ _BETWEEN = ("collected", "forked", "reaped", "done")
 _SUITE = "gnnbench-suite"
 """The name of the plugin of gnnbench's own suite."""
 _CHOICE = "gnnbench-choice"
-"""The name of the plugin that deselects benchmarks; both plugins are those of this side's gnnbench."""
+"""The name of the plugin that deselects benchmarks. Both plugins belong to the gnnbench of this side."""
 _PLUGINS_OFF = ("cacheprovider", "stepwise", "timeout", "unraisableexception", "threadexception")
 """Plugins that write to the caller's tree, end a test that waits for a command, or collect garbage several
 times at the end, which takes seconds with torch."""
 
 
 class Worker(Overrides, Instrument):
-    """The plugin, and the instrument that holds each benchmark in its call of `benchmark`."""
+    """The pytest plugin. It is also the instrument that holds each test in its call of `benchmark`."""
 
     def __init__(self, settings: Mapping[str, Any], link: Link, trees: Trees) -> None:
         """Take the connection to the coordinator, and the settings that `Child` has sent.
 
-        `pair` and `side` (1 for the head) seed a simulated clock; `defaults` are those of gnnbench's options.
-        If `recorded`, the process notes the code and files that it uses; if `forks`, the processes of pairs
-        are forked from it; if `apart`, each test runs in a fork if possible, so that no test affects another.
+        `pair` and `side` (1 for the head) seed a simulated clock. `defaults` are those of gnnbench's options.
+        With `recorded`, the process records which code and files it uses. With `forks`, pairs are forked from
+        it. With `apart`, each test runs in a fork if possible, so that no test affects another test.
         """
         self._pair, self._side = settings["pair"], settings["side"]
         super().__init__({**_OPTIONS, "randomly_seed": self._pair}, settings.get("defaults"))
@@ -93,8 +93,8 @@ class Worker(Overrides, Instrument):
         self._reports: dict[str, pytest.TestReport] = {}
         self._has_called = False
         """Whether the current test has called `benchmark`."""
-        self._refused: dict[str, str] = {}
-        self._forks, self._refusal = Forks(), ""
+        self._uncollected: dict[str, str] = {}
+        self._forks, self._why_incomparable = Forks(), ""
         self._seed = self._pair
         self._keeps_inputs = False
         """Whether the values of the inputs are kept, because outputs may be compared."""
@@ -113,7 +113,7 @@ class Worker(Overrides, Instrument):
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Note why a file cannot be collected."""
         if report.failed:
-            self._refused[report.nodeid] = outcome.line(report)
+            self._uncollected[report.nodeid] = outcome.line(report)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note how a phase of the test ended."""
@@ -121,7 +121,7 @@ class Worker(Overrides, Instrument):
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Generator[None, object, object]:
-        """Seed a fixture of a wider scope by its name, because any of its tests may be the first."""
+        """Before the set-up of a fixture with a wider scope, seed by its name: any test may be the first."""
         if fixturedef.scope == "function":
             return (yield)
         name = f"{fixturedef.baseid}::{fixturedef.argname}[{getattr(request, 'param_index', 0)}]"
@@ -152,7 +152,7 @@ class Worker(Overrides, Instrument):
             "has_others": bool(getattr(config.pluginmanager.get_plugin(_CHOICE), "left_out", None)),
             "notes": self.lines(),
             "excluded": self.excluded.lines([*items.values()]),
-            "refused": self._refused,
+            "refused": self._uncollected,
             "places": list(map(str, config.args)),
             "rootdir": os.path.relpath(config.rootpath, config.invocation_params.dir),
         }
@@ -171,7 +171,7 @@ class Worker(Overrides, Instrument):
         return answer
 
     def _serve_forks(self, command: dict[str, Any]) -> dict[str, Any]:
-        """Obey the commands `fork` and `reap`; return the next other command, in this process or a fork."""
+        """Obey the commands `fork` and `reap`. Returns the first other command, in this process or a fork."""
         while command["command"] in ("fork", "reap"):
             if command["command"] == "reap":
                 status = startup.reap(command["pid"], command["seconds"])
@@ -180,23 +180,23 @@ class Worker(Overrides, Instrument):
             pid, link = startup.fork(self._link.receive_descriptor())
             if link:
                 self._link.close()
-                self.begin(command["pair"], command["place"], link)
+                self.begin(command["pair"], command["index"], link)
                 return self._ask({"answer": "forked"})
             command = self._ask({"answer": "forked", "pid": pid})
         return command
 
-    def begin(self, pair: int, place: int, link: Link) -> None:
-        """Seed a fork as if it were a fresh process of a pair; `place` is 0 for the base, 1 for the head."""
+    def begin(self, pair: int, index: int, link: Link) -> None:
+        """Seed a fork like a new process of a pair; `index` is 0 in the base's process, 1 in the head's."""
         config, self._link = self._session.config, link
         self._forks.reset()
         self._pair = self._seed = pair
         conditions.seed(pair)
         if hasattr(config.option, "randomly_seed"):
             config.option.randomly_seed = pair
-        self._machine = _fake_machine(pair, self._side, self._slowdown, place)
+        self._machine = _fake_machine(pair, self._side, self._slowdown, index)
 
     def _run(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Run a test, perhaps in a fork of its own; return the answer, or nothing if the fork has sent it."""
+        """Run a test, perhaps in a fork. Returns the answer, which is empty if the fork has sent it."""
         if not self._apart:
             return self._run_test(command)
         sys.stdout.flush()
@@ -224,9 +224,9 @@ class Worker(Overrides, Instrument):
         self._seed = command["seed"]
         conditions.seed(self._seed)
         self._reports, self._has_called, self._item, self._codes = {}, False, item, ()
-        self._refusal, self._forks.watches = "", True
-        # With the parent as the next item, only the function-scoped fixtures are torn down: with None all
-        # fixtures would be, with the test itself none.
+        self._why_incomparable, self._forks.watches = "", True
+        # The next item determines which fixtures pytest tears down: all for None, none for the test itself,
+        # and only the function-scoped ones for the test's parent.
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=item.parent)
         self._item, self._forks.watches = None, False
         self._forks.end_if_forked()
@@ -234,14 +234,14 @@ class Worker(Overrides, Instrument):
         if session is not None:
             session.benchmarks.clear()  # the list would grow with each run of a test
         failure = outcome.failure(self._reports)
-        if refusal := RETURN if self._forks.have_returned() else self._refusal:
-            failure = outcome.Failure(refusal, skipped=False)
+        if reason := (RETURN if self._forks.have_returned() else self._why_incomparable):
+            failure = outcome.Failure(reason, skipped=False)
         ended = {"failure": failure and failure._asdict(), "held": self._has_called}
         fixture = collected.foreign_fixture(item)
         return {"answer": "done", **ended, "fixture": fixture, **self._usage(self._codes)}
 
     def _usage(self, codes: Sequence[Sequence[CodeType]] = ()) -> dict[str, Any]:
-        """Return the part of an answer with what was used since the last one; empty if this is not noted."""
+        """Return the part of an answer that lists what was used since the last one, if this is recorded."""
         return {"used": self._used.take(codes)} if self._used else {}
 
     def _ask(self, answer: Mapping[str, Any]) -> dict[str, Any]:
@@ -249,7 +249,7 @@ class Worker(Overrides, Instrument):
         self._forks.end_if_forked()
         kind = answer.get("answer", "done")
         if kind != "done" and self._forks.have_returned():
-            self._refuse(RETURN)
+            self._end_incomparable(RETURN)
         if answer:
             self._send(answer)
         try:
@@ -262,9 +262,8 @@ class Worker(Overrides, Instrument):
             self._machine.now_seconds = command.get("now") or 0.0
         return command
 
-    def _refuse(self, reason: str) -> NoReturn:
-        """End the test, which cannot be compared."""
-        self._refusal = reason
+    def _end_incomparable(self, reason: str) -> NoReturn:
+        self._why_incomparable = reason
         pytest.skip(reason)
 
     def _send(self, answer: Mapping[str, Any]) -> None:
@@ -281,7 +280,7 @@ class Worker(Overrides, Instrument):
         return command
 
     def choose(self, fixture: Any) -> Instrument | None:
-        """Return this worker while a test runs on command. Returns None if pytest-benchmark is to measure."""
+        """Return this worker if a test runs on command, or None if pytest-benchmark is to measure."""
         return None if fixture.disabled or self._item is None else self
 
     def measure(self, fixture: Any, call: Call) -> Any:
@@ -299,12 +298,12 @@ class Worker(Overrides, Instrument):
         """Obey commands within `benchmark.pedantic(...)`, and return its result."""
         call = Call(pedantic.target, pedantic.args, pedantic.kwargs)
         arguments = self._held_arguments(fixture, call)
-        if pedantic.rounds == 1:  # its effects may not be repeatable, so no call is made beforehand
+        if pedantic.rounds == 1:  # the call may not be repeatable, so none is made beforehand
             return self._hold(AllTimedCalls(*arguments, pedantic))
         return self._hold(PedanticCall(*arguments, pedantic, in_place=self._is_marked(collected.IN_PLACE)))
 
     def _held_arguments(self, fixture: Any, call: Call) -> tuple[Any, Layouts, Clock]:
-        """Return the first arguments of a HeldCall: the fixture, the inputs and the clock."""
+        """Return the first arguments of a HeldCall: the fixture, the layouts of the inputs, and the clock."""
         layouts = Layouts(call)
         clock: Clock
         if self._machine:
@@ -320,8 +319,8 @@ class Worker(Overrides, Instrument):
 
     def _hold(self, held: HeldCall) -> Any:
         """Obey the commands for a benchmark; return what the test gets from its call of `benchmark`."""
-        if self._has_called and "call" not in self._reports:  # else a plugin runs the test again
-            self._refuse(outcome.SEVERAL)
+        if self._has_called and "call" not in self._reports:  # with a report, a plugin runs the test again
+            self._end_incomparable(outcome.SEVERAL)
         self._has_called = True
         scope = vars(getattr(self._item, "module", None) or object)
         fixed = self._is_marked(collected.FIXED_INPUTS)
@@ -345,10 +344,10 @@ def main(settings: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:
     run(trees, Worker(settings, link, trees))
 
 
-def _fake_machine(pair: int, side: int, slower: float, place: int) -> "FakeMachine | None":
+def _fake_machine(pair: int, side: int, slowdown_share: float, index: int) -> "FakeMachine | None":
     """Return the simulated machine if GNNBENCH_FAKE_CLOCK asks for one."""
     if not (text := os.environ.get(_FAKE_CLOCK)):
         return None
     from ..measure.simulated_clock import FakeMachine
 
-    return FakeMachine.parse(text, pair, side, slower, place)
+    return FakeMachine.parse(text, pair, side, slowdown_share, index)

@@ -1,1 +1,1 @@
-"""Finds benchmarks that run the same code on both sides, by files that earlier processes used."""
+"""Finds benchmarks that run the same code on both sides, from records of what earlier processes used."""

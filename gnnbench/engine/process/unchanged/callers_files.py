@@ -1,4 +1,4 @@
-"""The files of the caller's working tree that a process uses although its side has its own checkout."""
+"""Notes which files of the caller's tree, the project in which gnnbench was started, a process uses."""
 
 import importlib.util
 import os
@@ -14,23 +14,23 @@ from ..variants.collected import SETTINGS
 from ..variants.import_roots import SIDE, SITE, Trees
 
 _ISOLATED = re.compile(r"-\w*[IE]")
-"""Options with which Python ignores environment variables, which lead imports to the side's checkout."""
+"""Options that make Python ignore environment variables, such as those by which it imports a side's code."""
 
 
 class CallersFiles:
     """Notes the files of the caller's tree that this process uses; there is one instance in a process.
 
-    `foreign` are files that the side has too, `data` those that are no code, `shared` Python files of the
-    suite, and `built` libraries that were perhaps built from other sources than the side's.
+    Of these files, `foreign` ones have a copy on this side, `data` are not code, `shared` ones are the
+    suite's Python files, and `built` ones are libraries that may be built from sources of the other side.
     """
 
     def __init__(self, trees: Trees, package: str) -> None:
         self._trees, self._package = trees, package
         self._files: dict[str, set[str]] = {kind: set() for kind in ("foreign", "data", "shared", "built")}
         self._noted_paths: set[str] = set()
-        """Paths of modules and libraries that were noted."""
+        """Paths of modules and libraries that were noted before."""
         self._other_python = ""
-        """The command of a started Python that does not import the side's modules."""
+        """The command by which a Python was started that does not import the side's modules."""
 
     def note(self, path: str) -> None:
         """Note a file that is opened or imported."""
@@ -51,7 +51,7 @@ class CallersFiles:
             self._files["foreign" if is_foreign else "data"].add(file)
 
     def note_process(self, program: Any, arguments: Any, folder: Any, variables: Any) -> None:
-        """Note the files in a process's command, and a Python that does not import the side's modules."""
+        """Note the files in a new process's command, and the command of a Python without the side's code."""
         if not (self._trees.replaces_modules and isinstance(arguments, list | tuple)):
             return
         words = [os.fsdecode(word) for word in arguments if isinstance(word, str | bytes | os.PathLike)]
@@ -59,7 +59,7 @@ class CallersFiles:
             path = os.path.join(os.fsdecode(folder or "."), word)
             if os.path.isfile(path):
                 self.note(os.path.abspath(path))
-        name = os.fsdecode(program or words[0] if words else "")
+        name = os.fsdecode((program or words[0]) if words else "")
         if not os.path.basename(name).startswith("python"):
             return
         is_other = os.path.realpath(shutil.which(name) or name) != os.path.realpath(sys.executable)
@@ -70,12 +70,12 @@ class CallersFiles:
             self._other_python = self._other_python or " ".join(words[:2])
 
     def take(self) -> dict[str, Any]:
-        """Return the noted files, and those that are imported, mapped or open now, as JSON.
+        """Return the noted files, and the files that are imported, mapped or open now, as JSON.
 
-        `data` has only files that were noted since the last call.
+        `data` has only files that were noted since the last call of `take`.
         """
         files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
-        with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as lines:  # with libraries
+        with open("/proc/self/maps", encoding="utf-8", errors="surrogateescape") as lines:  # for libraries
             files |= {os.sep + line.rstrip("\n").partition(os.sep)[2] for line in lines if os.sep in line}
         for path in {file for file in files if isinstance(file, str)} - self._noted_paths:
             self._noted_paths.add(path)
@@ -97,7 +97,7 @@ class CallersFiles:
 
 
 def why_incomparable(used: Mapping[str, Mapping[str, Any]], differing: Collection[str], build: str) -> str:
-    """Return why the sides cannot be compared, or an empty text. `used`: what each side's `take` returned."""
+    """Return why the sides cannot be compared, or an empty text. `used`: the result of each side's `take`."""
     for side, files in used.items():
         if paths := [path for path in files["foreign"] if path in differing]:
             return f"{side}: the benchmark uses {_short(paths)} of the working tree, where the sides differ"
@@ -124,11 +124,11 @@ def data_read(usages: Iterable[Mapping[str, Any]], differing: Collection[str]) -
 
 def notes_on(used: Mapping[str, Mapping[str, Any]], differing: Collection[str], test: str) -> Iterator[str]:
     """Yield notes on files of the working tree that a side uses although its own version may differ."""
-    file = os.sep + test.partition("::")[0]
+    test_file = os.sep + test.partition("::")[0]
     shared_paths = {path for files in used.values() for path in files["shared"]}
     test_paths = {path for files in used.values() for path in files["tests"]}
     for path in sorted(shared_paths.intersection(differing)):
-        if path.endswith(file) or path not in test_paths:  # other test files do not matter
+        if path.endswith(test_file) or path not in test_paths:  # other test files do not matter
             yield f"both sides run today's {os.path.relpath(path)}"
     for side, files in used.items():
         for path in files["borrowed"]:

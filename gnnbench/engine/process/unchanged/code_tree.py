@@ -1,4 +1,4 @@
-"""The code of one side: the file of each module, and the contents of files."""
+"""Reads the code of one side (base or head): in which file a module is, and what the files contain."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -27,8 +27,8 @@ class CodeTree:
     """The folders, called roots, from which a side imports the code that is compared.
 
     The name of a file is relative to the first root that has it. If the side has no code of its own, the last
-    root is the project of `folder`, pytest's working directory. Files of the `suite` are not compared.
-    `sources`: the folders of the working tree that are checked out for a side.
+    root is the project that contains `folder`, pytest's working directory. The `suite` is not compared.
+    `sources`: the folders of the working tree of which a side has a checkout.
     """
 
     def __init__(
@@ -42,13 +42,13 @@ class CodeTree:
         self._side_trees = list(map(real_path, side.trees))
         self._roots = [str(real_path(root)) for root in (*side.trees, *last_roots, *map(Path, self._sources))]
         self._tests = TestFiles([*checkouts, self._project])
-        for place in suite:
-            self._tests.add(os.path.realpath(place))
+        for path in suite:
+            self._tests.add(os.path.realpath(path))
         self._hashes: dict[str, str] = {}
         PathFinder.invalidate_caches()
 
     def name(self, path: str) -> str | None:
-        """Return the name of a file or folder. Returns None if it is in no root, or part of the suite."""
+        """Return the name of a file or folder. Returns None if it is outside all roots, or in the suite."""
         for location in (path, os.path.realpath(path)):
             for root in self._roots:
                 name = below(location, root)
@@ -56,18 +56,19 @@ class CodeTree:
                     return "."
                 if name:
                     is_suite = self._tests.has(self._callers_path(location, name))
-                    return None if is_suite or self.path(name) not in (location, None) else name
+                    is_hidden = self.path(name) not in (location, None)  # by a file in an earlier root
+                    return None if is_suite or is_hidden else name
         return None
 
     def _callers_path(self, path: str, name: str) -> str:
-        """Return where the caller's tree has a file, given its path and name on this side."""
+        """Return the path of a file in the user's working tree, given its path and name on this side."""
         for tree, source in self._sources.items():
             if inner_name := below(path, tree):
                 return os.path.join(source, inner_name)
         return os.path.join(self._project, name)
 
     def is_inside(self, path: str) -> bool:
-        """Whether a path is in a folder that the other side does not use."""
+        """Whether a path is in this side's folders or in a checkout, which the other side does not use."""
         return any(below(path, str(root)) for root in (*self._side_trees, cache_folder() / WORKTREES))
 
     def path(self, name: str) -> str | None:
@@ -91,7 +92,7 @@ class CodeTree:
         return self._hashes[name]
 
     def names_in(self, name: str) -> str:
-        """Return a hash of the names in a folder, except hidden ones, or ABSENT."""
+        """Return a hash of the names of a folder's visible entries, or ABSENT."""
         try:
             names = sorted({*os.listdir(self.path(name) or name)} - {_CACHE})
         except OSError:
@@ -101,7 +102,7 @@ class CodeTree:
     def package(self, name: str, folders: Sequence[str] = ()) -> str:
         """Return a hash of a top-level package's module names and native libraries, or ABSENT.
 
-        `folders`: names of folders in which packages are looked for besides the roots.
+        `folders`: names of folders in the roots in which packages are looked for, too.
         """
         search_path = [os.path.join(root, folder) for folder in ("", *folders) for root in self._roots]
         spec = None if name in TEST_NAMES else PathFinder.find_spec(name, search_path)
@@ -117,7 +118,7 @@ class CodeTree:
         return short(*texts)
 
     def modules_in(self, folder: str) -> set[str]:
-        """Return the names of the packages and modules in a folder, among those of all its other entries."""
+        """Return the names of all entries of a folder, without suffixes: modules, packages and others."""
         with suppress(OSError):
             return {name.partition(".")[0] for name in os.listdir(folder)}
         return set()

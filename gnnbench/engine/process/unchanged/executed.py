@@ -1,8 +1,8 @@
-"""Which Python functions this process runs, by their code.
+"""Records the code objects of the Python functions that this process runs.
 
-From Python 3.12 on, `sys.monitoring` (PEP 669) reports each function once. Before, `cProfile` collects the
-functions of the main thread, and a profile function in Python those of other threads. With the latter alone,
-the inspection of benchmarks would take a quarter longer.
+From Python 3.12 on, `sys.monitoring` (PEP 669) reports each function once. In older versions, `cProfile`
+collects the functions of the main thread, and a profile function written in Python those of other threads.
+If that function were used for all threads, the inspection of benchmarks would take a quarter longer.
 """
 
 import atexit
@@ -18,7 +18,7 @@ if sys.version_info >= (3, 12):
     _TOOL = 4  # an id that PEP 669 reserves for no kind of tool
 
     class FunctionRecorder:
-        """The code of the functions that run from now on; there is one instance in a process."""
+        """Records the code of the functions that run from now on; a process has one instance."""
 
         disturbing = ()
         """Audit events after which functions are missed."""
@@ -40,7 +40,7 @@ if sys.version_info >= (3, 12):
             return sys.monitoring.DISABLE
 
         def take(self) -> list[CodeType]:
-            """Return the code of the functions that ran since the last call."""
+            """Return the code of the functions that ran since `take` was last called."""
             codes, self._codes = self._codes, []
             sys.monitoring.restart_events()
             return codes
@@ -48,7 +48,7 @@ if sys.version_info >= (3, 12):
 else:
 
     class FunctionRecorder(cProfile.Profile):
-        """The code of the functions that run from now on; there is one instance in a process."""
+        """Records the code of the functions that run from now on; a process has one instance."""
 
         disturbing = ("sys.setprofile",)
         """Audit events after which functions are missed."""
@@ -56,16 +56,16 @@ else:
         def __init__(self) -> None:
             super().__init__(subcalls=False, builtins=False)
             self._codes: dict[int, CodeType] = {}
-            """Code of functions that ran and are not profiled; by id, as equal code may be of two files."""
+            """Code that ran without being profiled, by id: code objects of two files may be equal."""
             threading.setprofile(self._note)
             self.enable()
             atexit.register(self.disable)
 
         def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
-            """Profile again after a program has restored this profile function with `sys.setprofile`."""
+            """Resume profiling after a program has restored this profiler with `sys.setprofile`."""
             self._note(frame, event, argument)
             if sys.getprofile() is self:  # not if another profile function calls this one
-                self.disable()  # counts functions that have not ended, whose ends would be confused
+                self.disable()  # this also counts functions that still run: their ends would confuse it
                 self.enable()
 
         def _note(self, frame: FrameType, _event: str, _argument: Any) -> None:
@@ -77,8 +77,8 @@ else:
             return threading.getprofile() != self._note or "greenlet" in sys.modules
 
         def take(self) -> list[CodeType]:
-            """Return the code of the functions that ran since the last call."""
-            self.disable()  # which also counts functions that have not ended
+            """Return the code of the functions that ran since `take` was last called."""
+            self.disable()  # this also counts functions that still run
             profiled = (entry.code for entry in self.getstats())
             codes = [*self._codes.values(), *(code for code in profiled if isinstance(code, CodeType))]
             self._codes = {}

@@ -1,4 +1,7 @@
-"""Finds benchmarks that run the same code on both sides, by the manifests that earlier runs saved."""
+"""Finds benchmarks that run the same code on both sides, from the manifests that earlier runs saved.
+
+A manifest has the code and the files on which the benchmarks of one side depend.
+"""
 
 import hashlib
 import json
@@ -25,7 +28,7 @@ from .used import environment_folders
 
 _FOLDER = "used"
 _MOST = 24
-"""Number of manifests that are kept for one suite in one environment: the last used ones."""
+"""Number of manifests that are kept for a suite in an environment: the most recently used ones."""
 _TRANSIENT = re.compile(
     r"_|OLDPWD|SHLVL|TERM(_PROGRAM)?|COLUMNS|LINES|DISPLAY|WINDOWID|TMUX|STY|INVOCATION_ID|JOURNAL_STREAM"
     r"|XDG_(RUNTIME_DIR|SEAT|VTNR|SESSION_.*)|PYTEST_(CURRENT_TEST|VERSION)"
@@ -45,7 +48,7 @@ class Unchanged:
         self._sides, self._folder = (base, head), folder
         self._file_time = _file_time()
         self._store: Path | None = None
-        # With another torch, all code that uses it differs, and comparing it takes long.
+        # If torch differs, so does all code that uses it, and comparing this code takes long.
         torch = {side.versions.get("torch") for side in self._sides}
         if cache is not None and len(torch) == 1 and _variables(base) == _variables(head):
             self._store = cache / _FOLDER / digest(base, arguments, folder)
@@ -54,8 +57,8 @@ class Unchanged:
     def known(self) -> tuple[Mapping[str, Any], Mapping[str, str]]:
         """Return what a process collected, and the benchmarks that run the same code on both sides.
 
-        A benchmark's value is the reason why both sides skip it, or empty if they do not. If no manifest fits
-        a side, both mappings are empty.
+        The value of a benchmark is the reason why both sides skip it, or empty if they run it. If no manifest
+        fits a side, both mappings are empty.
         """
         collected: Mapping[str, Any] = {}
         skipped: dict[str, str] = {}
@@ -89,14 +92,14 @@ class Unchanged:
 
 
 def _read(store: Path) -> Iterator[tuple[Path, Manifest]]:
-    """Yield the readable manifests in a folder and their files, the last used ones first."""
+    """Yield the readable manifests in a folder and their files, the most recently used ones first."""
     for file in _by_last_use(store):
         with suppress(OSError, ValueError):
             yield file, codec.decode(json.loads(file.read_bytes()), Manifest)
 
 
 def _save(store: Path, manifest: Manifest) -> None:
-    """Save a manifest, and remove the oldest ones; do nothing if the cache cannot be written."""
+    """Save a manifest, and remove the least recently used ones. Does nothing if the cache is not writable."""
     with suppress(OSError):
         text = codec.as_text(manifest)
         write_whole(store / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json", text)
@@ -109,19 +112,19 @@ def _by_last_use(store: Path) -> list[Path]:
 
 
 def _file_time() -> float:
-    """Return the modification time of a new file: unlike Python's clock, no suite can replace it."""
+    """Return the modification time of a new file as the current time: a suite may replace Python's clock."""
     with tempfile.TemporaryFile() as file:
         return os.fstat(file.fileno()).st_mtime
 
 
 def _variables(side: Prepared) -> list[tuple[str, str]]:
-    """Return the environment variables of a side's processes on which the code may depend."""
+    """Return those environment variables of a side's processes that may affect the code under test."""
     variables = {**os.environ, **side.environment}.items()
     return sorted((name, value) for name, value in variables if not _TRANSIENT.fullmatch(name))
 
 
 def digest(side: Prepared, arguments: Sequence[str], folder: Path) -> str:
-    """Return a hash of all on which benchmarks depend besides the code under test and the suite.
+    """Return a hash of everything on which benchmarks depend, except for the code under test and the suite.
 
     Installed packages are compared by the path, size and time of each file, and Python by its executable.
     """
@@ -143,7 +146,7 @@ def _file_states(root: str) -> Iterator[str]:
         folders[:] = sorted({*folders} - {_CACHE})
         paths = [os.path.join(parent, name) for name in sorted(files)]
         for path in (*paths, *filter(os.path.islink, (os.path.join(parent, name) for name in folders))):
-            with suppress(FileNotFoundError):  # a link to nothing
+            with suppress(FileNotFoundError):  # a broken link
                 yield f"{path} {_state(os.stat(path))}\n"
 
 

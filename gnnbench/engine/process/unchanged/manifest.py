@@ -1,7 +1,7 @@
 """The code and files on which each benchmark of one side depends, with a hash of each.
 
-A *dependency* is a text: `file NAME`; `names NAME`, the names in a folder; `package NAME`, the modules of a
-package, or that there is no such package; `search NAME`, a folder in which Python looks for packages;
+A *dependency* is a text: `file NAME`; `names NAME`, the file names in a folder; `package NAME`, the modules
+of a package, or the fact that there is none; `search NAME`, a folder in which Python looks for packages;
 `metadata`, that of the side's distributions; or `code FILE FUNCTION`. A NAME is a path in a `CodeTree`, or
 the absolute path of a file of the suite.
 """
@@ -27,17 +27,17 @@ _METADATA = "metadata"
 _CODE = "code "
 """Prefix of the dependencies that are functions."""
 _TOP = ""
-"""In place of a function's name: the code that an import of the file runs."""
+"""Stands in place of a function's name for the code that an import of the file runs."""
 
 
 Noted = tuple[str, str, Mapping[str, Any]]
 """A benchmark's id, why it is skipped, and what it used (`UsageRecorder.take`). The id is empty if there is
-no benchmark, or if it must be inspected by a process each time."""
+no benchmark, or if each run has to inspect it in a process."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """The dependencies of one benchmark; those of the first step come from imports, before all benchmarks."""
+    """The dependencies of one benchmark or, in the first step, of the imports before all benchmarks."""
 
     name: str
     """The benchmark's id; empty if there is no benchmark, or if its code is not known."""
@@ -71,20 +71,20 @@ class Manifest:
         project: Path,
         start: float,
     ) -> Self | None:
-        """Return the manifest of a side. Returns None if no benchmark is known, or a file may be new.
+        """Return a side's manifest. Returns None if no benchmark is known, or if files changed in the run.
 
-        `start`: the time of a file that was written before the side's processes began.
+        `start`: the modification time of a file that was written before the side's processes began.
         """
         name_of = cache(tree.name)
         written_paths = {path for *_, used in noted for path in used["written"]}
 
         def dependencies(kind: str, *paths: Iterable[str]) -> list[str]:
-            """Return dependencies of a kind, without files outside of the code that were written."""
+            """Return dependencies of a kind, but no file outside of the code that the side has written."""
             names = [(path, name_of(path)) for path in chain(*paths)]
             return [f"{kind} {name or path}" for path, name in names if name or path not in written_paths]
 
         def code(used: Mapping[str, Sequence[str]]) -> list[str]:
-            """Return functions, given their names by file, and for each file what an import of it runs."""
+            """Return dependencies on functions, given their names by file, and on imports of these files."""
             return [_code(name_of(path) or path, name) for path in used for name in (_TOP, *used[path])]
 
         steps, files, folders = list[Step](), set[str](), dict[str, None]()
@@ -93,7 +93,7 @@ class Manifest:
             read_paths = *used["read"], *used["native"]
             paths = *used["once"], *used["every"], *read_paths, *used["listed"]
             uses_other_files = any(name_of(path) is None and tree.is_inside(path) for path in paths)
-            has_gaps = has_gaps or used["unseen"] or uses_other_files  # of later benchmarks, too
+            has_gaps = has_gaps or used["unseen"] or uses_other_files  # this holds for later benchmarks, too
             files.update(dependencies("file", used["once"], used["every"], read_paths))
             module_folders = dict.fromkeys(filter(None, map(name_of, used["path"])))
             module_folders.pop(".", None)
@@ -123,11 +123,11 @@ class Manifest:
         return cls(collected, [*folders], steps, dict.fromkeys(sorted(hashed), "")).with_hashes_of(tree)
 
     def with_hashes_of(self, tree: CodeTree) -> Self:
-        """Return a copy with the hashes of another side."""
+        """Return a copy of this manifest with the hashes of a side, whose code is `tree`."""
         return replace(self, hashes={text: self.hash(tree, text) for text in self.hashes})
 
     def hash(self, tree: CodeTree, dependency: str) -> str:
-        """Return the hash of a dependency, except `code`, as one side has it.
+        """Return the hash that a dependency of any kind but `code` has on one side.
 
         For `search`, return which of the manifest's packages are in the folder.
         """
@@ -149,7 +149,7 @@ class Manifest:
         return all(self.hash(tree, text) == digest for text, digest in self.hashes.items())
 
     def difference(self, tree: CodeTree, other: CodeTree) -> set[str]:
-        """Return the dependencies that differ between the side of this manifest and the other side."""
+        """Return the dependencies that differ between this manifest's side `tree` and the other side."""
         differing = {text for text, digest in self.hashes.items() if self.hash(other, text) != digest}
         for file in [text.removeprefix("file ") for text in differing if text.startswith("file ")]:
             before, after = (functions(file, side.content(file)) for side in (tree, other))
@@ -158,7 +158,7 @@ class Manifest:
         return differing
 
     def of_other_side(self, other: CodeTree, differing: set[str]) -> Self:
-        """Return the manifest of another side, without the names of benchmarks that run other code there."""
+        """Return the manifest of the other side. Benchmarks that run other code there have no name in it."""
         steps, is_known = [], True
         for step in self.steps:
             is_known = is_known and differing.isdisjoint(step.later)
@@ -168,7 +168,7 @@ class Manifest:
 
     @property
     def known(self) -> dict[str, str]:
-        """The known benchmarks, each with why it is skipped; empty if it is not skipped."""
+        """The reason why each known benchmark is skipped, by id; empty if the benchmark is not skipped."""
         return {step.name: step.skipped for step in self.steps if step.name}
 
 
@@ -180,7 +180,7 @@ def functions(file: str, content: bytes | None) -> Mapping[str, Sequence[str]]:
     """Return the hashes of a file's functions by qualified name, which several functions may share.
 
     The empty name has the hash of the code that an import runs, with class bodies and without docstrings. If
-    the file is not Python or has a syntax error, this is a hash of its content, and there are no functions.
+    the file is not Python or has a syntax error, only the empty name is there, with a hash of the content.
     """
     undivided = {_TOP: [hashlib.sha256(content or b"").hexdigest()]}
     if content is None or not file.endswith(".py"):
@@ -202,5 +202,5 @@ def _remove_docstrings(tree: ast.Module) -> None:
     """Remove the docstrings of a module and its classes; those of functions are not in the bytecode."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef) and ast.get_docstring(node, clean=False) is not None:
-            # Nothing in its place: an import from __future__ must come first.
+            # Put nothing in its place: an import from __future__ must come first.
             node.body[:1] = [] if node.body[1:] else [ast.copy_location(ast.Pass(), node.body[0])]

@@ -1,6 +1,6 @@
-"""Notes which code a process runs and which files it uses, because its benchmarks depend on them.
+"""Notes which code a process runs and which files it uses: these are the dependencies of its benchmarks.
 
-This is done only in processes that time nothing: Python cannot remove the hook for audit events afterwards.
+Only processes that time nothing do this, because Python cannot remove an audit hook.
 """
 
 import importlib.metadata
@@ -25,12 +25,12 @@ from .executed import FunctionRecorder
 
 _IMPORTS = ("<frozen importlib", importlib.metadata.__file__)
 _PACKAGE = __file__.removesuffix(os.path.join("engine", "process", "unchanged", "used.py"))
-"""This package's folder as its own functions name it, unlike those of the side: see `child._BOOT`."""
+"""The folder of this package, as its functions name it; a side's gnnbench has another, see `child._BOOT`."""
 _PAUSING = (os.path.join("pytest_benchmark", "fixture.py"), os.path.join(os.sep, "threading.py"))
-"""Files that may set a profile function: to pause profilers, and to set that of a new thread."""
+"""Files that may set a profile function: one pauses profilers, the other sets that of a new thread."""
 _PROCESS = "subprocess.Popen"
 _STARTS = (_PROCESS, "os.system", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn")
-"""Audit events of starting processes, in which nothing is noted."""
+"""Audit events of starting other processes, in which nothing is noted."""
 _LISTS = ("os.listdir", "os.scandir")
 _PATHS = (str, bytes, os.PathLike)
 _SYSTEM = ("/proc/", "/sys/", "/dev/", "/etc/", "/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/share/")
@@ -39,7 +39,7 @@ _QUERIES = ("file", "git", "hg", "ldconfig", "lscpu", "nvidia-smi", "uname")
 _CACHED = f"{os.sep}__pycache__{os.sep}"
 _SPAWNS = f"{os.sep}multiprocessing{os.sep}popen_"
 _NEAR = 3
-"""Number of frames, as in `os.walk`, between a function of this package and the event of listing a folder."""
+"""Number of frames to search for a function of this package that lists a folder, such as by `os.walk`."""
 _COMPILER = os.path.join("torch", "_dynamo", "convert_frame.py")
 
 
@@ -65,7 +65,7 @@ class UsageRecorder:
         """Whether something that ran was not noted."""
         self._reset()
         self._setting_up = 0
-        """How many fixtures that several benchmarks share are being set up."""
+        """How many fixtures of several benchmarks are being set up at the moment."""
         self._handlers: Mapping[str, Callable[[str, tuple[Any, ...]], None]] = {
             **dict.fromkeys(("open", "sqlite3.connect", "ctypes.dlopen"), self._note_open),
             **dict.fromkeys(_LISTS, self._note_listing),
@@ -74,11 +74,11 @@ class UsageRecorder:
         }
         sys.addaudithook(self._note_event)
         sys.meta_path.insert(0, self)  # to note which packages are looked for
-        lines = linecache.getlines
+        original = linecache.getlines
 
         def getlines(filename: str, module_globals: dict[str, Any] | None = None) -> list[str]:
             self._files["read"].add(os.path.abspath(filename))  # even if linecache has the lines already
-            return lines(filename, module_globals)
+            return original(filename, module_globals)
 
         vars(linecache)["getlines"] = getlines
         self._functions = FunctionRecorder()
@@ -87,7 +87,7 @@ class UsageRecorder:
         self._codes: list[CodeType] = []
         """Code of functions that ran, in addition to what `_functions` has."""
         self._shared: list[CodeType] = []
-        """Code of functions that ran while something was set up that several benchmarks share."""
+        """Code of functions that ran during the set-up of a fixture that several benchmarks share."""
         self._packages: set[str] = set()
         self._files: defaultdict[str, set[str]] = defaultdict(set)
         """Paths that were `read`, `written`, `listed`, or `imported` (opened by an import)."""
@@ -101,7 +101,7 @@ class UsageRecorder:
             self._handlers[event](event, arguments)
 
     def _note_open(self, event: str, arguments: tuple[Any, ...]) -> None:
-        path, flags = arguments[0], arguments[2] if event == "open" else os.O_RDONLY
+        path, flags = arguments[0], (arguments[2] if event == "open" else os.O_RDONLY)
         if not isinstance(path, _PATHS):
             return
         self._callers_files.note(os.fsdecode(path))
@@ -119,7 +119,7 @@ class UsageRecorder:
                 self._files["listed"].add(name)
 
     def _note_process(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Note the start of another process, whose files remain unknown, except programs like `uname`."""
+        """Note the start of another process, whose files stay unknown. Programs like `uname` do not count."""
         program = arguments[0] if event == _PROCESS else ""
         if event == _PROCESS:
             self._callers_files.note_process(*arguments)
@@ -134,7 +134,7 @@ class UsageRecorder:
 
     @contextmanager
     def shared_setup(self) -> Iterator[None]:
-        """Note that the context sets up something that several benchmarks share."""
+        """Return a context for the set-up of a fixture that several benchmarks share."""
         codes = self._shared if self._setting_up else self._codes
         codes += self._functions.take()
         self._setting_up += 1
@@ -153,12 +153,12 @@ class UsageRecorder:
 
         `calls`: the code of the functions that ran in each recorded call of the benchmark.
 
-        `every` and `once` have, by file, the qualified names of functions: those that ran in each recorded
-        call, and all others. The name `<module>` is an imported file. `packages` are those first looked for.
+        `every` has, by file, the qualified names of functions that ran in each recorded call, `once` those of
+        all others. The name `<module>` stands for an imported file. `packages` are those not returned before.
         `read`, `written`, `listed` and `native` have files that were read or written, folders that were
-        listed, and loaded native libraries; `path` has the folders in which packages are searched or were
-        found. All leave out Python's own files and those of installed packages. For `callers_files` see
-        `CallersFiles.take`. `unseen` is whether something that ran was not noted, as in other processes.
+        listed, and loaded native libraries. `path` has the folders in which packages are looked for or were
+        found. None of these has files of Python or of installed packages. `callers_files` is the result of
+        `CallersFiles.take`, and `unseen` whether anything ran unnoticed, such as in another process.
         """
         once: defaultdict[str, set[str]] = defaultdict(set)
         every: defaultdict[str, set[str]] = defaultdict(set)
@@ -174,7 +174,7 @@ class UsageRecorder:
                 self._has_gaps |= compiles or spawns
         self._has_gaps |= self._functions.has_gaps or "numba" in sys.modules  # it compiles bytecode
         self._files["read"] |= self._files["imported"] - {*once, *every}  # for example, if an import failed
-        self._files["native"] = set(map(str, libraries.loaded.__wrapped__(0)))  # which need no import
+        self._files["native"] = set(map(str, libraries.loaded.__wrapped__(0)))  # some need no import
         self._files["path"] = self._import_folders()
         packages = self._packages.union(name.partition(".")[0] for name in list(sys.modules)) - self._reported
         self._reported |= packages
@@ -199,7 +199,7 @@ class UsageRecorder:
         return folders
 
     def _is_counted(self, file: str) -> bool:
-        """Whether a file or folder is neither Python's, nor installed, nor the system's."""
+        """Whether a file or folder is outside of Python, installed packages and the operating system."""
         if not file.startswith(os.sep) or f"{file}{os.sep}".startswith(self._outside):
             return False
         return not f"{os.path.realpath(file)}{os.sep}".startswith(self._outside)
@@ -214,7 +214,7 @@ def _is_loaded() -> bool:
 
 
 def _is_internal() -> bool:
-    """Whether an import caused the current audit event, or this package, which looks for libraries."""
+    """Whether the current audit event comes from an import, or from this package's search for libraries."""
     frames = itertools.islice(traceback.walk_stack(sys._getframe(3)), _NEAR)  # noqa: SLF001
     files = [frame.f_code.co_filename for frame, _ in frames]
     return files[0].startswith(_IMPORTS) or any(file.startswith(_PACKAGE) for file in files)

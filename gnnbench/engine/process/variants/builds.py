@@ -42,7 +42,7 @@ _FREE_BYTES = 2**26
 _PARENT = "_gnnbench.pth"
 """File of a build's environment with the folders of the current environment's packages."""
 _COMPILERS = {"CC": "cc", "CXX": "c++", "CUDACXX": "nvcc", "RUSTC": "rustc", "FC": "gfortran"}
-"""Default compilers, by environment variable that names another."""
+"""Default compilers, by the environment variable that may name another compiler."""
 _VARIABLES = re.compile(
     r"(CC|CXX|LD|AR|.*FLAGS|C(PLUS_INCLUDE|_INCLUDE)?_?PATH|LIBRARY_PATH|MACOSX_\w+)$"
     r"|(PIP|CMAKE|SKBUILD|MESON|CARGO|RUST|CUDA|TORCH|SETUPTOOLS|FORCE|WITH|WITHOUT|USE|BUILD)_"
@@ -60,7 +60,7 @@ _DEFAULTS = {
 """Environment variables of builds, unless the user sets them: all files get one date, and libraries keep
 their symbols, so that two builds can be compared."""
 _LINES = 3
-"""Most lines of a failed command's output in the message."""
+"""Largest number of lines of a failed command's output in the message."""
 _ERROR = re.compile(r"\b(fatal |\w*)error\b(?!s?\.[ch])", re.IGNORECASE)
 
 
@@ -71,12 +71,12 @@ class Source:
     repository: Repository
     commit: str
     name: str
-    """What messages call it."""
+    """What messages call the source."""
     changed: Collection[str] = ()
     """Files of the working tree that differ from the commit, relative to the top folder."""
 
     def key(self, command: str) -> str:
-        """Return a hash of all that determines the content of a build, which is the name of its folder."""
+        """Return the name of a build's folder: a hash of everything that determines the build's content."""
         changed = [(name, _digest(self.repository.top / name)) for name in sorted(self.changed)]
         tree = git.tree(self.repository.root, self.commit)
         variables = sorted(item for item in os.environ.items() if _VARIABLES.match(item[0]))
@@ -91,7 +91,7 @@ def built(
 ) -> Iterator[tuple[Path, tuple[Path, ...]]]:
     """Yield a checkout, without `.git`, in which a shell command has run in the project's folder.
 
-    The second value has the other folders with packages that the command has built.
+    The second value has all other folders that contain packages which the command has built.
 
     Raises:
         UsageError: the commit cannot be checked out, or the command fails.
@@ -134,7 +134,6 @@ def trapped(side: Prepared, functions: Mapping[str, Collection[str]]) -> Iterato
 
 
 def _fill(source: Source, command: str, listener: Listener, folder: Path) -> None:
-    """Fill the folder of a build."""
     listener.step(f"building {source.name}: {command}")
     repository, tree = source.repository, folder / _TREE
     clone = ("clone", "--quiet", "--shared", "--no-checkout", "--template=", "--")
@@ -157,18 +156,18 @@ def _git(part: str, folder: Path, *arguments: str) -> None:
         raise UsageError(f"{part} cannot be built: {git.reason(answer.stderr)}")
 
 
-def _copy(file: Path, copy: Path) -> None:
-    """Copy a file, or remove its copy if the file does not exist."""
-    copy.unlink(missing_ok=True)
+def _copy(file: Path, target: Path) -> None:
+    """Copy a file to `target`, or remove `target` if the file does not exist."""
+    target.unlink(missing_ok=True)
     if os.path.lexists(file):
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(file, copy, follow_symlinks=False)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, target, follow_symlinks=False)
 
 
 def _environment(folder: Path, top: Path) -> dict[str, str]:
     """Make a virtual environment; return the environment variables of a command that installs into it."""
     venv.EnvBuilder(symlinks=True).create(folder)
-    # As paths in a .pth file, the packages stay hidden from builds that pip isolates.
+    # Builds that pip isolates do not see these folders, because only a .pth file lists them.
     folders = [path for path in sys.path if _is_installed(path) and not Path(path).is_relative_to(top)]
     (_site(folder) / _PARENT).write_text("\n".join(folders))
     pip = folder / "bin" / "pip"
@@ -180,7 +179,7 @@ def _environment(folder: Path, top: Path) -> dict[str, str]:
 
 
 def _is_installed(folder: str) -> bool:
-    """Whether a folder of `sys.path` exists and is no part of Python's standard library."""
+    """Whether a folder of `sys.path` exists and does not belong to Python's standard library."""
     library = sysconfig.get_path("stdlib")
     is_standard = Path(folder).is_relative_to(library) and not folder.endswith("-packages")
     return os.path.isdir(folder) and not is_standard  # noqa: PTH112
@@ -192,7 +191,7 @@ def _site(environment: Path) -> Path:
 
 
 def _complete(folder: Path, environment: Path) -> None:
-    """Link installed files that a checkout lacks, such as compiled modules, into its packages."""
+    """Link installed files that a checkout lacks, such as compiled modules, into the checkout's packages."""
     for distribution in importlib.metadata.distributions(path=[str(_site(environment))]):
         for file in distribution.files or ():
             for root in import_roots(folder):

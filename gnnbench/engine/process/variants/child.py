@@ -1,4 +1,4 @@
-"""A pytest process of one side, as the coordinator has it: it takes commands and answers them.
+"""The coordinator's view of its pytest processes, which take commands and answer them.
 
 The coordinator is the process of the command that compares both sides, such as `gnnbench ab`.
 """
@@ -41,16 +41,16 @@ _ACTIVITIES = {
 }
 """What a process does after each command, for messages."""
 _TICK_SECONDS = 1.0
-"""How often to check whether the process has ended, as its children may keep the pipe open."""
+"""How often to check whether the process has ended: its own children may keep the pipe open."""
 _QUIT_SECONDS = 20.0
 """Time for tear-down after `quit`."""
 _TAIL_BYTES = 1 << 14
-"""How much of a log's end is searched for a reason."""
+"""How much of a log's end is searched for the reason why a process ended."""
 _LONGEST_LINE = 200
 _PROGRESS = re.compile(r"(\S+\.py)? ?[.FEsxX]*( +\[.*\])?")
 """A line of pytest's progress, or an empty line."""
 _REASON = re.compile(r"Fatal Python error|\S+: error: ")
-"""Beginnings of lines with a reason, which are not always the last lines."""
+"""Beginnings of lines that say why a process ended. They need not be the last lines."""
 _DEFAULTS = {
     "OMP_WAIT_POLICY": "PASSIVE",  # idle OpenMP threads that spin would disturb the other side
     "PYTORCH_NVML_BASED_CUDA_CHECK": "1",  # else torch.cuda.is_available() keeps forks from using the GPU
@@ -99,7 +99,7 @@ class Process(ABC):
         """Return the exit status, or -N if signal N killed the process. Returns None if it does not end."""
 
     def stop(self, wait_seconds: float = 0.0) -> None:
-        """End the process and all that it started; first wait `wait_seconds` for it to end by itself."""
+        """End the process and all that it started, after it had `wait_seconds` to end by itself."""
         if not self._open:
             return
         try:
@@ -122,7 +122,7 @@ class Process(ABC):
         self._log_start = printed_bytes
 
     def answer(self, timeout_seconds: float) -> dict[str, Any]:
-        """Wait for the next answer and return it; the first comes after collection, without a command."""
+        """Wait for the next answer and return it. The first one comes after collection, without a command."""
         deadline = RealTime.seconds() + timeout_seconds
         while True:
             remaining_seconds = deadline - RealTime.seconds()
@@ -167,7 +167,7 @@ class Process(ABC):
         return DiedError(self._side, f"{event} while {self._activity}{': ' if line else ''}{line}")
 
     def _last_line(self) -> str:
-        """Return the last line that the process printed after the last command, or an earlier reason."""
+        """Return the last line printed since the last command, preferably one that gives a reason."""
         text = self._log.read_bytes()[self._log_start :][-_TAIL_BYTES:].decode(errors="replace")
         lines = [line.strip().removeprefix("E   ") for line in text.splitlines()]
         lines = [line for line in lines if not _PROGRESS.fullmatch(line)]
@@ -194,7 +194,7 @@ class Child(Process):
         module: str = "engine.process.worker",
         settings: Mapping[str, Any] | None = None,
     ) -> None:
-        """Start the process; the thread that calls this must outlive it.
+        """Start the process; the thread that calls this must outlive the process.
 
         `arguments`: those of pytest. `trees`: the import finder. `sessions`: the side (0 or 1) and the import
         finder of each session, if pytest runs several in the process. `under`: a command that runs the
@@ -248,11 +248,11 @@ class Child(Process):
         super().stop(wait_seconds)
         self._process.wait()
 
-    def fork(self, pair: int, place: int, timeout_seconds: float) -> "Forked":
-        """Return a new fork, the base (`place` 0) or the head (1) of a pair; it first answers `forked`."""
+    def fork(self, pair: int, index: int, timeout_seconds: float) -> "Forked":
+        """Return a new fork for the base (`index` 0) or the head (1) of a pair; it first answers `forked`."""
         fork_end, link = _link()
         try:
-            self.send({"command": "fork", "pair": pair, "place": place}, fork_end)
+            self.send({"command": "fork", "pair": pair, "index": index}, fork_end)
             return Forked(self, self.answer(timeout_seconds)["pid"], self._side, self._log, link)
         except BaseException:
             link.close()
@@ -270,7 +270,7 @@ class Forked(Process):
         self._status: int | None = None
 
     def status(self, wait_seconds: float = END_SECONDS) -> int | None:
-        """Return the exit status of the fork, which its parent knows."""
+        """Ask the parent process for the exit status of the fork, and return it."""
         if self._status is None:
             try:
                 self._parent.send({"command": "reap", "pid": self.pid, "seconds": wait_seconds})
@@ -287,7 +287,7 @@ def _link() -> tuple[int, Link]:
 
 
 def _environment(changes: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables of a child, without those of a pytest session in which gnnbench may run."""
+    """Return a child's environment variables, without those of a pytest session in which gnnbench may run."""
     inherited = {
         name: value
         for name, value in os.environ.items()

@@ -83,7 +83,7 @@ class Overrides:
 
 
 def _replace(namespace: argparse.Namespace, options: Mapping[str, Any]) -> list[str]:
-    """Replace the values of options that exist; return the flags of those that were set otherwise."""
+    """Replace the values of options that exist; return the flags of options that had other values."""
     names = [name for name in options if hasattr(namespace, name)]
     changed = [name for name in names if getattr(namespace, name) not in (options[name], None, False)]
     for name in names:
@@ -112,29 +112,29 @@ class CallersTree:
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    """Declare an option and register hooks in the processes of `fresh`, which load this module with -p."""
+    """Declare an option and register hooks in processes of `fresh.py`, which load this module with -p."""
     parser.addoption("--gnn-message", type=_read_message, help=argparse.SUPPRESS)
     pluginmanager.register(_Writing(), "gnnbench-ending")
 
 
 def _read_message(file: str) -> Any:
-    """Return what `fresh` has written to a file."""
+    """Return the message that `fresh.py` has written to a file."""
     return json.loads(Path(file).read_text(encoding="utf-8"))
 
 
 class _Writing(Overrides):
-    """Runs the tests that the message of `fresh` lists, and writes how the session ended."""
+    """Runs the tests that the message of `fresh.py` lists, and writes how the session ended."""
 
     def __init__(self) -> None:
         super().__init__()
         self._benchmarks: list[pytest.Item] = []
         self._excluded: list[str] = []
         self._reports: dict[str, dict[str, pytest.TestReport]] = {}
-        self._refused: dict[str, str] = {}
+        self._uncollected: dict[str, str] = {}
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_load_initial_conftests(self, early_config: pytest.Config) -> Iterator[None]:
-        """If pytest only collects, ignore a conftest.py that fails, as pytest reports its folder later."""
+        """If pytest only collects, ignore a conftest.py that fails: pytest reports the failure later."""
         try:
             return (yield from super().pytest_load_initial_conftests(early_config))
         except ConftestImportFailure:
@@ -158,7 +158,7 @@ class _Writing(Overrides):
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
-            self._refused[self._relative(report.nodeid)] = outcome.line(report)
+            self._uncollected[self._relative(report.nodeid)] = outcome.line(report)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None]:
@@ -181,14 +181,14 @@ class _Writing(Overrides):
         timed = {benchmark.fullname for benchmark in getattr(session, "benchmarks", ())}
         return outcome.Ending(
             tuple(self._relative(item.nodeid) for item in (*self._benchmarks, *self.excluded.deselected)),
-            self._refused,
-            (*self._excluded, *outcome.skips(self._skip_reasons()), *self._foreign(timed)),
-            tuple(self.lines()),
-            tuple(self.excluded.overriding),
+            refused=self._uncollected,
+            untimed=(*self._excluded, *outcome.skips(self._skip_reasons()), *self._foreign(timed)),
+            notes=tuple(self.lines()),
+            overriding=tuple(self.excluded.overriding),
         )
 
     def _skip_reasons(self) -> Iterator[str]:
-        """Yield why benchmarks were skipped or, if pytest only collects, would be."""
+        """Yield why benchmarks were skipped, or would be skipped if pytest did not only collect them."""
         if not self._reports:
             yield from skipped_by_marker(self._benchmarks)
         for item in self._benchmarks:
@@ -204,7 +204,7 @@ class _Writing(Overrides):
 
     def _relative(self, test_id: str) -> str:
         """Return a test id with its path relative to the working directory."""
-        # pytest's `cwd_relative_nodeid` takes no text from pytest 9.2 on.
+        # From pytest 9.2 on, pytest's `cwd_relative_nodeid` does not accept strings.
         file, colons, test = test_id.partition("::")
         path = os.path.relpath(self._config.rootpath / file, self._config.invocation_params.dir)
         return f"{path}{colons}{test}"

@@ -20,7 +20,7 @@ NOTHING: Mapping[str, Any] = {
     "has_others": False,
     "rootdir": ".",
 }
-"""What a process answers that collects nothing."""
+"""The answer of a process that collects nothing."""
 
 
 def declares(item: Any) -> bool:
@@ -37,7 +37,7 @@ def marked(item: Any, name: str) -> str | None:
 
 
 def foreign_fixture(item: Any) -> str:
-    """Return a line on a test whose fixture `benchmark` is not that of pytest-benchmark. Empty if it is."""
+    """Return a line on a test if its fixture `benchmark` is not pytest-benchmark's, or else an empty text."""
     info = getattr(item, "_fixtureinfo", None)
     for fixture in reversed(info.name2fixturedefs.get("benchmark", ()) if info else ()):
         module, file = fixture.func.__module__, os.path.relpath(fixture.func.__code__.co_filename)
@@ -57,7 +57,7 @@ class Suite:
     def __init__(self, base: Mapping[str, Any] = NOTHING, head: Mapping[str, Any] = NOTHING) -> None:
         self._sides = dict(zip(SIDES, (base, head), strict=True))
         self.names = tuple(dict.fromkeys((*head["names"], *base["names"])))
-        """The selected tests of either side, which need not all be benchmarks."""
+        """The selected tests of both sides, including tests that are no benchmarks."""
         self._has_others: bool = base["has_others"] or head["has_others"]
         """Whether gnnbench's own suite has benchmarks that run only with --gnn-all."""
         self.declared = frozenset(name for side in self._sides.values() for name in side["declared"])
@@ -90,7 +90,7 @@ class Suite:
         return [*dict.fromkeys(lines), *self._refusals(), *([] if all_named else choice)]
 
     def missing(self, name: str) -> dict[str, str]:
-        """Return the sides that lack a test; the value says why its file cannot be collected, or is empty."""
+        """Return the sides that lack a test, each with the error of collecting its file, or an empty text."""
         sides = {}
         for side, collection in self._sides.items():
             if name not in collection["names"]:

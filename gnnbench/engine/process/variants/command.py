@@ -21,13 +21,13 @@ END_SECONDS = 5.0
 def running(
     command: Sequence[str], folder: Path, environment: Mapping[str, str], errors: int
 ) -> "Iterator[subprocess.Popen[str]]":
-    """Start a command with its output in a pipe; on exit, end it and all processes that it started.
+    """Start a command with its output in a pipe. On exit, end the command and all processes that it started.
 
-    No shell interprets the command. `environment` has all its variables. `errors` is subprocess.PIPE or
-    subprocess.STDOUT.
+    No shell interprets the command. `environment` has all environment variables of the command. `errors`,
+    for its standard error, is subprocess.PIPE or subprocess.STDOUT.
     """
     start: Callable[..., subprocess.Popen[str]] = subprocess.Popen
-    # Ctrl-C interrupts only the main thread, so that no process is started and then not ended.
+    # Another thread starts the process: Ctrl-C interrupts only the main thread, which then ends the process.
     started = ThreadPoolExecutor(1).submit(
         start,
         command,
@@ -80,6 +80,6 @@ def wait(process: subprocess.Popen[Any], seconds: float) -> None:
 
 
 def kill_group(leader: int, number: signal.Signals = signal.SIGKILL) -> None:
-    """Send a signal to a process group; processes of the suite may outlive its leader."""
+    """Send a signal to a process group, some of whose processes may outlive the leader."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(leader, number)

@@ -22,11 +22,11 @@ from .collected import declares
 _MARKERS = ("benchmark", "codspeed_benchmark")
 """Markers with which pytest-codspeed times a whole test."""
 _SELECTING = {"deselect_by_mark": ("-m", "markexpr"), "deselect_by_keyword": ("-k", "keyword")}
-"""The options that pytest's functions apply, by function: flag, and name in `config.option`."""
+"""The option by which a function of pytest deselects tests: its flag, and its name in `config.option`."""
 _GNNBENCH = (__name__.partition(".")[0], "gnnbench")
-"""Both names of this package, see `child`; its plugins report what they deselect themselves."""
+"""Both names of this package, see `child`. Its plugins themselves report what they deselect."""
 _MOST_FILES = 1000
-"""Files of an ignored folder that are searched for benchmarks."""
+"""Largest number of files of an ignored folder that are searched for benchmarks."""
 _MOST_PATHS = 3
 _IGNORED = "left out by --ignore, --ignore-glob, norecursedirs or a conftest.py"
 _USE = re.compile(rb"def \w+\([^)]*\bbenchmark\b")
@@ -47,7 +47,7 @@ class Excluded:
         self.deselected: list[pytest.Item] = []
         """The benchmarks that an option or another plugin has deselected."""
         self.overriding: list[str] = []
-        """Command-line arguments that override the options in settings that deselect benchmarks."""
+        """Command-line arguments to override those options in settings files that deselect benchmarks."""
         self._numbers: Counter[str] = Counter()
         """Numbers of deselected benchmarks, by reason."""
         self._typed: set[str] = set()
@@ -107,7 +107,7 @@ class Excluded:
             self._left_out[Path(report.longrepr[0])] = outcome.line(report)
 
     def lines(self, items: Sequence[pytest.Item]) -> list[str]:
-        """Return a line on each reason or, if `items` has benchmarks, on each that may surprise the user."""
+        """Return a line on each reason. If `items` has benchmarks, leave out reasons that users expect."""
         has_benchmarks = any(map(declares, items))
         lines = [
             f"deselected by {reason}: {units.count(number, 'benchmark')}"
@@ -132,7 +132,7 @@ def _only_marked(items: Iterable[pytest.Item]) -> list[str]:
 def skipped_by_marker(items: Iterable[pytest.Item]) -> Iterator[str]:
     """Yield the reasons for which markers would skip benchmarks."""
     for item in filter(declares, items):
-        with suppress(pytest.fail.Exception):  # which a marker's invalid condition raises
+        with suppress(pytest.fail.Exception):  # invalid conditions of markers raise it
             if skip := evaluate_skip_marks(item):
                 yield skip.reason
 

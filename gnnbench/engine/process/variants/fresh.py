@@ -65,7 +65,7 @@ def shell_command(arguments: Sequence[str], folder: Path) -> str:
 def _run_pytest(
     arguments: Sequence[str], files: Path, folder: Path, number: int, listener: Listener, **message: Any
 ) -> tuple[Ending, Sequence[str]]:
-    """Run pytest with a plugin that reads `message`; return how the session ended, and the last lines.
+    """Run pytest with a plugin that reads `message`; return how pytest ended, and its last lines of output.
 
     `files`: a folder for temporary files. `number`: the number of the process; 0 if it only collects.
     """

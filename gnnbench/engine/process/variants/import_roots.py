@@ -4,7 +4,7 @@ The caller's tree is the project in which gnnbench was started. A side is one of
 compared, and its trees are the folders that have its code. Both sides run the tests of the caller's tree.
 
 Processes that a benchmark starts load this file alone, see `site/sitecustomize.py`, and a benchmark may
-measure their imports. So this file imports hardly more than what Python itself has loaded when it starts.
+measure their imports. So this file imports little besides modules that Python loads at its start anyway.
 """
 
 from __future__ import annotations
@@ -38,16 +38,13 @@ _COMPILED = tuple(extension_suffixes())
 SUFFIXES = (*_COMPILED, *SOURCE_SUFFIXES, *BYTECODE_SUFFIXES)
 """Suffixes of module files, in the order in which Python looks for them."""
 _OWN_MODULES = f"{__name__.partition('.')[0]}."
-"""Prefix of the modules that measure both sides, also where they are files of the caller's tree."""
+"""Prefix of the modules that measure both sides, even if these are files of the caller's tree."""
 _SOURCES = ("src", "lib", "python")
 """Names of folders of code: they never count as folders of tests, even if pytest's arguments name them."""
 
 
 def names_of_tests(path: Path, root: Path) -> set[str]:
-    """Return the top-level names by which Python may import a test file or a folder of tests.
-
-    `root`: pytest's rootdir.
-    """
+    """Return the top-level names by which tests in `path` may be imported; `root` is pytest's rootdir."""
     top = path.with_suffix("")
     while (top.parent / "__init__.py").exists():
         top = top.parent
@@ -104,10 +101,10 @@ class Redirect:
     `tracked`: names of the files that git tracks in either folder; without git, all files in `tree`. Names of
     the folders that contain these files are added.
     `ignored`: names of modules in `source` that git ignores, which a build may have made; names of folders
-    end with a slash. `compiled`: paths of other compiled modules of the caller, such as installed ones.
-    `changed`: names of the tracked files that differ between both folders.
-    `uses_builds`: whether the side may use the ignored modules, as no source of compiled code differs.
-    `sources`: names of the files from which code is compiled; modules that are older than one are outdated.
+    end with a slash. `compiled`: paths of other compiled modules of the project, such as installed ones.
+    `changed`: names of the tracked files that differ between the two folders.
+    `uses_builds`: whether the side may use the ignored modules, because no source of compiled code differs.
+    `sources`: names of the files that are compiled; a module that is older than any of them is outdated.
     """
 
     def __init__(
@@ -143,16 +140,17 @@ class Redirect:
         is_module = path.endswith(_COMPILED)
         name_in_tree = below(path, self.tree)
         if name_in_tree and self.tree != self.source:
-            return self._is_new(path, self.tree) if is_module and name_in_tree not in self.tracked else None
+            is_untracked = name_in_tree not in self.tracked
+            return self._is_current(path, self.tree) if is_module and is_untracked else None
         name = below(path, self.source) or ""
         folders = (name[: end + 1] for end, letter in enumerate(name) if letter == os.sep)
         is_made = "site-packages" not in path and below(path, sys.prefix) is None
         if path in self.compiled or (is_made and not self.ignored.isdisjoint((name, *folders))):
-            return self.uses_builds and (not is_module or self._is_new(path, self.source))
+            return self.uses_builds and (not is_module or self._is_current(path, self.source))
         return None
 
-    def _is_new(self, module: str, folder: str) -> bool:
-        """Whether no source in `folder` was modified after a compiled module."""
+    def _is_current(self, module: str, folder: str) -> bool:
+        """Whether no source in `folder` was modified after a module was compiled."""
         built_at = os.stat(module).st_mtime
         files = (os.path.join(folder, name) for name in self.sources)
         return all(os.stat(file).st_mtime <= built_at for file in files if os.path.isfile(file))
@@ -161,11 +159,11 @@ class Redirect:
 class Trees:
     """An import finder that looks for modules in a side's trees first.
 
-    It precedes all other finders, as pytest puts the caller's folder first in `sys.path`. A top-level package
-    comes from the first of the `roots` that has it. A module that another finder finds in the caller's tree
-    is loaded from the side's copy, see `Redirect`. The finder of an editable installation is not asked for a
-    package that a tree has: it would add modules of the installed version. Modules of the standard library
-    are not replaced.
+    It precedes all other finders, because pytest puts the caller's folder first in `sys.path`. A top-level
+    package comes from the first of the `roots` that has it. If another finder finds a module in the caller's
+    tree, the side's copy of the module is loaded, see `Redirect`. Finders of editable installations are not
+    asked for packages that a tree has: they would add modules of the installed version. Modules of the
+    standard library are not replaced.
     """
 
     def __init__(self, roots: Sequence[str], redirects: Sequence[Redirect] = (), project: str = "") -> None:
@@ -173,13 +171,13 @@ class Trees:
         self._redirects = sorted(redirects, key=lambda redirect: len(redirect.source), reverse=True)
         self._is_working_tree = all(redirect.tree == redirect.source for redirect in redirects)
         """Whether this side runs the caller's own code, apart from what pip installs for the variant."""
-        self.tests = TestFiles([redirect.source for redirect in redirects] + [project] * bool(project))
+        self.tests = TestFiles(filter(None, [project, *(redirect.source for redirect in redirects)]))
         """The files that both sides run."""
         self._test_names = set(TEST_NAMES)
         self._reals: dict[str, str] = {}
         """Paths without symbolic links, by path."""
         self._file = ""
-        """The file that `read` has read, which `add_tests` writes again."""
+        """The file from which `read` has read this finder; `add_tests` writes it again."""
         self.loaded: dict[str, None] = {}
         """Top-level names that were imported from the trees, in the order of import, as keys."""
         self.borrowed: dict[str, None] = {}
@@ -213,11 +211,11 @@ class Trees:
 
     @property
     def replaces_modules(self) -> bool:
-        """Whether this finder may find another file for a module than Python would without it."""
+        """Whether imports with this finder may load other files than imports without it."""
         return bool(self._roots) or not self._is_working_tree
 
     def install(self) -> None:
-        """Put this finder before all others in `sys.meta_path`, and remove that of the other side."""
+        """Put this finder before all others in `sys.meta_path`, and remove the other side's finder."""
         if not (self._roots or self._redirects):
             return
         plain = (BuiltinImporter, FrozenImporter, *(() if self._redirects else (PathFinder,)))
@@ -234,7 +232,7 @@ class Trees:
             AssertionRewritingHook._find_spec = staticmethod(self._find_anywhere)  # type: ignore[assignment] # noqa: SLF001
 
     def add_tests(self, paths: Iterable[Path], root: Path) -> None:
-        """Import test files, or folders of tests, from the caller's tree; `root` is pytest's rootdir."""
+        """Make test files, or folders of tests, come from the caller's tree; `root` is pytest's rootdir."""
         for path in paths:
             self.tests.add(os.path.realpath(path))
             for name in names_of_tests(path, root):
@@ -247,7 +245,7 @@ class Trees:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, _target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find a module in the side's trees; `path` has the folders of the package that contains it."""
+        """Find a module in the side's trees; `path` has the folders of the module's package, if any."""
         if path is not None and name.startswith(_OWN_MODULES):
             return PathFinder.find_spec(name, path)
         if path is not None:
@@ -261,8 +259,8 @@ class Trees:
         spec = PathFinder.find_spec(name, folders)
         if spec is not None and spec.origin is None:
             # A namespace package (a folder without __init__.py) has parts in several folders, unless an
-            # ordinary package has its name. The parts become a list, as Python would search sys.path for
-            # them again whenever sys.path changes.
+            # ordinary package has its name. The parts become a list, because Python would search sys.path
+            # for them again whenever sys.path changes.
             spec = PathFinder.find_spec(name, [*folders, *self._side_paths(sys.path)])
             if spec is None or spec.origin is not None:
                 return None
@@ -274,9 +272,9 @@ class Trees:
         return spec or self._find_ignored(name, sys.path)
 
     def search(self, name: str, folders: Sequence[str]) -> ModuleSpec | None:
-        """Search folders for a module as Python does, each in the side's copy of it if there is one.
+        """Search folders for a module as Python does, but search the side's copy of a folder if there is one.
 
-        Test files are searched for in the folders themselves.
+        Test files are searched for in the folders themselves, not in copies.
         """
         last = name.rpartition(".")[2]
         located = filter(None, map(self._locate, folders))
@@ -296,14 +294,11 @@ class Trees:
         return [self.side_path(folder) or folder for folder in folders]
 
     def side_path(self, path: str) -> str | None:
-        """Return the side's path of a caller's file or folder. Returns None if both sides use this one."""
+        """Return the path of this side's copy of a file or folder. Returns None if both sides use `path`."""
         real = self._real(path)
-        names = [
-            (redirect, name) for redirect in self._redirects if (name := redirect.name(real)) is not None
-        ]
-        if not names or self.tests.has(real):
-            return None
-        return os.path.join(names[0][0].tree, names[0][1]).rstrip(os.sep)
+        names = ((redirect.tree, redirect.name(real)) for redirect in self._redirects)
+        copies = [os.path.join(tree, name).rstrip(os.sep) for tree, name in names if name is not None]
+        return copies[0] if copies and not self.tests.has(real) else None
 
     def _real(self, path: str) -> str:
         """Return a path with its symbolic links resolved, from a cache."""
@@ -313,7 +308,7 @@ class Trees:
         return self._reals[path]
 
     def caller_path(self, path: str) -> tuple[str, bool] | None:
-        """Return the caller's path of a tracked file, and whether it was used in place of the side's copy.
+        """Return a tracked file's path in the caller's tree, and whether `path` is that file, not a copy.
 
         Returns None for all other files.
         """
@@ -324,21 +319,17 @@ class Trees:
         return file, redirect.tree != redirect.source and file == self._real(path)
 
     def unverified_build(self, path: str) -> str | None:
-        """Return the real path of a file that a build made, perhaps from other sources than this side's.
-
-        Returns None for all other files.
-        """
+        """Return a file's real path if it may be built from other sources than this side's, or else None."""
         real = self._real(path)
         return real if any(redirect.may_use(real) is False for redirect in self._redirects) else None
 
     def _is_in_tree(self, folder: str) -> bool:
-        """Whether a folder is in one of the side's copies."""
         return any(below(folder, redirect.tree) is not None for redirect in self._redirects)
 
     def _locate(self, path: str) -> tuple[Redirect, str] | None:
         """Return the redirect whose `source` or `tree` contains a path, and the path relative to that folder.
 
-        Returns None if there is none.
+        Returns None if there is no such redirect.
         """
         real = self._real(path)
         for redirect in self._redirects:
@@ -374,7 +365,7 @@ class Trees:
 
 
 class _Wrapped:
-    """Wraps another finder: a module that it finds in the caller's tree comes from the side's copy of it."""
+    """Wraps `finder`: if `finder` finds a module in the caller's tree, the side's copy of it is loaded."""
 
     def __init__(self, finder: Any, trees: Trees) -> None:
         self.finder, self._trees = finder, trees

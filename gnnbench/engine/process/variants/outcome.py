@@ -16,7 +16,7 @@ _LONGEST = 300
 _MOST_REASONS = 2
 _MOST_TESTS = 3
 _SKIPPED = re.compile(r"base and head: |\bskipped: ")
-"""Parts of reasons that `skips` removes, as its line already says them."""
+"""Parts of reasons that `skips` removes, because its line already contains them."""
 BOTH_SKIP = "skipped on both sides"
 SEVERAL = "it calls several fixtures `benchmark`: give each call a test of its own"
 _ERROR = re.compile(r"\s*[\w.]*(Error|Exception|Exit|Interrupt)\b")
@@ -47,7 +47,7 @@ def failure(reports: "Mapping[str, pytest.TestReport]") -> Failure | None:
 
 
 def skips(reasons: Iterable[str], verb: str = "skipped") -> list[str]:
-    """Return a line with the number of skipped benchmarks, and the most frequent of their `reasons`."""
+    """Return a line with the number of skipped benchmarks and the most frequent of their `reasons`."""
     numbers = Counter(_SKIPPED.sub("", text) for text in reasons)
     if not numbers:
         return []
@@ -92,4 +92,4 @@ class Ending:
     notes: tuple[str, ...] = ()
     """Lines on options that were overridden, and on packages that are hidden."""
     overriding: tuple[str, ...] = ()
-    """Arguments of pytest that select deselected benchmarks too."""
+    """Arguments of pytest with which it would also select the deselected benchmarks."""

@@ -34,21 +34,21 @@ _PACKAGES = "packages"
 """Folder of an overlay into which pip installs."""
 _OPTIONS = ("--no-input", "--disable-pip-version-check", "--no-user", "--quiet")
 _ANEW = "--ignore-installed"
-"""Option with which pip would install packages again whose installed versions satisfy a requirement."""
+"""Option of pip to install packages even if their installed versions satisfy a requirement."""
 _TORCH = "torch"
 _LINKED = b"libc10."
 """Text in each compiled library that links to torch's libraries."""
 BROUGHT = ("cuda-", "nvidia-", "triton")
-"""Beginnings of names of large packages that torch brings."""
+"""Beginnings of names of large packages on which torch depends."""
 
 
 @contextmanager
 def overlay(
     requirement: str, root: Path, listener: Listener, cache: Path, *, dependencies: bool
 ) -> Iterator[Path]:
-    """Yield a folder with an installed requirement.
+    """Yield a folder into which pip has installed a requirement.
 
-    `dependencies`: whether its dependencies are installed too, as those of torch always are.
+    `dependencies`: whether pip also installs the dependencies, as it always does for torch.
     """
     is_torch, part = _is_torch(requirement), one_line(f"pip:{requirement}")
     path = local_path(requirement, root) if is_local(requirement) else None
@@ -58,8 +58,8 @@ def overlay(
         )
     source = str(path or requirement)
     options = () if dependencies and not is_torch else ("--no-deps",)
-    is_open = not options or not (path or is_pinned(requirement))
-    entries = _report(source, root, part, [_ANEW, *options]) if is_open else []
+    may_change = not options or not (path or is_pinned(requirement))
+    entries = _report(source, root, part, [_ANEW, *options]) if may_change else []
     state = path and (path.stat().st_size, path.stat().st_mtime_ns)
     folder = cache / FOLDER / _key(source, state, [entry["download_info"] for entry in entries])
     packages, text = folder / _PACKAGES, one_line(requirement)
@@ -88,7 +88,7 @@ def versions(folder: Path) -> dict[str, str]:
 
 
 def _key(*inputs: object) -> str:
-    """Return a hash of the inputs and of all else that determines what pip installs."""
+    """Return a hash of the inputs and of everything else that determines what pip installs."""
     # Variables of pip may choose another index, or allow pre-releases.
     settings = sorted(item for item in os.environ.items() if item[0].startswith("PIP_"))
     python = (sys.version, sysconfig.get_platform(), sys.prefix)
@@ -96,12 +96,11 @@ def _key(*inputs: object) -> str:
 
 
 def _is_torch(requirement: str) -> bool:
-    """Whether a requirement for pip, or a wheel, is torch."""
     return _name(requirement) == _TORCH
 
 
 def _needed(torch: str, root: Path, part: str) -> list[str]:
-    """Return the dependencies of a release of torch that must be installed, as `NAME==VERSION`.
+    """Return the dependencies that must be installed with a release of torch, as `NAME==VERSION`.
 
     A pure Python package, whose wheel ends with `-any.whl`, is not among them if torch accepts its installed
     version. Both sides then use the same version.
@@ -118,7 +117,7 @@ def _needed(torch: str, root: Path, part: str) -> list[str]:
 def not_usable(sides: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """Return the top-level packages that were compiled for the installed torch, if a side has another torch.
 
-    `sides`: the requirements of each side. Packages that all sides install are not among the result.
+    `sides`: the requirements of each side. Packages that all sides install are not returned.
     """
     if not any(_is_torch(text) for side in sides for text in side):
         return ()
@@ -127,7 +126,7 @@ def not_usable(sides: Sequence[Sequence[str]]) -> tuple[str, ...]:
 
 
 def other_builds(base: Mapping[str, str], head: Mapping[str, str]) -> str:
-    """Return a line if the sides have builds of torch with different suffixes, such as +cpu. Empty if not."""
+    """Return a line if the sides' builds of torch have different suffixes, such as +cpu, or an empty text."""
     builds = [side.get(_TORCH) or version(_TORCH) or "" for side in (base, head)]
     if _TORCH not in {*base, *head} or len({build.partition("+")[2] for build in builds}) == 1:
         return ""
@@ -139,7 +138,7 @@ def other_builds(base: Mapping[str, str], head: Mapping[str, str]) -> str:
 
 
 def _compiled(except_for: Iterable[str]) -> Iterator[str]:
-    """Yield the installed top-level packages with a compiled library that links to torch's."""
+    """Yield the installed top-level packages with a compiled library that links to torch's libraries."""
     for distribution in importlib.metadata.distributions():
         name = canonicalize_name(distribution.metadata["Name"] or "")
         if name in except_for or name.startswith(BROUGHT):
@@ -150,14 +149,12 @@ def _compiled(except_for: Iterable[str]) -> Iterator[str]:
 
 
 def _links(library: Path) -> bool:
-    """Whether a compiled library links to torch's."""
     with suppress(OSError, ValueError), library.open("rb") as file:  # an empty file cannot be mapped
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ).find(_LINKED) >= 0
     return False
 
 
 def _name(requirement: str) -> str:
-    """Return the name of the package of a requirement or a wheel."""
     if is_local(requirement):
         return canonicalize_name(PurePath(requirement).name.partition("-")[0])
     return canonicalize_name(Requirement(requirement).name)
@@ -185,6 +182,6 @@ def _install(options: Sequence[str], requirements: Sequence[str], root: Path, pa
 
 
 def _report(source: str, root: Path, part: str, options: Sequence[str] = ()) -> list[Any]:
-    """Return what pip would install, as the entries `install` of its JSON report."""
+    """Return what pip would install: the entries of `install` in its JSON report."""
     output = _install(["--dry-run", "--report=-", *options], [source], root, part)
     return list(json.loads(output)["install"])

@@ -30,7 +30,7 @@ class Link:
             raise ClosedError(str(error)) from None
 
     def receive(self, timeout_seconds: float | None = None) -> dict[str, Any] | None:
-        """Return the next message, for which this waits without using CPU. Returns None after the time."""
+        """Wait for the next message without using the CPU, and return it. Returns None after a timeout."""
         try:
             if self._connection.poll(timeout_seconds):
                 return dict(json.loads(self._connection.recv_bytes()))

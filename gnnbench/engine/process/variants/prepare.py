@@ -33,11 +33,11 @@ def prepared(
     """Yield a variant that processes can import, and remove its checkouts when the context ends.
 
     A commit or folder replaces the project that contains `root`, the working directory, see
-    `import_roots.Trees`. Packages come from its folder `src`, if there is one, and from the folder itself.
-    Those of other repositories follow, and then those that pip installs.
+    `import_roots.Trees`. Packages are looked for in its folder `src` (if there is one), then in the commit or
+    folder itself, then in other repositories, and last among the packages that pip installs.
 
-    `dependencies`: whether pip installs the dependencies of requirements too. `build`: the command that
-    builds commits. `is_built`: whether this command builds the working tree too, if the variant uses it.
+    `dependencies`: whether pip also installs the dependencies of requirements. `build`: the command that
+    builds commits. `is_built`: whether the command also builds the working tree, if the variant uses it.
     `hidden`: installed packages that cannot be imported, see `not_usable`.
     """
     root, cache = root.resolve(), real_path(cache)
@@ -48,8 +48,8 @@ def prepared(
             if build:
                 listener.say(f"{one_line(f'path:{part.path}')} is used as it is: --build only builds commits")
         commits = sorted(variant.of(Commit), key=lambda commit: commit.folder is not None)
-        is_working_tree = is_built and not any((variant.of(Folder), *(not each.folder for each in commits)))
-        for commit in [Commit("HEAD")] * is_working_tree + commits:
+        is_working_tree = is_built and not side.has_code and all(each.folder for each in commits)
+        for commit in [*([Commit("HEAD")] if is_working_tree else []), *commits]:
             is_changed = is_working_tree and not commit.folder
             stack.enter_context(_add_commit(commit, side, root, listener, cache, build, is_changed))
         for text in variant.requirements:
@@ -60,9 +60,8 @@ def prepared(
             side.versions = versions(folder) | side.versions
         if not side.has_code:
             side.commit, side.dirty = git.state(root)
-        by_source = {
-            redirect.source: redirect for redirect in reversed(side.redirects)
-        }  # the first of a folder counts
+        # If several redirects have one source, the first one counts.
+        by_source = {redirect.source: redirect for redirect in reversed(side.redirects)}
         side.redirects = tuple(reversed(by_source.values()))
         if hidden:
             side.environment = {**side.environment, HIDDEN: " ".join(hidden)}
@@ -70,7 +69,7 @@ def prepared(
 
 
 def _add_folder(part: Folder, side: Prepared, root: Path) -> None:
-    """Add a folder to a side as it is."""
+    """Add the folder of `path:DIR` to a prepared variant, without a build."""
     folder = part.existing(root)
     side.trees += import_roots(folder)
     side.redirects += (redirects.of_folder(project(root), real_path(folder)),)
@@ -82,14 +81,14 @@ def _add_folder(part: Folder, side: Prepared, root: Path) -> None:
 def _add_commit(
     part: Commit, side: Prepared, root: Path, listener: Listener, cache: Path, build: str, is_changed: bool
 ) -> Iterator[None]:
-    """Check out a commit and perhaps build it, and add it to a side while the context lasts.
+    """Check out a commit, perhaps build it, and add it to a prepared variant until the context ends.
 
-    `is_changed`: whether files of the working tree replace those of the commit before it is built.
+    `is_changed`: whether files of the working tree replace files of the commit before the build.
     """
     repository = part.repository(root)
     home, commit = repository.root, repository.commit(part.ref)
     text = repository.part
-    name = commit[:10] if commit.startswith(part.ref) else f"{text[4:]} ({commit[:10]})"
+    name = commit[:10] if commit.startswith(part.ref) else f"{text.removeprefix('git:')} ({commit[:10]})"
     roots: tuple[Path, ...] = ()
     with ExitStack() as stack:
         with writing(cache):
@@ -116,7 +115,7 @@ def _add_commit(
             side.has_code, side.commit = True, commit
             side.dirty = is_changed and git.state(home)[1]
             subfolder = root.relative_to(home)
-            # Python imports nothing from inside a package, and no code from a folder of tests.
+            # Code is imported neither from a folder inside a package nor from a folder of tests.
             if TEST_NAMES.isdisjoint(subfolder.parts) and not (root / "__init__.py").exists():
                 trees = tuple(dict.fromkeys((*trees, *import_roots(folder / subfolder))))
         else:

@@ -1,4 +1,4 @@
-"""The variant that runs the code of a saved run again, and how that code differs from today's."""
+"""Makes a variant that runs the code of a saved run again, and lists how that code differs from today's."""
 
 import shlex
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ def variant(saved: Sources, current: Sources, *, is_built: bool = False) -> str:
     """Return the variant that runs the saved code, as text for `variant.parse`; `.` if it is today's code.
 
     Paths are relative to pytest's rootdir. `is_built`: whether there is a command that builds commits. Raises
-    a UsageError if the code cannot be built again, such as that of a folder without git.
+    a UsageError if the code cannot be built again, for example if its folder was not in git.
     """
     if saved.python != current.python:
         raise UsageError(f"{_WHAT}: it ran on Python {saved.python}, and this is Python {current.python}")
@@ -28,9 +28,9 @@ def variant(saved: Sources, current: Sources, *, is_built: bool = False) -> str:
 
 
 def differences(saved: Sources, current: Sources) -> list[str]:
-    """Return the differences, such as `torch_geometric 2.7.0 → 2.8.1`, at most six and the number of others.
+    """Return up to six differences, such as `torch_geometric 2.7.0 → 2.8.1`, and the number of further ones.
 
-    Those of `environment.LIBRARIES` come first, then folders of code, Python and other packages.
+    Libraries of `environment.LIBRARIES` come first, then folders of code, Python and other packages.
     """
     saved_states, current_states = _states(saved), _states(current)
     libraries = [name for name in LIBRARIES if name in {*saved.packages, *current.packages}]
@@ -62,11 +62,11 @@ def _version_text(package: Package) -> str:
 
 
 def _trees(saved: Sources, current: Sources, is_built: bool) -> Iterator[str]:
-    """Yield the parts of the variant for folders whose code is not today's."""
+    """Yield the parts of the variant for folders whose code differs from today's."""
     trees_by_path = {tree.path: tree for tree in current.trees}
     for tree in filter(lambda tree: tree.packages, saved.trees):
         current_tree = trees_by_path.get(tree.path)
-        if current_tree and current_tree.commit == tree.commit is not None and not current_tree.dirty:
+        if current_tree and tree.commit and current_tree.commit == tree.commit and not current_tree.dirty:
             continue
         if tree.commit is None:
             raise UsageError(f"{_WHAT}: {tree.name} was not in git, so its commit is unknown")
@@ -79,13 +79,13 @@ def _trees(saved: Sources, current: Sources, is_built: bool) -> Iterator[str]:
 
 
 def _packages(saved: Sources, current: Sources) -> Iterator[str]:
-    """Yield the parts of the variant for installed packages that are not today's."""
+    """Yield the parts of the variant for installed packages that differ from today's."""
     saved_torch, torch = saved.packages.get("torch"), _today("torch", current)
-    with_torch = saved_torch is not None and (torch is None or torch.version != saved_torch.version)
+    torch_differs = saved_torch is not None and (torch is None or torch.version != saved_torch.version)
     for name, package in saved.packages.items():
-        if package == _today(name, current) or (name == "torch" and not with_torch):
+        if package == _today(name, current) or (name == "torch" and not torch_differs):
             continue
-        if with_torch and canonicalize_name(name).startswith(BROUGHT):
+        if torch_differs and canonicalize_name(name).startswith(BROUGHT):
             continue
         if package.origin is None:
             yield f"pip:{name}=={package.version}"

@@ -1,4 +1,4 @@
-"""Redirects: where a side has its copies of the caller's files, and which of these files differ."""
+"""Redirects: where a side has its copies of the user's files, and which of these copies differ."""
 
 import filecmp
 import importlib.metadata
@@ -30,21 +30,22 @@ _COMPILES = re.compile(
 )
 """Words in the files of _BUILD that show that a build compiles code."""
 _NAME = re.compile(r"\bname\s*=\s*[\"']?([\w.-]+)")
-"""The name of the project in these files."""
+"""The name of the project in the files of _BUILD."""
 _NOT_ISOLATED = re.compile(r"cpp_extension|import (torch|numpy)")
-"""Words in these files that show that a build needs the installed torch or NumPy."""
+"""Words in the files of _BUILD that show that a build needs the installed torch or NumPy."""
 _SKIPPED = re.compile(r"(^|/)(\..*|build|dist|node_modules|__pycache__)/")
 """Folders with files that no project tracks."""
 
 
 def of_commit(home: Path, commit: str, tree: Path, *, is_built: bool) -> Redirect:
-    """Return a redirect from a repository to its commit, which is checked out in `tree` and perhaps built."""
+    """Return a redirect from a repository to a commit of it that is checked out, perhaps built, in `tree`."""
     top = real_path(git.top(home))
     tracked = git.tracked_files(top) | git.files_of(top, commit) | _submodules(top, commit)
     if is_built:  # the side may not use modules that were built from the caller's files
         ignored = (str(top / name) for name in git.ignored(top) if name.endswith(SUFFIXES))
         compiled = (*compiled_modules(home), *ignored)
-        return Redirect(str(top), str(tree), tracked, (), compiled, changed=_changed(top, tree, tracked))
+        changed = _changed(top, tree, tracked)
+        return Redirect(str(top), str(tree), tracked, compiled=compiled, changed=changed)
     return _without_build(top, tree, tracked, home)
 
 
@@ -66,8 +67,8 @@ def _without_build(source: Path, tree: Path, tracked: frozenset[str], home: Path
         str(source),
         str(tree),
         tracked,
-        ignored,
-        compiled_modules(home),
+        ignored=ignored,
+        compiled=compiled_modules(home),
         changed=changed,
         uses_builds=not any(map(_is_input, changed)),
         sources=[name for name in tracked if name.endswith(_COMPILED)],
@@ -75,12 +76,12 @@ def _without_build(source: Path, tree: Path, tracked: frozenset[str], home: Path
 
 
 def of_working_tree(redirect: Redirect) -> Redirect:
-    """Return a redirect to the caller's own code, with which its imports take as long as the other side's."""
+    """Return a redirect from the user's code to itself: both sides' imports then take equally long."""
     return Redirect(**{**vars(redirect), "tree": redirect.source, "changed": (), "uses_builds": True})
 
 
 def differing(base: Iterable[Redirect], head: Iterable[Redirect]) -> frozenset[str]:
-    """Return the paths, in the caller's tree, of the tracked files that differ between two sides."""
+    """Return the paths, in the user's working tree, of the tracked files that differ between two sides."""
     sides = [{redirect.source: redirect for redirect in redirects} for redirects in (base, head)]
     paths = set()
     for source in sides[0].keys() | sides[1].keys():
@@ -132,7 +133,7 @@ def _settings(home: Path) -> str:
 
 
 def compiled_modules(home: Path) -> frozenset[str]:
-    """Return the paths of a project's compiled modules that are installed, or in folders of PYTHONPATH."""
+    """Return the paths of a project's compiled modules that are installed or in a folder of PYTHONPATH."""
     text = _settings(home)
     folders = map(Path, filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)))
     files = (file for folder in folders for depth in ("*", "*/*") for file in folder.glob(depth))
@@ -148,7 +149,7 @@ def compiled_modules(home: Path) -> frozenset[str]:
 
 
 def note(home: Path, redirect: Redirect) -> str:
-    """Return why a commit needs a build, and the option to build it. Empty if it needs none."""
+    """Return why a commit has to be built, and the option for that; empty if it need not be built."""
     text = _settings(home)
     if not _COMPILES.search(text):
         return ""

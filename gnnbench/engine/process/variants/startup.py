@@ -1,6 +1,6 @@
-"""Starts, forks and ends a child process, from inside it: a pytest process that a coordinator commands.
+"""What a child process itself does to start, to fork and to end.
 
-The coordinator is the process of the command that compares both sides, see `child.Child`.
+A child is a pytest process that obeys the coordinator: the process of the command that compares both sides.
 """
 
 import atexit
@@ -25,9 +25,9 @@ _TASKS, _MAPS, _FILES = Path("/proc/self/task"), Path("/proc/self/maps"), Path("
 _GPU = "/dev/nvidia-uvm"
 """A device file that is open once CUDA is initialised, but not after a mere query for GPUs."""
 _BLAS = ("libopenblas", "libscipy_openblas")
-"""Beginnings of names of libraries that start their threads, one per core but the first, again in a fork."""
+"""Beginnings of names of libraries whose threads (one for each core but the first) start again in a fork."""
 THREAD = "importing the tests left a thread running (for example, a torch computation at module level)"
-"""A reason against forks that the author of the tests can remove."""
+"""A reason not to fork, which the author of the tests can remove."""
 _HARMLESS = ("pytest_rerunfailures",)
 """Modules whose threads only wait for connections, and hold no lock meanwhile."""
 
@@ -74,17 +74,17 @@ def die_with(parent: int) -> None:
     """End this process when its parent process ends, even while a benchmark hangs."""
     end = signal.SIGRTMAX - 1  # tests hardly ever use it
 
-    def ended(_number: int, _frame: object) -> None:
-        if os.getppid() != parent:  # the signal also comes when only the thread that started this ends
+    def end_orphan(_number: int, _frame: object) -> None:
+        if os.getppid() != parent:  # the signal also comes if only the parent's thread that forked ends
             end_group()
 
-    signal.signal(end, ended)
+    signal.signal(end, end_orphan)
     ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, int(end))
-    ended(end, None)  # the parent may have ended already
+    end_orphan(end, None)  # the parent may have ended already
 
 
 def why_no_forks() -> str:
-    """Return why this process cannot be forked in place of starting new processes. Empty if it can.
+    """Return why this process cannot be forked, or an empty text if it can.
 
     A fork has only one thread: it would lack other threads, such as those that OpenMP starts in its first
     parallel region. A fork of a process that has used a GPU cannot use the GPU.

@@ -20,10 +20,10 @@ _BYTES = "bytes"
 def stored(
     folder: Path, most_bytes: int, fill: Callable[[], None], listener: Listener, done: str
 ) -> Iterator[None]:
-    """Fill a folder, unless an earlier run has filled it, and protect it while the context lasts.
+    """Fill a folder, unless an earlier run has filled it, and keep it from removal while the context lasts.
 
-    `fill` makes the folders in it. `done`: what to say after that, such as `built git:main`. If the folder
-    and those next to it together exceed `most_bytes`, the least recently used ones are removed.
+    `fill` makes folders in this folder. `done`: what the listener is told afterwards, such as `built
+    git:main`. If the folder and its siblings exceed `most_bytes`, the least recently used ones are removed.
 
     Raises:
         OSError: the cache is full.
@@ -57,7 +57,7 @@ def _empty(folder: Path) -> None:
         shutil.rmtree(inner, ignore_errors=True)
 
 
-def _clear(store: Path, most_bytes: int, listener: Listener) -> None:
+def _clear(store: Path, room_bytes: int, listener: Listener) -> None:
     """Remove the unfinished and the least recently used folders of a store that is locked."""
     entries = []
     for folder in store.glob("[!.]*/"):
@@ -67,10 +67,10 @@ def _clear(store: Path, most_bytes: int, listener: Listener) -> None:
         except (OSError, ValueError):  # the folder is unfinished
             entries.append((-1.0, 0, folder))
     for used_at, size_bytes, folder in sorted(entries, reverse=True):
-        most_bytes -= size_bytes
-        if most_bytes < 0 or used_at < 0:
+        room_bytes -= size_bytes
+        if room_bytes < 0 or used_at < 0:
             with suppress(BlockingIOError), locked(folder, fcntl.LOCK_EX | fcntl.LOCK_NB):
-                most_bytes += size_bytes
+                room_bytes += size_bytes
                 try:
                     (folder / _BYTES).unlink(missing_ok=True)
                     shutil.rmtree(folder)

@@ -81,7 +81,7 @@ _Part = TypeVar("_Part", bound=Part)
 
 @dataclass(frozen=True)
 class Variant:
-    """The code and settings of one side; without a part that names code, the working tree's code."""
+    """The code and settings of one side. If no part names code, the code is that of the working tree."""
 
     text: str
     """As the user typed it."""
@@ -111,7 +111,7 @@ class Prepared:
     text: str
     """As the user typed it."""
     trees: tuple[Path, ...] = ()
-    """Folders of packages that replace installed ones; the first that has a package wins."""
+    """Folders of packages that replace installed ones; the first folder that has a package wins."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Environment variables to set."""
     commit: str | None = None
@@ -129,7 +129,7 @@ class Prepared:
 
 
 def parse(text: str) -> Variant:
-    """Return the variant of a text: parts that spaces separate, quoted as in a shell."""
+    """Return the variant of a text, whose parts are separated by spaces and quoted as in a shell."""
     typed = words(text)
     if not typed:
         raise UsageError(f"variant {text!r} is empty: {_FORM}")
@@ -140,7 +140,7 @@ def parse(text: str) -> Variant:
         parts += [part] if part else []
         if isinstance(part, Requirement | Variable):
             continue
-        folder = PurePath((isinstance(part, Commit) and part.folder) or "")
+        folder = PurePath((part.folder or "") if isinstance(part, Commit) else "")
         if folder in sources:
             raise UsageError(
                 f"variant {text!r} has two sources of code for one folder, "
@@ -186,7 +186,7 @@ def _commit(value: str) -> Commit:
 
 
 def _requirement(value: str) -> Requirement:
-    """Return a requirement, or raise a UsageError if it is none, such as an option of pip."""
+    """Return a requirement, or raise a UsageError if `value` is something else, such as an option of pip."""
     if is_local(value):
         return Requirement(value)
     try:
@@ -219,7 +219,7 @@ _KINDS: Mapping[str, Callable[[str], Part]] = {
 
 
 def _existing(text: str, root: Path, name: str) -> Path:
-    """Return the absolute path of a folder that the user typed; `name` is what an error calls it."""
+    """Return the absolute path of a folder that the user typed; `name` is its name in error messages."""
     folder = local_path(text, root)
     if not folder.is_dir():
         kind = "is not a folder" if folder.exists() else "does not exist"
@@ -228,7 +228,7 @@ def _existing(text: str, root: Path, name: str) -> Path:
 
 
 def local_path(text: str, root: Path) -> Path:
-    """Return the absolute path of a path that the user typed in the folder `root`."""
+    """Return the absolute form of a path that the user typed in the folder `root`."""
     return (root / user_path(text)).resolve()
 
 

@@ -48,7 +48,7 @@ class Repository:
     @property
     def top(self) -> Path:
         """The top folder of the repository."""
-        return self.root.joinpath(*[".."] * len(self.prefix.parts))
+        return self.root.joinpath(*([".."] * len(self.prefix.parts)))
 
     @classmethod
     def at(cls, root: Path, part: str) -> "Repository":

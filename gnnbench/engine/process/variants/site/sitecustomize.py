@@ -1,6 +1,6 @@
 """Installs a side's import finder in Python processes that a benchmark starts.
 
-Then it runs the user's own `sitecustomize`, if there is one, which this one hides.
+Then runs the user's own `sitecustomize`, if there is one, because this file hides it from Python.
 """
 
 from __future__ import annotations
