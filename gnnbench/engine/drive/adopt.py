@@ -26,7 +26,7 @@ _IGNORE = (".benchmarks/", "/ab.json", "/report.html")
 UNKNOWN_ACTION = "OWNER/gnnbench@COMMIT"
 """A placeholder for gnnbench's repository if --action does not name it."""
 _MOST_FILES = 3
-"""Most files of benchmarks that are named one by one."""
+"""If there are more files of benchmarks, their common folder is named instead."""
 
 _REQUIREMENTS = "requirements.txt"
 _COMPILED = (".c", ".cc", ".cpp", ".cu", ".pyx", ".rs")
@@ -40,13 +40,13 @@ class Project:
 
     folder: Path
     benchmarks: Sequence[str] = ()
-    """The ids of its benchmark functions, relative to the top, as pytest collects them."""
+    """The ids that pytest collects for its benchmark functions, relative to the top folder."""
     named: Sequence[str] = ()
-    """Files and folders, relative to the top, that the user named. Empty if pytest looked everywhere."""
+    """Files and folders that the user named, relative to the top folder. Empty if the user named none."""
     options: Sequence[str] = ()
-    """Further arguments of pytest, which undo what settings deselect."""
+    """Further arguments with which pytest runs benchmarks that the project's settings deselect."""
     first: str = ""
-    """The text of a first benchmark, if the repository has no benchmarks."""
+    """The content of a first file of benchmarks, if the repository has no benchmarks."""
 
     @cached_property
     def survey(self) -> Survey:
@@ -77,9 +77,9 @@ class Adoption:
     """Files that are not written, because they exist."""
 
     def to_do(self) -> str:
-        """Return what the owner must still fill in the repository's workflow. Empty if it is complete."""
-        text = text_of(self.project.folder / _WORKFLOW)
-        if f"uses: {UNKNOWN_ACTION.partition('@')[0]}@" not in text and "@COMMIT" not in text:
+        """Return what the user must still fill in the workflow. Empty if the workflow is complete."""
+        workflow = text_of(self.project.folder / _WORKFLOW)
+        if f"uses: {UNKNOWN_ACTION.partition('@')[0]}@" not in workflow and "@COMMIT" not in workflow:
             return ""
         return (
             f"in {_WORKFLOW}, replace {UNKNOWN_ACTION} by gnnbench's repository on GitHub and the full hash "
@@ -89,10 +89,10 @@ class Adoption:
 
 
 def make(project: Project, action: str | None, *, settings: bool) -> Adoption:
-    """Return the files to write; existing ones are left as they are.
+    """Return the files to write, without files that exist.
 
     `action`: gnnbench's repository and commit, `OWNER/NAME@REF`, or the folder of a clone on a runner. If
-    None, the owner fills it in later. `settings`: whether to write `gnnbench.toml`.
+    None, the user fills it in later. `settings`: whether to write `gnnbench.toml`.
     """
     if action and not re.fullmatch(r"[\w.-]+/[\w.-]+@[\w./-]+|/.+", action, re.ASCII):
         raise UsageError(
@@ -171,7 +171,7 @@ def template(name: str) -> str:
 
 
 def write(plan: Adoption) -> None:
-    """Write the files; an existing file is never overwritten."""
+    """Write the files. Lines are appended to an existing IGNORED; other existing files are not changed."""
     for name, text in plan.files.items():
         path = plan.project.folder / name
         try:
