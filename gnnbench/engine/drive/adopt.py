@@ -148,11 +148,9 @@ def _set_up(project: Project) -> list[str]:
     """Return the commands that install a project and its dependencies."""
     install = "python -m pip install"
     folder = project.folder
-    commands = (
-        [f'{install} torch ${{TORCH_INDEX:+--index-url "$TORCH_INDEX"}}']
-        if project.survey.imports("torch")
-        else []
-    )
+    commands: list[str] = []
+    if project.survey.imports("torch"):
+        commands += [f'{install} torch ${{TORCH_INDEX:+--index-url "$TORCH_INDEX"}}']
     commands += [f"{install} -r {_REQUIREMENTS}"] if (folder / _REQUIREMENTS).is_file() else []
     if not any((folder / name).exists() for name in ("pyproject.toml", "setup.py")):
         return [*commands, f"{install} pytest-benchmark"]

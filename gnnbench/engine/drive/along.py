@@ -1,7 +1,6 @@
 """Compares benchmarks of one run that differ in one field only, such as the same operation on PyG and on DGL.
 
-This field is the axis. One of its values is the base. Benchmarks with another value are compared with those
-that have the base value.
+This field is the axis; one of its values is the base. All other values are compared with the base value.
 """
 
 import re

@@ -34,7 +34,7 @@ _COMMANDS = ("inspect", "calibrate")
 def failures(
     settings: PairSettings, shared: Shared, listener: Listener, not_timed: Mapping[str, NotTimed]
 ) -> dict[str, NotTimed]:
-    """Run benchmarks that failed on one side again, without the other side. Return why they cannot be timed.
+    """Run failed benchmarks again, on the failing side alone. Return why they cannot be timed.
 
     There are three reasons: only the head fails, both sides fail, or the failing side passes when alone.
     Other benchmarks are left out, such as those that only the base fails, or whose process died only once.
@@ -65,9 +65,9 @@ def failures(
 
 
 def _run_alone(side: str, names: Iterable[str], settings: PairSettings, shared: Shared) -> dict[str, str]:
-    """Run benchmarks on one side. Return the reason why each one fails, by name; it is empty if it passes.
+    """Run benchmarks on one side. Return by name why each one fails, or an empty text if it passes.
 
-    Benchmarks for which no time was left are not in the mapping.
+    Benchmarks that could not be run are not in the mapping.
     """
     reasons: dict[str, str] = {}
     waiting = list(names)
@@ -138,18 +138,16 @@ def unexecuted(
     """Yield benchmarks that execute none of the compiled functions that differ, each with a new inspection.
 
     One call runs again on both sides, with copies of the builds in which these functions end the process. If
-    the call returns, both sides have executed the same code since the libraries were loaded. A function is
-    compared together with the constants that it uses. All other constants and variables are equal on both
-    sides. `end`: when to stop, by RealTime.
+    the call returns, both sides have executed the same code since the libraries were loaded: constants that
+    a function uses count as its code, and all other data are equal. `end`: when to stop, by RealTime.
     """
     differing = {trial: names for trial in trials if (names := _differing_functions(trial.inspections))}
     functions = {library: names for libraries in differing.values() for library, names in libraries.items()}
     if not functions:
         return
     with ExitStack() as stack:
-        base, head = (
-            stack.enter_context(trapped(side, functions)) for side in (settings.base, settings.head)
-        )
+        base = stack.enter_context(trapped(settings.base, functions))
+        head = stack.enter_context(trapped(settings.head, functions))
         trees = tuple(map(str, (*base.trees, *head.trees)))
         settings = PairSettings(
             base, head, about="changed functions: ", spared=SIDES, untimed=True, trapped=functions

@@ -44,9 +44,8 @@ def _decision(trial: Trial, timed: Decision | None) -> Decision:
     if timed is None:
         if reason and reason.kind != "same code":
             return replace(UNTIMED, judgement=Judgement("incomparable", reason.text))
-        return (
-            replace(UNTIMED, judgement=SAME_KERNELS) if not reason and trial.known.same_kernels else UNTIMED
-        )
+        has_same_kernels = not reason and trial.known.same_kernels
+        return replace(UNTIMED, judgement=SAME_KERNELS) if has_same_kernels else UNTIMED
     if not trial.contradiction:
         return timed
     judgement = replace(timed.judgement, verdict="undecided", reason=trial.contradiction)

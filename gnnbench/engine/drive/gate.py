@@ -184,13 +184,10 @@ class Judging:
                 refusals.setdefault(reason, []).append(row.fullname)
                 continue
             definition = (untimed.redefined or "").partition(":")[0]
-            notes = (
-                *([f"{definition}; both sides ran today's definition"] if definition else ()),
-                *row.notes,
-            )
-            self.in_turns[row.fullname] = replace(
-                row, labels=untimed.labels, seconds=row.seconds or untimed.seconds, notes=notes
-            )
+            notes = (f"{definition}; both sides ran today's definition",) if definition else ()
+            seconds = row.seconds or untimed.seconds
+            timed = replace(row, labels=untimed.labels, seconds=seconds, notes=(*notes, *row.notes))
+            self.in_turns[row.fullname] = timed
         for reason, names in refusals.items():
             self._say_untimed(names, reason)
 

@@ -129,10 +129,7 @@ class Inspector:
             self._note_used(pair, trial)
 
     def _note_used(self, pair: Pair, trial: Trial) -> None:
-        """Add the code and files that each side used for a benchmark to `_used`.
-
-        The entry has no name if these files cannot prove later that the benchmark is unchanged.
-        """
+        """Record what each side used for a benchmark, without a name if this can later prove nothing."""
         not_timed, inspections = trial.not_timed, trial.inspections
         skipped = not_timed.text if not_timed and not_timed.kind == "skipped" else ""
         for number, side in enumerate(SIDES):

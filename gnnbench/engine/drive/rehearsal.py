@@ -1,7 +1,6 @@
 """A script that finds out which generated benchmarks run. Its argument is a file of operations with tests.
 
-The script prints a line of JSON for each operation. Each operation runs in a forked process, so that it can
-end no other process.
+The script prints a line of JSON for each operation. An operation runs in a fork, and can only end this fork.
 """
 
 import json

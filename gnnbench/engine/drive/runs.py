@@ -38,9 +38,8 @@ def compare(
 ) -> Comparison:
     """Judge the benchmarks of two sides. The benchmarks of the head come first.
 
-    If both sides run the same code for a benchmark, it is *same*, even in different environments. But if the
-    environments are equal and its times far apart, the times are judged. The simultaneous interval covers all
-    benchmarks whose times are judged.
+    A benchmark whose sides run the same code is *same*, even in different environments. But if environments
+    are equal and times far apart, the times are judged. The simultaneous interval covers all judged times.
 
     `vanished`: benchmarks of the base that the head should have too. If None: all in the head's shard, except
     those that the head did not run because they are not default. `confirming`: see `groups.judge`.
@@ -89,17 +88,12 @@ def compare(
 
 
 def result(
-    base: Sequence[RunFile],
-    head: Sequence[RunFile],
-    thresholds: Thresholds,
-    options: tuple[str, ...] = (),
+    base: Sequence[RunFile], head: Sequence[RunFile], thresholds: Thresholds, options: tuple[str, ...] = ()
 ) -> Result:
     """Return the comparison of two runs, with accepted changes and rules of the settings applied."""
-    sides = Side.of_runs(base), Side.of_runs(head)
-    repetition = repeat.of_runs(base[0], head[0], options)
-    return apply_excuses(
-        Result("compare", *sides, compare(base, head, thresholds), thresholds, repeat=repetition)
-    )
+    comparison, repetition = compare(base, head, thresholds), repeat.of_runs(base[0], head[0], options)
+    base_side, head_side = Side.of_runs(base), Side.of_runs(head)
+    return apply_excuses(Result("compare", base_side, head_side, comparison, thresholds, repeat=repetition))
 
 
 def _is_far(judgement: Judgement) -> bool:
@@ -113,10 +107,7 @@ def _is_far(judgement: Judgement) -> bool:
 def differing_fields(
     base: Sequence[RunFile], head: Sequence[RunFile], fields: Sequence[str] = environment.CONDITIONS
 ) -> list[tuple[str, Any, Any]]:
-    """Return the fields of the environment in which any file differs from the first file of the head.
-
-    Each field has its name and both values.
-    """
+    """Return name and values of each environment field in which a file differs from the head's first file."""
     first = head[0]
     rows: dict[str, tuple[str, Any, Any]] = {}
     for run in (*base, *head[1:]):
@@ -157,10 +148,7 @@ def _difference(base: list[Benchmark], head: list[Benchmark]) -> Difference | No
 
 
 def _fingerprint(side: list[Benchmark]) -> Fingerprint | None:
-    """Return the fingerprint of a side. Returns None if its files have no fingerprint, or different ones.
-
-    In a record, only the first file has fingerprints.
-    """
+    """Return the fingerprint of a side, which one file may have for all. None if its files disagree."""
     parts = [benchmark.part for benchmark in side]
     prints = [part.comparable_fingerprint for part in parts if part.fingerprint or part.no_fingerprint]
     first = prints[0] if prints else None

@@ -39,7 +39,7 @@ def apply_excuses(result: Result) -> Result:
 
     If a slowdown is within what the entries accept, *slower* becomes *accepted*. A benchmark that a rule
     ignores never fails: its reason names the rule, and the verdict without the rule. If it is unknown which
-    entries the base already has, no entry applies, and a note names the entries of these benchmarks.
+    entries the base already has, no entry applies, and a note names the entries.
     """
     thresholds = result.thresholds
     entries, is_base_known = _added_entries(thresholds.accepted, result.base, result.head)
@@ -149,12 +149,7 @@ def _refuse_other_output(row: Compared) -> Compared:
 
 
 def new_entries(
-    path: Path,
-    names: Sequence[str],
-    accepted: Accepted,
-    reason: str,
-    *,
-    results: bool = False,
+    path: Path, names: Sequence[str], accepted: Accepted, reason: str, *, results: bool = False
 ) -> list[Entry]:
     """Return an entry for each named benchmark of a saved result. Without names: for each worse benchmark.
 

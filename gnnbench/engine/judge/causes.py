@@ -2,8 +2,7 @@
 
 A cause is a part of the code that differs between the sides, or a counter if no part of the code qualifies.
 This is the set cover problem. The greedy solution (Johnson, 1974) repeatedly takes the cause that most of the
-remaining benchmarks share. A benchmark in which a part changed, and which is not slower, is evidence against
-this part.
+remaining benchmarks share. Benchmarks that share a cause without being slower are evidence against it.
 """
 
 from collections import Counter, defaultdict
@@ -47,7 +46,7 @@ class Cause:
     """Number of other benchmarks in which the first of `names` changed too, but which are not slower."""
 
     def side_of(self, name: str) -> str:
-        """Return the only side that has a part in all benchmarks. Empty if there is no such side."""
+        """Return the side that alone has a part in all benchmarks. Empty if there is no such side."""
         first, *others = (row.work.changed.side_of(name) for row in self.rows if row.work.changed)
         return first if all(side == first for side in others) else ""
 
@@ -90,8 +89,7 @@ def _parts(work: Work) -> set[_Part]:
 def _cover(parts: Mapping[_Part, Collection[str]], against: Mapping[_Part, int]) -> Iterator[set[str]]:
     """Yield a set of benchmarks for each cause. Each benchmark is in exactly one set.
 
-    For each part that changed, `parts` has the slower benchmarks in which it changed, and `against` the
-    number of benchmarks in which it changed although they are not slower.
+    For each changed part, `parts` has the slower benchmarks, and `against` the number of other benchmarks.
     """
     remaining = {part: set(names) for part, names in parts.items()}
 

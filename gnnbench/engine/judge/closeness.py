@@ -1,4 +1,7 @@
-"""Compares the difference between two outputs with the errors that rounding may cause."""
+"""Compares the difference between two outputs with the errors that rounding may cause.
+
+How large these are is seen when the base runs with inputs that are moved by some units in the last place.
+"""
 
 import math
 import re
@@ -39,7 +42,7 @@ class Closeness:
     share: float
     """Fraction of the numbers that differ."""
     place: tuple[int, ...]
-    """Index of `error`."""
+    """Index of the numbers with this error."""
     base: Any
     """The base's number at `place`; `head` is the head's number there."""
     head: Any

@@ -29,8 +29,7 @@ class Agreement:
     error: NotNegative | None = None
     """The largest difference between `close` outputs, in units in the last place of the largest value."""
     only_repeated: bool = False
-    """Whether the head, unlike the base, does less work for inputs that it has seen before. Then the head's
-    time says nothing about new inputs."""
+    """Whether only the head does less work for inputs that it has seen before. Its time then misleads."""
     reservation: str = ""
     """What else differs, such as the type, or was not compared, although the values are equal or close."""
     excused: str | None = None
@@ -63,8 +62,7 @@ class Work:
     """Why a side has no fingerprint. None if both sides have one, or the reason is unknown."""
     instructions: InstructionChange | None = None
     cost: Positive | None = None
-    """Cost of a call of the head / cost of a call of the base, if both sides run the same code. None if the
-    costs are equal or unknown."""
+    """Cost of a call, head / base, if both sides run the same code. None if costs are equal or unknown."""
 
     @property
     def cost_sentence(self) -> str:

@@ -1,7 +1,6 @@
 """Estimates from one visit, the estimated log ratio of a benchmark, and the verdict on this ratio.
 
-A visit is the measurement of one benchmark in one pair of processes. Times are natural logarithms of
-nanoseconds.
+A visit is the measurement of one benchmark in one pair of processes. Times are logarithms of nanoseconds.
 """
 
 import functools
@@ -42,13 +41,12 @@ class Sample(NamedTuple):
     """Estimate of the base's time: the 10th percentile of its block medians."""
     head: float
     turns: float
-    """Median over the turns of head - base. A turn is one block of each side."""
+    """Median of `head - base` over all turns. A turn is one block of each side."""
     location_noise: float
     """Variance of `head - base` within the visit. All three noises are NaN if there are too few blocks."""
     shared_noise: float
     """Covariance of `head - base` and `turns`."""
     turns_noise: float
-    """Variance of `turns`."""
     blocks: int
     """Number of blocks of each side."""
 
@@ -116,7 +114,7 @@ class RatioEstimate:
     shrunk: bool
     """Whether most of the degrees of freedom come from other benchmarks."""
     agreeing: float
-    """Share of the total weight that pairs have whose log ratios exceed a quarter of `log_ratio`."""
+    """Weight of the pairs whose log ratios exceed a quarter of `log_ratio` / weight of all pairs."""
     modes: bool = False
     """Whether processes showed two modes in any benchmark of the run; see `outliers.modes_shown`."""
 
@@ -134,7 +132,7 @@ class RatioEstimate:
         return FEWEST_FAR_PAIRS if is_far and self.modes else FEWEST_PAIRS
 
     def lacking(self, thresholds: Thresholds, family: int) -> int:
-        """Return how many more pairs decide if the log ratio is one standard error nearer to a verdict."""
+        """Return how many more pairs give a verdict if the log ratio is one standard error nearer to it."""
         pairs = np.arange(max(self.fewest - self.pairs, 1), _MOST_LACKING)
         if not self.degrees_of_freedom > 0:
             return int(pairs[0])
@@ -166,16 +164,12 @@ NOTHING = RatioEstimate(0.0, math.nan, 0.0, 0, Outliers(), shrunk=False, agreein
 
 
 def judge_estimate(
-    estimate: RatioEstimate,
-    thresholds: Thresholds,
-    family: int,
-    tails: tuple[float, float] | None = None,
+    estimate: RatioEstimate, thresholds: Thresholds, family: int, tails: tuple[float, float] | None = None
 ) -> Judgement:
     """Judge a benchmark by its estimate.
 
     `family`: number of benchmarks that the simultaneous interval covers. `tails`: tail probabilities of the
-    simultaneous and the per-benchmark interval at this interim analysis. None if there is one analysis only,
-    with a fixed number of pairs.
+    simultaneous and the per-benchmark interval at this interim analysis. None if there is no other analysis.
     """
     suffix = estimate.outliers.text
     if not estimate.pairs:

@@ -24,8 +24,7 @@ Array = NDArray[np.float64]
 USUAL_PAIR_VARIANCE = 0.01**2
 """Usual variance between pairs of processes. Kernels on a quiet machine seldom vary more."""
 MOST_FREEDOM = 60.0
-"""Most degrees of freedom after shrinkage. `groups` allows fewer: processes that run alternately share their
-disturbances."""
+"""Most degrees of freedom after shrinkage: more than in `groups`, as both sides share disturbances here."""
 _USUAL_FREEDOM = 60.0
 """Degrees of freedom given to USUAL_PAIR_VARIANCE."""
 _WITHIN_FREEDOM = 16.0
@@ -85,9 +84,8 @@ class Evidence:
         """Estimate every benchmark's log ratio.
 
         The estimate is a weighted mean over pairs. A weight is the reciprocal of the expected variance: the
-        variance between pairs plus the noise within the visit. Each benchmark's actual variance is the
-        expected variance times a factor. The factor is shrunk towards the factor of all benchmarks; see
-        `shrinkage.shrink`.
+        variance between pairs plus the noise within the visit. Each benchmark's actual variance is this times
+        a factor that `shrinkage.shrink` shrinks towards the factor of all benchmarks.
         """
         difference, blocks, keeps, per_block, noise_freedom, used_freedom = self._log_ratios()
         logs = np.where(keeps, difference, 0.0)
@@ -125,11 +123,11 @@ class Evidence:
                 float(means[column]),
                 math.sqrt(square[column]),
                 float(degrees_of_freedom[column]),
-                int(count[column]),
-                excluded or Outliers(int(count[column])),
-                bool(freedom[column] < degrees_of_freedom[column] / 2),
-                float(agreeing[column]),
-                modes,
+                pairs=int(count[column]),
+                outliers=excluded or Outliers(int(count[column])),
+                shrunk=bool(freedom[column] < degrees_of_freedom[column] / 2),
+                agreeing=float(agreeing[column]),
+                modes=modes,
             )
         return by_name
 
@@ -140,8 +138,7 @@ def _scatter(distances: Array, turns: Array, blocks: Array) -> tuple[Array, Arra
     Returns the square of the mean distance, the sum of squares around the mean, the sum of products with
     `turns`, and the degrees of freedom [m]. The first three are scaled to visits of one block.
 
-    `turns`: log ratio of the turns. `distances`: log ratio of the times minus `turns`. `blocks`: number of
-    blocks, 0 for excluded pairs [pairs, m].
+    Arguments [pairs, m]: `distances` is the log ratio of the times minus `turns`. Excluded pairs: 0 blocks.
     """
     keeps = blocks > 0
     weight = np.maximum(blocks.sum(axis=0), 1)
@@ -204,7 +201,7 @@ def _variance_between(logs: Array, within: Array, keeps: NDArray[np.bool_], free
 
 
 def _shrink_noise(variances: Array, degrees_of_freedom: Array) -> tuple[Array, Array]:
-    """Shrink the noise of each benchmark's blocks towards the noise of all benchmarks."""
+    """Shrink the noise of each benchmark's blocks towards the noise of all. Noises are independent."""
     has_noise = (degrees_of_freedom > 0) & (np.nan_to_num(variances) > 0)
     if has_noise.sum() < FEWEST_TO_POOL:
         return variances, degrees_of_freedom
@@ -215,7 +212,7 @@ def _shrink_noise(variances: Array, degrees_of_freedom: Array) -> tuple[Array, A
 
 
 def _variance_factors(residuals: Array, weights: Array, freedom: Array) -> tuple[Array, Array]:
-    """Return each benchmark's variance divided by the expected one, and its degrees of freedom [m]."""
+    """Return each benchmark's variance divided by its expected variance, and its degrees of freedom [m]."""
     squares = np.nansum(weights * residuals**2, axis=0)
     if ((freedom > 0) & (squares > 0)).sum() < FEWEST_TO_POOL:
         return divide(squares, freedom, np.nan), freedom

@@ -89,8 +89,7 @@ def judge(
     Args:
         each: the thresholds of each benchmark. If None, `thresholds` for all.
         family: number of benchmarks that the simultaneous interval covers. If None, all benchmarks.
-        confirming: number of further processes that will time benchmarks which look slower. They lower the
-            minimum detectable effect.
+        confirming: number of processes that will time a slower benchmark again, for its detectable effect.
     """
     family = max(base.logs.shape[1] if family is None else family, 1)
     each = [thresholds] * base.logs.shape[1] if each is None else each
@@ -152,8 +151,7 @@ def _standard_errors(variance: ProcessVariance, noise: Array, counts: NDArray[np
 
     `noise`: variance within a process, NaN if unknown. `counts`: number of processes [sides, m].
     """
-    # `within`: the variance within a process that `variance` already includes. It comes from the sides with
-    # several processes.
+    # `variance` already includes `within`, which comes from the sides with several processes.
     weights, variances = np.where(np.isfinite(noise), counts - 1, 0), np.nan_to_num(noise)
     total = np.maximum(weights.sum(axis=0), 0)
     weighted_mean = (weights * variances).sum(axis=0) / np.maximum(total, 1)

@@ -1,7 +1,7 @@
 """Ratios of pairs of benchmarks that were timed in the same processes.
 
-A ratio is computed within a process, so it does not depend on whether the process as a whole is fast or slow.
-All values are natural logarithms.
+A ratio is computed within a process, so that the speed of the process cancels. All values are natural
+logarithms.
 """
 
 import math
@@ -35,8 +35,7 @@ class PairedRatios:
         """Return the ratios of the benchmarks in the columns `head` to the benchmarks in the columns `base`.
 
         The mean of n processes has the variance v / n. Here v is the larger of two variances: of the log
-        ratio of one process (`process_variance`), and within a process. One process alone shows only the
-        variance within a process.
+        ratio of one process (`process_variance`), which needs several processes, and within a process.
         """
         logs = timings.logs[:, head] - timings.logs[:, base]
         has_ratio = np.isfinite(logs)

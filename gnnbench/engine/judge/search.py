@@ -29,19 +29,19 @@ Array = NDArray[np.float64]
 ERROR = 0.01
 """Upper limit of the probability that a wrong commit is named."""
 _MISSED = 0.2
-"""When one change is known, the search skips intervals with at most this probability of another change."""
+"""Once a change is located, the search skips intervals with at most this probability of another change."""
 MOST_PAIRS = 16
 """Most pairs that measure the same candidate."""
 _SCALES, _SCALE_SPREAD = np.geomspace(0.7, 16, 10), 0.7
 """Possible factors on the usual standard deviation, and the prior standard deviation of their logarithm."""
 _OUTLIERS = np.array([0.05, 0.1, 0.3])
-"""Possible shares of outliers, with the same prior probability."""
+"""Possible shares of outliers, equally likely a priori."""
 _OUTLIER_SCALE = 0.1
 """Scale of an outlier's log ratio, which has a Cauchy distribution."""
 _LEVELS = 200
 """Number of levels on each side of 0."""
 _EXPECTED_JUMPS = 0.25
-"""Expected number of jumps before anything is measured."""
+"""Prior expectation of the number of jumps in the whole history."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def _grid(by_position: Mapping[int, Sequence[Observation]]) -> Array:
 
 
 def _log_likelihood(levels: Array, observations: Sequence[Observation]) -> Array:
-    """Return the log likelihood of each level, for each scale and share of outliers [settings, levels]."""
+    """Return log likelihoods [settings, levels]. A setting is a scale with a share of outliers."""
     total = np.zeros((len(_SCALES) * len(_OUTLIERS), len(levels)))
     share = _OUTLIERS[None, :, None]
     for observation in observations:
@@ -126,7 +126,7 @@ def _log_likelihood(levels: Array, observations: Sequence[Observation]) -> Array
 def _differences(logs: Array, jumps: Sequence[float]) -> list[Array]:
     """Return the distribution of the difference of levels, for each pair of neighbouring candidates.
 
-    `logs`: log likelihoods [candidates, settings, size]. `jumps`: probability of a jump between neighbours.
+    `logs`: log likelihoods [candidates, settings, levels]. `jumps`: probability of a jump between neighbours.
     """
     size = logs.shape[2]
     peaks = logs.max(axis=2)
@@ -161,8 +161,9 @@ def _interval(low: int, high: int, levels: Array, masses: Array, least: float) -
     if changed <= 0:
         return Interval(low, high, 0.0, 0.0, (0.0, 0.0))
     cumulative = np.cumsum(masses) / changed
-    first, last = (float(differences[np.searchsorted(cumulative, share)] * step) for share in (0.005, 0.995))
-    return Interval(low, high, min(changed, 1.0), float(masses @ differences * step / changed), (first, last))
+    bounds = [float(differences[np.searchsorted(cumulative, share)] * step) for share in (0.005, 0.995)]
+    log_ratio = float(masses @ differences * step / changed)
+    return Interval(low, high, min(changed, 1.0), log_ratio, (bounds[0], bounds[1]))
 
 
 @dataclass
@@ -197,7 +198,7 @@ class Search:
         return [position for position in positions if position not in self.broken]
 
     def open_intervals(self) -> list[Interval]:
-        """Return the intervals that may contain a change, and about which further pairs can tell more."""
+        """Return the intervals that may contain a change, if further pairs can tell more about them."""
         changes = self.changes()
         threshold = self.error if all(map(self.measurable, changes)) else _MISSED
         possible = [interval for interval in self.intervals if interval.changed > threshold]
@@ -212,7 +213,7 @@ class Search:
         return not is_base and pairs < MOST_PAIRS and position not in self.broken
 
     def scores(self) -> dict[int, float]:
-        """Return how informative a pair at each candidate is: the variance of where or whether it changes."""
+        """Return how informative a pair at a candidate is: the variance of whether or where times change."""
         scores: dict[int, float] = {}
         if not (intervals := self.open_intervals()):
             return scores

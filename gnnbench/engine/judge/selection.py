@@ -101,14 +101,13 @@ class Selection:
         return [name for name, timing in self.benchmarks.items() if not timing.decided]
 
     def price(self, names: Iterable[str]) -> float:
-        """Return the time in seconds of a pair that makes the shortest possible visits of some benchmarks."""
+        """Return the seconds that a pair takes if its visits of some benchmarks are as short as possible."""
         return self.start_seconds + sum(self.overheads[name] + SHORTEST_VISIT for name in names)
 
     def next_benchmarks(self, reserve_seconds: float) -> tuple[Sequence[str], int]:
-        """Return the benchmarks of the next pair, and the number of benchmarks that share the budget's rest.
+        """Return the benchmarks of the next pair, and how many benchmarks share the remaining budget.
 
-        Likely slower benchmarks come first, unless another benchmark would lose its verdict by this, or less
-        than `reserve_seconds` would be left.
+        Likely slower benchmarks come first if the others keep their verdicts and `reserve_seconds` are left.
         """
         likely = [name for name in self.undecided if self.benchmarks[name].is_likely]
         first = [name for name in likely if self.benchmarks[name].lacks_pairs]

@@ -16,8 +16,7 @@ FEWEST_TO_POOL = 3
 """Least number of benchmarks from which a common variance, and the spread of variances, is estimated."""
 
 _CLIP = 2.0
-"""Residuals are limited to so many standard deviations. Larger ones would make independent benchmarks look
-dependent."""
+"""Limit of residuals, in standard deviations: larger ones make independent benchmarks look dependent."""
 
 
 def shrink(

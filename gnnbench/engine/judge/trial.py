@@ -93,9 +93,8 @@ class Trial:
 def contradiction(judgement: Judgement, visits: Sequence[Visit]) -> str | None:
     """Return why visits with each side in its own process contradict a ratio. Returns None if they do not.
 
-    The visits contradict the ratio if their mean is nearer to 1 than to the ratio, and over two standard
-    errors from the ratio. Of the standard error between the visits, and the one expected from the noise
-    within them, the larger counts.
+    The visits contradict the ratio if their mean is nearer to 1 than to the ratio, and at least two standard
+    errors from it. The standard error is the larger of two: between visits, and expected from their noise.
     """
     if not visits or judgement.ratio is None:
         return None

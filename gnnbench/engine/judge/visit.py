@@ -32,7 +32,7 @@ _EQUAL_GPU_TIME = 1.05
 _CALLS_PER_OPERATOR = 500
 """Number of Python calls that take about as long as an operator on a small graph."""
 _THROTTLED = 0.97
-"""Share of the usual clock rate below which a GPU is slower than usual."""
+"""A GPU counts as slower than usual below this share of its usual clock rate."""
 _BLOCK_SECONDS = 0.003
 _MOST_ROUNDS = 50
 
@@ -122,7 +122,7 @@ class NotTimed:
     """`no benchmark`: the test does not use the fixture. `died`: a process ended or did not answer.
     `incomparable`: the sides cannot be compared. `head fails`: only the head fails, even if it runs alone."""
     text: str
-    """One line. If the benchmark failed, it names the side."""
+    """One line. It names the side if the benchmark failed."""
     sides: tuple[str, ...] = field(default=(), compare=False)
     """The sides to which `kind` applies."""
     head_fails: bool = field(default=False, compare=False)

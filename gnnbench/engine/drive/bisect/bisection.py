@@ -47,7 +47,6 @@ class Change:
     """Time after the change / time before the change; `bounds` is its 99 % interval."""
     bounds: tuple[float, float]
     work: Work = field(default_factory=Work)
-    """How the code and the counters of one call changed."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +113,7 @@ def preparer(history: History, plan: Plan, watcher: Listener, stack: ExitStack) 
     """Return a function that prepares the candidate at a position, and keeps it until the stack is closed."""
     variants = [variant.parse(candidate.variant) for candidate in history.candidates]
     assert plan.cache
-    hidden = not_usable([one.requirements for one in variants])
+    hidden = not_usable([candidate.requirements for candidate in variants])
     prepared = partial(prepare.prepared, cache=plan.cache, hidden=hidden)
     prepared = partial(prepared, dependencies=plan.dependencies, build=plan.build)
     return cache(lambda position: stack.enter_context(prepared(variants[position], plan.folder, watcher)))
@@ -132,7 +131,7 @@ def _key(history: History, plan: Plan) -> str:
     folder, files = plan.folder, {plan.folder / name for name in SETTINGS}
     for word in plan.arguments:
         path = folder / word.partition("::")[0]
-        if os.path.exists(path):  # noqa: PTH110 - False for text that cannot be a path, without an error
+        if os.path.exists(path):  # noqa: PTH110 - no error if the text cannot be a path
             files.update(path.rglob("*.py") if path.is_dir() else (path, path.parent / "conftest.py"))
     inputs = (
         [candidate.variant for candidate in history.candidates],
@@ -200,24 +199,20 @@ class _Bisection:
         return ends
 
     def _search(self, ends: Result) -> str | None:
-        """Search for the changes of benchmarks that are slower or faster at the bad end.
-
-        Returns None if the search was completed, otherwise why it ended early.
-        """
-        slower_or_faster = [row for row in ends.rows if row.judgement.verdict in ("slower", "faster")]
-        for row in slower_or_faster:
+        """Search for changes of slower and faster benchmarks. Returns why it ended early, or None."""
+        changed = [row for row in ends.rows if row.judgement.verdict in ("slower", "faster")]
+        for row in changed:
             ratios = row.judgement.ratio, row.judgement.low, row.judgement.high
             log_ratio, low, high = (math.log(ratio or 1.0) for ratio in ratios)
             least = least_change(self._plan.thresholds.of(row.fullname).effect, log_ratio)
-            sign, error = 1 if log_ratio > 0 else -1, ERROR / len(slower_or_faster)
-            search = Search(self._history.last, least, sign, error)
+            search = Search(self._history.last, least, 1 if log_ratio > 0 else -1, ERROR / len(changed))
             # Half the width of a 99 % interval is 2.58 standard errors of a mean over four or more pairs.
             variance = max(4 * ((high - low) / 2 / 2.58) ** 2, USUAL_PAIR_VARIANCE)
             search.observations += 4 * [Observation(self._history.last, log_ratio, variance)]
             self._searches[row.fullname], self._trials[row.fullname] = search, Trial(row.fullname)
         for measurement in self._saved.measured:
             self._observe(measurement)
-        # `time_all`: time every benchmark that `_measure` selects, because it has compared the code.
+        # `time_all`, because `_measure` has already left out benchmarks that run the same code.
         with Pairs(replace(self._plan, time_all=True), self._watcher) as pairs:
             while step := next_position(self._searches):
                 passed = RealTime.seconds() - self._begin
@@ -251,7 +246,7 @@ class _Bisection:
         about = f"{self._history.candidates[position].name}: "
         settings = PairSettings(self._ready(0), head, about=about, spared=("head",))
         for name in pair_plan.seconds:
-            self._trials[name].inspections = None  # they belong to the candidate before
+            self._trials[name].inspections = None  # of another candidate
         pair, times = pairs.measure(settings, self._trials, pair_plan)
         for name, row in times.failures.items():
             if "base" in row.sides:
@@ -279,7 +274,7 @@ class _Bisection:
                 search.observations.append(Observation(measurement.position, *measurement.ratios[name]))
 
     def _findings(self, ends: Result, *, inspected: bool) -> list[Finding]:
-        """Return where benchmarks changed. `inspected`: compare the code before and after each change too."""
+        """Return where benchmarks changed. `inspected`: whether to compare the code around each change."""
         changes = {name: search.changes() or [_likely(search)] for name, search in self._searches.items()}
         pairs = [(interval, name) for name, intervals in changes.items() for interval in intervals]
         spans: dict[tuple[int, int], dict[str, Interval]] = {}
@@ -288,13 +283,12 @@ class _Bisection:
         findings = []
         for (low, high), intervals in spans.items():
             place, inspections = self._history.place(low, high), dict[str, Inspections]()
-            with suppress(UsageError):  # a candidate does not start any more
+            with suppress(UsageError):  # a candidate no longer starts
                 inspections |= self._inspect(low, high, [*intervals] if inspected else [])
             by_name = {}
             for name, interval in intervals.items():
                 ratio, lower, upper = map(math.exp, (interval.log_ratio, *interval.bounds))
-                work = inspections.get(name, Inspections()).work
-                by_name[name] = Change(ratio, (lower, upper), work)
+                by_name[name] = Change(ratio, (lower, upper), inspections.get(name, Inspections()).work)
             assert ends.repeat
             repeat = replace(ends.repeat, base=place.before.variant, head=place.after.variant)
             command = repeat.commands([*intervals]).ab
@@ -303,7 +297,7 @@ class _Bisection:
 
 
 def _likely(search: Search) -> Interval:
-    """Return one interval over all that may contain the change, if no interval is certain to contain it."""
+    """Return one interval that spans all intervals which may contain the change, as none is certain to."""
     intervals = [row for row in search.intervals if row.changed > search.error] or search.intervals
     likely = max(intervals, key=lambda interval: interval.changed)
     bounds = min(row.bounds[0] for row in intervals), max(row.bounds[1] for row in intervals)

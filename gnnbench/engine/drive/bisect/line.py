@@ -140,12 +140,12 @@ def _releases(old: str, new: str, common: Sequence[str], root: Path) -> list[Can
     between = {Version(release.public) for release in releases if first < release < last}
     between -= {Version(end.public) for end in (first, last)}
     builds = {release.public for release in releases if release.local and not (first.local or last.local)}
-    several = builds & {str(release) for release in releases}
+    ambiguous = builds & {str(release) for release in releases}
     current = installed(canonicalize_name(name).replace("-", "_"))
     candidates: list[Candidate] = []
     for text in [good, *map(str, sorted(between)), bad]:
-        pin = f"pip:{name}{'===' if text in several else '=='}{text}"
-        parts = [] if current and current.version == text else [pin]  # the installed release is here already
+        pin = f"pip:{name}{'===' if text in ambiguous else '=='}{text}"
+        parts = [] if current and current.version == text else [pin]  # the installed release needs no pip
         cause = Cause("release", f"{name} {text}") if candidates else None
         candidates.append(Candidate(f"{name} {text}", shlex.join([*parts, *common]) or ".", cause))
     return candidates

@@ -76,9 +76,9 @@ def run(good: str, bad: str, plan: Plan, watcher: Listener) -> BisectedOutputs:
             changes.setdefault((low, high), {})[name] = agreements[high][name]
     places = [(history.place(low, high), benchmarks) for (low, high), benchmarks in sorted(changes.items())]
     return BisectedOutputs(
-        results=agreements[history.last],
-        changes=tuple(OtherOutputs(at.before, at.after, at.causes, rows) for at, rows in places),
-        unmeasured=failures,
+        agreements[history.last],
+        tuple(OtherOutputs(place.before, place.after, place.causes, rows) for place, rows in places),
+        failures,
         candidates=history.last,
         compared=len(agreements) - len(failures),
         seconds=round(RealTime.seconds() - start, 3),
@@ -87,6 +87,6 @@ def run(good: str, bad: str, plan: Plan, watcher: Listener) -> BisectedOutputs:
 
 def _agreement(row: Inspections) -> Agreement:
     """Return how the outputs of a benchmark agree. If both sides run the same code, the outputs are equal."""
-    if row.results:
-        return row.results
-    return Agreement("equal") if row.same_code else not_compared("the benchmark was not inspected")
+    if row.same_code and not row.results:
+        return Agreement("equal")
+    return row.results or not_compared("the benchmark was not inspected")
