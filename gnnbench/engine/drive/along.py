@@ -24,7 +24,7 @@ THREADS = "threads"
 """The field for the number of CPU threads. It is no label, but the end of an operation's name."""
 _THREADS = re.compile(r"(?P<operation>.+)_(?P<threads>1|2|all)_threads?")
 _MOST_NAMES = 20
-"""Most names that a message lists."""
+"""Largest number of names in a message."""
 _GRAPH = "graph"
 """The pytest parameter that names the data set."""
 

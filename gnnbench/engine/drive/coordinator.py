@@ -266,7 +266,7 @@ class _Run:
         self._needs_reserve = False
 
     def _time_control(self, pair_plan: PairPlan, visits: Mapping[str, Visit]) -> None:
-        """Time the base against itself if it was done less often than the square root of the visits."""
+        """Time the base against itself, unless this was done for the square root of the number of visits."""
         is_first = not self._visits
         self._visits += len(visits)
         if not visits or is_first or len(self._controls) + 1 >= math.sqrt(self._visits):

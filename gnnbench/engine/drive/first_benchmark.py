@@ -23,7 +23,7 @@ from .survey import OF_GRAPHS, Operation, Parameter, Survey, root
 _HANGING_SECONDS = 300.0
 """A process is ended after this time. Importing torch took 8 s on a quiet machine."""
 _LONGEST = 120
-"""Most characters of a reason."""
+"""Largest number of characters in a reason."""
 _IMPORTS = {"dgl": "import dgl", "Data": "from torch_geometric.data import Data"}
 _TENSOR = re.compile(r"Tensor\b|\bAdj\b|ndarray|NDArray|ArrayLike|Array\b")
 _ARRAY = re.compile(r"ndarray|NDArray|ArrayLike|Array\b")

@@ -1,7 +1,7 @@
 """The verdicts of `pytest --benchmark-compare`. The base of a session is a record or a variant.
 
-gnnbench builds the base again, and times benchmarks whose code differs in turns with it. If this is
-impossible, it compares the times in a record with the times of the session and of new processes.
+gnnbench builds the base again. Benchmarks whose code differs are timed in turns, alternately on both sides.
+If this is impossible, the times in a record are compared with times of the session and of new processes.
 """
 
 from collections.abc import Collection, Sequence
@@ -136,7 +136,7 @@ class Judging:
         )
 
     def run(self, plan: Plan, root: Path, watcher: Listener, passed: Collection[str]) -> None:
-        """Time `names` in turns, time the suspects whose tests are in `passed` again, and judge."""
+        """Time `names` in turns, time suspects again if their tests are in `passed`, and judge."""
         if self.names:
             count, limit = units.count(len(self.names), "benchmark"), units.seconds(plan.total_seconds)
             watcher.say(f"timing {count} in turns with {self.base.title}, for at most {limit}")

@@ -74,7 +74,7 @@ class Inspector:
                 try:
                     self._inspect_remaining(pair, end)
                 finally:
-                    if not pair.why_unused():  # otherwise the variant is not tested, which proves nothing
+                    if not pair.why_unused():  # otherwise nothing of the variant was tested
                         self._unchanged.keep(pair.collected, self._used)
             needs_pair = pair.broken is not None and self._pairs.shared.left_seconds() > 0
             if self.trials:
@@ -129,7 +129,7 @@ class Inspector:
             self._note_used(pair, trial)
 
     def _note_used(self, pair: Pair, trial: Trial) -> None:
-        """Record what each side used for a benchmark, without a name if this can later prove nothing."""
+        """Record the files that each side used for a benchmark; without its name if they prove nothing."""
         not_timed, inspections = trial.not_timed, trial.inspections
         skipped = not_timed.text if not_timed and not_timed.kind == "skipped" else ""
         for number, side in enumerate(SIDES):

@@ -48,7 +48,7 @@ def merge(paths: Sequence[Path]) -> dict[str, Any]:
         texts = ", ".join(str(shard or "no shard") for shard in shards)
         raise UsageError(f"these are not all shards of one run: {texts}; name each shard's file once")
     parts.sort(key=lambda part: part.shard.number if part.shard else 0)
-    places: dict[str, Path] = {}
+    path_by_name: dict[str, Path] = {}
     for part in parts:
         if difference := _difference(parts[0], part):
             files = f"{parts[0].path} and {part.path}"
@@ -56,10 +56,10 @@ def merge(paths: Sequence[Path]) -> dict[str, Any]:
                 f"{files} differ in {difference}; merge shards of one run, from one kind of machine"
             )
         for name in part.names:
-            if name in places:
-                files = f"{places[name]} and {part.path}"
+            if name in path_by_name:
+                files = f"{path_by_name[name]} and {part.path}"
                 raise UsageError(f"{files} both contain {name}; merge different shards of one run")
-            places[name] = part.path
+            path_by_name[name] = part.path
     if results := [part.result for part in parts if part.result]:
         return codec.encode(_join_results(results))
     return _join_runs([part.content for part in parts])

@@ -1,6 +1,6 @@
 """A script that finds out which generated benchmarks run. Its argument is a file of operations with tests.
 
-The script prints a line of JSON for each operation. An operation runs in a fork, and can only end this fork.
+The script prints a line of JSON for each operation. Each one runs in a fork, so that a crash ends no other.
 """
 
 import json
@@ -25,7 +25,7 @@ class _UnfitError(Exception):
 
 
 def main(file: str) -> None:
-    """Run the operations until enough of them passed."""
+    """Run the operations until enough of them have passed."""
     request = json.loads(Path(file).read_text(encoding="utf-8"))
     sys.path[0] = request["root"]
     sys.argv = [""]

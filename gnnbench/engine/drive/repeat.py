@@ -17,7 +17,7 @@ from ..process.variants.variant import WORKING_TREE, Commit, Prepared, Variant, 
 from ..store.run_file import RunFile
 
 MOST_IDS = 5
-"""Most ids or files in a command."""
+"""Largest number of ids or files in a command."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from .settle import apply_excuses
 
 _MOST, _MOST_WITHOUT_INTERVAL = 2.0, 5.0
 """Largest factors by which times of the same code may differ: for the interval, and for the ratio if there is
-no interval. Its memory layout can make a single process 4 times as slow."""
+no interval. A bad memory layout can make a single process 4 times as slow."""
 
 NO_ROUNDS = "no rounds in the file: save it with --benchmark-json, or add --benchmark-save-data"
 
@@ -39,7 +39,7 @@ def compare(
     """Judge the benchmarks of two sides. The benchmarks of the head come first.
 
     A benchmark whose sides run the same code is *same*, even in different environments. But if environments
-    are equal and times far apart, the times are judged. The simultaneous interval covers all judged times.
+    are equal and times far apart, its times are judged. The simultaneous interval covers all judged times.
 
     `vanished`: benchmarks of the base that the head should have too. If None: all in the head's shard, except
     those that the head did not run because they are not default. `confirming`: see `groups.judge`.
@@ -148,7 +148,7 @@ def _difference(base: list[Benchmark], head: list[Benchmark]) -> Difference | No
 
 
 def _fingerprint(side: list[Benchmark]) -> Fingerprint | None:
-    """Return the fingerprint of a side, which one file may have for all. None if its files disagree."""
+    """Return the fingerprint of a side. A single file may have it. None if the files' fingerprints differ."""
     parts = [benchmark.part for benchmark in side]
     prints = [part.comparable_fingerprint for part in parts if part.fingerprint or part.no_fingerprint]
     first = prints[0] if prints else None

@@ -19,7 +19,7 @@ from .result import Result, Side, kind, parse
 
 _FILE = FILE.as_posix()
 _MOST_NAMED = 3
-"""Most entries that a note names."""
+"""Largest number of entries in a note."""
 _ACCEPTED = "accepted: "
 _FAILING = ("slower", "undecided", "incomparable")
 """Verdicts that can fail a run: `slower` always, the others only with --strict."""

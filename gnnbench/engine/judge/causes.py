@@ -150,5 +150,5 @@ def _counters(rows: Collection[Compared]) -> tuple[str, ...]:
 
 
 def _direction(change: CounterChange) -> _Part:
-    """Return a counter as a part, with the rank of a counter that rose or of one that fell."""
+    """Return a counter as a part. Its rank says whether the counter rose or fell."""
     return _MORE if change.head > change.base else _FEWER, change.name

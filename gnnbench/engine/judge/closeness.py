@@ -1,6 +1,6 @@
 """Compares the difference between two outputs with the errors that rounding may cause.
 
-How large these are is seen when the base runs with inputs that are moved by some units in the last place.
+To find out how large these are, the base also runs with inputs moved by a few units in the last place.
 """
 
 import math
@@ -117,7 +117,7 @@ def compare(
 
 
 def _closeness(base: NDArray[Any], head: NDArray[Any], index: int, error: float, allowed: float) -> Closeness:
-    """Return the closeness of numbers. `index`: the flat index of `error`, `allowed`: its limit."""
+    """Return the closeness of numbers. `index`: the flat index of `error`. `allowed`: its limit."""
     place = tuple(map(int, np.unravel_index(index, base.shape))) if base.size else ()
     largest = float(np.max(_sizes(base), initial=0.0))
     absolute = float(np.max(_errors(base, head), initial=0.0)) if base.dtype.kind in "fc" else math.inf
@@ -133,10 +133,10 @@ def _closeness(base: NDArray[Any], head: NDArray[Any], index: int, error: float,
 
 
 def _typical(values: NDArray[Any]) -> NDArray[Any]:
-    """Return the typical size of the numbers around each number, without zeros. Its error is judged by this.
+    """Return for each number the typical size of the numbers around it, without zeros.
 
-    The size is the smallest of the medians of all slices that contain the number, such as its row and its
-    column. If slices are short, it is the median of all numbers.
+    Errors are judged by this size. It is the smallest of the medians of all slices that contain the number,
+    such as its row and its column. If slices are short, it is the median of all numbers.
     """
     axes = [axis for axis, size in enumerate(values.shape) if size > 1 and values.size >= _FEWEST * size]
     if not axes:

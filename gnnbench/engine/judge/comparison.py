@@ -14,7 +14,7 @@ from .memory import MemoryChange
 from .verdict import GpuAndHost, Judgement
 
 _COUNTERS = 5
-"""Most counters that a note names."""
+"""Largest number of counters in a note."""
 Status = Literal["equal", "close", "differ", "not compared"]
 
 
@@ -29,7 +29,7 @@ class Agreement:
     error: NotNegative | None = None
     """The largest difference between `close` outputs, in units in the last place of the largest value."""
     only_repeated: bool = False
-    """Whether only the head does less work for inputs that it has seen before. Its time then misleads."""
+    """Whether only the head does less work for inputs that it has seen before, so its time is misleading."""
     reservation: str = ""
     """What else differs, such as the type, or was not compared, although the values are equal or close."""
     excused: str | None = None

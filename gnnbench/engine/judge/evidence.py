@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 USUAL_PAIR_VARIANCE = 0.01**2
 """Usual variance between pairs of processes. Kernels on a quiet machine seldom vary more."""
 MOST_FREEDOM = 60.0
-"""Most degrees of freedom after shrinkage: more than in `groups`, as both sides share disturbances here."""
+"""Limit of degrees of freedom after shrinkage. In `groups` it is lower: sides do not share disturbances."""
 _USUAL_FREEDOM = 60.0
 """Degrees of freedom given to USUAL_PAIR_VARIANCE."""
 _WITHIN_FREEDOM = 16.0

@@ -1,4 +1,4 @@
-"""Verdicts from the times of two groups of processes, one for each side, which did not run alternately.
+"""Verdicts from the times of two groups of processes, one group for each side, that did not run alternately.
 
 All values are logarithms of head / base, so swapping the sides gives the opposite verdict.
 """
@@ -15,13 +15,13 @@ from .verdict import Judgement, Reason, Thresholds, detectable_after, judge_rati
 
 Array = NDArray[np.float64]
 _MOST_FREEDOM = 30.0
-"""Most degrees of freedom after shrinkage: slow processes are rare, and a few processes may include none."""
+"""Limit of degrees of freedom after shrinkage: slow processes are rare, so a few may include none."""
 _PART = 0.5
 """Share of the independent benchmarks that counts for shrinkage. A few processes do not show everything that
 benchmarks have in common: with a share of 1, more than 1 % of simulated runs on a drifting machine had a
 false positive (docs/experiments/verdict.md)."""
 _LONE_FACTOR = 2.0
-"""The only process of a side may be an outlier up to this many times as far off as the farthest process."""
+"""The only process of a side may be an outlier: up to this many times as far off as the farthest process."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class ProcessVariance:
     """The largest distance of a process from the median of its side, in any benchmark."""
 
     def outlier_effect(self, processes: int) -> float:
-        """Return the largest log ratio that one outlier could cause on a side with so many processes."""
+        """Return the largest log ratio that one outlier can cause on a side with this many processes."""
         return self.farthest * (_LONE_FACTOR if processes == 1 else 1 / processes)
 
     def judge(
@@ -83,13 +83,13 @@ def judge(
     """Judge each benchmark.
 
     The mean of n processes has the variance v / n, where v is the variance of one process
-    (`process_variance`). It includes the average variance within processes. If the processes of one side have
-    a larger variance within, the difference is added for this side. v is at least the variance within.
+    (`process_variance`). v includes the average variance within a process. If the variance within the
+    processes of one side is larger, the difference is added for this side.
 
     Args:
         each: the thresholds of each benchmark. If None, `thresholds` for all.
         family: number of benchmarks that the simultaneous interval covers. If None, all benchmarks.
-        confirming: number of processes that will time a slower benchmark again, for its detectable effect.
+        confirming: number of new processes that will time slower benchmarks. They lower detectable effects.
     """
     family = max(base.logs.shape[1] if family is None else family, 1)
     each = [thresholds] * base.logs.shape[1] if each is None else each
@@ -120,9 +120,9 @@ def judge(
 def process_variance(sides: Sequence[Array], noise: Array) -> ProcessVariance:
     """Estimate each benchmark's variance between processes, shrunk towards the variance of all benchmarks.
 
-    All benchmarks are assumed to have the same variance between processes. To it is added the variance within
-    a process, `noise` [m], which comes from each benchmark's own blocks and is NaN if unknown. `sides`: the
-    log estimates [processes, m] of each side; only the variation within a side counts.
+    All benchmarks are assumed to have the same variance between processes. Each benchmark's variance within a
+    process is added: `noise` [m], from its own blocks, NaN if unknown. `sides`: the log estimates
+    [processes, m] of each side. Only the variation within a side counts.
     """
     residuals = np.concatenate([side - mean(side) for side in sides])
     freedom = sum(np.maximum(np.isfinite(side).sum(axis=0) - 1, 0) for side in sides).astype(float)

@@ -9,11 +9,11 @@ from ..ground.codec import Count
 MemoryVerdict = Literal["more memory", "less memory", "same memory"]
 
 LEAST_FRACTION = 0.01
-"""Least difference that counts, as a fraction of the base's peak."""
+"""Smallest difference that counts, as a fraction of the base's peak."""
 LEAST_BYTES = 64 * 1024
-"""Least difference that counts. Libraries round small arrays up, and keep some memory for themselves."""
+"""Smallest difference that counts: libraries round small arrays up, and keep some memory for themselves."""
 MOST_SHARE = 0.05
-"""An increase up to this share of the base's peak does not fail a benchmark, unless a rule sets another."""
+"""An increase up to this share of the base's peak fails no benchmark, unless a rule sets another limit."""
 _SPREADS = 10
 """A difference counts if it is at least this many times the range of one side's peaks over its calls."""
 

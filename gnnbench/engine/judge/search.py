@@ -31,7 +31,7 @@ ERROR = 0.01
 _MISSED = 0.2
 """Once a change is located, the search skips intervals with at most this probability of another change."""
 MOST_PAIRS = 16
-"""Most pairs that measure the same candidate."""
+"""Largest number of pairs that measure the same candidate."""
 _SCALES, _SCALE_SPREAD = np.geomspace(0.7, 16, 10), 0.7
 """Possible factors on the usual standard deviation, and the prior standard deviation of their logarithm."""
 _OUTLIERS = np.array([0.05, 0.1, 0.3])

@@ -13,7 +13,7 @@ from scipy import special
 Array = NDArray[np.float64]
 
 FEWEST_TO_POOL = 3
-"""Least number of benchmarks from which a common variance, and the spread of variances, is estimated."""
+"""Smallest number of benchmarks from which a common variance, and the spread of variances, is estimated."""
 
 _CLIP = 2.0
 """Limit of residuals, in standard deviations: larger ones make independent benchmarks look dependent."""
@@ -38,7 +38,7 @@ def shrink(
         freedom: degrees of freedom of `squares` [m].
         expected: the variance expected of each benchmark, apart from a common factor [m].
         sides: for each side, the values whose residuals were squared [processes, m].
-        most_freedom: limit of the degrees of freedom, unless a benchmark's own are more.
+        most_freedom: limit of the degrees of freedom. A benchmark keeps its own if they are more.
         part: share of the independent benchmarks that counts. At least one benchmark counts.
     """
     usable = (freedom > 0) & (squares > 0)
@@ -102,7 +102,7 @@ def prior_of(variances: Array, freedom: Array) -> tuple[float, float]:
 
 
 def _inverse_trigamma(value: float) -> float:
-    """Solve trigamma(y) = value, which lies between 1 / y and 1 / y + 1 / y^2."""
+    """Solve trigamma(y) = value. Trigamma lies between 1 / y and 1 / y + 1 / y^2."""
     from scipy import optimize  # slow to import
 
     highest = (1 + math.sqrt(1 + 4 * value)) / (2 * value)

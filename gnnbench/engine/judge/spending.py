@@ -8,15 +8,15 @@ from scipy import optimize, special
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(48)
 _LOWEST, _HIGHEST = -5.0, 12.0
 _GROWTH = 1.1
-"""Least growth of the information between interim analyses. More frequent analyses would lose power."""
+"""Smallest growth of the information between interim analyses. More frequent analyses would lose power."""
 
 
 @dataclass(frozen=True)
 class Spending:
     """How much of the error rate may be spent: by information or by time, whichever allows more.
 
-    Information shows when an effect of interest becomes detectable. If only much larger effects become so,
-    time decides (Lan and DeMets, Biometrics 45, 1989): the square of its elapsed fraction, from the power
+    Information shows when an effect of interest becomes detectable. If times are too noisy for this, the
+    elapsed time decides (Lan and DeMets, Biometrics 45, 1989): the square of its fraction, from the power
     family of Kim and DeMets (Biometrika 74, 1987). So the whole error rate is spent at the end.
     """
 
@@ -47,7 +47,7 @@ class Boundary:
         """Distribution of the statistic at the last analysis, if it has not crossed the boundary."""
 
     def tail(self, information: float, share: float) -> float | None:
-        """Return the tail probability that spends a share of the error. None if it is too early for that."""
+        """Return the tail probability that spends a share of the error. None if it is too early to spend."""
         if information < self._information * _GROWTH:
             return None
         spent = self._error * share

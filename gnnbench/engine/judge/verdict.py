@@ -114,7 +114,7 @@ class Judgement:
     def looks_slower(self, thresholds: Thresholds) -> bool:
         """Tell whether the ratio is above 1 by at least the minimum effect, and by about one standard error.
 
-        Such a benchmark is measured again. If that is not needed, it only costs time.
+        Such a benchmark is measured again. A needless measurement only costs time.
         """
         if self.ratio is None or self.ratio < 1 + thresholds.effect:
             return False
@@ -161,7 +161,7 @@ class GpuAndHost:
 def require_confirmation(judgement: Judgement, processes: int) -> Judgement:
     """Change *slower* to *undecided* if too few processes without contention confirmed it.
 
-    `processes`: number of processes that timed the benchmark again. Two must be without contention, or all.
+    `processes`: number of new processes. Two of them, or the only one, must have run without contention.
     """
     if judgement.verdict == "slower" and judgement.head_processes < 1 + min(processes, 2):
         reason = "too few processes without contention confirmed it"
@@ -190,9 +190,8 @@ def judge_ratio(
     low, high, own_low, own_high = (
         math.exp(_clip(log_ratio + width)) for width in (-family_width, family_width, -own_width, own_width)
     )
-    fraction = math.expm1(_clip(detectable))
-    bounds = low, high, own_low, own_high
-    return Judgement(verdict, code.text(thresholds), math.exp(log_ratio), *bounds, fraction, code=code)
+    reason, fraction = code.text(thresholds), math.expm1(_clip(detectable))
+    return Judgement(verdict, reason, math.exp(log_ratio), low, high, own_low, own_high, fraction, code=code)
 
 
 def detectable_after(

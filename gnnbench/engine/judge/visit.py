@@ -147,7 +147,7 @@ class Inspections:
     notes: tuple[str, ...] = field(default=(), compare=False)
     """Notes on differing files that both sides nevertheless share, and on GPU launches that differ."""
     same_kernels: bool = field(default=False, metadata=UNSAVED)
-    """Whether the GPU runs the same kernels on the same values on both sides, for equally long."""
+    """Whether the GPU runs the same kernels on the same values for equally long on both sides."""
     status: Status = field(init=False)
     """Whether the code that the benchmark runs changed. The benchmark is affected unless this is `same`."""
 
