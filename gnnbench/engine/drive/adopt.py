@@ -55,7 +55,7 @@ class Project:
 
     @property
     def suite(self) -> Sequence[str]:
-        """The paths of the benchmarks: a few files, or the folder that contains all."""
+        """The paths of the benchmarks: a few files, or the folder that contains them."""
         if not self.benchmarks:  # pytest collects a file given by path, whatever `python_files` is
             return [str(BENCHMARK if self.survey.has_setting("python_files") else _FOLDER)]
         if self.named:

@@ -171,7 +171,7 @@ class Judging:
         self._say_untimed(self.names, reason)
 
     def use_result(self, result: Result) -> None:
-        """Use the verdicts of a comparison in turns, unless the base could not run the record's code."""
+        """Use the verdicts on benchmarks timed in turns, unless the base could not run the record's code."""
         self.timed = result
         by_name = {row.fullname: row for row in self.comparison.rows}
         refusals: dict[str, list[str]] = {}

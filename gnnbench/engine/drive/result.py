@@ -47,8 +47,8 @@ class Side:
     def of(cls, variant: Prepared) -> Self:
         """Return a variant as a side of a comparison."""
         commits = (variant.commit,) if variant.commit else ()
-        mappings = dict(variant.checkouts), dict(variant.versions), dict(variant.environment)
-        return cls(variant.text, commits, variant.dirty, *mappings)
+        checkouts, versions = dict(variant.checkouts), dict(variant.versions)
+        return cls(variant.text, commits, variant.dirty, checkouts, versions, dict(variant.environment))
 
     @classmethod
     def of_runs(cls, runs: Sequence[RunFile]) -> Self:

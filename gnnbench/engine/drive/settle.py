@@ -1,4 +1,4 @@
-"""Excuses changes that the project has accepted or that a rule ignores, and makes entries for new ones."""
+"""Excuses changes that the project has accepted or that a rule ignores. Makes entries that accept changes."""
 
 from collections.abc import Sequence
 from dataclasses import replace

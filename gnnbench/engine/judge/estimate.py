@@ -132,7 +132,7 @@ class RatioEstimate:
         return FEWEST_FAR_PAIRS if is_far and self.modes else FEWEST_PAIRS
 
     def lacking(self, thresholds: Thresholds, family: int) -> int:
-        """Return how many more pairs give a verdict if the log ratio is one standard error nearer to it."""
+        """Return how many more pairs a verdict needs if the log ratio is one standard error nearer to it."""
         pairs = np.arange(max(self.fewest - self.pairs, 1), _MOST_LACKING)
         if not self.degrees_of_freedom > 0:
             return int(pairs[0])

@@ -67,9 +67,9 @@ class Schedule:
     """Divides a time budget among benchmarks, according to their variance and cost.
 
     The first pair measures each benchmark. Then benchmarks that are likely slower get up to PAIRS_TO_AFFORD
-    pairs of their own, in at most half of the budget, and only if no other benchmark loses its verdict by
-    this. If the budget is too small for verdicts on all, each benchmark gets a pair, and the first of `names`
-    get the rest. The simultaneous interval covers all benchmarks that `leave_out` has not removed.
+    pairs of their own. These take at most half of the budget, and leave enough for the verdicts on the other
+    benchmarks. If the budget is too small for verdicts on all, each benchmark gets a pair, and the first of
+    `names` get the rest. The simultaneous interval covers all benchmarks that `leave_out` has not removed.
     """
 
     def __init__(

@@ -74,8 +74,8 @@ class Trial:
     def select_times(self, visit: Visit) -> Visit | NotTimed:
         """Return a visit with the times that are judged.
 
-        These are the GPU's own times if the GPU works long enough in a call, or else CPU times if other
-        programs disturbed the base in the first visit, or else wall times.
+        These are the GPU's own times if the GPU works long enough in a call. If it does not, they are CPU
+        times if other programs disturbed the base in the first visit. Otherwise they are wall times.
         """
         if self.by_cpu is None:
             if visit.gpu:
