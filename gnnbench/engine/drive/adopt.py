@@ -136,7 +136,7 @@ def _workflow(project: Project, action: str | None) -> str:
         "SETUP": "\n    ".join(_set_up(project)),
         "RUNNER": "self-hosted # zizmor: ignore[self-hosted-runner]" if clone else "ubuntu-24.04",
         "PYTHON": f"{sys.version_info.major}.{sys.version_info.minor}",
-        "KEY": "github.run_id" if is_compiled else _HASHED,  # each run compiles
+        "KEY": "github.run_id" if is_compiled else _HASHED,  # compile in each run
         "PLACE": json.dumps(clone),
         "ACTION": "./.gnnbench # zizmor: ignore[self-repository]" if clone else action or UNKNOWN_ACTION,
         "ARGUMENTS": json.dumps(shlex.join([*project.suite, *project.options])),

@@ -59,7 +59,7 @@ class Pair:
     function: str
     """The test function of both benchmarks, with its file. Empty if the benchmarks have labels."""
     fields: Mapping[str, str]
-    """The values of all other fields, by name. Both benchmarks have the same."""
+    """The other fields and their values, which both benchmarks share."""
     labels: Labels | None = field(metadata=UNSAVED)
     """The labels of the benchmark `fullname`."""
 

@@ -266,7 +266,7 @@ class _Run:
         self._needs_reserve = False
 
     def _time_control(self, pair_plan: PairPlan, visits: Mapping[str, Visit]) -> None:
-        """Time the base against itself, unless this was done for the square root of the number of visits."""
+        """Time the base against itself, if controls are fewer than the square root of the visits."""
         is_first = not self._visits
         self._visits += len(visits)
         if not visits or is_first or len(self._controls) + 1 >= math.sqrt(self._visits):
@@ -280,7 +280,7 @@ class _Run:
 
     @property
     def control(self) -> Control | None:
-        """The ratio of the base to itself. None if it was measured too seldom."""
+        """The ratio of the base to itself. None if there are too few measurements."""
         return control(self._controls)
 
     def _show_progress(self) -> None:

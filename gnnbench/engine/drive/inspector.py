@@ -28,7 +28,7 @@ _SAME = Inspections(Work(Difference()))
 
 
 class Inspector:
-    """Inspects the benchmarks that the plan selects, except those that files of earlier runs show unchanged.
+    """Inspects the benchmarks of the plan, except those that files of earlier runs show to be unchanged.
 
     An inspection counts what one call does on both sides, and fingerprints the code that the call runs.
     """

@@ -27,7 +27,7 @@ class Commands:
     ab: str
     """The command that compares the benchmarks again."""
     bisect: str | None
-    """The command that finds the change. None if the sides are not two versions of one project."""
+    """The command that finds the change. None without two versions of one project, or with `--plant`."""
 
 
 @dataclass(frozen=True)

@@ -151,7 +151,7 @@ def _refuse_other_output(row: Compared) -> Compared:
 def new_entries(
     path: Path, names: Sequence[str], accepted: Accepted, reason: str, *, results: bool = False
 ) -> list[Entry]:
-    """Return an entry for each named benchmark of a saved result. Without names: for each worse benchmark.
+    """Return an entry for each named benchmark of a saved result, or without names for each worse one.
 
     `results`: whether different outputs are accepted too.
     """

@@ -17,7 +17,7 @@ OneLine = Annotated[str, Meta(pattern=r"\A.*\S.*\Z")]
 
 @dataclass(frozen=True)
 class Entry:
-    """What is accepted for one benchmark: a slowdown, more memory, a different output, or any of these."""
+    """The accepted changes of one benchmark: of its time, of its peak memory, or of its output."""
 
     benchmark: OneLine
     """The id of the benchmark's test."""

@@ -108,7 +108,7 @@ class Compared:
     fullname: str
     judgement: Judgement
     seconds: Positive | None = None
-    """The head's time: the geometric mean over its processes. None if the head was not timed."""
+    """The head's time: the median of pairs, or the geometric mean of saved processes. None if not timed."""
     notes: tuple[str, ...] = ()
     """The notes on `work`, and other notes."""
     labels: Labels | None = field(default=None, metadata=UNSAVED)

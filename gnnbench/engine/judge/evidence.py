@@ -75,7 +75,7 @@ class Evidence:
         share, per_block = _least_noise(of_location, shared, of_turns, scatter)
         used_freedom = scatter[-1] / (scatter[-1] + _WITHIN_FREEDOM)
         difference = share * difference + (1 - share) * turns
-        # By simulation with the 10th percentile: its jackknife uses about sqrt(n) of n order statistics.
+        # Found by simulation: the jackknife of the 10th percentile uses about sqrt(n) of n order statistics.
         degrees_of_freedom = np.where(has_noise, np.sqrt(np.maximum(blocks, 0)), 0.0).sum(axis=0)
         per_block, degrees_of_freedom = _shrink_noise(per_block, degrees_of_freedom)
         return difference, blocks, keeps, per_block, degrees_of_freedom, used_freedom
@@ -84,8 +84,8 @@ class Evidence:
         """Estimate every benchmark's log ratio.
 
         The estimate is a weighted mean over pairs. A weight is the reciprocal of the expected variance: the
-        variance between pairs plus the noise within the visit. Each benchmark's actual variance is this times
-        a factor that `shrinkage.shrink` shrinks towards the factor of all benchmarks.
+        variance between pairs plus the noise within the visit. The actual variance of a benchmark is the
+        expected variance times a factor, which `shrinkage.shrink` shrinks towards that of all benchmarks.
         """
         difference, blocks, keeps, per_block, noise_freedom, used_freedom = self._log_ratios()
         logs = np.where(keeps, difference, 0.0)
@@ -138,7 +138,7 @@ def _scatter(distances: Array, turns: Array, blocks: Array) -> tuple[Array, Arra
     Returns the square of the mean distance, the sum of squares around the mean, the sum of products with
     `turns`, and the degrees of freedom [m]. The first three are scaled to visits of one block.
 
-    Arguments [pairs, m]: `distances` is the log ratio of the times minus `turns`. Excluded pairs: 0 blocks.
+    Arguments [pairs, m]. `distances`: log ratio of the times minus `turns`. `blocks`: 0 for excluded pairs.
     """
     keeps = blocks > 0
     weight = np.maximum(blocks.sum(axis=0), 1)

@@ -15,7 +15,7 @@ from .verdict import Judgement, Reason, Thresholds, detectable_after, judge_rati
 
 Array = NDArray[np.float64]
 _MOST_FREEDOM = 30.0
-"""Limit of degrees of freedom after shrinkage: slow processes are rare, so a few may include none."""
+"""Limit of degrees of freedom after shrinkage: a few processes may include none of the rare slow ones."""
 _PART = 0.5
 """Share of the independent benchmarks that counts for shrinkage. A few processes do not show everything that
 benchmarks have in common: with a share of 1, more than 1 % of simulated runs on a drifting machine had a

@@ -46,7 +46,7 @@ class Outliers:
     """Number of pairs excluded because their ratio is far above the median pair's ratio."""
     below: int = 0
     contrary: int = 0
-    """If the median pair changed by more than FACTOR: number of pairs that did not, in the same direction."""
+    """Number of pairs without a change like the median pair's, if that changed by more than FACTOR."""
     modes: Modes | None = None
 
     @property

@@ -118,7 +118,7 @@ class Schedule:
         return {name: Decision(_add_advice(timing, advice), timing.counts) for name, timing in rows}
 
     def _budget_advice(self) -> str:
-        """Return the options for a budget that allows PAIRS_TO_AFFORD pairs. Empty if it already does."""
+        """Return options with which the budget allows PAIRS_TO_AFFORD pairs. Empty if it already does."""
         count, total, needed = len(self._benchmarks), self._total_seconds, self.needed_seconds
         options = []
         if needed > self._per_benchmark_seconds * count:

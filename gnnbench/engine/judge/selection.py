@@ -131,7 +131,7 @@ class Selection:
 
     @cached_property
     def _candidates(self) -> Sequence[str]:
-        """The undecided benchmarks. Those that lack pairs come first, and of these those with most pairs.
+        """The undecided benchmarks. Those that lack pairs come first, in descending order of their pairs.
 
         No benchmark gets twice PAIRS_TO_AFFORD pairs while another one lacks pairs.
         """
@@ -145,7 +145,7 @@ class Selection:
     def decidable(self) -> Sequence[str]:
         """The benchmarks that the rest of the budget probably decides. Those that look changed come first.
 
-        Of all possible numbers of further pairs, the one that decides most benchmarks is assumed.
+        They get the number of further pairs that decides most benchmarks.
         """
         timings, family = {name: self.benchmarks[name] for name in self._candidates}, len(self.benchmarks)
         lacking = {
@@ -179,6 +179,6 @@ class Selection:
         return max(goal for goal in (0, 1, FEWEST_PAIRS, PAIRS_TO_AFFORD) if goal <= pairs)
 
     def _pairs(self, names: Sequence[str], seconds: float) -> int:
-        """Return how many pairs each of `names` has after `seconds` for pairs of all undecided benchmarks."""
+        """Return how many pairs each of `names` has after `seconds` if all undecided benchmarks are timed."""
         fewest = min((self.benchmarks[name].pairs for name in names), default=PAIRS_TO_AFFORD)
         return fewest + int(max(seconds, 0.0) / self.price(self.undecided))

@@ -60,7 +60,7 @@ def independent_benchmarks(sides: Sequence[Array], variance: Array) -> float:
     residuals, freedom = [], 0
     for side in sides:
         count = np.isfinite(side).sum(axis=1)
-        runs = side[2 * count >= count.max(initial=0)]  # without processes that ran some benchmarks again
+        runs = side[2 * count >= count.max(initial=0)]  # omit processes that repeated a few benchmarks
         residuals.append(runs - mean(runs))
         freedom += len(runs) - 1
     has_variance = variance > 0
@@ -77,7 +77,7 @@ def independent_benchmarks(sides: Sequence[Array], variance: Array) -> float:
 
 
 def mean(side: Array) -> Array:
-    """Return the mean of each column, ignoring NaN. Unlike `np.nanmean`, do not warn of a column of NaN."""
+    """Return the mean of each column, ignoring NaN. There is no warning if all values of a column are NaN."""
     return divide(np.nansum(side, axis=0), np.isfinite(side).sum(axis=0).astype(float), np.nan)
 
 

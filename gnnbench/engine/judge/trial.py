@@ -21,7 +21,7 @@ RECHECKS = 4
 _PAIR_SD = 0.03
 """Standard deviation of the log ratio between such pairs on a quiet machine, without noise within visits."""
 _CONTRADICTING = 2.0
-"""A mean that is more than this many standard errors from a ratio contradicts the ratio."""
+"""A mean that is at least this many standard errors from a ratio contradicts the ratio."""
 
 _SHORT = "judged by wall time, as the GPU works less than 20 µs in a call: take a larger graph"
 _DISTURBED = 0.03

@@ -15,7 +15,7 @@ from ..ground.settings import NONE, Settings
 from .accepted import NONE as NOTHING_ACCEPTED
 from .accepted import Accepted
 
-_WIDEST = 700.0  # exp() of more overflows
+_WIDEST = 700.0  # exp() of a larger number overflows
 _POWER = 0.9
 """Probability of finding a slowdown of the minimum detectable effect."""
 _Bound = Annotated[float, Meta(gt=0, le=sys.float_info.max)]
@@ -97,7 +97,7 @@ class Judgement:
     base_processes: Count = 0
     head_processes: Count = 0
     same_code: bool = False
-    """Whether the verdict is `same` because both sides run the same code. No time is needed for it."""
+    """Whether the verdict is `same`, without timing, because both sides run the same code."""
     code: Reason | None = field(default=None, metadata=UNSAVED)
     """The member of Reason that `reason` comes from. None if `reason` has another text."""
 
@@ -224,7 +224,7 @@ def _margin(error: float, degrees_of_freedom: float) -> float:
 
 
 def _clip(log: float) -> float:
-    """Limit a logarithm to what `exp` can compute. From two processes, an interval may have any width."""
+    """Limit a logarithm to what `exp` can compute. With two processes, an interval may have any width."""
     return min(max(log, -_WIDEST), _WIDEST)
 
 

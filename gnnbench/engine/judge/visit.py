@@ -108,7 +108,7 @@ class Visit:
 
 
 def _at_usual_clock(turns: Sequence[Turn]) -> Sequence[Turn]:
-    """Return the turns in which the GPU's clock was not slower than usual. If they are too few, all turns."""
+    """Return the turns in which the GPU's clock was not slower than usual, or all if too few remain."""
     usual = median(block["gpu_hertz"] for turn in turns for block in turn)
     steady = [turn for turn in turns if min(block["gpu_hertz"] for block in turn) > _THROTTLED * usual]
     return steady if len(steady) >= FEWEST_BLOCKS else turns
