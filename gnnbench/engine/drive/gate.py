@@ -153,12 +153,10 @@ class Judging:
         thresholds = replace(self.thresholds, family_level=level)
         plan = replace(plan, only=self.names, thresholds=thresholds)
         try:
-            head = variant.parse(variant.WORKING_TREE)
-            with (
-                signals.as_ctrl_c(),
-                prepare.both(self.base.variant, head, root, watcher, build=self.build) as sides,
-            ):
-                self.use_result(coordinator.run(*sides, plan, watcher))
+            working_tree = variant.parse(variant.WORKING_TREE)
+            prepared = prepare.both(self.base.variant, working_tree, root, watcher, build=self.build)
+            with signals.as_ctrl_c(), prepared as (base, head):
+                self.use_result(coordinator.run(base, head, plan, watcher))
         except UsageError as error:
             self.use_record(str(error))
         except OSError as error:

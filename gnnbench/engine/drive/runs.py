@@ -62,7 +62,7 @@ def compare(
     mismatch = f"different environment: {describe_fields(fields)}" if fields else None
     base_times, head_times = timings(base, names), timings(head, names)
     benchmarks = {name: (_benchmarks(base, name), _benchmarks(head, name)) for name in row_names}
-    differences = {name: _difference(*pair) for name, pair in benchmarks.items()}
+    differences = {name: _difference(old, new) for name, (old, new) in benchmarks.items()}
     same_code = {name for name, change in differences.items() if change is not None and not change}
 
     def judge_all() -> dict[str, Judgement]:

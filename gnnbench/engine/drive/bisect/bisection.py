@@ -214,12 +214,12 @@ class _Bisection:
             self._observe(measurement)
         # `time_all`, because `_measure` has already left out benchmarks that run the same code.
         with Pairs(replace(self._plan, time_all=True), self._watcher) as pairs:
-            while step := next_position(self._searches):
+            while position_and_names := next_position(self._searches):
                 passed = RealTime.seconds() - self._begin
                 if passed > self._plan.total_seconds:
                     return "the time is used up"
                 self._watcher.update({}, passed, self._plan.total_seconds - passed)
-                measurement = self._measure(pairs, *step)
+                measurement = self._measure(pairs, *position_and_names)
                 self._saved.measured.append(measurement)
                 save(self._file, json.dumps(codec.encode(self._saved)))
                 self._observe(measurement)
@@ -271,7 +271,8 @@ class _Bisection:
             if name in measurement.same:
                 search.same.append(measurement.same[name])
             if name in measurement.ratios:
-                search.observations.append(Observation(measurement.position, *measurement.ratios[name]))
+                log_ratio, variance = measurement.ratios[name]
+                search.observations.append(Observation(measurement.position, log_ratio, variance))
 
     def _findings(self, ends: Result, *, inspected: bool) -> list[Finding]:
         """Return where benchmarks changed. `inspected`: whether to compare the code around each change."""

@@ -119,10 +119,11 @@ def _commits(old: str, new: str, common: Sequence[str], root: Path) -> list[Cand
         )
     commits = git.first_parents(folder, first, last)
     causes = [Cause("commit", row.hash, one_line(row.title), row.day) for row in commits]
-    return [
-        Candidate(hash_[:SHORT], shlex.join([str(Commit(hash_, good.folder)), *common]), cause)
-        for hash_, cause in zip((first, *(cause.name for cause in causes)), (None, *causes), strict=True)
-    ]
+
+    def candidate(hash_: str, cause: Cause | None = None) -> Candidate:
+        return Candidate(hash_[:SHORT], shlex.join([str(Commit(hash_, good.folder)), *common]), cause)
+
+    return [candidate(first), *(candidate(cause.name, cause) for cause in causes)]
 
 
 def _releases(old: str, new: str, common: Sequence[str], root: Path) -> list[Candidate]:
