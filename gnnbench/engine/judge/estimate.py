@@ -54,11 +54,11 @@ class Sample(NamedTuple):
 def sample(visit: Visit) -> Sample:
     """Return the estimates from a visit.
 
-    The time of a side is its quantile `QUANTILE`. This stays within one mode if memory layouts cause two. The
-    median of the turns' log ratios estimates the same ratio if a constant factor separates the sides. This
-    median varies less if there is one mode, or if disturbances hit both sides of a turn. Quantiles are
-    weighted means of all order statistics (Harrell and Davis, Biometrika 69, 1982). The noise is computed by
-    a jackknife that leaves out one turn at a time.
+    The time of a side is the quantile `QUANTILE` of its blocks, which stays within one mode if memory layouts
+    cause two. The median of the turns' log ratios estimates the same ratio if a constant factor separates the
+    sides. This median varies less if there is one mode, or if disturbances hit both sides of a turn.
+    Quantiles are weighted means of all order statistics (Harrell and Davis, Biometrika 69, 1982). The noise
+    is computed by a jackknife that leaves out one turn at a time.
     """
     base, head = (np.log(np.asarray(side, dtype=float)) for side in (visit.base_ns, visit.head_ns))
     turns = head - base

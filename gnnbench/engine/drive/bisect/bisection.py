@@ -298,7 +298,7 @@ class _Bisection:
 
 
 def _likely(search: Search) -> Interval:
-    """Return one interval that spans all intervals which may contain the change, as none is certain to."""
+    """Return an interval that spans all intervals which may contain the change. None of them is certain."""
     intervals = [row for row in search.intervals if row.changed > search.error] or search.intervals
     likely = max(intervals, key=lambda interval: interval.changed)
     bounds = min(row.bounds[0] for row in intervals), max(row.bounds[1] for row in intervals)
