@@ -1,1 +1,1 @@
-"""Two variants timed in turns: `gnnbench ab`."""
+"""Runs comparisons: starts processes, inspects and times benchmarks in them, and collects the verdicts."""

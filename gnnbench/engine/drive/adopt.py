@@ -26,7 +26,7 @@ _IGNORE = (".benchmarks/", "/ab.json", "/report.html")
 UNKNOWN_ACTION = "OWNER/gnnbench@COMMIT"
 """A placeholder for gnnbench's repository if --action does not name it."""
 _MOST_FILES = 3
-"""Most files of benchmarks that are named one by one."""
+"""If there are more files of benchmarks, their common folder is named instead."""
 
 _REQUIREMENTS = "requirements.txt"
 _COMPILED = (".c", ".cc", ".cpp", ".cu", ".pyx", ".rs")
@@ -40,13 +40,13 @@ class Project:
 
     folder: Path
     benchmarks: Sequence[str] = ()
-    """The ids of its benchmark functions, relative to the top, as pytest collects them."""
+    """The ids that pytest collects for its benchmark functions, relative to the top folder."""
     named: Sequence[str] = ()
-    """Files and folders, relative to the top, that the user named. Empty if pytest looked everywhere."""
+    """Files and folders that the user named, relative to the top folder. Empty if the user named none."""
     options: Sequence[str] = ()
-    """Further arguments of pytest, which undo what settings deselect."""
+    """Further arguments with which pytest runs benchmarks that the project's settings deselect."""
     first: str = ""
-    """The text of a first benchmark, if the repository has no benchmarks."""
+    """The content of a first file of benchmarks, if the repository has no benchmarks."""
 
     @cached_property
     def survey(self) -> Survey:
@@ -55,7 +55,7 @@ class Project:
 
     @property
     def suite(self) -> Sequence[str]:
-        """The paths of the benchmarks: a few files, or the folder that contains all."""
+        """The paths of the benchmarks: a few files, or the folder that contains them."""
         if not self.benchmarks:  # pytest collects a file given by path, whatever `python_files` is
             return [str(BENCHMARK if self.survey.has_setting("python_files") else _FOLDER)]
         if self.named:
@@ -77,9 +77,9 @@ class Adoption:
     """Files that are not written, because they exist."""
 
     def to_do(self) -> str:
-        """Return what the owner must still fill in the repository's workflow. Empty if it is complete."""
-        text = text_of(self.project.folder / _WORKFLOW)
-        if f"uses: {UNKNOWN_ACTION.partition('@')[0]}@" not in text and "@COMMIT" not in text:
+        """Return what the user must still fill in the workflow. Empty if the workflow is complete."""
+        workflow = text_of(self.project.folder / _WORKFLOW)
+        if f"uses: {UNKNOWN_ACTION.partition('@')[0]}@" not in workflow and "@COMMIT" not in workflow:
             return ""
         return (
             f"in {_WORKFLOW}, replace {UNKNOWN_ACTION} by gnnbench's repository on GitHub and the full hash "
@@ -89,10 +89,10 @@ class Adoption:
 
 
 def make(project: Project, action: str | None, *, settings: bool) -> Adoption:
-    """Return the files to write; existing ones are left as they are.
+    """Return the files to write, without files that exist.
 
     `action`: gnnbench's repository and commit, `OWNER/NAME@REF`, or the folder of a clone on a runner. If
-    None, the owner fills it in later. `settings`: whether to write `gnnbench.toml`.
+    None, the user fills it in later. `settings`: whether to write `gnnbench.toml`.
     """
     if action and not re.fullmatch(r"[\w.-]+/[\w.-]+@[\w./-]+|/.+", action, re.ASCII):
         raise UsageError(
@@ -136,7 +136,7 @@ def _workflow(project: Project, action: str | None) -> str:
         "SETUP": "\n    ".join(_set_up(project)),
         "RUNNER": "self-hosted # zizmor: ignore[self-hosted-runner]" if clone else "ubuntu-24.04",
         "PYTHON": f"{sys.version_info.major}.{sys.version_info.minor}",
-        "KEY": "github.run_id" if is_compiled else _HASHED,  # each run compiles
+        "KEY": "github.run_id" if is_compiled else _HASHED,  # compile in each run
         "PLACE": json.dumps(clone),
         "ACTION": "./.gnnbench # zizmor: ignore[self-repository]" if clone else action or UNKNOWN_ACTION,
         "ARGUMENTS": json.dumps(shlex.join([*project.suite, *project.options])),
@@ -148,11 +148,9 @@ def _set_up(project: Project) -> list[str]:
     """Return the commands that install a project and its dependencies."""
     install = "python -m pip install"
     folder = project.folder
-    commands = (
-        [f'{install} torch ${{TORCH_INDEX:+--index-url "$TORCH_INDEX"}}']
-        if project.survey.imports("torch")
-        else []
-    )
+    commands: list[str] = []
+    if project.survey.imports("torch"):
+        commands += [f'{install} torch ${{TORCH_INDEX:+--index-url "$TORCH_INDEX"}}']
     commands += [f"{install} -r {_REQUIREMENTS}"] if (folder / _REQUIREMENTS).is_file() else []
     if not any((folder / name).exists() for name in ("pyproject.toml", "setup.py")):
         return [*commands, f"{install} pytest-benchmark"]
@@ -171,7 +169,7 @@ def template(name: str) -> str:
 
 
 def write(plan: Adoption) -> None:
-    """Write the files; an existing file is never overwritten."""
+    """Write the files. Lines are appended to an existing IGNORED; other existing files are not changed."""
     for name, text in plan.files.items():
         path = plan.project.folder / name
         try:

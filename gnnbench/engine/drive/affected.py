@@ -1,4 +1,4 @@
-"""The benchmarks that a change affects: two variants run different code for them. Nothing is timed."""
+"""Finds the benchmarks that a change affects: two variants run different code for them. Nothing is timed."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -31,10 +31,10 @@ class AffectedResult:
     command: str = "affected"
     version: int = FORMAT_VERSION
     failing: Collection[str] = ()
-    """Benchmarks that fail on the head alone."""
+    """Benchmarks that fail on the head, but not on the base."""
 
     def worse(self, thresholds: Thresholds) -> list[str]:
-        """Return the benchmarks that fail, have a different output or need more memory, without excuse."""
+        """Return the benchmarks that fail, have a different output or need more memory, unless excused."""
         rows = [
             Compared(name, Judgement("undecided", "not timed"), None, memory=row.memory, results=row.results)
             for name, row in self.benchmarks.items()

@@ -1,6 +1,6 @@
 """Compares benchmarks of one run that differ in one field only, such as the same operation on PyG and on DGL.
 
-This field is the axis. One of its values is the base; benchmarks with other values are compared with it.
+This field is the axis; one of its values is the base. All other values are compared with the base value.
 """
 
 import re
@@ -21,21 +21,21 @@ from .runs import check_alike, contended_on, seconds, timings, without_times
 
 FORMAT_VERSION = 1
 THREADS = "threads"
-"""A field that is no label: the number of CPU threads is the end of an operation's name."""
+"""The field for the number of CPU threads. It is no label, but the end of an operation's name."""
 _THREADS = re.compile(r"(?P<operation>.+)_(?P<threads>1|2|all)_threads?")
 _MOST_NAMES = 20
-"""Most names that a message lists."""
+"""Largest number of names in a message."""
 _GRAPH = "graph"
-"""Name of the data set among pytest's parameters."""
+"""The pytest parameter that names the data set."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """A field, and its value that the others are compared with."""
+    """The field in which benchmarks differ, and its base value."""
 
     field: str
     base: str | None = None
-    """If None, the first value in the order of the run."""
+    """The base value. None selects the first value in the order of the run."""
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -51,14 +51,15 @@ class Pair:
     """Two benchmarks that differ in the axis only: one with the base value, and one with another value."""
 
     fullname: str
+    """Fullname of the benchmark with the other value."""
     base: str
     """Fullname of the benchmark with the base value."""
     value: str
-    """The value of the benchmark `fullname`."""
+    """The other value."""
     function: str
-    """The test function of both, with its file. Empty if the benchmarks have labels."""
+    """The test function of both benchmarks, with its file. Empty if the benchmarks have labels."""
     fields: Mapping[str, str]
-    """The other fields, equal in both, by name."""
+    """The other fields and their values, which both benchmarks share."""
     labels: Labels | None = field(metadata=UNSAVED)
     """The labels of the benchmark `fullname`."""
 
@@ -68,13 +69,13 @@ class Paired:
     """The pairs of a run."""
 
     base: str
-    """The value that the others are compared with."""
+    """The base value."""
     pairs: tuple[Pair, ...]
     """Pairs with the same fields are neighbours."""
     alone: int
-    """Number of benchmarks with the field that have no partner."""
+    """Number of benchmarks that have the field, but no partner."""
     ambiguous: int
-    """Number of benchmarks that are left out, because another one has the same fields and value."""
+    """Number of benchmarks that are left out because another benchmark has the same value in every field."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class Row:
     pair: Pair
     judgement: Judgement
     seconds: float | None
-    """Time of the benchmark without the base value. None if not measured."""
+    """Time of the benchmark with the other value. None if not measured."""
     base_seconds: float | None
     """Time of the benchmark with the base value."""
     notes: tuple[str, ...] = ()
@@ -92,7 +93,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Mean:
-    """The geometric mean of the ratios of one value to the base, over its pairs."""
+    """The geometric mean of the ratios of all pairs that have the same value."""
 
     value: str
     judgement: Judgement
@@ -114,13 +115,13 @@ class Along:
     processes: int
     """The largest number of processes that timed both benchmarks of a pair."""
     alone: int
-    """As in `Paired`, like `ambiguous`."""
+    """`alone` and `ambiguous` are the numbers in `Paired`."""
     ambiguous: int
     version: int = FORMAT_VERSION
 
 
 def compare(runs: Sequence[RunFile], axis: Axis, thresholds: Thresholds) -> Along:
-    """Judge benchmarks of one run that differ in the field of an axis only. `runs`: its processes.
+    """Judge benchmarks of one run that differ in the field of an axis only. `runs`: a file for each process.
 
     The simultaneous intervals hold for all rows together; each mean has an interval of its own.
     """
@@ -131,24 +132,25 @@ def compare(runs: Sequence[RunFile], axis: Axis, thresholds: Thresholds) -> Alon
     paired = pair([row[0] for row in by_name.values()], axis)
     pairs, axis = paired.pairs, replace(axis, base=paired.base)
     column = {name: number for number, name in enumerate(names)}
-    sides = [column[row.base] for row in pairs], [column[row.fullname] for row in pairs]
-    ratios = PairedRatios.of(timings(runs, names), *sides)
-    numbers: dict[str, list[int]] = {}
+    base, head = [column[row.base] for row in pairs], [column[row.fullname] for row in pairs]
+    ratios = PairedRatios.of(timings(runs, names), base, head)
+    by_value: dict[str, list[int]] = {}
     for number, row in enumerate(pairs):
         if ratios.counts[number]:
-            numbers.setdefault(row.value, []).append(number)
+            by_value.setdefault(row.value, []).append(number)
     family = int(np.isfinite(ratios.errors).sum())
     rows = tuple(
         _row(row, ratios.judge(number, thresholds, family), axis, by_name[row.fullname], by_name[row.base])
         for number, row in enumerate(pairs)
     )
     means = tuple(
-        Mean(value, ratios.judge_mean(group, thresholds), len(group)) for value, group in numbers.items()
+        Mean(value, ratios.judge_mean(numbers, thresholds), len(numbers))
+        for value, numbers in by_value.items()
     )
     processes = int(ratios.counts.max(initial=0))
     files = tuple(str(run.path) for run in runs)
-    counts = processes, paired.alone, paired.ambiguous
-    return Along(axis.field, paired.base, files, thresholds, rows, means, *counts)
+    alone, ambiguous = paired.alone, paired.ambiguous
+    return Along(axis.field, paired.base, files, thresholds, rows, means, processes, alone, ambiguous)
 
 
 def _row(pair: Pair, judgement: Judgement, axis: Axis, head: list[Benchmark], base: list[Benchmark]) -> Row:
@@ -193,20 +195,20 @@ def pair(benchmarks: Iterable[Benchmark], axis: Axis) -> Paired:
     for (function, key), group in groups.items():
         single = {value: ids[0] for value, ids in group.items() if len(ids) == 1}
         ambiguous += sum(len(ids) for ids in group.values() if len(ids) > 1)
-        heads = [value for value in single if value != base] if base in single else []
+        other_values = [value for value in single if value != base] if base in single else []
         pairs += [
             Pair(single[value], single[base], value, function, dict(key), labels[single[value]])
-            for value in heads
+            for value in other_values
         ]
-        alone += 0 if heads else len(single)
+        alone += 0 if other_values else len(single)
     return Paired(base, tuple(pairs), alone, ambiguous)
 
 
 def fields_of(benchmark: Benchmark, axis: str = "") -> tuple[str, dict[str, str]]:
-    """Return the test function of a benchmark, and its fields by name, which together identify it.
+    """Return the test function and the fields of a benchmark. Together they identify the benchmark.
 
-    The function is empty if the benchmark has labels. If `axis` is THREADS, the number of threads becomes a
-    field, apart from the name of the operation.
+    The function is empty if the benchmark has labels. If `axis` is THREADS, the number of threads is split
+    off the name of the operation, and becomes a field.
     """
     params = dict(benchmark.params)
     if benchmark.labels is None:

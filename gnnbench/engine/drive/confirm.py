@@ -1,4 +1,4 @@
-"""Confirms what a pair of processes found out about a benchmark: a failure, or a change of time or code."""
+"""Checks again what a pair of processes found out: failures, and changes of time or of compiled code."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
@@ -24,21 +24,21 @@ from ..process.variants.collected import Suite
 
 _QUIT_SECONDS = 20.0
 RECHECK_SECONDS = 0.4
-"""How long a pair that checks changes measures each benchmark."""
+"""Time for each benchmark in a pair of processes that checks changes."""
 _SHARED_RESOURCE = "both sides use the same port or file"
 _UNEXECUTED = "runs none of the compiled functions that differ"
 _COMMANDS = ("inspect", "calibrate")
-"""The commands to a worker that call the benchmark, in their usual order."""
+"""The commands that make a worker call the benchmark, in their usual order."""
 
 
 def failures(
     settings: PairSettings, shared: Shared, listener: Listener, not_timed: Mapping[str, NotTimed]
 ) -> dict[str, NotTimed]:
-    """Run benchmarks that one side failed on that side alone, and return why they can never be timed.
+    """Run failed benchmarks again, on the failing side alone. Return why they cannot be timed.
 
-    Either the head fails them and the base does not, or both sides fail them, or each side passes them alone.
-    Others are left out, such as those that only the base fails, or whose process died only once. No process
-    of `settings` may run.
+    There are three reasons: only the head fails, both sides fail, or the failing side passes when alone.
+    Other benchmarks are left out, such as those that only the base fails, or whose process died only once.
+    All processes of the pair must have ended before.
     """
     failing = {name: row for name, row in not_timed.items() if row.head_fails or row.base_fails}
     if not failing:
@@ -48,26 +48,26 @@ def failures(
     for side in SIDES:
         names = [name for name, failure in failing.items() if failure.sides == (side,)]
         reasons |= _run_alone(side, names, settings, shared)
-    of_head = [name for name, reason in reasons.items() if reason and failing[name].head_fails]
-    in_base = _run_alone(SIDES[0], of_head, settings, shared)
+    head_failing = [name for name, reason in reasons.items() if reason and failing[name].head_fails]
+    base_reasons = _run_alone(SIDES[0], head_failing, settings, shared)
     confirmed = {}
     for name, reason in reasons.items():
         failure = failing[name]
         if not reason and failure.kind != "died":
             text = f"the {failure.sides[0]} passes alone, but not while the other side runs: {failure.text}"
             confirmed[name] = NotTimed("incomparable", f"{_SHARED_RESOURCE}: {text}", SIDES)
-        elif in_base.get(name):
+        elif base_reasons.get(name):
             confirmed[name] = NotTimed("incomparable", f"fails on both sides: {reason}", SIDES)
-        elif name in in_base:
+        elif name in base_reasons:
             text = f"the head fails, the base does not: {reason}"
             confirmed[name] = NotTimed("head fails", text, SIDES[1:])
     return confirmed
 
 
 def _run_alone(side: str, names: Iterable[str], settings: PairSettings, shared: Shared) -> dict[str, str]:
-    """Run benchmarks on a side, and return by name why they fail. The reason is empty if a benchmark passes.
+    """Run benchmarks on one side. Return by name why each one fails, or an empty text if it passes.
 
-    Benchmarks that could not be tried are left out.
+    Benchmarks that could not be run are not in the mapping.
     """
     reasons: dict[str, str] = {}
     waiting = list(names)
@@ -89,7 +89,7 @@ def _run_alone(side: str, names: Iterable[str], settings: PairSettings, shared: 
 
 
 def _run_test(processes: Processes, side: str, name: str, suite: Suite) -> str:
-    """Run a benchmark with some calls, and return why it fails. Empty if it passes."""
+    """Run the test of a benchmark, with a few calls. Return why the test fails. Empty if it passes."""
     if name not in suite.names:
         return f"has no such test{suite.missing(name)[SIDES[0]]}"
     processes.send(side, command="run", name=name, seed=0, checked=False)
@@ -105,7 +105,10 @@ def _run_test(processes: Processes, side: str, name: str, suite: Suite) -> str:
 def changes(
     settings: PairSettings, pairs: Pairs, trials: Mapping[str, Trial], verdicts: Mapping[str, Judgement]
 ) -> str:
-    """Check what changed with each side in a process of its own. Returns a note if no time was left."""
+    """Time slower and faster benchmarks again, with each side in a process of its own.
+
+    Sets `contradiction` where the new times contradict the verdict. Returns a note if no time is left.
+    """
     names = [name for name, verdict in verdicts.items() if verdict.verdict in ("slower", "faster")]
     shared = pairs.shared
     if not names or shared.why_apart or shared.why_no_forks:
@@ -132,21 +135,19 @@ def changes(
 def unexecuted(
     trials: Iterable[Trial], settings: PairSettings, pairs: Pairs, end: float
 ) -> Iterator[tuple[Trial, Inspections]]:
-    """Yield benchmarks that execute none of the compiled functions that differ, with new inspections.
+    """Yield benchmarks that execute none of the compiled functions that differ, each with a new inspection.
 
-    Their calls run once more, on both sides, in copies of the builds. In these copies, the functions end the
-    process, for any caller and in any thread. A call that returns has executed the same code on both sides
-    since the libraries were loaded. Constants that a function names belong to the function; other constants,
-    and variables, are equal. `end`: when to cease, by RealTime.
+    One call runs again on both sides, with copies of the builds in which these functions end the process. If
+    the call returns, both sides have executed the same code since the libraries were loaded: constants that
+    a function uses count as its code, and all other data are equal. `end`: when to stop, by RealTime.
     """
     differing = {trial: names for trial in trials if (names := _differing_functions(trial.inspections))}
     functions = {library: names for libraries in differing.values() for library, names in libraries.items()}
     if not functions:
         return
     with ExitStack() as stack:
-        base, head = (
-            stack.enter_context(trapped(side, functions)) for side in (settings.base, settings.head)
-        )
+        base = stack.enter_context(trapped(settings.base, functions))
+        head = stack.enter_context(trapped(settings.head, functions))
         trees = tuple(map(str, (*base.trees, *head.trees)))
         settings = PairSettings(
             base, head, about="changed functions: ", spared=SIDES, untimed=True, trapped=functions
@@ -166,7 +167,7 @@ def unexecuted(
 
 
 def _differing_functions(inspections: Inspections | None) -> Mapping[str, list[str]]:
-    """Return by library the compiled functions that differ. Empty if anything else differs, or may differ."""
+    """Return the compiled functions that differ, by library. Empty if anything else may differ."""
     changed = inspections.work.changed if inspections else None
     if not inspections or not changed or changed != Difference(libraries=changed.libraries):
         return {}

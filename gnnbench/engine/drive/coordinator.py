@@ -1,4 +1,4 @@
-"""Runs pairs of processes, one for each side, until all benchmarks are decided or the budget is spent.
+"""Runs pairs of processes, a process for each side, until all benchmarks are decided or no budget is left.
 
 A visit is the measurement of one benchmark in one pair.
 """
@@ -35,18 +35,17 @@ from .result import Result, Side
 from .settle import allowed
 
 _RESERVED = 1 / 5
-"""Largest share of the time of a run that is kept for timing what changed in two processes."""
+"""Largest share of a run's time that is reserved for `_Run.recheck`."""
 
 
 def _decision(trial: Trial, timed: Decision | None) -> Decision:
-    """Return the state of a benchmark. `timed`: its state by its times, None if it needs no timing."""
+    """Return the decision on a benchmark. `timed`: the decision by its times. None if it needs no timing."""
     reason = trial.not_timed
     if timed is None:
         if reason and reason.kind != "same code":
             return replace(UNTIMED, judgement=Judgement("incomparable", reason.text))
-        return (
-            replace(UNTIMED, judgement=SAME_KERNELS) if not reason and trial.known.same_kernels else UNTIMED
-        )
+        has_same_kernels = not reason and trial.known.same_kernels
+        return replace(UNTIMED, judgement=SAME_KERNELS) if has_same_kernels else UNTIMED
     if not trial.contradiction:
         return timed
     judgement = replace(timed.judgement, verdict="undecided", reason=trial.contradiction)
@@ -54,14 +53,14 @@ def _decision(trial: Trial, timed: Decision | None) -> Decision:
 
 
 def _median_seconds(logs: Sequence[float]) -> float:
-    """Return the median time of processes. `logs`: natural logarithms of their times in nanoseconds."""
+    """Return the median of times. `logs`: natural logarithms of the times in nanoseconds."""
     return math.exp(np.median(logs)) / 1e9
 
 
 def run(base: Prepared, head: Prepared, plan: Plan, watcher: Listener) -> Result:
-    """Time two variants in turns, in as many pairs of fresh processes as verdicts need.
+    """Time two variants alternately, in as many pairs of new processes as verdicts need.
 
-    If the run is interrupted, the result contains what is known by then.
+    If the user interrupts the run, the result contains what is known by then.
     """
     start, watch = RealTime.seconds(), ContentionWatch()
     interrupted = False
@@ -82,19 +81,19 @@ def run(base: Prepared, head: Prepared, plan: Plan, watcher: Listener) -> Result
         Comparison(withhold_verdicts(state.rows(), state.control)),
         plan.thresholds,
         environment.collect(plan.folder),
-        RealTime.seconds() - start,
-        None if pairs.shared.simulated else round(watch.contention_share(), 4),
-        interrupted,
-        str(plan.shard) if plan.shard else None,
-        tuple(state.notes()),
-        repeat.of_variants(base, head, plan, state.inspector.suite),
-        state.schedule.needed_seconds,
-        state.control,
+        seconds=RealTime.seconds() - start,
+        contention_share=None if pairs.shared.simulated else round(watch.contention_share(), 4),
+        interrupted=interrupted,
+        shard=str(plan.shard) if plan.shard else None,
+        notes=tuple(state.notes()),
+        repeat=repeat.of_variants(base, head, plan, state.inspector.suite),
+        needed_seconds=state.schedule.needed_seconds,
+        control=state.control,
     )
 
 
 class _Run:
-    """The state of a comparison: its benchmarks, what is timed next, and what is known so far."""
+    """A comparison in progress: its benchmarks, what is timed next, and what is known so far."""
 
     def __init__(self, settings: PairSettings, plan: Plan, watcher: Listener, pairs: Pairs) -> None:
         self._settings, self._plan, self._watcher, self._pairs = settings, plan, watcher, pairs
@@ -104,12 +103,12 @@ class _Run:
         """Judges wall time if the GPU's own time is judged and the host's work differs."""
         self._notes: list[str] = []
         self._visits, self._controls = 0, list[Visit]()
-        self._rng = random.Random(plan.seed)  # noqa: S311 - turns, not secrets
+        self._rng = random.Random(plan.seed)  # noqa: S311 - selects benchmarks, no secrets
         self._needs_reserve = True
-        """Whether no time was kept yet for timing what changed in two processes."""
+        """Whether `_reserve_time` has not run yet."""
 
     def inspect(self) -> None:
-        """Inspect the benchmarks for at most half of the time, and plan the timing of those that need it."""
+        """Inspect the benchmarks for at most half of the run's time, then plan which ones to time."""
         start = RealTime.seconds()
         try:
             self.inspector.run(self._plan.total_seconds / 2)
@@ -123,7 +122,7 @@ class _Run:
         return self.inspector.trials
 
     def _plan_timing(self, inspection_start: float) -> None:
-        """Divide the rest of the time among the benchmarks that must be timed."""
+        """Divide the rest of the run's time among the benchmarks that must be timed."""
         plan, suite = self._plan, self.inspector.suite
         self._notes += self.inspector.notes()
         if plan.shard:
@@ -154,7 +153,7 @@ class _Run:
             self._pairs.separate(f"the sides differ in {units.listed(names, 3)}")
 
     def _new_schedule(self) -> Schedule:
-        """Return a schedule of all benchmarks. Those whose head does the most additional work come first."""
+        """Return a schedule of all benchmarks. Those to which the head adds the most work come first."""
         plan, thresholds = self._plan, self._plan.thresholds
         added = {trial.name: trial.known.added_work for trial in self._trials.values()}
         most = max(added.values(), default=0.0)
@@ -170,7 +169,7 @@ class _Run:
         )
 
     def _record(self, trial: Trial, result: Visit | NotTimed) -> None:
-        """Record the result of a visit, which may show that the benchmark needs no timing."""
+        """Record the result of a visit. It may show that the benchmark needs no timing."""
         if isinstance(result, Visit):
             trial.head_logs.append(sample(result).head)
             if result.wall:
@@ -185,7 +184,7 @@ class _Run:
             self._host_schedule.leave_out(trial.name)
 
     def _decisions(self) -> dict[str, Decision]:
-        """Return the state of each benchmark, except those that both sides skip."""
+        """Return the decision on each benchmark, except those that both sides skip."""
         timed = self.schedule.decisions()
         return {
             name: _decision(trial, timed.get(name))
@@ -203,7 +202,7 @@ class _Run:
         return [*self._notes, *starts, *outcome.skips(skipped, outcome.BOTH_SKIP)]
 
     def run_pair(self) -> bool:
-        """Run a pair of processes, and return whether a further pair may be needed."""
+        """Run a pair of processes. Returns whether another pair may be needed."""
         pair_plan, schedule = self.schedule.next(), self.schedule
         if pair_plan is None:
             pair_plan, schedule = self._host_schedule.next(), self._host_schedule
@@ -219,7 +218,7 @@ class _Run:
         results: dict[str, Visit | NotTimed] = {**times.visits, **times.failures}
         for name, result in results.items():
             self._record(self._trials[name], result)
-        # What failed on one side and was never timed runs again on that side alone.
+        # Benchmarks that failed on one side, and were never timed, run again on that side alone.
         failing = {name: row for name, row in times.failures.items() if not self._trials[name].head_logs}
         for name, failure in confirm.failures(
             self._settings, self._pairs.shared, self._watcher, failing
@@ -236,7 +235,7 @@ class _Run:
         return True
 
     def _add_times(self, times: PairTimes, *, for_host: bool) -> None:
-        """Add what a pair measured to the schedules. `for_host`: whether it was planned for the host."""
+        """Add the times of a pair to the schedules. `for_host`: whether `_host_schedule` planned the pair."""
         wall = {name: visit.wall for name, visit in times.visits.items() if visit.wall}
         self._pairs.starts_ahead |= bool(wall)
         if for_host:
@@ -250,7 +249,7 @@ class _Run:
             self._host_schedule.add(replace(times, visits=wall, failures=failures))
 
     def recheck(self) -> None:
-        """Check what is slower or faster: time it with each side in a process of its own."""
+        """Time slower and faster benchmarks again, with each side in a process of its own."""
         if reason := self._pairs.shared.why_apart:
             self._notes.append(f"each side was timed in a process of its own: {reason}")
         verdicts = {name: decision.judgement for name, decision in self.schedule.decisions().items()}
@@ -258,7 +257,7 @@ class _Run:
             self._notes.append(note)
 
     def _reserve_time(self) -> None:
-        """Keep time for timing what changed in two processes, if the first pair had both sides in one."""
+        """After the first pair, reserve time for `recheck`, unless each side already has its own process."""
         parents = self._pairs.shared.parents
         if self._needs_reserve and parents and parents.sessions:
             seconds = min(parents.seconds, self._plan.total_seconds * _RESERVED)
@@ -267,7 +266,7 @@ class _Run:
         self._needs_reserve = False
 
     def _time_control(self, pair_plan: PairPlan, visits: Mapping[str, Visit]) -> None:
-        """Time the base against itself, as often as the square root of the visits, while there is time."""
+        """Time the base against itself, if controls are fewer than the square root of the visits."""
         is_first = not self._visits
         self._visits += len(visits)
         if not visits or is_first or len(self._controls) + 1 >= math.sqrt(self._visits):
@@ -281,7 +280,7 @@ class _Run:
 
     @property
     def control(self) -> Control | None:
-        """The ratio of the base to itself. None if there are too few controls."""
+        """The ratio of the base to itself. None if there are too few measurements."""
         return control(self._controls)
 
     def _show_progress(self) -> None:
@@ -314,12 +313,12 @@ class _Run:
         return rows
 
     def _gpu_and_host(self, trial: Trial, decision: Decision) -> GpuAndHost | None:
-        """Return the verdicts on GPU and host. Returns None if the GPU's own time is not judged."""
+        """Return the verdicts on GPU time and on the host. Returns None if GPU time is not judged."""
         if not trial.wall_logs:
             return None
         host = self._host_schedule.decisions().get(trial.name)
         judgement = host.judgement if host else Judgement("undecided", NOT_REACHED)
         if trial.known.same_work:
             judgement = SAME_WORK
-        seconds = map(_median_seconds, (trial.head_logs, trial.wall_logs))
-        return GpuAndHost(decision.judgement, judgement, *seconds)
+        gpu_seconds, wall_seconds = map(_median_seconds, (trial.head_logs, trial.wall_logs))
+        return GpuAndHost(decision.judgement, judgement, gpu_seconds, wall_seconds)

@@ -1,4 +1,4 @@
-"""Writes benchmarks of a repository's operations, with guessed arguments, and keeps those that run."""
+"""Generates benchmarks of a repository's operations, with guessed arguments, and keeps those that run."""
 
 import json
 import os
@@ -23,7 +23,7 @@ from .survey import OF_GRAPHS, Operation, Parameter, Survey, root
 _HANGING_SECONDS = 300.0
 """A process is ended after this time. Importing torch took 8 s on a quiet machine."""
 _LONGEST = 120
-"""Most characters of a reason."""
+"""Largest number of characters in a reason."""
 _IMPORTS = {"dgl": "import dgl", "Data": "from torch_geometric.data import Data"}
 _TENSOR = re.compile(r"Tensor\b|\bAdj\b|ndarray|NDArray|ArrayLike|Array\b")
 _ARRAY = re.compile(r"ndarray|NDArray|ArrayLike|Array\b")
@@ -35,7 +35,7 @@ _COUNTS = {
     r"^dim$|axis": "0",
     r"in_|out_|hid|dim|feat|chan|size|width|unit|emb|model|class|^(in|out|c|d|f)$": "FEATURES",
 }
-"""Values of whole numbers, by a pattern of the parameter's name."""
+"""Values of integer parameters, by a pattern of the parameter's name."""
 _PLAIN = {"int": "4", "float": "0.5", "bool": "True"}
 _FRACTION = re.compile(r"eps|alpha|beta|gamma|drop|rate|^p$|slope|scale|temperature|momentum|tau")
 _SHAPES = {
@@ -50,9 +50,9 @@ _SHAPES = {
     ),
     "numpy": ("values(NODES)", "values(NODES, FEATURES)", "values(FEATURES, FEATURES)"),
 }
-"""Arrays of matrices, sequences, pictures and vectors, which are tried one after the other."""
+"""Arrays to try one after the other: matrices, sequences, images and vectors."""
 _WEIGHT_SHAPES = ("values(FEATURES, FEATURES)", "values(FEATURES)", "")
-"""Weights that are tried with each of the other arrays. Empty: the same shape."""
+"""Weights to try with each of these arrays. An empty text stands for the shape of the array."""
 _NAMED_DATA = {
     r"edge_index|edges|adj_t": "indices(2, EDGES)",
     r"adj\w*|laplacian": "values(NODES, NODES)",
@@ -72,7 +72,7 @@ _DATA = re.compile(
     r"|edge_\w+|adj",
     re.IGNORECASE,
 )
-"""Names of parameters that are arrays, where there is no annotation."""
+"""Names of parameters that count as arrays if they have no annotation."""
 
 
 class _UnknownError(Exception):
@@ -86,7 +86,7 @@ class _Candidate:
     operation: Operation
     imports: Sequence[str]
     alternatives: Sequence[Sequence[str]]
-    """The texts of tests, for arrays of each shape; the first test of each list times a call."""
+    """Lists of tests as text, one list for each shape of array. The first test of a list times a call."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Written:
 
     text: str
     cannot: Sequence[str]
-    """A line on each file and operation without a benchmark, with the reason."""
+    """A line for each file or operation that gets no benchmark, with the reason."""
     untried: Sequence[str]
     """The names of operations that could also be timed, but were not tried."""
     is_example: bool
@@ -128,15 +128,15 @@ def write(survey: Survey) -> Written:
         else:
             reason = one_line(result["why"])[:_LONGEST]
             cannot.append(f"{candidate.operation.place}: {candidate.operation.name}: {reason}")
-    text = start.replace("# imports", "\n".join(sorted(imports)))
-    blocks = (text, *(tests or [template(f"example_{library}.py.txt")]))
+    beginning = start.replace("# imports", "\n".join(sorted(imports)))
+    blocks = (beginning, *(tests or [template(f"example_{library}.py.txt")]))
     body = "\n\n\n".join(block.strip() for block in blocks)
     untried = [candidate.operation.name for candidate in candidates[len(results) :]]
     return Written(f"{body}\n", [*cannot, *unknown], untried, is_example=not tests)
 
 
 def _candidate(operation: Operation, library: str) -> _Candidate | None:
-    """Return tests of an operation with arrays of several shapes. Returns None if it takes no data."""
+    """Return an operation with tests for several shapes of arrays. None if it takes no array and no graph."""
     constructor = ", ".join(
         f"{parameter.name}={_number(parameter)}" for parameter in operation.constructor or ()
     )
@@ -145,8 +145,8 @@ def _candidate(operation: Operation, library: str) -> _Candidate | None:
         values = {
             parameter: _data(parameter, operation, shapes, library) for parameter in operation.parameters
         }
-        call = ", ".join(f"{key.name}={value}" if key.is_keyword else value for key, value in values.items())
-        guesses = ", ".join(f"{key.name} {value}" for key, value in values.items())
+        call = ", ".join(f"{row.name}={value}" if row.is_keyword else value for row, value in values.items())
+        guesses = ", ".join(f"{parameter.name} {value}" for parameter, value in values.items())
         alternatives[call] = _tests(operation, constructor, call, _SHAPE.sub(r"[\1]", guesses))
     if not re.search(r"values\(|indices\(|graph\(", call):
         return None
@@ -194,7 +194,7 @@ def _data(parameter: Parameter, operation: Operation, shapes: tuple[str, str], l
 
 
 def _is_data(parameter: Parameter) -> bool:
-    """Return whether a parameter is an array, by its annotation or else by its name."""
+    """Return whether a parameter is an array, by its annotation, or by its name if it has no annotation."""
     if parameter.annotation:
         return _TENSOR.search(parameter.annotation) is not None
     return bool(_DATA.fullmatch(parameter.name) or _INDICES.fullmatch(parameter.name))

@@ -1,7 +1,7 @@
 """The verdicts of `pytest --benchmark-compare`. The base of a session is a record or a variant.
 
-The base is built again, and benchmarks whose code differs are timed in turns with it. If this is impossible,
-the times of a record are compared with those of the session and of new processes of the same code.
+gnnbench builds the base again. Benchmarks whose code differs are timed in turns, alternately on both sides.
+If this is impossible, the times in a record are compared with times of the session and of new processes.
 """
 
 from collections.abc import Collection, Sequence
@@ -25,7 +25,7 @@ from .result import Result, Side
 from .settle import apply_excuses
 
 _MOST_RECORDED = 100
-"""New processes have larger numbers than this one, and the processes of a record have smaller ones."""
+"""Processes of a record have numbers up to this one. New processes have larger numbers."""
 _UNCHANGED = "commit and packages are the record's; a setting or a value differs"
 _NOT_BUILT = "the code that differs could not be built again"
 
@@ -53,7 +53,7 @@ def base_of(source: Record | Variant) -> Base:
 
 @dataclass
 class Judging:
-    """The verdicts on the benchmarks of a session. `head` is the session, as if read from a run file."""
+    """The verdicts on the benchmarks of a session. `head` is the session in the form of a run file."""
 
     head: RunFile
     base: Base
@@ -61,7 +61,7 @@ class Judging:
     confirm: int = 0
     """Number of new processes in which a slowdown since a record must be confirmed."""
     turns: bool = True
-    """Whether the base may be built, and benchmarks may be timed in turns with it."""
+    """Whether gnnbench may build the base, and time benchmarks in turns with it."""
     build: str = ""
     """The command that builds both sides. Empty if there is none."""
     missing: Collection[str] = ()
@@ -153,12 +153,10 @@ class Judging:
         thresholds = replace(self.thresholds, family_level=level)
         plan = replace(plan, only=self.names, thresholds=thresholds)
         try:
-            head = variant.parse(variant.WORKING_TREE)
-            with (
-                signals.as_ctrl_c(),
-                prepare.both(self.base.variant, head, root, watcher, build=self.build) as sides,
-            ):
-                self.use_result(coordinator.run(*sides, plan, watcher))
+            working_tree = variant.parse(variant.WORKING_TREE)
+            prepared = prepare.both(self.base.variant, working_tree, root, watcher, build=self.build)
+            with signals.as_ctrl_c(), prepared as (base, head):
+                self.use_result(coordinator.run(base, head, plan, watcher))
         except UsageError as error:
             self.use_record(str(error))
         except OSError as error:
@@ -171,7 +169,7 @@ class Judging:
         self._say_untimed(self.names, reason)
 
     def use_result(self, result: Result) -> None:
-        """Use the verdicts of a comparison in turns, except where the record ran other code than the base."""
+        """Use the verdicts on benchmarks timed in turns, unless the base could not run the record's code."""
         self.timed = result
         by_name = {row.fullname: row for row in self.comparison.rows}
         refusals: dict[str, list[str]] = {}
@@ -184,13 +182,10 @@ class Judging:
                 refusals.setdefault(reason, []).append(row.fullname)
                 continue
             definition = (untimed.redefined or "").partition(":")[0]
-            notes = (
-                *([f"{definition}; both sides ran today's definition"] if definition else ()),
-                *row.notes,
-            )
-            self.in_turns[row.fullname] = replace(
-                row, labels=untimed.labels, seconds=row.seconds or untimed.seconds, notes=notes
-            )
+            notes = (f"{definition}; both sides ran today's definition",) if definition else ()
+            seconds = row.seconds or untimed.seconds
+            timed = replace(row, labels=untimed.labels, seconds=seconds, notes=(*notes, *row.notes))
+            self.in_turns[row.fullname] = timed
         for reason, names in refusals.items():
             self._say_untimed(names, reason)
 
@@ -205,7 +200,7 @@ class Judging:
         self.lines.extend(result.notes)
 
     def _needs_time(self, row: Compared) -> bool:
-        """Return whether a benchmark is in the session and must be judged by time."""
+        """Return whether a benchmark is in the session, and must be judged by its time."""
         return row.fullname in self.head.benchmarks and not row.judgement.same_code
 
     def _compare(self, head: Sequence[RunFile]) -> Comparison:
@@ -230,7 +225,7 @@ class Judging:
         )
 
     def _recorded_variant(self) -> Variant:
-        """Return the record's code, to be timed in turns. Raises UsageError if this is impossible."""
+        """Return the record's code as a variant. Raises UsageError if it cannot be timed in turns."""
         base, head = self.base.runs[0].sources, self.head.sources
         assert base
         assert head
@@ -242,7 +237,7 @@ class Judging:
         return variant.parse(text)
 
     def _say_untimed(self, names: Sequence[str], reason: str) -> None:
-        """Add a line that says why benchmarks of the record are not judged in turns."""
+        """Add a line that says why benchmarks of the record are not timed in turns."""
         names = [name for name in names if any(name in run.benchmarks for run in self.base.runs[:1])]
         only = f"compared only with the times of {self.base.title}" if self.is_comparable else "not compared"
         if names:

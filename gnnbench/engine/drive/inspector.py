@@ -23,14 +23,14 @@ from . import confirm
 from .result import Result
 
 ANSWER_SECONDS = 1800.0
-"""Under callgrind, an import of torch and PyG takes half a minute of processor time."""
+"""Timeout under callgrind, where an import of torch and PyG takes half a minute of CPU time."""
 _SAME = Inspections(Work(Difference()))
 
 
 class Inspector:
-    """Inspects the benchmarks that the plan selects, except those that files show to be unchanged.
+    """Inspects the benchmarks of the plan, except those that files of earlier runs show to be unchanged.
 
-    An inspection counts what one call does on both sides, and takes its fingerprint.
+    An inspection counts what one call does on both sides, and fingerprints the code that the call runs.
     """
 
     def __init__(self, pairs: Pairs, settings: PairSettings, listener: Listener) -> None:
@@ -40,24 +40,24 @@ class Inspector:
         self._unchanged = Unchanged(settings.base, settings.head, words, plan.folder, plan.cache)
         self.suite = Suite()
         self._used: dict[str, list[Any]] = {}
-        """What the processes of a pair used, by side: see `manifest.Noted`."""
+        """The code and files that the processes of a pair used, by side: see `manifest.Noted`."""
         self.trials: dict[str, Trial] = {}
         """The selected benchmarks, by name."""
 
     @property
     def _remaining(self) -> int:
-        """How many benchmarks are still to be inspected."""
+        """Number of benchmarks that must still be inspected."""
         return sum(not trial.is_inspected for trial in self.trials.values())
 
     @property
     def _known(self) -> int:
-        """How many benchmarks are known from files."""
+        """Number of benchmarks that need no inspection because files show them unchanged or skipped."""
         return sum(trial.from_files for trial in self.trials.values())
 
     def run(self, at_most_seconds: float = math.inf) -> None:
         """Inspect one call of each benchmark, in one pair of processes, or in more if a side dies.
 
-        `at_most_seconds`: time after which no further benchmark is inspected, except a first one.
+        `at_most_seconds`: no benchmark is begun after this time, but at least one is inspected.
         """
         end = RealTime.seconds() + at_most_seconds
         self._read_known()
@@ -74,7 +74,7 @@ class Inspector:
                 try:
                     self._inspect_remaining(pair, end)
                 finally:
-                    if not pair.why_unused():  # benchmarks that use nothing of a variant prove nothing
+                    if not pair.why_unused():  # otherwise nothing of the variant was tested
                         self._unchanged.keep(pair.collected, self._used)
             needs_pair = pair.broken is not None and self._pairs.shared.left_seconds() > 0
             if self.trials:
@@ -88,7 +88,7 @@ class Inspector:
             self.trials[name].not_timed = failure
 
     def _set_suite(self, suite: Suite) -> None:
-        """Select benchmarks of a suite. What is already known about them stays."""
+        """Select benchmarks of a suite. If a benchmark was selected before, its trial is kept."""
         self.suite = suite
         names, plan = suite.chosen(), self._pairs.shared.plan
         if plan.only is not None:
@@ -98,7 +98,7 @@ class Inspector:
         self.trials = {name: self.trials.get(name) or Trial(name) for name in names}
 
     def _read_known(self) -> None:
-        """Set the suite and the benchmarks that run the same code, as far as files of earlier runs show."""
+        """Use files of earlier runs to find the suite, and benchmarks that are unchanged or skipped."""
         collected, known = self._unchanged.known()
         if not collected:
             return
@@ -129,11 +129,11 @@ class Inspector:
             self._note_used(pair, trial)
 
     def _note_used(self, pair: Pair, trial: Trial) -> None:
-        """Add what each side used for a benchmark, without its name if files could not prove it unchanged."""
+        """Record the files that each side used for a benchmark; without its name if they prove nothing."""
         not_timed, inspections = trial.not_timed, trial.inspections
         skipped = not_timed.text if not_timed and not_timed.kind == "skipped" else ""
         for number, side in enumerate(SIDES):
-            # A benchmark whose cost differs is inspected in each run: the files do not show why it does.
+            # A benchmark whose cost differs is inspected in each run: files do not show why its cost differs.
             is_known = (
                 inspections
                 and inspections.sides[number]["fingerprint"]
@@ -143,7 +143,7 @@ class Inspector:
                 self._used[side].append((trial.name if is_known or skipped else "", skipped, used))
 
     def notes(self) -> list[str]:
-        """Return the notes on the suite, and on the benchmarks that are known from files."""
+        """Return the notes on the suite, and on benchmarks that files show unchanged or skipped."""
         notes = self.suite.notes(all_named=self._pairs.shared.plan.only is not None)
         if not self._known:
             return notes
@@ -157,7 +157,7 @@ class Inspector:
 def add_instructions(
     result: Result, base: Prepared, head: Prepared, plan: Plan, listener: Listener
 ) -> Result:
-    """Return a result with the instructions of a call, for benchmarks whose sides run different code."""
+    """Add the number of instructions of a call to each benchmark whose sides run different code."""
     names = [row.fullname for row in result.rows if not row.judgement.same_code]
     if not names:
         return result

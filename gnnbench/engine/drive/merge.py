@@ -1,4 +1,4 @@
-"""Joins the shards of one run, which are run files or results of `gnnbench ab` from machines of one kind."""
+"""Joins the files of all shards of one run: either run files, or results of `gnnbench ab`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -30,24 +30,25 @@ class _Part:
     shard: Shard | None
     """None if the file does not name its shard."""
     names: tuple[str, ...]
-    """The ids of its benchmarks."""
+    """The ids of the shard's benchmarks."""
     environment: Environment
     settings: Any
-    """Thresholds, or settings of a run file, that must be equal in all shards."""
+    """The thresholds, or the settings of a run file. They must be equal in all shards."""
     result: Result | None = None
     """The result in the file. None if it is a run file."""
 
 
 def merge(paths: Sequence[Path]) -> dict[str, Any]:
-    """Join files into one of the same format, in the order of their shards."""
+    """Join files into one file of the same format, in the order of their shards. Returns its content."""
     parts = [_read(path) for path in paths]
     shards = [part.shard for part in parts]
-    most = next((shard.of for shard in shards if shard), 0)
-    if most and (len(shards) != most or {*shards} != {Shard(number, most) for number in range(1, most + 1)}):
+    count = next((shard.of for shard in shards if shard), 0)
+    all_shards = [Shard(number, count) for number in range(1, count + 1)]
+    if count and (len(shards) != count or {*shards} != {*all_shards}):
         texts = ", ".join(str(shard or "no shard") for shard in shards)
         raise UsageError(f"these are not all shards of one run: {texts}; name each shard's file once")
     parts.sort(key=lambda part: part.shard.number if part.shard else 0)
-    places: dict[str, Path] = {}
+    path_by_name: dict[str, Path] = {}
     for part in parts:
         if difference := _difference(parts[0], part):
             files = f"{parts[0].path} and {part.path}"
@@ -55,10 +56,10 @@ def merge(paths: Sequence[Path]) -> dict[str, Any]:
                 f"{files} differ in {difference}; merge shards of one run, from one kind of machine"
             )
         for name in part.names:
-            if name in places:
-                files = f"{places[name]} and {part.path}"
+            if name in path_by_name:
+                files = f"{path_by_name[name]} and {part.path}"
                 raise UsageError(f"{files} both contain {name}; merge different shards of one run")
-            places[name] = part.path
+            path_by_name[name] = part.path
     if results := [part.result for part in parts if part.result]:
         return codec.encode(_join_results(results))
     return _join_runs([part.content for part in parts])
@@ -89,7 +90,7 @@ def _read(path: Path) -> _Part:
 
 
 def _difference(first: _Part, other: _Part) -> str:
-    """Return what differs between two parts although it should not. Empty if both are of one run."""
+    """Return a difference that two shards of one run cannot have. Empty if there is none."""
     if fields := environment.differences(first.environment, other.environment, _EQUAL):
         return describe_fields(fields)
     if bool(first.result) != bool(other.result):
@@ -116,7 +117,7 @@ def _join_runs(contents: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _join_results(results: Sequence[Result]) -> Result:
-    """Join results. The error rate of the joined result is the sum of theirs (Bonferroni)."""
+    """Join results. The error rate of the joined result is the sum of their error rates (Bonferroni)."""
     first, level = results[0], round(1 - sum(1 - part.thresholds.family_level for part in results), 12)
     if level <= 0:
         raise UsageError(f"cannot merge {len(results)} results: their combined error rate would reach 100 %")

@@ -1,7 +1,6 @@
-"""A script that tries which benchmarks run. Its argument is a file with operations and their tests.
+"""A script that finds out which generated benchmarks run. Its argument is a file of operations with tests.
 
-The script writes a line after each operation. Each operation runs in a fork of the process, so that an
-operation that ends its process stops nothing else.
+It prints a line of JSON for each operation. Each operation runs in its own fork, so a crash ends no other.
 """
 
 import json
@@ -26,12 +25,12 @@ class _UnfitError(Exception):
 
 
 def main(file: str) -> None:
-    """Run the operations until enough of them passed."""
+    """Run the operations until enough of them have passed."""
     request = json.loads(Path(file).read_text(encoding="utf-8"))
     sys.path[0] = request["root"]
     sys.argv = [""]
     lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # output of the operations
+    os.dup2(2, 1)  # the operations print to standard error
     warnings.simplefilter("ignore")
     passed = 0
     for imports, alternatives in request["operations"]:
@@ -45,7 +44,7 @@ def main(file: str) -> None:
 def _try(start: str, imports: str, alternatives: Sequence[Sequence[str]]) -> dict[str, Any]:
     """Return the tests of an operation that pass, or why none does."""
     if reason := _failure(imports):
-        for name, module in [*sys.modules.items()]:  # otherwise the next import of a submodule would succeed
+        for name, module in [*sys.modules.items()]:  # else a later import of a loaded submodule would succeed
             if str(getattr(module, "__file__", None)).startswith(f"{sys.path[0]}{os.sep}"):
                 del sys.modules[name]
         return {"passed": [], "why": reason}
@@ -83,7 +82,7 @@ def _benchmark(function: Any, *arguments: Any, **keywords: Any) -> None:
 
 
 def _failure(text: str) -> str:
-    """Return why a benchmark does not run. Empty if it runs."""
+    """Return why the code of a benchmark does not run. Empty if it runs."""
     names: dict[str, Any] = {}
     try:
         exec(compile(text, "benchmark", "exec"), names)  # noqa: S102 - as pytest would

@@ -17,7 +17,7 @@ from ..process.variants.variant import WORKING_TREE, Commit, Prepared, Variant, 
 from ..store.run_file import RunFile
 
 MOST_IDS = 5
-"""Most ids or files in a command."""
+"""Largest number of ids or files in a command."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,7 @@ class Commands:
     ab: str
     """The command that compares the benchmarks again."""
     bisect: str | None
-    """The command that finds the change. None if the sides are not two versions of one project, or the change
-    was planted."""
+    """The command that finds the change. None without two versions of one project, or with `--plant`."""
 
 
 @dataclass(frozen=True)
@@ -56,15 +55,15 @@ class Repeat:
             shlex.join(["gnnbench", command, *sides, *self.options, "--", *words])
             for command, sides in (("ab", (self.base, self.head)), ("bisect", self.ends or ()))
         )
-        is_in_commits = self.ends and "--plant" not in self.options
-        return Commands(ab, bisect if is_in_commits else None)
+        can_bisect = self.ends and "--plant" not in self.options  # no commit made a planted change
+        return Commands(ab, bisect if can_bisect else None)
 
     def arguments(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return the arguments of pytest that select tests or files by their ids or names."""
+        """Return arguments with which pytest runs some tests or files. `names`: their ids or paths."""
         return (*self.pytest, *map(self._typed, names))
 
     def _selection(self, names: Sequence[str]) -> Sequence[str]:
-        """Return pytest's arguments that select benchmarks, and possibly more."""
+        """Return arguments with which pytest runs at least the named benchmarks."""
         files = list(dict.fromkeys(name.partition("::")[0] for name in names))
         if len(names) > MOST_IDS and len(files) > MOST_IDS and self.places:
             return (*self.pytest, *self.places)
@@ -91,13 +90,13 @@ def of_runs(base: RunFile, head: RunFile, options: tuple[str, ...]) -> Repeat | 
     if not old or not new or any(tree.dirty for tree in (*old.trees, *new.trees)):
         return None
     try:
-        texts = rebuild.variant(old, new), rebuild.variant(new, old)
-        older, newer = map(variant.parse, texts)
+        older = variant.parse(rebuild.variant(old, new))
+        newer = variant.parse(rebuild.variant(new, old))
     except UsageError:
         return None
     if older == newer:
         return None  # the difference is neither a commit nor a version
-    return Repeat(*texts, ends_of(older, newer, clean=True), options)
+    return Repeat(older.text, newer.text, ends_of(older, newer, clean=True), options)
 
 
 def ends_of(base: Variant, head: Variant, *, clean: bool) -> tuple[str, str] | None:

@@ -31,28 +31,28 @@ class Side:
     """One side of a comparison."""
 
     text: str
-    """The variant as the user typed it; of run files, their number: `3 runs`."""
+    """The variant as the user typed it, or the number of run files: `3 runs`."""
     commits: tuple[str, ...] = ()
-    """Empty if unknown. Several: its processes ran different ones."""
+    """Empty if unknown. There are several if the processes of the side ran different commits."""
     dirty: bool = False
     """Whether tracked files differed from the commit."""
     checkouts: Mapping[str, str] = field(default_factory=dict)
     """Folders of other repositories, as the user typed them, and their commits."""
     versions: Mapping[str, str] = field(default_factory=dict)
-    """Names and versions of the packages that pip installed for it."""
+    """Names and versions of the packages that pip installed for this side."""
     variables: Mapping[str, str] = field(default_factory=dict)
     files: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, variant: Prepared) -> Self:
-        """Return the side of a comparison in turns, from its variant."""
+        """Return a variant as a side of a comparison."""
         commits = (variant.commit,) if variant.commit else ()
-        mappings = dict(variant.checkouts), dict(variant.versions), dict(variant.environment)
-        return cls(variant.text, commits, variant.dirty, *mappings)
+        checkouts, versions = dict(variant.checkouts), dict(variant.versions)
+        return cls(variant.text, commits, variant.dirty, checkouts, versions, dict(variant.environment))
 
     @classmethod
     def of_runs(cls, runs: Sequence[RunFile]) -> Self:
-        """Return the side of a comparison of run files. Its commits are unknown if a file's commit is."""
+        """Return run files as a side of a comparison. If any file's commit is unknown, `commits` is empty."""
         sources = (run.sources.trees if run.sources else () for run in runs)
         trees = [next((tree for tree in trees if tree.path == CALLERS_TREE), None) for trees in sources]
         commits = [tree and tree.commit for tree in trees]
@@ -94,7 +94,7 @@ class Result:
     control: Control | None = None
     """The base timed against itself. None if this could not be done, or not often enough."""
     path: Path = field(default_factory=Path, metadata=UNSAVED)
-    """Where it is saved. Empty if it is not."""
+    """The file that contains the result. Empty if there is no such file."""
     version: int = FORMAT_VERSION
 
     @property
@@ -108,13 +108,13 @@ class Result:
         return (self.contention_share or 0.0) > CONTENDED
 
     def all_notes(self) -> tuple[str, ...]:
-        """Return the notes, including those on benchmarks left out and on the power of the comparison."""
+        """Return all notes, including notes on omitted benchmarks and on the power of the comparison."""
         part = f"only a part of the benchmarks: shard {self.shard}" if self.shard else ""
         end = "interrupted: benchmarks without a verdict by then are undecided" if self.interrupted else ""
         return tuple(filter(None, (part, end, *self.first_notes(), self.power())))
 
     def first_notes(self) -> tuple[str, ...]:
-        """Return a note if the machine was busy, and the other notes."""
+        """Return `notes`. If the machine was busy, a note on that comes first."""
         return tuple(filter(None, (self._busy(), *self.notes)))
 
     def power(self) -> str:
@@ -133,11 +133,11 @@ class Result:
         count = sum(row.judgement.verdict == "undecided" for row in self.rows)
         if not count or not self.is_busy:
             return ""
-        whose = f"{units.count(count, 'benchmark')} {'is' if count == 1 else 'are'} undecided"
+        undecided = f"{units.count(count, 'benchmark')} {'is' if count == 1 else 'are'} undecided"
         busy = f"other programs used {units.fraction(self.contention_share or 0.0)} of its CPU time"
         threads = self.environment.threads if self.environment else 1
         hint = "; with OMP_NUM_THREADS=1 CPU time decides" if threads > 1 else ""
-        return f"the machine was busy: {busy}, which may be why {whose}{hint}"
+        return f"the machine was busy: {busy}, which may be why {undecided}{hint}"
 
 
 def kind(content: Any) -> Kind | None:

@@ -22,8 +22,8 @@ from .result import Result, Side
 from .settle import apply_excuses
 
 _MOST, _MOST_WITHOUT_INTERVAL = 2.0, 5.0
-"""Times of the same code differ by smaller factors than these: the first limits the interval, the second the
-ratio if there is no interval. A single process may have a memory layout that makes it 4 times as slow."""
+"""Largest factors by which times of the same code may differ: for the interval, and for the ratio if there is
+no interval. A bad memory layout can make a single process 4 times as slow."""
 
 NO_ROUNDS = "no rounds in the file: save it with --benchmark-json, or add --benchmark-save-data"
 
@@ -36,13 +36,13 @@ def compare(
     vanished: Collection[str] | None = None,
     confirming: int = 0,
 ) -> Comparison:
-    """Judge the benchmarks of two sides. The rows of the head come first.
+    """Judge the benchmarks of two sides. The benchmarks of the head come first.
 
-    If both sides of a benchmark run the same code, it is *same*, even in different environments. But times in
-    one environment that are far apart are judged. The simultaneous interval covers the judged benchmarks.
+    A benchmark whose sides run the same code is *same*, even in different environments. But if environments
+    are equal and times far apart, its times are judged. The simultaneous interval covers all judged times.
 
-    `vanished`: benchmarks of the base that the head should have too. If None, all in the head's shard, except
-    those that the head left out because they are not default. `confirming`: see `groups.judge`.
+    `vanished`: benchmarks of the base that the head should have too. If None: all in the head's shard, except
+    those that the head did not run because they are not default. `confirming`: see `groups.judge`.
     """
     head_names = list(dict.fromkeys(name for run in head for name in run.benchmarks))
     base_names = list(dict.fromkeys(name for run in base for name in run.benchmarks))
@@ -56,28 +56,28 @@ def compare(
             )
         }
     row_names = {*head_names, *vanished}
-    # All benchmarks of the base, because each helps to estimate the variance between processes.
+    # Include all benchmarks of the base: each helps to estimate the variance between processes.
     names = list(dict.fromkeys((*head_names, *base_names)))
     fields = differing_fields(base, head)
     mismatch = f"different environment: {describe_fields(fields)}" if fields else None
-    sides = timings(base, names), timings(head, names)
+    base_times, head_times = timings(base, names), timings(head, names)
     benchmarks = {name: (_benchmarks(base, name), _benchmarks(head, name)) for name in row_names}
-    differences = {name: _difference(*pair) for name, pair in benchmarks.items()}
+    differences = {name: _difference(old, new) for name, (old, new) in benchmarks.items()}
     same_code = {name for name, change in differences.items() if change is not None and not change}
 
     def judge_all() -> dict[str, Judgement]:
         # Benchmarks with the same code also help to estimate the variance, but need no interval.
         each, family = [thresholds.of(name) for name in names], len(row_names - same_code)
-        verdicts = judge(*sides, thresholds, each=each, family=family, confirming=confirming)
+        verdicts = judge(base_times, head_times, thresholds, each=each, family=family, confirming=confirming)
         return dict(zip(names, verdicts, strict=True))
 
     judgements = judge_all()
-    if not fields and (far := {name for name in same_code if _is_far(judgements[name])}):
-        same_code -= far
+    if not fields and (far_apart := {name for name in same_code if _is_far(judgements[name])}):
+        same_code -= far_apart
         judgements = judge_all()
     for name in same_code:
-        counts = judgements[name].base_processes, judgements[name].head_processes
-        judgements[name] = replace(SAME_CODE, base_processes=counts[0], head_processes=counts[1])
+        base_count, head_count = judgements[name].base_processes, judgements[name].head_processes
+        judgements[name] = replace(SAME_CODE, base_processes=base_count, head_processes=head_count)
     return Comparison(
         [
             _row(name, *benchmarks[name], judgements[name], mismatch, differences[name])
@@ -88,17 +88,12 @@ def compare(
 
 
 def result(
-    base: Sequence[RunFile],
-    head: Sequence[RunFile],
-    thresholds: Thresholds,
-    options: tuple[str, ...] = (),
+    base: Sequence[RunFile], head: Sequence[RunFile], thresholds: Thresholds, options: tuple[str, ...] = ()
 ) -> Result:
     """Return the comparison of two runs, with accepted changes and rules of the settings applied."""
-    sides = Side.of_runs(base), Side.of_runs(head)
-    repetition = repeat.of_runs(base[0], head[0], options)
-    return apply_excuses(
-        Result("compare", *sides, compare(base, head, thresholds), thresholds, repeat=repetition)
-    )
+    comparison, repetition = compare(base, head, thresholds), repeat.of_runs(base[0], head[0], options)
+    base_side, head_side = Side.of_runs(base), Side.of_runs(head)
+    return apply_excuses(Result("compare", base_side, head_side, comparison, thresholds, repeat=repetition))
 
 
 def _is_far(judgement: Judgement) -> bool:
@@ -112,7 +107,7 @@ def _is_far(judgement: Judgement) -> bool:
 def differing_fields(
     base: Sequence[RunFile], head: Sequence[RunFile], fields: Sequence[str] = environment.CONDITIONS
 ) -> list[tuple[str, Any, Any]]:
-    """Return name and both values of each environment field in which a file differs from the head's first."""
+    """Return name and values of each environment field in which a file differs from the head's first file."""
     first = head[0]
     rows: dict[str, tuple[str, Any, Any]] = {}
     for run in (*base, *head[1:]):
@@ -138,7 +133,7 @@ def check_alike(runs: Sequence[RunFile], fields: Sequence[str], problem: str, re
 
 
 def describe_fields(fields: Iterable[tuple[str, Any, Any]]) -> str:
-    """Write fields that differ: `threads 2 vs 4, gpu none vs A100`."""
+    """Return differing fields as text: `threads 2 vs 4, gpu none vs A100`."""
     return ", ".join(f"{name} {first or 'none'} vs {other or 'none'}" for name, first, other in fields)
 
 
@@ -147,13 +142,13 @@ def _benchmarks(runs: Sequence[RunFile], name: str) -> list[Benchmark]:
 
 
 def _difference(base: list[Benchmark], head: list[Benchmark]) -> Difference | None:
-    """Return what differs between the fingerprints of two sides. Returns None if a side has none."""
-    before, after = _fingerprint(base), _fingerprint(head)
-    return Difference.between(before, after) if before and after else None
+    """Return what differs between the fingerprints of two sides. Returns None if one is missing."""
+    base_print, head_print = _fingerprint(base), _fingerprint(head)
+    return Difference.between(base_print, head_print) if base_print and head_print else None
 
 
 def _fingerprint(side: list[Benchmark]) -> Fingerprint | None:
-    """Return the fingerprint of a side; in a record, the first file has it. Returns None if they differ."""
+    """Return the fingerprint of a side. A single file may have it. None if the files' fingerprints differ."""
     parts = [benchmark.part for benchmark in side]
     prints = [part.comparable_fingerprint for part in parts if part.fingerprint or part.no_fingerprint]
     first = prints[0] if prints else None
@@ -161,7 +156,7 @@ def _fingerprint(side: list[Benchmark]) -> Fingerprint | None:
 
 
 def timings(runs: Sequence[RunFile], names: Sequence[str]) -> SideTimings:
-    """Return the times of a side [processes, benchmarks]; NaN if a process was disturbed or has no times."""
+    """Return the times of a side [processes, benchmarks]. NaN: the process was disturbed or has no time."""
     rows: list[list[tuple[float, float]]] = []
     blank = (math.nan, math.nan)
     for run in runs:
@@ -182,7 +177,7 @@ def _row(
     mismatch: str | None,
     difference: Difference | None,
 ) -> Compared:
-    """Return the row of a benchmark, which is *incomparable* if the sides were not measured alike."""
+    """Return the row of a benchmark. It is *incomparable* if the sides were measured differently."""
     if not base or not head:
         reason = "new: not in the baseline" if head else "missing: in the baseline, but not timed in this run"
         return Compared(
@@ -224,11 +219,11 @@ def _peaks(side: list[Benchmark]) -> Peaks | None:
 
 
 def _redefined(base: list[Benchmark], head: list[Benchmark]) -> str | None:
-    """Return how the definitions of a benchmark differ, apart from the implementation that it times."""
+    """Return how the two sides define a benchmark differently. The code that it times does not count."""
     if change := _change(base, head, lambda benchmark: benchmark.part.graph_hash):
         return f"different graph: content hash {change}"
     if not all(benchmark.part.definition_hash for benchmark in base + head):
-        return None  # a benchmark that gnnbench did not time has none
+        return None  # a benchmark that gnnbench did not time has no hash
     change = _change(base, head, lambda benchmark: benchmark.part.definition_hash)
     return f"different definition of the benchmark: hash {change}" if change else None
 
@@ -247,7 +242,7 @@ def _change(base: list[Benchmark], head: list[Benchmark], field: Callable[[Bench
 
 
 def contended_on(benchmarks: Sequence[Benchmark], side: str) -> str | None:
-    """Return the reason if other programs disturbed all processes of a side. Returns None otherwise."""
+    """Return a reason if other programs disturbed all processes of a side. Returns None otherwise."""
     processes = [process for benchmark in benchmarks for process in benchmark.processes]
     if not processes or any(process.is_evidence for process in processes):
         return None

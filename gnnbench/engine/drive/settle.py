@@ -1,4 +1,4 @@
-"""How accepted changes and rules alter verdicts, and how entries for newly accepted changes are made."""
+"""Excuses changes that the project has accepted or that a rule ignores. Makes entries that accept changes."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,10 +19,10 @@ from .result import Result, Side, kind, parse
 
 _FILE = FILE.as_posix()
 _MOST_NAMED = 3
-"""Most entries that a note names."""
+"""Largest number of entries in a note."""
 _ACCEPTED = "accepted: "
 _FAILING = ("slower", "undecided", "incomparable")
-"""Verdicts that fail a benchmark, some with --strict only."""
+"""Verdicts that can fail a run: `slower` always, the others only with --strict."""
 _UNKNOWN = (
     "not accepted, because it is unknown whether the base contains it: {entries}; "
     "results must name their commits, and git must have the base's (git fetch --unshallow)"
@@ -35,47 +35,47 @@ _SHORT_COMMIT = 10
 
 
 def apply_excuses(result: Result) -> Result:
-    """Return a result whose verdicts respect accepted changes and the rules of the settings.
+    """Return the result with all accepted changes and all rules of the settings applied to its verdicts.
 
-    A benchmark that is *slower* by no more than accepted becomes *accepted*. A benchmark that a rule ignores
-    never fails: its reason names the rule, and the verdict without the rule. A note names accepted changes
-    that cannot apply, because the base's file is unknown.
+    If a slowdown is within what the entries accept, *slower* becomes *accepted*. A benchmark that a rule
+    ignores never fails: its reason names the rule, and the verdict without the rule. If it is unknown which
+    entries the base already has, no entry applies, and a note names the entries.
     """
     thresholds = result.thresholds
     entries, is_base_known = _added_entries(thresholds.accepted, result.base, result.head)
     rows: list[Compared] = []
     for row in result.rows:
         accepting = [entry for entry in entries if is_base_known and entry.benchmark == row.fullname]
-        judged = _apply_entries(row, accepting, thresholds.of(row.fullname))
-        rows.append(_refuse_other_output(_apply_rule(judged, thresholds.rules)))
+        excused = _apply_entries(row, accepting, thresholds.of(row.fullname))
+        rows.append(_refuse_other_output(_apply_rule(excused, thresholds.rules)))
     if is_base_known:
         return replace(result, comparison=Comparison(rows))
     names = {row.fullname for row in rows}
     places = [entry.place for entry in entries if entry.benchmark in names]
-    lines = [_UNKNOWN.format(entries=f"{units.listed(places, _MOST_NAMED)} of {_FILE}")] if places else []
-    return replace(result, comparison=Comparison(rows), notes=(*result.notes, *lines))
+    notes = [_UNKNOWN.format(entries=f"{units.listed(places, _MOST_NAMED)} of {_FILE}")] if places else []
+    return replace(result, comparison=Comparison(rows), notes=(*result.notes, *notes))
 
 
 def in_force(accepted: Accepted, base: Side, head: Side) -> list[Entry]:
-    """Return the entries that were added between base and head. Empty if the base's file is unknown."""
+    """Return the entries that the head has and the base lacks. Empty if the base's entries are unknown."""
     entries, is_base_known = _added_entries(accepted, base, head)
     return entries if is_base_known else []
 
 
 def _added_entries(accepted: Accepted, base: Side, head: Side) -> tuple[list[Entry], bool]:
-    """Return the entries of the head's file that the base's lacks, and whether the base's file is known."""
+    """Return the entries that the head has and the base lacks, and whether the base's entries are known."""
     if not accepted.entries:
         return [], True
-    current = git.full_hash(accepted.folder)  # at this commit, the file is as on disk
-    before = [entries_at(accepted.file, commit) for commit in base.commits] or [None]
-    after = [entries_at(accepted.file, commit) or () for commit in head.commits if commit != current]
-    old = [entry for entries in before for entry in entries or ()]
-    new = [row for row in accepted.entries if row not in old and all(row in entries for entries in after)]
-    return new, None not in before
+    current = git.full_hash(accepted.folder)  # this commit has the entries of the file on disk
+    of_base = [entries_at(accepted.file, commit) for commit in base.commits] or [None]
+    of_head = [entries_at(accepted.file, commit) or () for commit in head.commits if commit != current]
+    old = [entry for entries in of_base for entry in entries or ()]
+    new = [row for row in accepted.entries if row not in old and all(row in entries for entries in of_head)]
+    return new, None not in of_base
 
 
 def allowed(accepted: Accepted, base: Prepared, head: Prepared) -> dict[str, Allowed]:
-    """Return, by benchmark, how much slower the head may be according to the entries in force."""
+    """Return the slowdown that the entries in force allow, by benchmark."""
     entries = in_force(accepted, Side.of(base), Side.of(head))
     names = dict.fromkeys(entry.benchmark for entry in entries)
     limits = {name: Allowed.of([entry for entry in entries if entry.benchmark == name]) for name in names}
@@ -83,7 +83,7 @@ def allowed(accepted: Accepted, base: Prepared, head: Prepared) -> dict[str, All
 
 
 def _apply_entries(row: Compared, entries: Sequence[Entry], thresholds: Thresholds) -> Compared:
-    """Return a benchmark after excusing what its entries accept: its output, its memory or its time."""
+    """Excuse the output, the memory and the time of a benchmark as far as its entries accept them."""
     memory = row.memory and _excuse_memory(row.fullname, row.memory, entries, thresholds.rules)
     row = replace(row, memory=memory, results=_accept_output(row.results, entries))
     limit, judgement = Allowed.of(entries), row.judgement
@@ -98,7 +98,7 @@ def _apply_entries(row: Compared, entries: Sequence[Entry], thresholds: Threshol
 def _excuse_memory(
     name: str, change: MemoryChange, entries: Sequence[Entry], settings: Settings
 ) -> MemoryChange:
-    """Excuse more memory if it is within the limit of the settings, or accepted by entries."""
+    """Excuse an increase of memory if it is within the limit of the settings, or if entries accept it."""
     if not change.fails:
         return change
     share = settings.value("more_memory", name) or MOST_SHARE
@@ -123,7 +123,7 @@ def _accept_output(agreement: Agreement | None, entries: Sequence[Entry]) -> Agr
 
 
 def _apply_rule(row: Compared, settings: Settings) -> Compared:
-    """Excuse time and memory of a benchmark if a rule of the settings ignores it."""
+    """Excuse the time and the memory of a benchmark if a rule of the settings ignores the benchmark."""
     rule, before = settings.rule("ignore", row.fullname), row.judgement
     if rule is None:
         return row
@@ -136,7 +136,7 @@ def _apply_rule(row: Compared, settings: Settings) -> Compared:
 
 
 def _refuse_other_output(row: Compared) -> Compared:
-    """Make a benchmark *incomparable* if its output differs, or only the head caches it (unless excused)."""
+    """Make a benchmark *incomparable* if its output makes times incomparable, and nothing excuses that."""
     if not row.has_other_result:
         return row
     assert row.results
@@ -149,16 +149,11 @@ def _refuse_other_output(row: Compared) -> Compared:
 
 
 def new_entries(
-    path: Path,
-    names: Sequence[str],
-    accepted: Accepted,
-    reason: str,
-    *,
-    results: bool = False,
+    path: Path, names: Sequence[str], accepted: Accepted, reason: str, *, results: bool = False
 ) -> list[Entry]:
-    """Return an entry for each named benchmark of a saved result, or for each worse one if `names` is empty.
+    """Return an entry for each named benchmark of a saved result, or without names for each worse one.
 
-    `results`: whether different outputs are also accepted.
+    `results`: whether different outputs are accepted too.
     """
     result = _read(path)
     rows = {row.fullname: row for row in result.rows}
@@ -190,17 +185,16 @@ def new_entries(
         if name in present:
             problem = f"{present[name].place} already accepts a change of {name}"
             json_io.refuse(path, problem, "remove that entry, and compare again")
-        ratios = judgement.ratio or 1.0, judgement.low or 1.0, judgement.high or 1.0
+        ratio, low, high = 1.0, 1.0, 1.0
+        if judgement.verdict == "slower":
+            ratio, low, high = judgement.ratio or 1.0, judgement.low or 1.0, judgement.high or 1.0
         more_bytes = memory.head_bytes - memory.base_bytes if memory and memory.fails else 0
-        is_slower = judgement.verdict == "slower"
-        entries.append(
-            Entry(name, reason, *(ratios if is_slower else (1.0, 1.0, 1.0)), more_bytes, row.has_other_result)
-        )
+        entries.append(Entry(name, reason, ratio, low, high, more_bytes, result=row.has_other_result))
     return entries
 
 
 def _read(path: Path) -> Result:
-    """Read a saved result, or the result that is part of a run file."""
+    """Read a file that is a saved result, or a run file with a result in it."""
     content = json_io.read(path, _REMEDY)
     if kind(content) == "run":
         content = run_file.parse(path, content).part.compared
@@ -210,7 +204,7 @@ def _read(path: Path) -> Result:
 
 
 def _check_commits(path: Path, base: Side, head: Side) -> None:
-    """Refuse a result that does not show which change of the project was measured."""
+    """Refuse a result unless the commits of both sides are known, and the code of the sides differs."""
     for name, side in (("base", base), ("head", head)):
         if not side.commits:
             json_io.refuse(path, f"the commit of the {name} is unknown", "compare commits of a repository")

@@ -51,18 +51,18 @@ class Operation:
 
 @dataclass(frozen=True)
 class Survey:
-    """What the sources of a repository contain, read when first used."""
+    """What the sources of a repository contain. They are read at first use."""
 
     folder: Path
 
     @cached_property
     def texts(self) -> Mapping[Path, str]:
-        """The Python files."""
+        """The text of each Python file."""
         return {path: text_of(path) for path in _sources(self.folder)}
 
     @cached_property
     def may_time(self) -> frozenset[Path]:
-        """The files with functions that take the fixture `benchmark`, or another fixture that takes it."""
+        """The files with functions that use the fixture `benchmark`, directly or through other fixtures."""
         files: set[Path] = set()
         names, previous = {"benchmark"}, set[str]()
         while names - previous:
@@ -89,7 +89,7 @@ class Survey:
 
     @cached_property
     def operations(self) -> list[Operation]:
-        """Classes with `forward`, and functions. Public ones that take graphs come first."""
+        """Classes with `forward`, and functions. Public operations that take graphs come first."""
         inits = " ".join(self.texts[path] for path in self.texts if path.stem == "__init__")
         public = frozenset(re.findall(r"\w+", inits))
         unique: dict[str, Operation] = {}
@@ -176,7 +176,7 @@ def _runs(node: ast.stmt) -> bool:
 
 
 def _method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
-    """Return a class's own method of a name whose first parameter is `self`. Returns None if it has none."""
+    """Return a method that a class defines itself. Returns None unless its first parameter is `self`."""
     methods = [item for item in node.body if isinstance(item, ast.FunctionDef) and item.name == name]
     return next((method for method in methods if [arg.arg for arg in method.args.args][:1] == ["self"]), None)
 

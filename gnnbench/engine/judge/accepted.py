@@ -1,4 +1,4 @@
-"""The accepted changes of a project's benchmarks, as verdicts use them."""
+"""The changes of benchmarks that a project has accepted: the content of `baselines/accepted.toml`."""
 
 import math
 from dataclasses import dataclass, field
@@ -12,27 +12,27 @@ from ..ground import codec, json_io
 FILE = Path("baselines") / "accepted.toml"
 
 Ratio = Annotated[float, Meta(gt=1e-6, lt=1e6)]
-Line = Annotated[str, Meta(pattern=r"\A.*\S.*\Z")]
+OneLine = Annotated[str, Meta(pattern=r"\A.*\S.*\Z")]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Accepted changes of one benchmark: a slowdown, more memory, a different output, or several of these."""
+    """The accepted changes of one benchmark: of its time, of its peak memory, or of its output."""
 
-    benchmark: Line
-    """The id of its test."""
-    reason: Line
+    benchmark: OneLine
+    """The id of the benchmark's test."""
+    reason: OneLine
     ratio: Ratio = 1.0
-    """Accepted time of the head / time of the base. It is 1, like both bounds, if no slowdown is accepted."""
+    """Accepted time of the head / time of the base. If no slowdown is accepted, it and its bounds are 1."""
     low: Ratio = 1.0
-    """Lower bound of the simultaneous interval of `ratio` when it was measured; `high` is the upper one."""
+    """Lower bound of the simultaneous interval that was measured with `ratio`; `high` is the upper bound."""
     high: Ratio = 1.0
     more_bytes: codec.PositiveCount = 0
-    """How many bytes the head's peak memory, excluding its inputs, may be above the base's."""
+    """By how many bytes the head's peak memory, excluding its inputs, may exceed the base's."""
     result: bool = False
     """Whether a different output is accepted."""
     number: int = field(default=0, compare=False)
-    """Its position in the file, from 1; 0 if it is not in a file."""
+    """Position of the entry in the file, from 1. 0 if the entry is not in a file."""
 
     @property
     def place(self) -> str:
@@ -41,12 +41,12 @@ class Entry:
 
     @property
     def slows(self) -> bool:
-        """Whether it accepts a longer time."""
+        """Whether the entry accepts a slowdown."""
         return self.high > 1
 
     @property
     def half_width(self) -> float:
-        """Larger half-width of the interval of the log ratio."""
+        """Distance of the log ratio from the farther bound of its interval."""
         return max(math.log(self.high / self.ratio), math.log(self.ratio / self.low))
 
 

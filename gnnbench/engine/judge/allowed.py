@@ -1,8 +1,8 @@
-"""How much slower a benchmark may be, by its accepted slowdowns.
+"""Compares the measured slowdown of a benchmark with the slowdowns that a project has accepted.
 
-The accepted ratios are multiplied. The difference between the measured log ratio and that of the product
-decides. Both have a simultaneous interval, with independent errors. So the half-width of the difference is
-the square root of the sum of the squares.
+If several slowdowns are accepted, their ratios are multiplied. The measured log ratio minus the accepted log
+ratio decides. Both have simultaneous intervals with independent errors, so the half-width of the interval of
+their difference is the square root of the sum of their squared half-widths.
 """
 
 import math
@@ -18,18 +18,18 @@ from .verdict import Judgement, Thresholds
 
 @dataclass(frozen=True)
 class Allowed:
-    """How much slower the accepted slowdowns allow a benchmark to be."""
+    """The slowdown that the accepted entries of a benchmark allow together."""
 
     ratio: Positive
     """Accepted time of the head / time of the base."""
     low: Positive
-    """Lower bound of the interval of `ratio`; `high` is the upper one."""
+    """Lower bound of the interval of `ratio`; `high` is the upper bound."""
     high: Positive
     reasons: tuple[str, ...]
 
     @classmethod
     def of(cls, entries: Sequence[Entry]) -> Self | None:
-        """Return what entries allow together. Returns None if none of them accepts a longer time."""
+        """Return the slowdown that entries allow together. Returns None if no entry accepts a slowdown."""
         slowing = [row for row in entries if row.slows]
         if not slowing:
             return None
@@ -38,7 +38,7 @@ class Allowed:
         return cls(ratio, ratio / factor, ratio * factor, tuple(dict.fromkeys(row.reason for row in slowing)))
 
     def beyond(self, judgement: Judgement) -> tuple[float, float, float]:
-        """Return the measured ratio / the accepted one, and the bounds of its interval."""
+        """Return the measured ratio divided by the accepted ratio, and the bounds of this quotient."""
         assert judgement.ratio
         assert judgement.high
         ratio = judgement.ratio / self.ratio
@@ -47,22 +47,23 @@ class Allowed:
         return ratio, ratio / factor, ratio * factor
 
     def is_exceeded(self, judgement: Judgement, thresholds: Thresholds) -> bool:
-        """Tell whether the measured ratio exceeds the accepted one by the effect, and more than by chance."""
+        """Tell whether a slowdown exceeds the accepted one significantly, and by the minimum effect."""
         ratio, low, _ = self.beyond(judgement)
         return low > 1 and ratio >= 1 + thresholds.effect
 
     def is_settled(self, judgement: Judgement, thresholds: Thresholds) -> bool:
-        """Tell whether a slowdown surely exceeds the accepted one, or surely does not.
+        """Tell whether it is clear that a slowdown exceeds the accepted one, or that it does not.
 
-        It does not if the per-benchmark interval lies below the accepted ratio plus the effect of interest.
+        Clearly it does not if the per-benchmark interval lies below the accepted ratio plus the effect.
         """
         if judgement.verdict != "slower":
             return True
-        is_low = judgement.own_high is not None and judgement.own_high < self.ratio * (1 + thresholds.effect)
-        return is_low or self.is_exceeded(judgement, thresholds)
+        limit = self.ratio * (1 + thresholds.effect)
+        is_below = judgement.own_high is not None and judgement.own_high < limit
+        return is_below or self.is_exceeded(judgement, thresholds)
 
     def notes(self, judgement: Judgement) -> tuple[str, ...]:
-        """Return a note for verdict tables on the accepted slowdown, or on the part that exceeds it."""
+        """Return a note on the accepted slowdown, or on how far the measured slowdown exceeds it."""
         reasons = "; ".join(self.reasons)
         if judgement.verdict == "accepted":
             return (f"accepted {units.ratio(self.ratio)} ({units.interval(self.low, self.high)}): {reasons}",)

@@ -1,8 +1,8 @@
-"""What slower benchmarks have in common: they are divided among the fewest and likeliest causes.
+"""Divides slower benchmarks among causes: the fewest and likeliest changes that they have in common.
 
-A cause is a part of the code that differs between the sides, or a counter if the code gives no cause. This is
-the set cover problem. The greedy solution takes next the cause that most of the remaining benchmarks share
-(Johnson, 1974). A benchmark that is not slower although the same part changed is evidence against that cause.
+A cause is a part of the code that differs between the sides, or a counter if no part of the code qualifies.
+This is the set cover problem. The greedy solution (Johnson, 1974) repeatedly takes the cause that most of the
+remaining benchmarks share. Benchmarks that share a cause without being slower are evidence against it.
 """
 
 from collections import Counter, defaultdict
@@ -20,14 +20,14 @@ Kind = Literal["functions", "values", "libraries", "settings", "counters"]
 _KINDS: tuple[Kind, ...] = ("functions", "values", "libraries", "settings")
 """Parts of a fingerprint that can be a cause, the likeliest first."""
 _ALONE = 2
-"""Rank of a part that changed in one benchmark only: it comes last."""
+"""Rank of a part that changed in one benchmark only. It comes last."""
 _MORE, _FEWER = len(_KINDS), len(_KINDS) + 1
-"""Ranks of counters that rose and that fell."""
+"""Rank of a counter that rose, and rank of a counter that fell."""
 _UNSPECIFIC = "Python calls"
-"""A counter that most changes of code change."""
+"""A counter that differs after most changes of code."""
 
 _Part = tuple[int, str]
-"""Rank of a kind, and name. Counters that rose rank after all kinds, and counters that fell last."""
+"""A part of the code or a counter: its rank (the index in _KINDS, _MORE or _FEWER) and its name."""
 
 
 @dataclass(frozen=True)
@@ -35,23 +35,23 @@ class Cause:
     """What some slower benchmarks have in common."""
 
     kind: Kind
-    """Kind of `names`; `counters` if there are none."""
+    """The kind of `names`. `counters` if `names` is empty."""
     names: tuple[str, ...]
     """Parts of the code that changed in each of the benchmarks, the likeliest first: see `Difference`."""
     counters: tuple[str, ...]
-    """Counters that changed in each benchmark: `+1 aten::sort`, or `more aten::sort` if numbers differ."""
+    """Counters that changed in each benchmark: `+1 aten::sort`, or `more aten::sort` if changes differ."""
     rows: tuple[Compared, ...]
     """The slower benchmarks, the largest ratio first."""
     not_slower: int = 0
-    """Number of benchmarks that are not slower although the first of `names` changed in them too."""
+    """Number of other benchmarks in which the first of `names` changed too, but which are not slower."""
 
     def side_of(self, name: str) -> str:
-        """Return the side that alone has a part, in all benchmarks. Empty if both have it, or it varies."""
+        """Return the side that alone has a part in all benchmarks. Empty if there is no such side."""
         first, *others = (row.work.changed.side_of(name) for row in self.rows if row.work.changed)
         return first if all(side == first for side in others) else ""
 
     def covers(self, row: Compared) -> bool:
-        """Tell whether the cause names everything that is known to differ in the work of a benchmark."""
+        """Tell whether the cause names all known differences in the work of a benchmark."""
         difference = row.work.changed
         kind = next((kind for kind in _KINDS if difference and getattr(difference, kind)), "counters")
         names = difference.names(kind) if difference and kind != "counters" else ()
@@ -79,7 +79,7 @@ def causes(rows: Iterable[Compared]) -> list[Cause]:
 
 
 def _parts(work: Work) -> set[_Part]:
-    """Return all parts of the code and counters that changed, and so may be a cause."""
+    """Return all parts of the code, and all counters, that changed and may be a cause."""
     parts: set[_Part] = set()
     if difference := work.changed:
         parts = {(rank, name) for rank, kind in enumerate(_KINDS) for name in difference.names(kind)}
@@ -87,15 +87,15 @@ def _parts(work: Work) -> set[_Part]:
 
 
 def _cover(parts: Mapping[_Part, Collection[str]], against: Mapping[_Part, int]) -> Iterator[set[str]]:
-    """Yield the names of the benchmarks of each cause. Each benchmark is in exactly one of these sets.
+    """Yield a set of benchmarks for each cause. Each benchmark is in exactly one set.
 
-    `parts`: the slower benchmarks in which a part changed. `against`: the number of others in which it did.
+    For each changed part, `parts` has the slower benchmarks, and `against` the number of other benchmarks.
     """
     remaining = {part: set(names) for part, names in parts.items()}
 
     def key(part: _Part) -> tuple[int, int, int, _Part]:
         count = len(remaining[part])
-        # Counters say what the code does, so they come after code that several benchmarks share.
+        # A counter is a consequence of the code, so it comes after code that several benchmarks share.
         is_code = part[0] < _MORE and count > against[part]
         rank = _ALONE if count < 2 else int(not is_code)  # noqa: PLR2004 - several
         return rank, against[part] - count, -count, part
@@ -136,7 +136,7 @@ def _with_least(counts: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def _counters(rows: Collection[Compared]) -> tuple[str, ...]:
-    """Return the counters that changed in the same direction in all rows. Rising ones come first."""
+    """Return the counters that rose in all rows, then the counters that fell in all rows."""
     changes = [{_direction(change): change for change in row.work.counters} for row in rows]
     counters = []
     # The sort is stable, so larger changes still come first within a direction.
@@ -150,5 +150,5 @@ def _counters(rows: Collection[Compared]) -> tuple[str, ...]:
 
 
 def _direction(change: CounterChange) -> _Part:
-    """Return a counter as a part, ranked by whether it rose or fell."""
+    """Return a counter as a part. Its rank says whether the counter rose or fell."""
     return _MORE if change.head > change.base else _FEWER, change.name

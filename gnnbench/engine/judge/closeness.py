@@ -1,4 +1,7 @@
-"""How far two outputs are apart, compared with the errors that rounding may cause."""
+"""Compares the difference between two outputs with the errors that rounding may cause.
+
+To find out how large these are, the base also runs with inputs moved by a few units in the last place.
+"""
 
 import math
 import re
@@ -11,40 +14,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 _FEWEST, _SAMPLED = 8, 512
-"""The median of a row or column is taken from at least and at most this many of its numbers."""
+"""The median of a row or column needs _FEWEST numbers. It is computed from _SAMPLED of them at most."""
 _DIGITS = {"bfloat16": 8, "float8_e4m3fn": 4, "float8_e4m3fnuz": 4, "float8_e5m2": 3, "float8_e5m2fnuz": 3}
 """Binary digits of types that NumPy lacks, including the leading digit."""
 _LEAST_MULTIPLE = 16.0
-"""Least allowed multiple of the change from moved inputs, because a call rounds intermediate values."""
+"""At least this many times the change from moved inputs is allowed, as a call rounds its own values too."""
 _FEW_NUMBERS = 3.0
 """A single number may change little by chance, so its multiple is 1 + _FEW_NUMBERS times as large."""
 _ROUNDINGS = 8.0
-"""Units that are always allowed, for the roundings of a few operations."""
+"""An error of this many units is always allowed, for the roundings of a few operations."""
 _SPARED_DIGITS = 2.0
-"""A long sum may lose half of its digits, less this number; if inputs are moved, less one more."""
+"""A long sum may lose half of its digits minus this number. If inputs are moved, it may lose one less."""
 
 
 @dataclass(frozen=True)
 class Closeness:
-    """The differences of a head's numbers from a base's, in units in the last place.
+    """The differences of the head's numbers from the base's numbers, in units in the last place.
 
     If all numbers of the base are zeros, because terms cancel, the unit is the change from moved inputs.
     """
 
     error: float
-    """The error that most exceeds what is allowed. Infinity if only one number of a pair is finite, or if a
-    type without units in the last place differs, such as integers."""
+    """The error that is largest relative to its limit. Infinity if only one of two numbers is finite, or if
+    numbers differ that have no last place, such as integers."""
     allowed: float
-    """The largest error that rounding explains."""
+    """The largest error that rounding can explain."""
     share: float
     """Fraction of the numbers that differ."""
     place: tuple[int, ...]
-    """Index of the largest error."""
+    """Index of the numbers with this error."""
     base: Any
-    """The base's number at `place`; `head` is the head's."""
+    """The base's number at `place`; `head` is the head's number there."""
     head: Any
     relative: float
-    """The largest error, divided by the base's largest value."""
+    """The largest absolute error, divided by the base's largest absolute value."""
 
     @property
     def is_close(self) -> bool:
@@ -53,7 +56,7 @@ class Closeness:
 
 
 def digits(kind: str) -> int | None:
-    """Return the number of binary digits of a floating-point or complex type. Returns None for others."""
+    """Return the number of binary digits of a floating-point or complex type. None for other types."""
     if kind in _DIGITS:
         return _DIGITS[kind]
     dtype = np.dtype(kind)
@@ -71,9 +74,9 @@ def compare(
 ) -> Closeness:
     """Compare numbers of the same type and shape, by the rule of docs/results.md.
 
-    `others`: the base's numbers from other calls, each with the number of units by which its inputs were
-    moved (1 if not at all). `inputs`: number of elements of all inputs. On sums see Higham, Accuracy and
-    Stability of Numerical Algorithms, 4.2.
+    `others`: the base's numbers from other calls. Each call has the number of units in the last place by
+    which its inputs were moved, or 1 if they were not moved. `inputs`: number of elements of all inputs. On
+    the errors of sums see Higham, Accuracy and Stability of Numerical Algorithms, 4.2.
     """
     precision = digits(kind)
     if not base.ndim:
@@ -93,7 +96,7 @@ def compare(
         np.maximum(values, np.max(values, initial=0.0) if is_gradient else _typical(values))
         for values in (changes, _sizes(base))
     )
-    tiny = np.finfo(base.dtype).tiny  # below it, numbers have fewer digits
+    tiny = np.finfo(base.dtype).tiny  # smaller numbers have fewer digits
     unit = np.ldexp(np.maximum(sizes, tiny), 1 - precision)
     most = 2 ** (precision / 2 - _SPARED_DIGITS)
     factor = _LEAST_MULTIPLE + min(math.sqrt(inputs), most / 2)
@@ -105,8 +108,8 @@ def compare(
     if not base.size:
         return _closeness(base, head, 0, 0.0, 0.0)
     with np.errstate(invalid="ignore", over="ignore"):
-        excess = np.nan_to_num(errors / allowed, copy=False, nan=math.inf, posinf=math.inf)  # of infinities
-    # Of equally large excesses, the one with the largest error.
+        excess = np.nan_to_num(errors / allowed, copy=False, nan=math.inf, posinf=math.inf)  # inf / inf = NaN
+    # If several excesses are the largest, take the one with the largest error.
     index = int(np.argmax(np.where(excess == excess.max(), errors, -1.0)))
     error, limit, step, change = (float(values.flat[index]) for values in (errors, allowed, unit, changes))
     step = step if sizes.any() else max(step, change)
@@ -114,7 +117,7 @@ def compare(
 
 
 def _closeness(base: NDArray[Any], head: NDArray[Any], index: int, error: float, allowed: float) -> Closeness:
-    """Return the closeness of numbers from the flat index of the error that most exceeds what is allowed."""
+    """Return the closeness of numbers. `index`: the flat index of `error`. `allowed`: its limit."""
     place = tuple(map(int, np.unravel_index(index, base.shape))) if base.size else ()
     largest = float(np.max(_sizes(base), initial=0.0))
     absolute = float(np.max(_errors(base, head), initial=0.0)) if base.dtype.kind in "fc" else math.inf
@@ -130,10 +133,10 @@ def _closeness(base: NDArray[Any], head: NDArray[Any], index: int, error: float,
 
 
 def _typical(values: NDArray[Any]) -> NDArray[Any]:
-    """Return a typical value for each number, by which its error is judged; zeros do not count.
+    """Return for each number the typical size of the numbers around it, without zeros.
 
-    It is the smallest of the medians of all slices that contain the number, such as its row and its column.
-    If slices are short, it is the median of all numbers.
+    Errors are judged by this size. It is the smallest of the medians of all slices that contain the number,
+    such as its row and its column. If slices are short, it is the median of all numbers.
     """
     axes = [axis for axis, size in enumerate(values.shape) if size > 1 and values.size >= _FEWEST * size]
     if not axes:
@@ -148,7 +151,7 @@ def _typical(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _median(rows: NDArray[Any]) -> NDArray[Any]:
-    """Return the lower median of each row's finite numbers other than zero; 0 if a row has none."""
+    """Return the lower median of each row, without zeros and infinities; 0 if a row has no other numbers."""
     ordered = np.sort(np.where((rows > 0) & np.isfinite(rows), rows, np.inf), axis=1)
     counts = np.count_nonzero(np.isfinite(ordered), axis=1)
     middle = ordered[np.arange(len(ordered)), np.maximum(counts - 1, 0) // 2] if ordered.size else counts
@@ -156,7 +159,7 @@ def _median(rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def _errors(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
-    """Return the absolute differences; infinity where unequal numbers are not both finite."""
+    """Return the absolute differences. Infinity where two numbers differ and one is not finite."""
     left, right = _wide(left), _wide(right)
     differs = _differs(left, right)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -166,7 +169,7 @@ def _errors(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
 
 
 def _sizes(values: NDArray[Any]) -> NDArray[Any]:
-    """Return the absolute values, and zero where they are not finite."""
+    """Return the absolute values. Zero for a number that is not finite."""
     sizes = np.abs(_wide(values))
     return np.where(np.isfinite(sizes), sizes, 0.0)
 
@@ -187,15 +190,15 @@ _OF_INPUT = re.compile("(gradient of |)(.*?)( by the output.*| after the calls?|
 
 
 def input_of(part: str) -> str:
-    """Return the name of the input that a part of an output belongs to: `x` for `gradient of x`."""
+    """Return the name of the input to which a part of an output belongs: `x` for `gradient of x`."""
     return _split(part)[1]
 
 
 def as_in_base(base: Mapping[str, Any], head: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the head's report on its outputs, with the base's names of renamed inputs.
+    """Return the head's report on its outputs, in which renamed inputs have their names in the base.
 
-    An input is renamed if its name exists on one side only and its content is the same. The second value maps
-    the name of each part, as in the base, to its name in the head.
+    An input counts as renamed if each side has its content under a name that the other side lacks. The second
+    value maps each part of an output, named as in the base, to its name in the head.
     """
     remaining = [name for name in base["inputs"] if name not in head["inputs"]]
     base_names: dict[str, str] = {}
@@ -224,7 +227,7 @@ def as_in_base(base: Mapping[str, Any], head: Mapping[str, Any]) -> tuple[dict[s
 
 
 def _split(part: str) -> tuple[str, str, str]:
-    """Split the name of a part of an output at the name of its input: the text before, the name, the rest."""
+    """Split the name of a part of an output into the name of its input, and the text before and after it."""
     match = _OF_INPUT.fullmatch(part)
     assert match
     return match[1], match[2], match[3]

@@ -1,4 +1,4 @@
-"""The verdicts of two sides, benchmark by benchmark."""
+"""The comparison of two sides, benchmark by benchmark: verdicts, and differences in work and output."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -14,31 +14,30 @@ from .memory import MemoryChange
 from .verdict import GpuAndHost, Judgement
 
 _COUNTERS = 5
-"""Number of counters that a note names at most."""
+"""Largest number of counters in a note."""
 Status = Literal["equal", "close", "differ", "not compared"]
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far the outputs of one benchmark agree on both sides."""
+    """How well the outputs of one benchmark on both sides agree."""
 
     status: Status
-    """`close`: the outputs differ by no more than rounding may change."""
+    """`close`: the outputs differ by no more than rounding errors can explain."""
     reason: str = ""
     """Where and how the outputs differ, or why they were not compared. Empty if there is nothing to add."""
     error: NotNegative | None = None
-    """The largest error of close outputs, in units in the last place of the largest value."""
+    """The largest difference between `close` outputs, in units in the last place of the largest value."""
     only_repeated: bool = False
-    """Whether the head alone does less work for inputs that it has seen before. Then its time says nothing
-    about new inputs."""
+    """Whether only the head does less work for inputs that it has seen before, so its time is misleading."""
     reservation: str = ""
-    """What was not compared or differs, such as the type, in an output that is equal or close otherwise."""
+    """What else differs, such as the type, or was not compared, although the values are equal or close."""
     excused: str | None = None
-    """Why a different output does not fail: it is accepted. None if nothing excuses it."""
+    """Why a different output does not fail the benchmark. None if nothing excuses it."""
 
     @property
     def is_other(self) -> bool:
-        """Whether times cannot be compared, because outputs differ or the head alone reuses earlier ones."""
+        """Whether times are not comparable: outputs differ, or only the head reuses earlier results."""
         return self.status == "differ" or self.only_repeated
 
     @property
@@ -54,21 +53,20 @@ def not_compared(reason: str) -> Agreement:
 
 @dataclass(frozen=True)
 class Work:
-    """The known differences between the sides in the work of one call of a benchmark."""
+    """How the work of one call of a benchmark differs between the sides."""
 
     changed: Difference | None = None
-    """Difference between the fingerprints. None if a side has no fingerprint."""
+    """Difference between the fingerprints of the code. None if a side has no fingerprint."""
     counters: tuple[CounterChange, ...] = ()
     no_fingerprint: str | None = None
-    """Why a side has no fingerprint. None if both have one, or the reason is unknown."""
+    """Why a side has no fingerprint. None if both sides have one, or the reason is unknown."""
     instructions: InstructionChange | None = None
     cost: Positive | None = None
-    """Cost of a call of the head / cost of a call of the base, if their code is the same. None if the costs
-    are equal or unknown."""
+    """Cost of a call, head / base, if both sides run the same code. None if costs are equal or unknown."""
 
     @property
     def cost_sentence(self) -> str:
-        """A sentence on how the costs differ. Empty if they are equal or unknown."""
+        """How the costs differ, as a phrase. Empty if they are equal or unknown."""
         return f"same code, but a call costs {units.ratio(self.cost, 'less')}" if self.cost else ""
 
     def notes(self) -> tuple[str, ...]:
@@ -87,10 +85,10 @@ class Work:
 
 @dataclass(frozen=True)
 class PairCounts:
-    """How much a benchmark was timed in turns."""
+    """How often and how long pairs of processes timed a benchmark."""
 
     pairs: Count
-    """Pairs of processes that measured it, including excluded ones."""
+    """Pairs of processes that timed the benchmark, including excluded pairs."""
     excluded: Count
     """Pairs excluded as outliers."""
     rounds: Count
@@ -98,9 +96,9 @@ class PairCounts:
     layouts: Count
     """Blocks on each side, each with new copies of the inputs."""
     seconds: NotNegative
-    """Time that all pairs spent on it."""
+    """Time that all pairs spent on the benchmark."""
     decided: bool = True
-    """Whether it is not measured any more, because it is decided or given up."""
+    """Whether the benchmark is not timed again, because it is decided or given up."""
 
 
 @dataclass(frozen=True)
@@ -110,18 +108,18 @@ class Compared:
     fullname: str
     judgement: Judgement
     seconds: Positive | None = None
-    """The head's time, the geometric mean of its processes. None if not measured."""
+    """The head's time: the median of pairs, or the geometric mean of saved processes. None if not timed."""
     notes: tuple[str, ...] = ()
-    """The notes on `work`, and others."""
+    """The notes on `work`, and other notes."""
     labels: Labels | None = field(default=None, metadata=UNSAVED)
     work: Work = Work()
     redefined: str | None = None
-    """How the definitions of the benchmark differ, in graph or code. None if they do not."""
+    """How the two definitions of the benchmark differ, in graph or code. None if they are equal."""
     allowed: Allowed | None = None
     memory: MemoryChange | None = None
     """None if a side has no peak, peaks cannot be compared, or both sides run the same code."""
     counts: PairCounts | None = None
-    """None if it was not timed in turns."""
+    """None if pairs of processes did not time the benchmark."""
     results: Agreement | None = None
     """None if outputs are not compared, or both sides run the same code."""
     on: GpuAndHost | None = None
@@ -129,7 +127,7 @@ class Compared:
 
     @property
     def needs_more_memory(self) -> bool:
-        """Whether it needs more memory, and nothing excuses that."""
+        """Whether the head needs more memory, and nothing excuses that."""
         return self.memory is not None and self.memory.fails
 
     @property
@@ -139,7 +137,7 @@ class Compared:
 
     @property
     def is_worse(self) -> bool:
-        """Whether it is slower, needs more memory or has a different output, and nothing excuses that."""
+        """Whether the head is slower, needs more memory or has a different output, without an excuse."""
         return self.judgement.verdict == "slower" or self.needs_more_memory or self.has_other_result
 
 

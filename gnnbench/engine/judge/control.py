@@ -20,32 +20,32 @@ _FEWEST = 3
 
 @dataclass(frozen=True)
 class Control:
-    """The ratio of the base's times in two of its own processes, over all benchmarks that had a control."""
+    """The mean ratio of times in two processes of the base, over all benchmarks with such a measurement."""
 
     visits: Count
     """Number of measurements of the base against itself."""
     ratio: Positive
     low: Positive
-    """Lower bound of the interval at LEVEL; `high` is the upper one."""
+    """Lower bound of the interval at LEVEL; `high` is the upper bound."""
     high: Positive
 
     @property
     def fails(self) -> bool:
-        """Whether the run measures a difference between identical code."""
+        """Whether the run shows a difference although the code is identical."""
         return not self.low <= 1 <= self.high
 
     @property
     def text(self) -> str:
-        """The ratio with its interval in words, and the consequence if the control fails."""
+        """The ratio with its interval as text, and the consequence if the control fails."""
         interval = units.interval(self.low, self.high)
         text = f"control, base against base: {units.ratio(self.ratio)} ({interval})"
         return f"{text}, so times decide nothing: repeat the run on a quiet machine" if self.fails else text
 
 
 def control(visits: Sequence[Visit]) -> Control | None:
-    """Return the weighted mean ratio, with Student's interval. Returns None for too few measurements.
+    """Return the weighted mean ratio with Student's interval. Returns None if there are too few measurements.
 
-    A weight is the reciprocal of the expected variance, between pairs of processes and within a measurement.
+    A weight is the reciprocal of the expected variance: between pairs of processes plus within a measurement.
     """
     if len(visits) < _FEWEST:
         return None

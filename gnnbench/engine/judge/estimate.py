@@ -1,6 +1,6 @@
-"""Estimates from one visit, the estimated log ratio of a benchmark, and the verdict on it.
+"""Estimates from one visit, the estimated log ratio of a benchmark, and the verdict on this ratio.
 
-A visit is the measurement of one benchmark in one pair of processes. Logarithms are natural, of nanoseconds.
+A visit is the measurement of one benchmark in one pair of processes. Times are logarithms of nanoseconds.
 """
 
 import functools
@@ -22,28 +22,28 @@ from .visit import Visit
 Array = NDArray[np.float64]
 
 FEWEST_PAIRS = 4
-"""Pairs, not counting excluded ones, that any verdict but "undecided" needs."""
+"""Number of pairs, without excluded pairs, that every verdict except *undecided* needs."""
 FEWEST_FAR_PAIRS = 6
-"""Pairs for a ratio beyond `outliers.FACTOR` if processes of the run showed two modes. If half of the
-processes of identical code are in a second mode, the same side is in it in all of three pairs once in 32
-runs, in all of four once in 128, in all of six once in 2,048. Several such benchmarks show their modes."""
+"""Number of pairs for a ratio beyond `outliers.FACTOR` if processes of the run showed two modes. Assume that
+half of all processes are in the slower mode. With identical code, the same side alone is then slow in all of
+three pairs in 1 of 32 runs, in all of four in 1 of 128, and in all of six in 1 of 2,048."""
 
 _AGREEING = 0.7
-"""Share of the pairs' weight that must support slower or faster if the variance is mostly shrunk."""
+"""Share of the pairs' weight that must support *slower* or *faster* if the variance is mostly shrunk."""
 _MOST_LACKING = 300
-"""More further pairs than these are never forecast."""
+"""The largest forecast of the number of further pairs."""
 
 
 class Sample(NamedTuple):
     """The estimates from one visit."""
 
     base: float
-    """Estimate of the base (p10 of its block medians)."""
+    """Estimate of the base's time: the 10th percentile of its block medians."""
     head: float
     turns: float
-    """Median of `head - base` over the turns; a turn is one block of each side."""
+    """Median of `head - base` over all turns. A turn is one block of each side."""
     location_noise: float
-    """Variance of `head - base` within the visit. NaN, like the next two, if there are too few blocks."""
+    """Variance of `head - base` within the visit. All three noises are NaN if there are too few blocks."""
     shared_noise: float
     """Covariance of `head - base` and `turns`."""
     turns_noise: float
@@ -54,11 +54,11 @@ class Sample(NamedTuple):
 def sample(visit: Visit) -> Sample:
     """Return the estimates from a visit.
 
-    A side is estimated by the quantile `QUANTILE`, which stays within one mode if memory layouts cause two.
-    The median of the turns' log ratios estimates the same ratio if a constant factor separates the sides. It
-    varies less if there is one mode, or if disturbances hit both sides of a turn. Quantiles are those of
-    Harrell and Davis (Biometrika 69, 1982), weighted means of all order statistics. The noise is their
-    jackknife, which leaves out one turn at a time.
+    The time of a side is the quantile `QUANTILE` of its blocks, which stays within one mode if memory layouts
+    cause two. The median of the turns' log ratios estimates the same ratio if a constant factor separates the
+    sides. This median varies less if there is one mode, or if disturbances hit both sides of a turn.
+    Quantiles are weighted means of all order statistics (Harrell and Davis, Biometrika 69, 1982). The noise
+    is computed by a jackknife that leaves out one turn at a time.
     """
     base, head = (np.log(np.asarray(side, dtype=float)) for side in (visit.base_ns, visit.head_ns))
     turns = head - base
@@ -83,7 +83,7 @@ def _quantile(values: Array, quantile: float) -> float:
 
 
 def _jackknife(values: Array, quantile: float) -> Array:
-    """Return the jackknife values of a quantile: number i is the quantile of all values but value i [n]."""
+    """Return the jackknife values of a quantile [n]: value i is the quantile of all values except value i."""
     order = np.argsort(values, kind="stable")
     ordered, weights = values[order], _weights(len(values) - 1, quantile)
     below = np.concatenate([[0.0], np.cumsum(weights * ordered[:-1])])
@@ -95,7 +95,7 @@ def _jackknife(values: Array, quantile: float) -> Array:
 
 @functools.cache
 def _weights(n: int, quantile: float) -> Array:
-    """Return the Harrell-Davis weights of n order statistics [n]. Scipy's own take a second to import."""
+    """Return the Harrell-Davis weights of n order statistics [n]. SciPy's take a second to import."""
     ends = special.betainc((n + 1) * quantile, (n + 1) * (1 - quantile), np.arange(n + 1) / n)
     return np.diff(ends)
 
@@ -109,30 +109,30 @@ class RatioEstimate:
     """NaN if unknown."""
     degrees_of_freedom: float
     pairs: int
-    """Number of pairs, without excluded ones."""
+    """Number of pairs, without excluded pairs."""
     outliers: Outliers
     shrunk: bool
     """Whether most of the degrees of freedom come from other benchmarks."""
     agreeing: float
-    """Share of the pairs' weight in pairs that lie beyond a quarter of the log ratio."""
+    """Weight of the pairs whose log ratios exceed a quarter of `log_ratio` / weight of all pairs."""
     modes: bool = False
-    """Whether processes of any benchmark of the run showed two modes; see `outliers.modes_shown`."""
+    """Whether processes showed two modes in any benchmark of the run; see `outliers.modes_shown`."""
 
     @property
     def information(self) -> float:
-        """1 / variance of the log ratio; 0 if unknown."""
+        """1 / variance of the log ratio. 0 if unknown."""
         if not self.pairs or math.isnan(self.standard_error):
             return 0.0
         return 1 / max(self.standard_error, 1e-9) ** 2
 
     @property
     def fewest(self) -> int:
-        """Number of pairs that a verdict other than undecided needs."""
+        """Number of pairs that a verdict other than *undecided* needs."""
         is_far = abs(self.log_ratio) > math.log(FACTOR)
         return FEWEST_FAR_PAIRS if is_far and self.modes else FEWEST_PAIRS
 
     def lacking(self, thresholds: Thresholds, family: int) -> int:
-        """Return how many more pairs suffice if the log ratio is one standard error nearer to a verdict."""
+        """Return how many more pairs a verdict needs if the log ratio is one standard error nearer to it."""
         pairs = np.arange(max(self.fewest - self.pairs, 1), _MOST_LACKING)
         if not self.degrees_of_freedom > 0:
             return int(pairs[0])
@@ -148,12 +148,12 @@ class RatioEstimate:
 
     @property
     def too_few(self) -> str:
-        """The reason for no verdict if there are fewer than FEWEST_PAIRS pairs."""
+        """The reason for *undecided* if there are fewer than FEWEST_PAIRS pairs."""
         return f"{units.count(self.pairs, 'pair')}, a verdict needs at least {FEWEST_PAIRS}"
 
     @property
     def doubt(self) -> str | None:
-        """Why the interval alone allows no verdict yet. None if it allows one."""
+        """Why there is no verdict yet, whatever the interval is. None if the interval decides."""
         if self.pairs < self.fewest:
             reason = f"a ratio above {FACTOR:g}x needs {self.fewest}: processes have two modes"
             return f"{units.count(self.pairs, 'pair')}, {reason}"
@@ -164,16 +164,12 @@ NOTHING = RatioEstimate(0.0, math.nan, 0.0, 0, Outliers(), shrunk=False, agreein
 
 
 def judge_estimate(
-    estimate: RatioEstimate,
-    thresholds: Thresholds,
-    family: int,
-    tails: tuple[float, float] | None = None,
+    estimate: RatioEstimate, thresholds: Thresholds, family: int, tails: tuple[float, float] | None = None
 ) -> Judgement:
     """Judge a benchmark by its estimate.
 
     `family`: number of benchmarks that the simultaneous interval covers. `tails`: tail probabilities of the
-    simultaneous and the per-benchmark interval at this interim analysis. If None, those of a sample of fixed
-    size, which is analysed once.
+    simultaneous and the per-benchmark interval at this interim analysis. None if there is no other analysis.
     """
     suffix = estimate.outliers.text
     if not estimate.pairs:
@@ -204,6 +200,6 @@ def judge_estimate(
 
 
 def _with_counts(judgement: Judgement, estimate: RatioEstimate) -> Judgement:
-    """Return a judgement with the number of processes, and whether the variance is mostly shrunk."""
+    """Return a judgement to which `shrunk` and the numbers of processes are added."""
     pairs = estimate.pairs
     return replace(judgement, shrunk=estimate.shrunk, base_processes=pairs, head_processes=pairs)

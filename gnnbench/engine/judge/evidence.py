@@ -1,7 +1,7 @@
 """Estimates each benchmark's log ratio, head / base, and its standard error, from pairs of processes.
 
-A visit is the measurement of one benchmark in one pair; a turn is one block of each side. Each visit gives a
-log ratio, the weighted mean of two estimates: the ratio of both sides' times, and the median of the ratios of
+A visit is the measurement of one benchmark in one pair; a turn is one block of each side. The log ratio of a
+visit is the weighted mean of two estimates: the ratio of the sides' times, and the median of the ratios of
 the turns. The weights minimise the noise within the visit. The variance of the log ratio has two parts: the
 variance between pairs, which longer visits do not reduce, and the noise within the visit, which falls with
 the number of blocks. All values are natural logarithms, and swapping the sides only changes signs.
@@ -22,16 +22,15 @@ from .visit import Visit
 Array = NDArray[np.float64]
 
 USUAL_PAIR_VARIANCE = 0.01**2
-"""Variance between pairs of processes: at the upper end for quiet kernels."""
+"""Usual variance between pairs of processes. Kernels on a quiet machine seldom vary more."""
 MOST_FREEDOM = 60.0
-"""Most degrees of freedom after shrinkage: more than for saved baselines, because processes that take turns
-share disturbances."""
+"""Limit of degrees of freedom after shrinkage. In `groups` it is lower: sides do not share disturbances."""
 _USUAL_FREEDOM = 60.0
 """Degrees of freedom given to USUAL_PAIR_VARIANCE."""
 _WITHIN_FREEDOM = 16.0
-"""Degrees of freedom given to the noise within visits, against the variation from visit to visit."""
+"""Degrees of freedom given to the noise within visits, to average it with the variation between visits."""
 _DISAGREEING = 4.0
-"""Two estimates agree up to this squared distance, divided by its variance."""
+"""Two estimates agree if their squared distance, divided by its variance, is at most this."""
 _VARIANCES = np.concatenate([[0.0], np.geomspace(1e-8, 10.0, 64)])
 
 
@@ -43,8 +42,8 @@ class Evidence:
         self._measured: Array = np.empty((7, 0, len(names)))
         """The fields of `Sample` [7, pairs, m]."""
         self.pair_variance = USUAL_PAIR_VARIANCE
-        """Variance between pairs, without the noise within: the median benchmark's, averaged with
-        USUAL_PAIR_VARIANCE. It only weights the pairs; the standard error comes from the residuals."""
+        """Variance between pairs, without the noise within visits: the median benchmark's variance, averaged
+        with USUAL_PAIR_VARIANCE. It only weights the pairs. Standard errors come from the residuals."""
 
     def add(self, visits: Mapping[str, Visit]) -> None:
         """Add the visits of one pair."""
@@ -54,15 +53,15 @@ class Evidence:
         self._measured = np.append(self._measured, row[:, None], axis=1)
 
     def block_noise(self) -> dict[str, float]:
-        """Return each benchmark's variance of the log ratio of a visit with one block. NaN if unknown."""
+        """Return for each benchmark the variance within a visit of one block per side. NaN if unknown."""
         _, _, _, per_block, _, _ = self._log_ratios()
         return dict(zip(self._columns, map(float, per_block), strict=True))
 
     def _log_ratios(self) -> tuple[Array, Array, NDArray[np.bool_], Array, Array, Array]:
-        """Return the log ratios of visits, and the noise within visits.
+        """Return six arrays: the log ratios of visits, and the noise within visits.
 
-        Log ratios, numbers of blocks, and which pairs are kept [pairs, m]; variance of a visit of one block,
-        its degrees of freedom, and those used up by weighting the two estimates [m].
+        The log ratios, the numbers of blocks, and whether pairs are kept [pairs, m]. Then the variance within
+        a visit of one block, its degrees of freedom, and the degrees that the two weights use up [m].
         """
         base, head, turns, *noises, blocks = self._measured
         noise = np.stack(noises)
@@ -76,7 +75,7 @@ class Evidence:
         share, per_block = _least_noise(of_location, shared, of_turns, scatter)
         used_freedom = scatter[-1] / (scatter[-1] + _WITHIN_FREEDOM)
         difference = share * difference + (1 - share) * turns
-        # Simulated for the decile: a jackknife of a quantile uses about sqrt(n) of n order statistics.
+        # Found by simulation: the jackknife of the 10th percentile uses about sqrt(n) of n order statistics.
         degrees_of_freedom = np.where(has_noise, np.sqrt(np.maximum(blocks, 0)), 0.0).sum(axis=0)
         per_block, degrees_of_freedom = _shrink_noise(per_block, degrees_of_freedom)
         return difference, blocks, keeps, per_block, degrees_of_freedom, used_freedom
@@ -85,8 +84,8 @@ class Evidence:
         """Estimate every benchmark's log ratio.
 
         The estimate is a weighted mean over pairs. A weight is the reciprocal of the expected variance: the
-        variance between pairs plus the noise within. Each benchmark's actual variance is the expected one
-        times a factor, which is shrunk towards that of all benchmarks; see `shrinkage.shrink`.
+        variance between pairs plus the noise within the visit. The actual variance of a benchmark is the
+        expected variance times a factor, which `shrinkage.shrink` shrinks towards that of all benchmarks.
         """
         difference, blocks, keeps, per_block, noise_freedom, used_freedom = self._log_ratios()
         logs = np.where(keeps, difference, 0.0)
@@ -102,13 +101,13 @@ class Evidence:
         means = divide((weights * logs).sum(axis=0), total, np.nan)
         residuals = np.where(keeps, logs - means, np.nan)
         scale, degrees_of_freedom = _variance_factors(residuals, weights, freedom)
-        # The shrunk part is relative to the expected variance, whose noise within is itself an estimate: the
-        # squared coefficients of variation, 2 / degrees_of_freedom, add up.
+        # The shrunk part is relative to the expected variance, and the noise in that is itself an estimate:
+        # the squared coefficients of variation, 2 / degrees_of_freedom, add up.
         share = divide((weights * weights * within).sum(axis=0), total, np.nan)
         borrowed = share * (1 - freedom / np.maximum(degrees_of_freedom, 1e-9))
         doubt = divide(borrowed**2, noise_freedom, 0.0)
         degrees_of_freedom = divide(1.0, divide(1.0, degrees_of_freedom, np.inf) + doubt, 0.0)
-        # Pairs may agree by chance: the standard error is at least the one from the noise within.
+        # Pairs may agree by chance, so the noise within visits is a lower limit of the standard error.
         precision = np.where(within > 0, _reciprocals(within, keeps), 0.0).sum(axis=0)
         square = np.maximum(divide(scale, total, np.nan), divide(1.0, precision, 0.0))
         agrees = keeps & (np.sign(means) * logs > np.abs(means) / 4)
@@ -124,23 +123,22 @@ class Evidence:
                 float(means[column]),
                 math.sqrt(square[column]),
                 float(degrees_of_freedom[column]),
-                int(count[column]),
-                excluded or Outliers(int(count[column])),
-                bool(freedom[column] < degrees_of_freedom[column] / 2),
-                float(agreeing[column]),
-                modes,
+                pairs=int(count[column]),
+                outliers=excluded or Outliers(int(count[column])),
+                shrunk=bool(freedom[column] < degrees_of_freedom[column] / 2),
+                agreeing=float(agreeing[column]),
+                modes=modes,
             )
         return by_name
 
 
 def _scatter(distances: Array, turns: Array, blocks: Array) -> tuple[Array, Array, Array, Array]:
-    """Return how far the ratio of the times is from that of the turns, and how this varies between visits.
+    """Return how far apart the two estimates of a visit are, and how this distance varies between visits.
 
     Returns the square of the mean distance, the sum of squares around the mean, the sum of products with
-    `turns`, and the degrees of freedom [m]. All but the last are for visits of one block.
+    `turns`, and the degrees of freedom [m]. The first three are scaled to visits of one block.
 
-    `distances`: log ratio of the times minus `turns`, that of the turns. `blocks`: 0 for excluded pairs
-    [pairs, m].
+    Arguments [pairs, m]. `distances`: log ratio of the times minus `turns`. `blocks`: 0 for excluded pairs.
     """
     keeps = blocks > 0
     weight = np.maximum(blocks.sum(axis=0), 1)
@@ -156,11 +154,11 @@ def _least_noise(
 ) -> tuple[Array, Array]:
     """Weight two estimates so that the error of their mean is smallest (Bates and Granger, 1969).
 
-    The noise within a visit gives the variance of either estimate if blocks are independent. If they are not,
-    the visits vary by more, so the variation between visits is used too. Errors that both estimates share,
-    such as a pair's own ratio, do not affect the weights. The ratio of the times is the quantity of interest.
-    If the ratio of the turns differs from it by more than noise explains, the difference counts as bias. This
-    happens where the shares of two modes have changed.
+    If blocks are independent, the noise within a visit gives the variance of both estimates. Otherwise visits
+    vary by more, so the variation between visits is used too. Errors that both estimates share, such as a
+    pair's own ratio, do not affect the weights. The ratio of the times is the quantity of interest. If the
+    ratio of the turns differs from it by more than noise explains, the difference counts as bias. This
+    happens if the shares of two modes have changed.
 
     Returns the weight of the ratio of the times, from 0 to 1, and the mean squared error of a visit of one
     block [m]. The weight is 1 if nothing is known. `of_location`, `shared`, `of_turns`: the variance of the
@@ -178,12 +176,12 @@ def _least_noise(
 
 
 def _reciprocals(expected: Array, keeps: NDArray[np.bool_]) -> Array:
-    """Return the weights of pairs [..., pairs, m], which are 0 if excluded, and always finite."""
+    """Return the weights of pairs [..., pairs, m]. They are always finite, and 0 for excluded pairs."""
     return np.where(keeps, 1 / np.maximum(expected, 1e-12), 0.0)
 
 
 def _variance_between(logs: Array, within: Array, keeps: NDArray[np.bool_], freedom: Array) -> float:
-    """Return that variance between pairs which makes the median benchmark's residuals as large as expected.
+    """Return the variance between pairs with which the median benchmark's residuals are as large as expected.
 
     This is the method of Paule and Mandel (J. Res. NBS 87, 1982) for the variance between laboratories, with
     the median over benchmarks, so that a single outlying benchmark has little influence.
@@ -203,7 +201,7 @@ def _variance_between(logs: Array, within: Array, keeps: NDArray[np.bool_], free
 
 
 def _shrink_noise(variances: Array, degrees_of_freedom: Array) -> tuple[Array, Array]:
-    """Shrink the noise of each benchmark's blocks towards that of all; these noises are independent."""
+    """Shrink the noise of each benchmark's blocks towards the noise of all. Noises are independent."""
     has_noise = (degrees_of_freedom > 0) & (np.nan_to_num(variances) > 0)
     if has_noise.sum() < FEWEST_TO_POOL:
         return variances, degrees_of_freedom
@@ -214,7 +212,7 @@ def _shrink_noise(variances: Array, degrees_of_freedom: Array) -> tuple[Array, A
 
 
 def _variance_factors(residuals: Array, weights: Array, freedom: Array) -> tuple[Array, Array]:
-    """Return each benchmark's variance divided by the expected one, and its degrees of freedom [m]."""
+    """Return each benchmark's variance divided by its expected variance, and its degrees of freedom [m]."""
     squares = np.nansum(weights * residuals**2, axis=0)
     if ((freedom > 0) & (squares > 0)).sum() < FEWEST_TO_POOL:
         return divide(squares, freedom, np.nan), freedom

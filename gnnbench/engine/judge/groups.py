@@ -1,6 +1,6 @@
-"""Verdicts from the times of two groups of processes, the sides, which were not timed in turns.
+"""Verdicts from the times of two groups of processes, one group for each side, that did not run alternately.
 
-Everything is computed on the logarithm of head / base: swapping the sides gives the opposite verdict.
+All values are logarithms of head / base, so swapping the sides gives the opposite verdict.
 """
 
 import math
@@ -15,13 +15,13 @@ from .verdict import Judgement, Reason, Thresholds, detectable_after, judge_rati
 
 Array = NDArray[np.float64]
 _MOST_FREEDOM = 30.0
-"""Most degrees of freedom after shrinkage: a few processes seldom show the rare slow ones."""
+"""Limit of degrees of freedom after shrinkage: a few processes may include none of the rare slow ones."""
 _PART = 0.5
-"""Share of the independent benchmarks that counts, as a few processes do not show all that benchmarks have
-in common. With a share of 1, over one simulated run in 100 had a false positive on a drifting machine
-(docs/experiments/verdict.md)."""
+"""Share of the independent benchmarks that counts for shrinkage. A few processes do not show everything that
+benchmarks have in common: with a share of 1, more than 1 % of simulated runs on a drifting machine had a
+false positive (docs/experiments/verdict.md)."""
 _LONE_FACTOR = 2.0
-"""If a side has one process, that may be an outlier up to this many times as far off as the farthest one."""
+"""The only process of a side may be an outlier: up to this many times as far off as the farthest process."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class SideTimings:
 
 @dataclass(frozen=True)
 class ProcessVariance:
-    """The variance of a process's log estimate, for each benchmark [m]."""
+    """The variance of the log estimate of one process, for each benchmark [m]."""
 
     variance: Array
     """NaN where it is unknown."""
@@ -47,7 +47,7 @@ class ProcessVariance:
     """The largest distance of a process from the median of its side, in any benchmark."""
 
     def outlier_effect(self, processes: int) -> float:
-        """Return the largest log ratio that one outlier could cause. `processes`: of the smaller side."""
+        """Return the largest log ratio that one outlier can cause on a side with this many processes."""
         return self.farthest * (_LONE_FACTOR if processes == 1 else 1 / processes)
 
     def judge(
@@ -61,7 +61,7 @@ class ProcessVariance:
         if judgement.verdict not in ("slower", "faster"):
             return judgement
         # Times of processes have longer tails than a normal distribution: another virtual machine may slow
-        # one process in twenty by a third. So each must lie clearly beyond the median of the other side.
+        # one in twenty by a third. So each process must lie clearly beyond the median of the other side.
         reach = np.sign(log_ratio) * np.concatenate([head - np.median(base), np.median(head) - base])
         reason = ""
         if reach.min() < abs(log_ratio) / 4:
@@ -82,15 +82,14 @@ def judge(
 ) -> list[Judgement]:
     """Judge each benchmark.
 
-    The mean of n processes has the variance v / n, where v is the variance of a process (`process_variance`).
-    v includes the variance within the processes it was estimated from. If the variance within a side is
-    larger, the difference is added. v is never smaller than the variance within a process.
+    The mean of n processes has the variance v / n, where v is the variance of one process
+    (`process_variance`). v includes the average variance within a process. If the variance within the
+    processes of one side is larger, the difference is added for this side.
 
     Args:
         each: the thresholds of each benchmark. If None, `thresholds` for all.
-        family: number of benchmarks that the simultaneous interval covers. If None, all of the sides.
-        confirming: number of further processes that will measure what looks slower. They lower the minimum
-            detectable effect.
+        family: number of benchmarks that the simultaneous interval covers. If None, all benchmarks.
+        confirming: number of new processes that will time slower benchmarks. They lower detectable effects.
     """
     family = max(base.logs.shape[1] if family is None else family, 1)
     each = [thresholds] * base.logs.shape[1] if each is None else each
@@ -109,8 +108,8 @@ def judge(
             judgement = variance.judge(column, error, old, new, limits, family)
             if len(new) < confirmed_counts[1, column]:
                 least = variance.outlier_effect(int(confirmed_counts[:, column].min()))
-                pair, freedom = (error, float(confirmed_errors[column])), variance.degrees_of_freedom[column]
-                detectable = detectable_after(*pair, float(freedom), limits, family, least)
+                freedom, confirmed_error = variance.degrees_of_freedom[column], confirmed_errors[column]
+                detectable = detectable_after(error, confirmed_error, freedom, limits, family, least)
                 judgement = replace(judgement, minimum_detectable_effect=detectable)
         elif len(old) and len(new):
             judgement = replace(judgement, ratio=math.exp(new.mean() - old.mean()))
@@ -121,9 +120,9 @@ def judge(
 def process_variance(sides: Sequence[Array], noise: Array) -> ProcessVariance:
     """Estimate each benchmark's variance between processes, shrunk towards the variance of all benchmarks.
 
-    Benchmarks are assumed to have the same variance between processes. The variance within a process is added
-    to it, which comes from a benchmark's own blocks (`noise` [m], NaN if unknown). Of the log estimates of
-    the sides [processes, m], only the variation within a side counts.
+    All benchmarks are assumed to have the same variance between processes. Each benchmark's variance within a
+    process is added: `noise` [m], from its own blocks, NaN if unknown. `sides`: the log estimates
+    [processes, m] of each side. Only the variation within a side counts.
     """
     residuals = np.concatenate([side - mean(side) for side in sides])
     freedom = sum(np.maximum(np.isfinite(side).sum(axis=0) - 1, 0) for side in sides).astype(float)
@@ -142,7 +141,7 @@ def process_variance(sides: Sequence[Array], noise: Array) -> ProcessVariance:
 
 
 def _farthest(side: Array) -> float:
-    """Return the largest distance of a process from the median of the side, over benchmarks with several."""
+    """Return the largest distance of a process from the median of several processes of its side."""
     columns = side[:, np.isfinite(side).sum(axis=0) > 1]
     return float(np.nanmax(np.abs(columns - np.nanmedian(columns, axis=0)))) if columns.size else 0.0
 
@@ -152,15 +151,14 @@ def _standard_errors(variance: ProcessVariance, noise: Array, counts: NDArray[np
 
     `noise`: variance within a process, NaN if unknown. `counts`: number of processes [sides, m].
     """
-    # The variance within a process that the variance between processes already includes: it comes from the
-    # sides with several processes.
+    # `variance` already includes `within`, which comes from the sides with several processes.
     weights, variances = np.where(np.isfinite(noise), counts - 1, 0), np.nan_to_num(noise)
     total = np.maximum(weights.sum(axis=0), 0)
     weighted_mean = (weights * variances).sum(axis=0) / np.maximum(total, 1)
     within = np.where(total > 0, weighted_mean, variances.min(axis=0))
     by_side = np.maximum(variance.variance, within) + np.maximum(variances - within, 0)
     square = (by_side / np.maximum(counts, 1)).sum(axis=0)
-    # A side with one process, whose own standard error is unknown, is no evidence.
+    # A side gives no standard error if it has a single process whose own standard error is unknown.
     lacks_error = (np.isnan(noise) & (counts < 2)).any(axis=0)  # noqa: PLR2004
     has_error = (variance.degrees_of_freedom > 0) & ~lacks_error
     return np.sqrt(np.where(has_error, square, np.nan))

@@ -1,4 +1,4 @@
-"""How the instructions of one call differ between two sides, and in which functions."""
+"""How the number of instructions of one call differs between two sides, and in which functions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from ..measure.instructions import Instructions
 NOISE = 0.003
 """Two processes that run the same code differ by less than this fraction in at least 95 % of cases."""
 _LEAST_SHARE = 0.1
-"""Functions with a smaller share of the whole change are not named."""
+"""Functions with a smaller share of the total change are not named."""
 _MOST_NAMED = 3
 _LEAST_MULTIPLE = 10
 """An increase of at least this factor is written as a multiple."""
@@ -24,9 +24,9 @@ class InstructionChange:
     base: int
     head: int
     noise: float
-    """Fraction up to which a change may be noise."""
+    """A change up to this fraction may be noise."""
     functions: tuple[CounterChange, ...] = ()
-    """The C functions whose numbers changed most, named `package:function`."""
+    """The C functions whose numbers of instructions changed most, named `package:function`."""
 
     @classmethod
     def between(cls, base: Instructions, head: Instructions) -> Self:
@@ -37,7 +37,7 @@ class InstructionChange:
 
     @property
     def fraction(self) -> float:
-        """The change, as a fraction of the base."""
+        """The change as a fraction of the base's number."""
         return self.head / max(self.base, 1) - 1
 
     def __bool__(self) -> bool:
@@ -58,7 +58,7 @@ class InstructionChange:
 def _most_changed(
     base: Mapping[str, int], head: Mapping[str, int], least: float
 ) -> tuple[CounterChange, ...]:
-    """Return the functions that changed most, by at least `least`. Empty if those of a side are unknown."""
+    """Return the functions that changed most, by at least `least`. Empty if a side has no functions."""
     if not base or not head:
         return ()
     changes = [change for change in between(base, head) if abs(change.head - change.base) >= least]

@@ -1,4 +1,4 @@
-"""The verdict on the peak memory of one call on both sides."""
+"""Compares the peak memory of one call of a benchmark on both sides."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from ..ground.codec import Count
 MemoryVerdict = Literal["more memory", "less memory", "same memory"]
 
 LEAST_FRACTION = 0.01
-"""Least difference that counts, as a fraction of the base's peak."""
+"""Smallest difference that counts, as a fraction of the base's peak."""
 LEAST_BYTES = 64 * 1024
-"""Least difference that counts. Libraries round small arrays up, and keep some memory for themselves."""
+"""Smallest difference that counts: libraries round small arrays up, and keep some memory for themselves."""
 MOST_SHARE = 0.05
-"""An increase of up to this share of the base's peak does not fail, unless a rule sets another share."""
+"""An increase up to this share of the base's peak fails no benchmark, unless a rule sets another limit."""
 _SPREADS = 10
-"""If the peaks of one side's calls differ, the sides must differ by this many times as much."""
+"""A difference counts if it is at least this many times the range of one side's peaks over its calls."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Peaks:
 
     @classmethod
     def of(cls, saved: Mapping[str, int] | None) -> "Peaks | None":
-        """Return the peaks saved as `memory`, see docs/formats.md. Returns None if there is no peak."""
+        """Return the peaks that a run file saves as `memory`. Returns None if it has no peak."""
         if not saved or "peak_bytes" not in saved:
             return None
         most = saved["peak_bytes"]
@@ -49,15 +49,15 @@ class MemoryChange:
 
     verdict: MemoryVerdict
     base_bytes: Count
-    """Peak of one call of the base, excluding its inputs, from the allocators of PyTorch. If calls of a side
-    differ, the two calls of both sides that are closest to each other count."""
+    """Peak of one call of the base, excluding its inputs, from the allocators of PyTorch. If peaks vary from
+    call to call, `base_bytes` and `head_bytes` are the two peaks that are closest to each other."""
     head_bytes: Count
     excused: str | None = None
-    """Why more memory does not fail, such as `within the limit of 5.0%`. None if it fails."""
+    """Why an increase does not fail the benchmark: `within the limit of 5.0%`. None if nothing excuses it."""
 
     @classmethod
     def between(cls, base: Peaks | None, head: Peaks | None) -> "MemoryChange | None":
-        """Judge two sides by their two calls with the closest peaks. Returns None if a side has no peak."""
+        """Judge two sides by the two peaks that are closest to each other. None if a side has no peak."""
         if base is None or head is None:
             return None
         if head.least_bytes > base.most_bytes:
@@ -79,12 +79,12 @@ class MemoryChange:
 
     @property
     def is_more(self) -> bool:
-        """Whether the head needs more."""
+        """Whether the head needs more memory."""
         return self.verdict == "more memory"
 
     @property
     def fails(self) -> bool:
-        """Whether the head needs more, and nothing excuses that."""
+        """Whether the head needs more memory, and nothing excuses that."""
         return self.is_more and self.excused is None
 
 

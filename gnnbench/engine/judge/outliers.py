@@ -1,7 +1,7 @@
 """Excludes outlier pairs of processes, and finds out whether processes have two modes.
 
-A pair is excluded if its ratio is over 3 times above or below that of the median pair. So one slow or fast
-process excludes only its own pair, and what slows both sides of a pair excludes nothing. If processes have
+A pair is excluded if its ratio and the median pair's ratio differ by more than a factor of 3. So one slow or
+fast process excludes only its own pair, and a disturbance of both sides excludes no pair. If processes have
 two modes, the pairs whose sides are in the same mode are kept. Times are natural logarithms [pairs, m].
 """
 
@@ -18,11 +18,11 @@ from ..ground import units
 Array = NDArray[np.float64]
 
 FACTOR = 3.0
-"""A pair is an outlier if its ratio and the median pair's differ by more than this factor."""
+"""A pair is an outlier if its ratio and the median pair's ratio differ by more than this factor."""
 MOST_EXCLUDED = 1 / 3
-"""Largest share of outliers among the pairs, without those that two modes explain."""
+"""Largest share of outliers, not counting pairs whose sides are in different modes."""
 _RARE = 0.1
-"""Outliers are rare up to this share of the pairs."""
+"""Up to this share of the pairs, outliers count as rare."""
 _FEWEST_LOPSIDED, _FEWEST_OF_A_MODE = 3, 3
 _LOG_FACTOR = math.log(FACTOR)
 
@@ -31,7 +31,7 @@ class Modes(NamedTuple):
     """Two modes of processes."""
 
     factor: float
-    """The median time of the slower mode divided by that of the faster one."""
+    """The median time of the slower mode / the median time of the faster mode."""
     pairs: int
     """Number of pairs whose sides are in different modes."""
 
@@ -43,10 +43,10 @@ class Outliers:
     pairs: int = 0
     """Number of measured pairs, including excluded ones."""
     above: int = 0
-    """Number of pairs excluded because their ratio is far above that of the median pair."""
+    """Number of pairs excluded because their ratio is far above the median pair's ratio."""
     below: int = 0
     contrary: int = 0
-    """Number of pairs that did not change by FACTOR in the direction of the median pair, if that one did."""
+    """Number of pairs without a change like the median pair's, if that changed by more than FACTOR."""
     modes: Modes | None = None
 
     @property
@@ -56,12 +56,12 @@ class Outliers:
 
     @property
     def doubt(self) -> str | None:
-        """Why the kept pairs allow no verdict. None if they allow one."""
+        """Why the kept pairs allow no verdict. None if they allow a verdict."""
         # The sides of the median pair may be in different modes.
         if self.contrary > _RARE * self.pairs:
             return f"base and head differ by over {FACTOR:g}x in most pairs, not in all: possibly two modes"
-        # Without a change, excluded pairs are as often above as below (McNemar, 1947). Sign test: three of
-        # three and five of six have a probability of at most 1/8.
+        # Without a change, excluded pairs are as often above as below (McNemar, 1947). In a sign test, three
+        # of three and five of six have a probability of at most 1/8.
         majority = max(self.above, self.below)
         surplus = 2 * majority - self.excluded
         lopsided = special.bdtrc(majority - 1, self.excluded, 0.5) if self.excluded else 1.0
@@ -75,7 +75,7 @@ class Outliers:
 
     @property
     def text(self) -> str:
-        """The end of a sentence about the excluded pairs. Empty if there are none."""
+        """The end of a sentence about the excluded pairs. Empty if no pair is excluded."""
         if not self.excluded:
             return ""
         pairs = f"; {units.count(self.excluded, 'pair')} excluded"
@@ -85,7 +85,7 @@ class Outliers:
 
 
 def kept_pairs(base: Array, head: Array) -> NDArray[np.bool_]:
-    """Return which pairs are not excluded [pairs, m]. The times are NaN if a pair did not measure them."""
+    """Return which pairs are not excluded [pairs, m]. Times that a pair did not measure are NaN."""
     distance = np.abs(head - base - _median_pair(head - base))
     nearest = np.fmin.reduce(distance, axis=0, initial=np.inf)
     with np.errstate(invalid="ignore"):
@@ -93,9 +93,9 @@ def kept_pairs(base: Array, head: Array) -> NDArray[np.bool_]:
 
 
 def modes_shown(base: Array, head: Array) -> bool:
-    """Tell whether a process was over FACTOR slower than another of its side, but not in most benchmarks.
+    """Tell whether any process was slower by FACTOR than another of its side, in a minority of benchmarks.
 
-    If a process is slow in most benchmarks, this is no mode: something else slows the process.
+    If a process is slow in most benchmarks, this is no mode: something else slows it.
     """
     for side in (base, head):
         is_slow = side - np.fmin.reduce(side, axis=0, initial=np.inf) > _LOG_FACTOR
@@ -121,7 +121,7 @@ def outliers(base: Array, head: Array) -> Outliers:
 
 
 def _median_pair(log_ratios: Array) -> Array:
-    """Return the median over pairs [m]: of two middle values, the one nearer to 0, or 0 if equally near."""
+    """Return the median over pairs [m]. Of two middle values, it is the one nearer to 0. 0 for a tie."""
     count = np.isfinite(log_ratios).sum(axis=0)
     if not len(log_ratios):
         return np.full(len(count), np.nan)
@@ -132,14 +132,14 @@ def _median_pair(log_ratios: Array) -> Array:
 
 def _modes(base: Array, head: Array, excluded: int) -> Modes | None:
     """Return two modes if the widest gap between times of processes explains most excluded pairs."""
-    levels = np.sort(np.concatenate([base, head]))
-    fewest = max(_FEWEST_OF_A_MODE, math.ceil(_RARE * len(levels)))
-    gaps = np.diff(levels)[fewest - 1 : len(levels) - fewest]
+    times = np.sort(np.concatenate([base, head]))
+    fewest = max(_FEWEST_OF_A_MODE, math.ceil(_RARE * len(times)))
+    gaps = np.diff(times)[fewest - 1 : len(times) - fewest]
     if not len(gaps) or gaps.max() <= _LOG_FACTOR:
         return None
     split = fewest + int(np.argmax(gaps))
-    pairs = int(((base >= levels[split]) != (head >= levels[split])).sum())
+    pairs = int(((base >= times[split]) != (head >= times[split])).sum())
     if pairs <= excluded / 2:
         return None
-    factor = float(np.exp(np.median(levels[split:]) - np.median(levels[:split])))
+    factor = float(np.exp(np.median(times[split:]) - np.median(times[:split])))
     return Modes(factor, pairs)

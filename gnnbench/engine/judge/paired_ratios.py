@@ -1,6 +1,6 @@
 """Ratios of pairs of benchmarks that were timed in the same processes.
 
-The ratio is taken within each process, so the speed of a process as a whole cancels. All values are natural
+A ratio is computed within a process, so that the speed of the process cancels. All values are natural
 logarithms.
 """
 
@@ -24,19 +24,18 @@ class PairedRatios:
     """The log ratios of pairs of benchmarks, in each process."""
 
     logs: Array
-    """[processes, pairs]; NaN where a process did not time both."""
+    """Log ratios [processes, pairs]. NaN where a process did not time both benchmarks."""
     errors: Array
-    """Standard error of each pair's mean over processes [pairs]; NaN if unknown."""
+    """Standard error of each pair's mean over processes [pairs]. NaN if unknown."""
     variance: ProcessVariance
-    """Variance of a process's log ratio."""
+    """Variance of the log ratio of one process, for each pair."""
 
     @classmethod
     def of(cls, timings: SideTimings, base: Sequence[int], head: Sequence[int]) -> Self:
-        """Return the ratios of the benchmarks in the columns `head` to those in the columns `base`.
+        """Return the ratios of the benchmarks in the columns `head` to the benchmarks in the columns `base`.
 
-        The mean of n processes has the variance v / n. Here v is the variance of a process's log ratio
-        (`process_variance`), or the variance within a process if this is larger. With one process, only the
-        latter is known.
+        The mean of n processes has the variance v / n. Here v is the larger of two variances: of the log
+        ratio of one process (`process_variance`), which needs several processes, and within a process.
         """
         logs = timings.logs[:, head] - timings.logs[:, base]
         has_ratio = np.isfinite(logs)
@@ -45,14 +44,14 @@ class PairedRatios:
         counts = has_ratio.sum(axis=0)
         variance = process_variance([logs], within)
         square = np.where(variance.degrees_of_freedom > 0, np.fmax(variance.variance, within), within)
-        # One process whose own standard error is unknown is no evidence.
+        # A single process gives no standard error if its own standard error is unknown.
         lacks_error = (counts < 2) & np.isnan(within)  # noqa: PLR2004
         errors = np.sqrt(np.where((counts > 0) & ~lacks_error, square, np.nan) / np.maximum(counts, 1))
         return cls(logs, errors, variance)
 
     @property
     def counts(self) -> NDArray[np.int_]:
-        """The number of processes of each pair."""
+        """Number of processes that timed both benchmarks, for each pair."""
         return np.asarray(np.isfinite(self.logs).sum(axis=0))
 
     def judge(self, column: int, thresholds: Thresholds, family: int) -> Judgement:
@@ -69,11 +68,11 @@ class PairedRatios:
         return replace(judgement, base_processes=count, head_processes=count)
 
     def judge_mean(self, columns: Sequence[int], thresholds: Thresholds) -> Judgement:
-        """Judge the mean of pairs that have a ratio.
+        """Judge the mean log ratio of several pairs, each of which has a ratio.
 
         An interval needs several processes, and a standard error of each pair. Errors of pairs in one process
         may be correlated in any way. So the variance is cluster-robust, with processes as clusters. If the
-        errors of the pairs give a larger variance, that counts.
+        standard errors of the pairs give a larger variance, it is used instead.
         """
         logs, errors = self.logs[:, columns], self.errors[columns]
         has_ratio = np.isfinite(logs)
@@ -91,7 +90,7 @@ class PairedRatios:
 
 
 def _within_a_process(log_ratio: float, error: float, thresholds: Thresholds, family: int) -> Judgement:
-    """Return a judgement without a verdict, and with an interval unless the error within a process is NaN."""
+    """Return a judgement without a verdict. It has an interval unless the standard error is NaN."""
     if math.isnan(error):
         code = Reason.TOO_FEW_BLOCKS
         return Judgement("incomparable", code.text(thresholds), math.exp(log_ratio), code=code)

@@ -1,10 +1,10 @@
-"""Decides which benchmarks to time next, for how long, and when each is decided.
+"""Decides which benchmarks to time next, for how long, and when a benchmark has its verdict.
 
 A visit is the measurement of one benchmark in one pair of processes. After each pair there is an interim
 analysis. Alpha spending (Lan and DeMets, Biometrika 70, 1983) keeps the error rate: each analysis spends a
 part of the error probability, as information grows and time passes. The intervals are the repeated confidence
-intervals of Jennison and Turnbull (JRSS B 51, 1989), which hold at all analyses together; the last one is
-reported. A decided benchmark is not analysed again.
+intervals of Jennison and Turnbull (JRSS B 51, 1989), which hold at all analyses together. The last interval
+is reported. A decided benchmark is not analysed again.
 """
 
 import math
@@ -32,28 +32,29 @@ _ROUNDING = 1e-6
 FAILURES = 2
 """A benchmark that fails in this many pairs is given up."""
 _QUIETEST = 0.002**2
+"""Lower limit of the variance between pairs, when the length of visits is chosen."""
 FAMILY_SPENDING = Spending(5.0, 3.0)
-"""Alpha spending of the simultaneous interval, chosen by simulation. The unit of information is that of a
-standard error as large as the minimum effect of interest."""
+"""Alpha spending of the simultaneous interval, chosen by simulation. The information is 1 if the standard
+error is as large as the minimum effect of interest."""
 OWN_SPENDING = Spending(6.0, 4.0)
-"""The same for the per-benchmark interval."""
+"""Alpha spending of the per-benchmark interval."""
 
 
 @dataclass(frozen=True)
 class PairPlan:
-    """What the next pair of processes is to measure."""
+    """What the next pair of processes measures."""
 
     seconds: Mapping[str, float]
     """Seconds for the turns of both sides, by benchmark, in the order of the visits."""
     at_most_seconds: float = math.inf
-    """After this time, the remaining visits are left to the next pairs."""
+    """Limit for all visits together. The remaining visits are left to the next pairs."""
     longest_seconds: float = math.inf
-    """A visit that takes this long ends, even if it has too few turns to estimate their noise."""
+    """Limit for each visit. The visit ends then, even if it has too few turns to estimate their noise."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """The verdict on a benchmark so far, and how much it was timed."""
+    """The verdict on a benchmark so far, and how often it was timed."""
 
     judgement: Judgement
     counts: PairCounts
@@ -66,9 +67,9 @@ class Schedule:
     """Divides a time budget among benchmarks, according to their variance and cost.
 
     The first pair measures each benchmark. Then benchmarks that are likely slower get up to PAIRS_TO_AFFORD
-    pairs of their own. These take at most half of the budget, and cost the others no verdict. If the budget
-    is too small for verdicts on all, each benchmark gets a pair, and the first of `names` get the rest. The
-    simultaneous interval covers all benchmarks, except those that `leave_out` removes.
+    pairs of their own. These take at most half of the budget, and leave enough for the verdicts on the other
+    benchmarks. If the budget is too small for verdicts on all, each benchmark gets a pair, and the first of
+    `names` get the rest. The simultaneous interval covers all benchmarks that `leave_out` has not removed.
     """
 
     def __init__(
@@ -95,7 +96,7 @@ class Schedule:
         self.spent_seconds = 0.0
         """Duration of the pairs, including their starts."""
         self._untimed_seconds = 0.0
-        """Time for benchmarks that need no timing. Only the total budget includes it."""
+        """Time for other things than timing. Only the total budget includes it."""
 
     @property
     def _budget(self) -> float:
@@ -117,7 +118,7 @@ class Schedule:
         return {name: Decision(_add_advice(timing, advice), timing.counts) for name, timing in rows}
 
     def _budget_advice(self) -> str:
-        """Return options that give time for PAIRS_TO_AFFORD pairs. Empty if the budget is large enough."""
+        """Return options with which the budget allows PAIRS_TO_AFFORD pairs. Empty if it already does."""
         count, total, needed = len(self._benchmarks), self._total_seconds, self.needed_seconds
         options = []
         if needed > self._per_benchmark_seconds * count:
@@ -128,14 +129,14 @@ class Schedule:
 
     @property
     def needed_seconds(self) -> float:
-        """The cost of a first pair and of PAIRS_TO_AFFORD more with short visits, by the costs so far."""
+        """Estimated time of a first pair, and of PAIRS_TO_AFFORD more pairs with the shortest visits."""
         if not self._benchmarks:
             return 0.0
         pilots = len(self._benchmarks) * (PILOT_SECONDS - SHORTEST_VISIT)
         return (1 + PAIRS_TO_AFFORD) * self._selection().price(self._benchmarks) + pilots
 
     def forecast(self) -> str:
-        """Return what a pair costs, and what the budget will decide. Empty except after the first pair."""
+        """After the first pair, return what a pair costs and what the budget allows. Otherwise empty."""
         selection = self._selection()
         undecided = selection.undecided
         if len(self._starts) != 1 or not undecided:
@@ -148,24 +149,24 @@ class Schedule:
         return f"{text} verdicts on {count} of them; {self._budget_advice()} pairs of each"
 
     def spend(self, seconds: float) -> None:
-        """Subtract time from the budget that was not spent on timing."""
+        """Subtract time for other things than timing from the budget."""
         self._untimed_seconds += seconds
         self.spent_seconds += seconds
 
     def leave_out(self, name: str) -> None:
-        """Remove a benchmark, if present, that needs no timing. The others share its error probability.
+        """Remove a benchmark that needs no timing, if present. The others share its error probability.
 
-        Benchmarks that have been analysed keep their smaller part, so the total is never exceeded.
+        Benchmarks that were already analysed keep their smaller share, so the total is never exceeded.
         """
         self._benchmarks.pop(name, None)
 
     def next(self) -> PairPlan | None:
-        """Plan a pair. Returns None if all benchmarks are decided, or the budget is too small for a pair."""
+        """Plan the next pair. Returns None if all benchmarks are decided, or the budget is too small."""
         selection = self._selection()
         if not selection.undecided or not selection.left_seconds:
             return None
         if not self._starts:
-            # All costs are unknown: the pair ends when its part of the budget is spent.
+            # All costs are unknown, so the pair ends when its share of the budget is spent.
             names = sorted(selection.undecided, key=lambda name: not self._benchmarks[name].is_likely)
             seconds = min(PILOT_SECONDS, self._budget / 2 / len(names))
             at_most = max(self._budget / PAIRS_TO_AFFORD, seconds * len(names))
@@ -191,8 +192,8 @@ class Schedule:
         """Return the length of each benchmark's visit in the next pair.
 
         If a visit of t seconds costs c + t and has the variance v + w / t, the information per second is
-        largest at t = sqrt(c w / v) (Cochran, Sampling Techniques, 1977, 10.6). PAIRS_TO_AFFORD must fit in
-        the budget, which `sharing` benchmarks divide among themselves.
+        largest at t = sqrt(c w / v) (Cochran, Sampling Techniques, 1977, 10.6). `sharing` benchmarks divide
+        the budget among themselves, and each one's part must be enough for PAIRS_TO_AFFORD pairs.
         """
         noises = self._evidence.block_noise()
         rates = {
@@ -239,7 +240,7 @@ class Schedule:
                 timing.judgement = Judgement("incomparable", failure.text)
 
     def _analyse(self, timing: Timing, estimate: RatioEstimate) -> None:
-        """Make an interim analysis of a benchmark with a new estimate, which may decide the benchmark."""
+        """Make an interim analysis of a benchmark with a new estimate. It may decide the benchmark."""
         timing.estimate = estimate
         if estimate.pairs < FEWEST_PAIRS:
             timing.judgement = judge_estimate(estimate, timing.thresholds, len(self._benchmarks))
@@ -259,20 +260,20 @@ class Schedule:
             timing.analysis = estimate, (family_tail, own_tail)
         if timing.analysis is None:
             return
-        last, tails = timing.analysis
-        if last is not estimate:
-            if not last.pairs < last.fewest == estimate.fewest:
-                return  # the last intervals stay
-            # The intervals stay, but now there are enough pairs for a verdict.
-            last = replace(last, pairs=estimate.pairs, outliers=estimate.outliers)
-        timing.judgement = judge_estimate(last, timing.thresholds, len(self._benchmarks), tails)
+        analysed, tails = timing.analysis
+        if analysed is not estimate:
+            if not analysed.pairs < analysed.fewest == estimate.fewest:
+                return  # the judgement of the last analysis stands
+            # The last analysis lacked pairs for a verdict: judge its intervals with the new number of pairs.
+            analysed = replace(analysed, pairs=estimate.pairs, outliers=estimate.outliers)
+        timing.judgement = judge_estimate(analysed, timing.thresholds, len(self._benchmarks), tails)
         timing.decided = timing.judgement.verdict in ("slower", "faster", "same")
         if timing.limit and timing.decided:
             timing.decided = timing.limit.is_settled(timing.judgement, timing.thresholds)
 
 
 def _add_advice(timing: Timing, advice: str) -> Judgement:
-    """Return the judgement on a benchmark. If it has too few pairs, its reason includes the advice."""
+    """Return the judgement on a benchmark. If it lacks pairs, its reason includes the advice."""
     judgement, estimate = timing.judgement, timing.estimate
     lacks_pairs = estimate.pairs < estimate.fewest or not judgement.judged
     if judgement.verdict != "undecided" or not lacks_pairs or not advice:

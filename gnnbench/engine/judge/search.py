@@ -1,16 +1,16 @@
 """The statistics of a bisection: which candidate to measure next, and where a benchmark's time changed.
 
-Candidates are versions of the code in order; candidate 0 is the good end. Each pair of processes measures a
-candidate beside candidate 0. This is a noisy binary search (Burnashev and Zigangirov, Problems of Information
-Transmission 10, 1974): each pair measures the most informative candidate, in the middle of an interval with a
-change, or with a doubtful level. No step counts as certain, so the error probability is spent only once, at
-the end of the search.
+Candidates are versions of the code in order; candidate 0 is the good end. Each pair of processes times a
+candidate against candidate 0. This is a noisy binary search (Burnashev and Zigangirov, Problems of
+Information Transmission 10, 1974): each pair measures the most informative candidate. That is one in the
+middle of an interval with a change, or one whose level is doubtful. No step counts as certain, so the error
+probability is spent only once, at the end of the search.
 
-The level of a candidate is the logarithm of its time over that of candidate 0. From one candidate to the next
-it stays, or it jumps to any other level, any number of times. This is a hidden Markov model on a grid of
-levels, whose posterior the forward-backward algorithm gives exactly (Rabiner, Proc. IEEE 77, 1989). A log
-ratio has normal noise of unknown scale, and with an unknown probability it is an outlier. Both are averaged
-over, so that unusually strong noise delays the answer instead of making it wrong.
+The level of a candidate is the logarithm of its time / the time of candidate 0. From each candidate to the
+next, the level stays the same or jumps to any other level. This is a hidden Markov model on a grid of levels,
+whose posterior the forward-backward algorithm gives exactly (Rabiner, Proc. IEEE 77, 1989). A measured log
+ratio has normal noise of unknown scale, and is an outlier with an unknown probability. The posterior averages
+over both unknowns, so that unusually strong noise delays the answer instead of making it wrong.
 """
 
 import math
@@ -27,21 +27,21 @@ from .evidence import USUAL_PAIR_VARIANCE
 Array = NDArray[np.float64]
 
 ERROR = 0.01
-"""Probability of naming a wrong commit, at most."""
+"""Upper limit of the probability that a wrong commit is named."""
 _MISSED = 0.2
-"""Once a change is known, an interval is not searched if it has another one with at most this probability."""
+"""Once a change is located, the search skips intervals with at most this probability of another change."""
 MOST_PAIRS = 16
-"""Most pairs of one candidate, whatever they show."""
+"""Largest number of pairs that measure the same candidate."""
 _SCALES, _SCALE_SPREAD = np.geomspace(0.7, 16, 10), 0.7
-"""Possible factors on the usual standard deviation, and the prior spread of their logarithm."""
+"""Possible factors on the usual standard deviation, and the prior standard deviation of their logarithm."""
 _OUTLIERS = np.array([0.05, 0.1, 0.3])
-"""Possible shares of outliers, with the same prior probability."""
+"""Possible shares of outliers, equally likely a priori."""
 _OUTLIER_SCALE = 0.1
 """Scale of an outlier's log ratio, which has a Cauchy distribution."""
 _LEVELS = 200
 """Number of levels on each side of 0."""
 _EXPECTED_JUMPS = 0.25
-"""Expected number of jumps before anything is measured."""
+"""Prior expectation of the number of jumps in the whole history."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Observation:
     position: int
     log_ratio: float
     variance: float
-    """Variance of the noise, within and between pairs."""
+    """Variance of the noise: within and between pairs."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,9 @@ class Interval:
     low: int
     high: int
     changed: float
-    """Probability that their levels differ by the least change that counts, or more."""
+    """Probability that their levels differ by at least the least change that counts."""
     log_ratio: float
-    """Expected difference of their levels, given that they differ; `bounds` is its 99 % credible interval."""
+    """Expected difference of their levels if they differ; `bounds` is its 99 % credible interval."""
     bounds: tuple[float, float]
 
 
@@ -75,10 +75,11 @@ def posterior(
     least: float,
     sign: int,
 ) -> list[Interval]:
-    """Return the intervals between neighbouring measured candidates, from 0 to the last, the bad end.
+    """Return all intervals between neighbouring measured candidates, from the good end to the bad end.
 
-    `same`: pairs of candidates between which nothing changes; they count as measured. `least`: the least
-    change of the level that counts. `sign`: 1 if the bad end is slower than the good end, -1 if faster.
+    `last`: position of the bad end. `same`: pairs of candidates between which nothing changes; they count as
+    measured. `least`: the least change of the level that counts. `sign`: 1 if the bad end is slower than the
+    good end, -1 if it is faster.
     """
     by_position: dict[int, list[Observation]] = {position: [] for position in (0, *chain(*same))}
     for observation in observations:
@@ -100,7 +101,7 @@ def posterior(
 
 
 def _grid(by_position: Mapping[int, Sequence[Observation]]) -> Array:
-    """Return equally spaced levels around 0, which reach beyond all levels that the observations allow."""
+    """Return equally spaced levels around 0. They reach beyond the levels that observations make likely."""
     ratios = [[row.log_ratio for row in group] for _, group in sorted(by_position.items()) if group]
     centres = [float(np.median(row)) for row in ratios]
     # A single outlier should not make the grid coarse.
@@ -110,7 +111,7 @@ def _grid(by_position: Mapping[int, Sequence[Observation]]) -> Array:
 
 
 def _log_likelihood(levels: Array, observations: Sequence[Observation]) -> Array:
-    """Return the log likelihood of each level, for each scale and share of outliers [settings, levels]."""
+    """Return log likelihoods [settings, levels]. A setting is a scale with a share of outliers."""
     total = np.zeros((len(_SCALES) * len(_OUTLIERS), len(levels)))
     share = _OUTLIERS[None, :, None]
     for observation in observations:
@@ -123,9 +124,9 @@ def _log_likelihood(levels: Array, observations: Sequence[Observation]) -> Array
 
 
 def _differences(logs: Array, jumps: Sequence[float]) -> list[Array]:
-    """Return the distribution of the difference of levels, for each two neighbouring candidates.
+    """Return the distribution of the difference of levels, for each pair of neighbouring candidates.
 
-    `logs`: log likelihoods [candidates, settings, size]. `jumps`: probability of a jump between neighbours.
+    `logs`: log likelihoods [candidates, settings, levels]. `jumps`: probability of a jump between neighbours.
     """
     size = logs.shape[2]
     peaks = logs.max(axis=2)
@@ -152,7 +153,7 @@ def _differences(logs: Array, jumps: Sequence[float]) -> list[Array]:
 
 
 def _interval(low: int, high: int, levels: Array, masses: Array, least: float) -> Interval:
-    """Return an interval from the probabilities of all differences between the levels of its ends."""
+    """Return an interval. `masses`: probabilities of all differences between the levels of its ends."""
     size, step = len(levels), levels[1] - levels[0]
     differences = np.arange(1 - size, size)
     masses = np.where(np.abs(differences) < max(1, math.ceil(least / step)), 0.0, masses)
@@ -160,8 +161,9 @@ def _interval(low: int, high: int, levels: Array, masses: Array, least: float) -
     if changed <= 0:
         return Interval(low, high, 0.0, 0.0, (0.0, 0.0))
     cumulative = np.cumsum(masses) / changed
-    first, last = (float(differences[np.searchsorted(cumulative, share)] * step) for share in (0.005, 0.995))
-    return Interval(low, high, min(changed, 1.0), float(masses @ differences * step / changed), (first, last))
+    bounds = [float(differences[np.searchsorted(cumulative, share)] * step) for share in (0.005, 0.995)]
+    log_ratio = float(masses @ differences * step / changed)
+    return Interval(low, high, min(changed, 1.0), log_ratio, (bounds[0], bounds[1]))
 
 
 @dataclass
@@ -173,7 +175,7 @@ class Search:
     least: float
     """The least change that counts, as a logarithm."""
     sign: int
-    """1 if the bad end is slower, -1 if it is faster."""
+    """1 if the bad end is slower than the good end, -1 if it is faster."""
     error: float = ERROR
     observations: list[Observation] = field(default_factory=list)
     same: list[tuple[int, int]] = field(default_factory=list)
@@ -187,7 +189,7 @@ class Search:
         return posterior(self.last, tuple(self.observations), tuple(self.same), self.least, self.sign)
 
     def changes(self) -> list[Interval]:
-        """Return the intervals whose change is certain enough to be named."""
+        """Return the intervals with a change that is certain enough to be reported."""
         return [interval for interval in self.intervals if interval.changed >= 1 - self.error]
 
     def measurable(self, interval: Interval) -> list[int]:
@@ -196,7 +198,7 @@ class Search:
         return [position for position in positions if position not in self.broken]
 
     def open_intervals(self) -> list[Interval]:
-        """Return the intervals that may contain a change and can still be narrowed down."""
+        """Return the intervals that may contain a change, if further pairs can tell more about them."""
         changes = self.changes()
         threshold = self.error if all(map(self.measurable, changes)) else _MISSED
         possible = [interval for interval in self.intervals if interval.changed > threshold]
@@ -205,13 +207,13 @@ class Search:
         return [span for span in possible if self.measurable(span) or span in repeatable]
 
     def _can_repeat(self, position: int) -> bool:
-        """Tell whether a candidate that counts as measured may get a further pair."""
+        """Tell whether another pair may measure a candidate that counts as measured."""
         pairs = sum(observation.position == position for observation in self.observations)
         is_base = not position or any(low == 0 and position <= high for low, high in self.same)
         return not is_base and pairs < MOST_PAIRS and position not in self.broken
 
     def scores(self) -> dict[int, float]:
-        """Return how informative a pair of each candidate is: the variance of whether intervals change."""
+        """Return how informative a pair at a candidate is: the variance of whether or where times change."""
         scores: dict[int, float] = {}
         if not (intervals := self.open_intervals()):
             return scores
@@ -244,7 +246,7 @@ class Search:
 
 
 def next_position(searches: Mapping[str, Search]) -> tuple[int, list[str]] | None:
-    """Return the next candidate to measure and its benchmarks. Returns None if everything is known."""
+    """Return the next candidate, and the benchmarks to measure at it. Returns None if the search is over."""
     total: dict[int, float] = {}
     for search in searches.values():
         for position, score in search.scores().items():
@@ -258,5 +260,5 @@ def next_position(searches: Mapping[str, Search]) -> tuple[int, list[str]] | Non
 
 
 def least_change(effect: float, log_ratio: float) -> float:
-    """Return half of the minimum effect of interest, or a quarter of the change between the ends if more."""
+    """Return half of the minimum effect, or a quarter of the change between the ends if that is larger."""
     return max(math.log1p(effect) / 2, abs(log_ratio) / 4)

@@ -1,4 +1,4 @@
-"""Selects the benchmarks of the next pair of processes, by what pairs have cost so far.
+"""Selects the benchmarks that the next pair of processes measures, by the times of the pairs so far.
 
 A visit is the measurement of one benchmark in one pair.
 """
@@ -18,11 +18,11 @@ from .verdict import Judgement, Thresholds
 
 SHORTEST_VISIT = 0.1
 PAIRS_TO_AFFORD = 6
-"""Visits are made short enough for this many pairs; the first analysis needs four. More pairs would leave
-visits of a few turns, and the first five turns vary most."""
+"""Visits are so short that the budget allows this many pairs. The first analysis needs four. With more pairs,
+visits would have only a few turns, and the first five turns vary most."""
 NOT_REACHED = "not reached within the budget"
 _MARGIN = 1.1
-"""Factor by which the pairs of the other benchmarks may take longer than the pairs so far."""
+"""Allowance for later pairs that take longer than the pairs so far."""
 
 
 @dataclass
@@ -30,11 +30,11 @@ class Timing:
     """What is known about a benchmark's times so far."""
 
     thresholds: Thresholds
-    """The effect of the benchmark, and the levels of the run."""
+    """The minimum effect of the benchmark, and the confidence levels of the run."""
     limit: Allowed | None = None
-    """How much slower it may be. A slower benchmark is timed until it is known whether it exceeds this."""
+    """The accepted slowdown. A slower benchmark is timed until it is clear whether it exceeds this limit."""
     is_likely: bool = False
-    """Whether it is likely slower, because it does more work."""
+    """Whether the head is likely slower, because it does more work."""
     boundaries: tuple[Boundary, Boundary] | None = None
     """Boundaries of the simultaneous and the per-benchmark interval. None before the first analysis."""
     analysis: tuple[RatioEstimate, tuple[float, float]] | None = None
@@ -47,14 +47,14 @@ class Timing:
     rounds: int = 0
     blocks: int = 0
     seconds: float = 0.0
-    """Duration of its visits."""
+    """Duration of all visits."""
     planned_seconds: float = 0.0
-    """Seconds that were planned for the turns of its visits."""
+    """Time that was planned for the turns of all visits."""
     failures: int = 0
 
     @property
     def counts(self) -> PairCounts:
-        """The numbers of its pairs, rounds and blocks so far."""
+        """The numbers of pairs, rounds and blocks so far."""
         excluded = self.estimate.outliers.excluded
         return PairCounts(self.pairs, excluded, self.rounds, self.blocks, self.seconds, self.decided)
 
@@ -65,28 +65,28 @@ class Timing:
 
     @property
     def lacks_pairs(self) -> bool:
-        """Whether it has fewer pairs than the budget should allow."""
+        """Whether fewer than PAIRS_TO_AFFORD pairs have measured the benchmark."""
         return self.pairs < PAIRS_TO_AFFORD
 
     @property
     def pairs_to_afford(self) -> int:
-        """Number of further pairs that must fit in the budget."""
+        """Number of further pairs for which the rest of the budget should be enough."""
         return max(PAIRS_TO_AFFORD - self.pairs, 1)
 
 
 @dataclass(frozen=True)
 class Selection:
-    """What is known before the next pair, and the benchmarks that it should measure."""
+    """Selects the benchmarks of the next pair, from what is known before it."""
 
     benchmarks: Mapping[str, Timing]
     start_seconds: float
-    """Mean time that the start of a pair has taken."""
+    """Mean time that the starts of pairs have taken."""
     left_seconds: float
     """Rest of the budget."""
 
     @cached_property
     def overheads(self) -> Mapping[str, float]:
-        """Mean seconds of a visit beyond its planned time. Before a visit, the median of other benchmarks."""
+        """Mean time of a visit beyond the planned time. Without a visit, the median of other benchmarks."""
         costs = {
             name: max(timing.seconds - timing.planned_seconds, 0.0) / timing.pairs
             for name, timing in self.benchmarks.items()
@@ -97,18 +97,17 @@ class Selection:
 
     @cached_property
     def undecided(self) -> Sequence[str]:
-        """The benchmarks that are still measured, as they are neither decided nor given up."""
+        """The benchmarks that are neither decided nor given up, and so are still measured."""
         return [name for name, timing in self.benchmarks.items() if not timing.decided]
 
     def price(self, names: Iterable[str]) -> float:
-        """Return the seconds that a pair takes with the shortest possible visits of some benchmarks."""
+        """Return the seconds that a pair takes if its visits of some benchmarks are as short as possible."""
         return self.start_seconds + sum(self.overheads[name] + SHORTEST_VISIT for name in names)
 
     def next_benchmarks(self, reserve_seconds: float) -> tuple[Sequence[str], int]:
-        """Return the benchmarks of the next pair, and among how many the rest of the budget is divided.
+        """Return the benchmarks of the next pair, and how many benchmarks share the remaining budget.
 
-        Likely slower benchmarks come first, unless this costs the others a verdict, or leaves less than
-        `reserve_seconds`.
+        Likely slower benchmarks come first if the others keep their verdicts and `reserve_seconds` are left.
         """
         likely = [name for name in self.undecided if self.benchmarks[name].is_likely]
         first = [name for name in likely if self.benchmarks[name].lacks_pairs]
@@ -132,9 +131,9 @@ class Selection:
 
     @cached_property
     def _candidates(self) -> Sequence[str]:
-        """The undecided benchmarks. Those that lack pairs come first, the most measured ones before others.
+        """The undecided benchmarks. Those that lack pairs come first, in descending order of their pairs.
 
-        No benchmark gets twice PAIRS_TO_AFFORD while another lacks pairs.
+        No benchmark gets twice PAIRS_TO_AFFORD pairs while another one lacks pairs.
         """
         timings = {name: self.benchmarks[name] for name in self.undecided}
         lacks_any = any(timing.lacks_pairs for timing in timings.values())
@@ -144,9 +143,9 @@ class Selection:
 
     @cached_property
     def decidable(self) -> Sequence[str]:
-        """The benchmarks that the rest of the budget probably decides; those that look changed come first.
+        """The benchmarks that the rest of the budget probably decides. Those that look changed come first.
 
-        They get the number of pairs with which most benchmarks are decided.
+        They get the number of further pairs that decides most benchmarks.
         """
         timings, family = {name: self.benchmarks[name] for name in self._candidates}, len(self.benchmarks)
         lacking = {
@@ -165,7 +164,7 @@ class Selection:
         return best
 
     def affordable_pairs(self) -> int:
-        """Return how many pairs each undecided benchmark can have when the budget is spent."""
+        """Return how many pairs each undecided benchmark can have by the end of the budget."""
         return self._pairs(self.undecided, self.left_seconds)
 
     def _affords(self, names: Sequence[str], goal: int) -> bool:
@@ -175,11 +174,11 @@ class Selection:
         return max(lacking.values()) * self.start_seconds + visits <= self.left_seconds
 
     def _milestone(self, names: Sequence[str], seconds: float) -> int:
-        """Return the largest of the numbers of pairs that matter for verdicts and all of `names` reach."""
+        """Return the milestone that all of `names` reach: 0, 1, FEWEST_PAIRS or PAIRS_TO_AFFORD pairs."""
         pairs = self._pairs(names, seconds)
         return max(goal for goal in (0, 1, FEWEST_PAIRS, PAIRS_TO_AFFORD) if goal <= pairs)
 
     def _pairs(self, names: Sequence[str], seconds: float) -> int:
-        """Return how many pairs each of `names` has if pairs of all undecided benchmarks fill `seconds`."""
+        """Return how many pairs each of `names` has after `seconds` if all undecided benchmarks are timed."""
         fewest = min((self.benchmarks[name].pairs for name in names), default=PAIRS_TO_AFFORD)
         return fewest + int(max(seconds, 0.0) / self.price(self.undecided))

@@ -13,10 +13,10 @@ from scipy import special
 Array = NDArray[np.float64]
 
 FEWEST_TO_POOL = 3
-"""Benchmarks that are needed to estimate a common variance and how much the variances differ."""
+"""Smallest number of benchmarks from which a common variance, and the spread of variances, is estimated."""
 
 _CLIP = 2.0
-"""Standard deviations: a larger residual would make independent benchmarks look dependent."""
+"""Limit of residuals, in standard deviations: larger ones make independent benchmarks look dependent."""
 
 
 def shrink(
@@ -27,7 +27,7 @@ def shrink(
     most_freedom: float,
     part: float = 1.0,
 ) -> tuple[Array, Array]:
-    """Return the variance of each benchmark, shrunk towards the common one, and its degrees of freedom [m].
+    """Return each benchmark's variance, shrunk towards the common variance, and its degrees of freedom [m].
 
     These are the moderated variances of Smyth (Statistical Applications in Genetics and Molecular Biology 3,
     2004). Benchmarks of the same process are not independent: a slow machine slows all of them. So the
@@ -35,10 +35,10 @@ def shrink(
 
     Args:
         squares: sums of squared residuals [m]; positive for at least FEWEST_TO_POOL benchmarks.
-        freedom: their degrees of freedom [m].
+        freedom: degrees of freedom of `squares` [m].
         expected: the variance expected of each benchmark, apart from a common factor [m].
-        sides: the values whose residuals were squared [processes, m] for each side.
-        most_freedom: limit of the degrees of freedom, unless a benchmark has more of its own.
+        sides: for each side, the values whose residuals were squared [processes, m].
+        most_freedom: limit of the degrees of freedom. A benchmark keeps its own if they are more.
         part: share of the independent benchmarks that counts. At least one benchmark counts.
     """
     usable = (freedom > 0) & (squares > 0)
@@ -53,14 +53,14 @@ def shrink(
 def independent_benchmarks(sides: Sequence[Array], variance: Array) -> float:
     """Return how many independent benchmarks would give an equally precise average variance.
 
-    This is (tr C)^2 / tr(C^2) of the covariance C between benchmarks, over processes that ran the whole
-    suite. tr(C^2) is corrected for its bias with few processes (Bai and Saranadasa, Statistica Sinica 1996).
-    `variance`: of each benchmark [m]. Benchmarks with variance 0 or NaN do not count.
+    This is (tr C)^2 / tr(C^2), where C is the covariance between benchmarks over the processes that ran the
+    whole suite. tr(C^2) is corrected for its bias with few processes (Bai and Saranadasa, Statistica Sinica
+    1996). `variance`: the variance of each benchmark [m]. Benchmarks with variance 0 or NaN do not count.
     """
     residuals, freedom = [], 0
     for side in sides:
         count = np.isfinite(side).sum(axis=1)
-        runs = side[2 * count >= count.max(initial=0)]  # without processes that ran some benchmarks again
+        runs = side[2 * count >= count.max(initial=0)]  # omit processes that repeated a few benchmarks
         residuals.append(runs - mean(runs))
         freedom += len(runs) - 1
     has_variance = variance > 0
@@ -77,18 +77,18 @@ def independent_benchmarks(sides: Sequence[Array], variance: Array) -> float:
 
 
 def mean(side: Array) -> Array:
-    """Return the mean of each column without NaN; NaN for a column of NaN, without numpy's warning."""
+    """Return the mean of each column, ignoring NaN. There is no warning if all values of a column are NaN."""
     return divide(np.nansum(side, axis=0), np.isfinite(side).sum(axis=0).astype(float), np.nan)
 
 
 def divide(numerator: Array | float, denominator: Array, default: float) -> Array:
-    """Return quotients, and the default where the denominator is not positive."""
+    """Return the quotients. Where the denominator is not positive, return the default."""
     default_array = np.full(np.broadcast(numerator, denominator).shape, default)
     return np.asarray(np.divide(numerator, denominator, out=default_array, where=denominator > 0))
 
 
 def prior_of(variances: Array, freedom: Array) -> tuple[float, float]:
-    """Return the common variance, and its degrees of freedom (Smyth, 2004, 6.2). The latter may be infinite.
+    """Return the common variance and its degrees of freedom, which may be infinite (Smyth, 2004, 6.2).
 
     `variances`: positive estimates. `freedom`: the degrees of freedom of each estimate [m].
     """
@@ -102,7 +102,7 @@ def prior_of(variances: Array, freedom: Array) -> tuple[float, float]:
 
 
 def _inverse_trigamma(value: float) -> float:
-    """Solve trigamma(y) = value, which lies between 1 / y and 1 / y + 1 / y^2."""
+    """Solve trigamma(y) = value. Trigamma lies between 1 / y and 1 / y + 1 / y^2."""
     from scipy import optimize  # slow to import
 
     highest = (1 + math.sqrt(1 + 4 * value)) / (2 * value)

@@ -1,4 +1,4 @@
-"""Alpha spending: the tail probability of each interim analysis that keeps the error rate of all of them."""
+"""Alpha spending: tail probabilities for interim analyses that keep the error rate over all analyses."""
 
 from dataclasses import dataclass
 
@@ -8,16 +8,16 @@ from scipy import optimize, special
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(48)
 _LOWEST, _HIGHEST = -5.0, 12.0
 _GROWTH = 1.1
-"""Least growth of the information between interim analyses; more analyses cost more than they gain."""
+"""Smallest growth of the information between interim analyses. More frequent analyses would lose power."""
 
 
 @dataclass(frozen=True)
 class Spending:
     """How much of the error rate may be spent: by information or by time, whichever allows more.
 
-    Information tells when an effect of interest becomes detectable. Where only much larger effects do, time
-    decides (Lan and DeMets, Biometrics 45, 1989): the square of the elapsed fraction, from the power family
-    of Kim and DeMets (Biometrika 74, 1987). So the whole error rate is spent at the end.
+    Information shows when an effect of interest becomes detectable. If times are too noisy for this, the
+    elapsed time decides (Lan and DeMets, Biometrics 45, 1989): the square of its fraction, from the power
+    family of Kim and DeMets (Biometrika 74, 1987). So the whole error rate is spent at the end.
     """
 
     middle: float
@@ -37,17 +37,17 @@ class Boundary:
     independent, with variances proportional to the information (Jennison and Turnbull, Group Sequential
     Methods, 2000, 3.1). The probability of crossing the boundary for the first time is integrated from one
     analysis to the next (Armitage, McPherson and Rowe, JRSS A 132, 1969). The boundary is returned as a tail
-    probability, which can be used with Student's t too (significance-level approach, ibid. 11.4).
+    probability, so it can be used with Student's t too (Jennison and Turnbull, 11.4: significance levels).
     """
 
     def __init__(self, error: float) -> None:
         self._error = error
         self._information = self._spent = 0.0
         self._nodes = self._mass = np.zeros(0)
-        """Distribution of the statistic at the last analysis, unless it has crossed the boundary."""
+        """Distribution of the statistic at the last analysis, if it has not crossed the boundary."""
 
     def tail(self, information: float, share: float) -> float | None:
-        """Return the tail probability if a share of the error is spent. Returns None if it is too early."""
+        """Return the tail probability that spends a share of the error. None if it is too early to spend."""
         if information < self._information * _GROWTH:
             return None
         spent = self._error * share

@@ -1,4 +1,4 @@
-"""The state of one benchmark in a run, and which of its measured times are judged.
+"""The state of one benchmark in a run, and which of its times are judged: wall, CPU or GPU time.
 
 A visit is the measurement of one benchmark in one pair of processes.
 """
@@ -19,9 +19,9 @@ from .visit import Inspections, NotTimed, Size, Visit
 RECHECKS = 4
 """Number of pairs that check a change with each side in a process of its own."""
 _PAIR_SD = 0.03
-"""Standard deviation of the log ratio between such pairs on a quiet machine, without the noise within."""
+"""Standard deviation of the log ratio between such pairs on a quiet machine, without noise within visits."""
 _CONTRADICTING = 2.0
-"""Number of standard errors that contradict a ratio."""
+"""A mean that is at least this many standard errors from a ratio contradicts the ratio."""
 
 _SHORT = "judged by wall time, as the GPU works less than 20 µs in a call: take a larger graph"
 _DISTURBED = 0.03
@@ -36,46 +36,46 @@ class Trial:
     """The state of a benchmark that is compared on both sides."""
 
     name: str
-    """The id of its test."""
+    """The id of the benchmark's test."""
     inspections: Inspections | None = None
-    """What a call does on both sides. None if it was not inspected."""
+    """What a call does on both sides. None if no call was inspected."""
     not_timed: NotTimed | None = None
-    """Why it is not timed. None if it is timed, or if this is not known yet."""
+    """Why the benchmark is not timed. None if it is timed, or if this is not known yet."""
     from_files: bool = False
-    """Whether files show that both sides run the same code, or skip the benchmark."""
+    """Whether files of earlier runs show that both sides run the same code, or skip the benchmark."""
     size: Size | None = None
-    """Size of its blocks in all pairs. The first visit sets it."""
+    """Size of the blocks in all pairs. The first visit sets it."""
     head_logs: list[float] = field(default_factory=list)
     """The log of the head's time in nanoseconds, in each pair."""
     wall_logs: list[float] = field(default_factory=list)
-    """The same for wall time, if the GPU's own time is judged."""
+    """The log of the head's wall time in each pair, if the GPU's own time is judged."""
     by_gpu: bool | None = None
-    """Whether the GPU's own time is judged. The first visit sets it, unless it has no GPU time."""
+    """Whether the GPU's own time is judged. None if the first visit has no GPU time."""
     by_cpu: bool | None = None
     """Whether CPU time is judged. The first visit sets it."""
     contradiction: str | None = None
-    """Why pairs of two processes contradict its verdict. None if they do not, or were not run."""
+    """Why new pairs, with each side in its own process, contradict the verdict. None if they do not."""
 
     @property
     def is_inspected(self) -> bool:
-        """Whether it is known what a call does, or why that cannot be known."""
+        """Whether a call was inspected, or cannot be inspected."""
         return self.inspections is not None or self.not_timed is not None
 
     @property
     def known(self) -> Inspections:
-        """The inspections, or if there are none, inspections without content."""
+        """The inspections. If there are none, inspections without content."""
         return self.inspections or Inspections()
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A note if CPU time is judged, or wall time although kernels run on a GPU. Otherwise empty."""
+        """A note if CPU time is judged, or if wall time is judged although kernels run on a GPU."""
         return (_BY_CPU,) if self.by_cpu else (_SHORT,) if self.by_gpu is False else ()
 
     def select_times(self, visit: Visit) -> Visit | NotTimed:
         """Return a visit with the times that are judged.
 
-        These are the GPU's own times if the GPU works long enough. Otherwise they are CPU times if other
-        programs disturbed the base in the first visit.
+        These are the GPU's own times if the GPU works long enough in a call. If it does not, they are CPU
+        times if other programs disturbed the base in the first visit. Otherwise they are wall times.
         """
         if self.by_cpu is None:
             if visit.gpu:
@@ -91,10 +91,10 @@ class Trial:
 
 
 def contradiction(judgement: Judgement, visits: Sequence[Visit]) -> str | None:
-    """Return why visits in pairs of two processes contradict a ratio. Returns None if they do not.
+    """Return why visits with each side in its own process contradict a ratio. Returns None if they do not.
 
-    They do if their mean is nearer to 1 than to the ratio, and two standard errors from the ratio. The
-    standard error is that between the visits, or that expected from the noise within them if it is larger.
+    The visits contradict the ratio if their mean is nearer to 1 than to the ratio, and at least two standard
+    errors from it. The standard error is the larger of two: between visits, and expected from their noise.
     """
     if not visits or judgement.ratio is None:
         return None

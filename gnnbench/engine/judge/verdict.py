@@ -1,4 +1,4 @@
-"""The verdict on a log ratio, from its standard error, and the two verdicts on a benchmark on a GPU."""
+"""Verdicts: on a log ratio with its standard error, and on a benchmark that runs on a GPU."""
 
 import math
 import sys
@@ -15,14 +15,14 @@ from ..ground.settings import NONE, Settings
 from .accepted import NONE as NOTHING_ACCEPTED
 from .accepted import Accepted
 
-_WIDEST = 700.0  # exp() of more overflows
+_WIDEST = 700.0  # exp() of a larger number overflows
 _POWER = 0.9
 """Probability of finding a slowdown of the minimum detectable effect."""
 _Bound = Annotated[float, Meta(gt=0, le=sys.float_info.max)]
 
 
 Verdict = Literal["slower", "faster", "same", "undecided", "incomparable", "accepted", "ignored"]
-"""`accepted`: slower, but by no more than accepted. `ignored`: a rule of the settings ignores it."""
+"""`accepted`: slower, but by no more than an entry accepts. `ignored`: a rule ignores the benchmark."""
 
 
 @dataclass(frozen=True)
@@ -36,27 +36,27 @@ class Thresholds:
     own_level: Level = 0.95
     """Level of the per-benchmark interval."""
     rules: Settings = NONE
-    """What the project sets for single benchmarks."""
+    """The project's settings for single benchmarks."""
     accepted: Accepted = field(default_factory=lambda: NOTHING_ACCEPTED, metadata=UNSAVED)
 
     def of(self, name: str) -> Self:
-        """Return the thresholds of one benchmark, whose effect a rule of the settings may set."""
+        """Return the thresholds of one benchmark. A rule of the settings may set its effect."""
         effect = self.rules.value("effect", name)
         return self if effect is None else replace(self, effect=effect)
 
     @property
     def of_gpu(self) -> Self:
-        """Thresholds of the GPU's own time, which varies less: a third of the effect, half the error rate."""
+        """Thresholds of the GPU's own time: a third of the effect, as it varies less; half the error rate."""
         return replace(self, effect=self.effect / 3, family_level=(1 + self.family_level) / 2)
 
     @property
     def of_host(self) -> Self:
-        """Thresholds of wall time next to the GPU's own time: 3 times the effect, half the error rate."""
+        """Thresholds of wall time if GPU time is judged too: three times the effect, half the error rate."""
         return replace(self, effect=min(3 * self.effect, 0.9), family_level=(1 + self.family_level) / 2)
 
 
 class Reason(Enum):
-    """Why a benchmark has its verdict. Code tests the member; users see its text."""
+    """Why a benchmark has its verdict. Users see the text of the member."""
 
     EXCLUDES_ONE = "the simultaneous {family_level} interval excludes 1"
     WITHIN_EFFECT = "the per-benchmark {own_level} interval lies within {effect}"
@@ -83,12 +83,12 @@ class Judgement:
     verdict: Verdict
     reason: str
     ratio: Positive | None = None
-    """Time of the head / time of the base. None if one of them is missing."""
+    """Time of the head / time of the base. None if a side has no time."""
     low: _Bound | None = None
-    """Lower bound of the simultaneous interval; `high` is the upper one."""
+    """Lower bound of the simultaneous interval; `high` is the upper bound."""
     high: _Bound | None = None
     own_low: _Bound | None = None
-    """Lower bound of the per-benchmark interval; `own_high` is the upper one."""
+    """Lower bound of the per-benchmark interval; `own_high` is the upper bound."""
     own_high: _Bound | None = None
     minimum_detectable_effect: float | None = None
     """The slowdown that would be found with a power of 90 %, as a fraction. None if there is no interval."""
@@ -97,24 +97,24 @@ class Judgement:
     base_processes: Count = 0
     head_processes: Count = 0
     same_code: bool = False
-    """Whether both sides run the same code, so that no time is needed to judge."""
+    """Whether the verdict is `same`, without timing, because both sides run the same code."""
     code: Reason | None = field(default=None, metadata=UNSAVED)
     """The member of Reason that `reason` comes from. None if `reason` has another text."""
 
     @property
     def judged(self) -> bool:
-        """Whether the sides were comparable, and there is an interval or none is needed."""
+        """Whether the sides could be compared: there is an interval, or both sides do the same work."""
         return self.verdict != "incomparable" and (self.low is not None or self.verdict == "same")
 
     @property
     def changed(self) -> bool | None:
-        """Whether the simultaneous interval excludes 1. None if there is none."""
+        """Whether the simultaneous interval excludes 1. None if there is no interval."""
         return None if self.low is None or self.high is None else not self.low <= 1 <= self.high
 
     def looks_slower(self, thresholds: Thresholds) -> bool:
-        """Tell whether to measure it again, because it is slower by the effect and about one standard error.
+        """Tell whether the ratio is above 1 by at least the minimum effect, and by about one standard error.
 
-        The final verdict uses all processes, so measuring again too often only costs time.
+        Such a benchmark is measured again. A needless measurement only costs time.
         """
         if self.ratio is None or self.ratio < 1 + thresholds.effect:
             return False
@@ -125,11 +125,11 @@ class Judgement:
 
 SAME_CODE = Judgement("same", "runs the same code", same_code=True)
 SAME_WORK = Judgement("same", "as many operators, copies, kernels, library calls and Python calls")
-"""The judgement on the host if its counts are equal on both sides."""
+"""The judgement on the host if the counts of its work are equal on both sides."""
 SAME_KERNELS = Judgement("same", "launches the same kernels on the same values")
 """The judgement on the GPU's own time if the kernels are equal on both sides."""
 _BOUND = 0.8
-"""A GPU that works for a larger share of the wall time limits the speed."""
+"""A benchmark is GPU-bound if the GPU works for more than this share of the wall time."""
 
 
 @dataclass(frozen=True)
@@ -137,9 +137,9 @@ class GpuAndHost:
     """Both verdicts on a benchmark that runs on a GPU, and the head's times."""
 
     gpu: Judgement
-    """The verdict by the time between two events of the GPU, which works without a gap in a round."""
+    """The verdict on the time between two GPU events. During a round, the GPU works without a gap."""
     host: Judgement
-    """The verdict by counts of the host's work if these are equal, otherwise by wall time."""
+    """`same` if the counts of the host's work are equal, otherwise the verdict on wall time."""
     gpu_seconds: Positive
     wall_seconds: Positive
 
@@ -151,7 +151,7 @@ class GpuAndHost:
 
     @property
     def note(self) -> str:
-        """The time by which the benchmark is judged, and what limits its speed."""
+        """A note on which time is judged, and on whether the GPU or the host limits the speed."""
         bound = "GPU" if self.gpu_seconds > _BOUND * self.wall_seconds else "host"
         times = f"{units.seconds(self.gpu_seconds)} of {units.seconds(self.wall_seconds)}"
         clock = "wall time, as the host is slower" if self.judgement is self.host else "the GPU's own time"
@@ -159,9 +159,9 @@ class GpuAndHost:
 
 
 def require_confirmation(judgement: Judgement, processes: int) -> Judgement:
-    """Change slower to undecided if too few processes without contention confirmed it.
+    """Change *slower* to *undecided* if too few processes without contention confirmed it.
 
-    `processes`: number of new processes that timed it again. Two of them must count, or the only one.
+    `processes`: number of new processes. Two of them, or the only one, must have run without contention.
     """
     if judgement.verdict == "slower" and judgement.head_processes < 1 + min(processes, 2):
         reason = "too few processes without contention confirmed it"
@@ -180,7 +180,7 @@ def judge_ratio(
     """Judge a log ratio by its standard error.
 
     `family`: number of benchmarks that the simultaneous interval covers. `least`: the largest log ratio that
-    an outlier could cause. It is a lower limit of the detectable effect.
+    an outlier could cause. A smaller effect cannot be detected.
     """
     own_width = _own_width(error, degrees_of_freedom, thresholds)
     family_width = error * _quantile((1 - thresholds.family_level) / 2 / family, degrees_of_freedom)
@@ -190,17 +190,16 @@ def judge_ratio(
     low, high, own_low, own_high = (
         math.exp(_clip(log_ratio + width)) for width in (-family_width, family_width, -own_width, own_width)
     )
-    fraction = math.expm1(_clip(detectable))
-    bounds = low, high, own_low, own_high
-    return Judgement(verdict, code.text(thresholds), math.exp(log_ratio), *bounds, fraction, code=code)
+    reason, fraction = code.text(thresholds), math.expm1(_clip(detectable))
+    return Judgement(verdict, reason, math.exp(log_ratio), low, high, own_low, own_high, fraction, code=code)
 
 
 def detectable_after(
     first: float, again: float, degrees_of_freedom: float, thresholds: Thresholds, family: int, least: float
 ) -> float:
-    """Return the minimum detectable effect, as a fraction, if more processes measure what looks slower.
+    """Return the minimum detectable effect, as a fraction, if benchmarks that look slower are timed again.
 
-    `first`, `again`: standard errors of the log ratio before and after these processes.
+    `first`, `again`: standard errors of the log ratio before and after the new processes.
     """
     threshold = max(math.log1p(thresholds.effect), _own_width(first, degrees_of_freedom, thresholds) / 2)
     threshold += _margin(first, degrees_of_freedom)
@@ -225,12 +224,12 @@ def _margin(error: float, degrees_of_freedom: float) -> float:
 
 
 def _clip(log: float) -> float:
-    """Limit a bound to what `exp` can compute, as with two processes an interval may have any width."""
+    """Limit a logarithm to what `exp` can compute. With two processes, an interval may have any width."""
     return min(max(log, -_WIDEST), _WIDEST)
 
 
 def _decide(log_ratio: float, own_width: float, family_width: float, effect: float) -> tuple[Verdict, Reason]:
-    """Return the verdict on a log ratio from the half-widths of both its intervals and the log effect."""
+    """Return the verdict on a log ratio. The half-widths of its two intervals and `effect` are logarithms."""
     if abs(log_ratio) > family_width and abs(log_ratio) >= effect:
         return "slower" if log_ratio > 0 else "faster", Reason.EXCLUDES_ONE
     if abs(log_ratio) + own_width < effect:

@@ -1,7 +1,7 @@
 """What a pair of processes, one for each side, finds out about benchmarks.
 
-A visit is the measurement of one benchmark in one pair of processes. Both sides take turns: a turn is one
-block of rounds of each side. An inspection counts what one call does, and takes its fingerprint.
+A visit is the measurement of one benchmark in one pair of processes. It alternates between the sides: a turn
+is one block of rounds of each side. An inspection counts what one call does, and fingerprints its code.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -28,17 +28,17 @@ Kind = Literal["same code", "skipped", "no benchmark", "died", "incomparable", "
 _GPU_INPUT = {"operators", "inputs"}
 """Parts of a fingerprint that determine what the GPU computes."""
 _EQUAL_GPU_TIME = 1.05
-"""Largest ratio of the GPU's own times of both sides that counts as equal."""
+"""The GPU's own times of both sides count as equal up to this ratio."""
 _CALLS_PER_OPERATOR = 500
 """Number of Python calls that take about as long as an operator on a small graph."""
 _THROTTLED = 0.97
-"""Share of the usual clock rate below which a GPU is slower than usual."""
+"""A GPU counts as slower than usual below this share of its usual clock rate."""
 _BLOCK_SECONDS = 0.003
 _MOST_ROUNDS = 50
 
 
 class Size(NamedTuple):
-    """The size of a benchmark's blocks: the same in all pairs of a run, so that times are comparable."""
+    """The size of a benchmark's blocks. It is equal in all pairs of a run, so that times are comparable."""
 
     iterations: int
     rounds: int
@@ -47,8 +47,8 @@ class Size(NamedTuple):
     def of(cls, iterations: int, round_seconds: Iterable[float]) -> Self:
         """Return the size of blocks that take about `_BLOCK_SECONDS`.
 
-        `round_seconds`: duration of a round on each side. The geometric mean counts, because one of the two
-        processes may happen to be many times slower than usual.
+        `round_seconds`: duration of a round on each side. Their geometric mean is used, because one of the
+        two processes may happen to be many times slower than usual.
         """
         rounds = round(_BLOCK_SECONDS / geometric_mean(round_seconds))
         return cls(iterations, min(max(rounds, 1), _MOST_ROUNDS))
@@ -56,13 +56,13 @@ class Size(NamedTuple):
 
 @dataclass(frozen=True)
 class CpuTimes:
-    """The CPU times of a visit. They exist only if calls neither wait nor use other threads."""
+    """The CPU times of a visit. Calls that wait or use other threads have none."""
 
     base_ns: tuple[float, ...]
     """Mean CPU time of a call, for each block of the base."""
     head_ns: tuple[float, ...]
     share: float
-    """CPU time of the base's blocks, as a share of their duration. Other programs used the rest."""
+    """CPU time of the base's blocks / their duration. Other programs used the rest of the time."""
 
     @classmethod
     def of(cls, *sides: Sequence[Mapping[str, Any]]) -> Self | None:
@@ -82,21 +82,21 @@ class Visit:
     base_ns: tuple[float, ...]
     """Median time of a call, for each block of the base in the order of measurement."""
     head_ns: tuple[float, ...]
-    """The same for the head, which has as many blocks."""
+    """Median time of a call, for each block of the head. Both sides have equally many blocks."""
     rounds: int
-    """Number of rounds of each side, over all blocks."""
+    """Number of rounds of each side in all blocks."""
     seconds: float
-    """Duration of the visit, with set-up, calibration and tear-down of both sides."""
+    """Duration of the visit, including set-up, calibration and tear-down on both sides."""
     cpu: CpuTimes | None = None
     """None if the CPU time is unknown, or says nothing about the duration of a call."""
     gpu: "Visit | None" = None
-    """The same visit with the GPU's own times. None if a block has no GPU time."""
+    """The visit with the GPU's own times. None if a block has no GPU time."""
     wall: "Visit | None" = None
-    """The same visit with wall times. None unless the times of this one are the GPU's own."""
+    """The visit with wall times, if `base_ns` and `head_ns` are the GPU's own times. Otherwise None."""
 
     @classmethod
     def of(cls, *sides: Sequence[Mapping[str, Any]]) -> Self:
-        """Return a visit from the workers' blocks of base and head. Its duration is not known here."""
+        """Return a visit from the blocks that the workers of base and head report. Its `seconds` are 0."""
         base, head = (tuple(block["ns"] for block in side) for side in sides)
         rounds = sum(block["rounds"] for block in sides[1])
         by_gpu = None
@@ -108,7 +108,7 @@ class Visit:
 
 
 def _at_usual_clock(turns: Sequence[Turn]) -> Sequence[Turn]:
-    """Return the turns in which the GPU's clock was not slower than usual, or all if those are too few."""
+    """Return the turns in which the GPU's clock was not slower than usual, or all if too few remain."""
     usual = median(block["gpu_hertz"] for turn in turns for block in turn)
     steady = [turn for turn in turns if min(block["gpu_hertz"] for block in turn) > _THROTTLED * usual]
     return steady if len(steady) >= FEWEST_BLOCKS else turns
@@ -119,10 +119,10 @@ class NotTimed:
     """Why a benchmark was not timed in a pair of processes."""
 
     kind: Kind
-    """`no benchmark`: the test does not call the fixture. `died`: a process ended or did not answer.
-    `incomparable`: it works on each side alone, but not on both. `head fails`: on the head alone too."""
+    """`no benchmark`: the test does not use the fixture. `died`: a process ended or did not answer.
+    `incomparable`: the sides cannot be compared. `head fails`: only the head fails, even if it runs alone."""
     text: str
-    """One line, which names the side if the benchmark failed."""
+    """One line. It names the side if the benchmark failed."""
     sides: tuple[str, ...] = field(default=(), compare=False)
     """The sides to which `kind` applies."""
     head_fails: bool = field(default=False, compare=False)
@@ -139,15 +139,15 @@ class Inspections:
     sides: tuple[Mapping[str, Any], ...] = field(default=(), compare=False, metadata=UNSAVED)
     """What the worker of each side reported. Empty if the inspections were read from a file."""
     memory: MemoryChange | None = None
-    """None if a side has no peak, or both run the same code."""
+    """None if a side has no peak, or both sides run the same code."""
     results: Agreement | None = None
     """None if outputs are not compared, or both sides run the same code."""
     failed: str | None = None
     """Why the benchmark could not be inspected, in one line. None if it was inspected."""
     notes: tuple[str, ...] = field(default=(), compare=False)
-    """Notes on files that both sides share although they differ, and on GPU launches that differ."""
+    """Notes on differing files that both sides nevertheless share, and on GPU launches that differ."""
     same_kernels: bool = field(default=False, metadata=UNSAVED)
-    """Whether the GPU runs the same kernels on the same values on both sides, for equally long."""
+    """Whether the GPU runs the same kernels on the same values for equally long on both sides."""
     status: Status = field(init=False)
     """Whether the code that the benchmark runs changed. The benchmark is affected unless this is `same`."""
 
@@ -157,12 +157,12 @@ class Inspections:
 
     @property
     def unknown(self) -> str | None:
-        """Why it is unknown whether both sides run the same code. None if it is known."""
+        """Why it is unknown whether both sides run the same code. None if this is known."""
         return self.failed or self.work.no_fingerprint
 
     @property
     def same_code(self) -> bool:
-        """Whether both sides run the same code with the same settings, kind of input, cost and launches."""
+        """Whether both sides run the same code, with the same settings, kind of input, cost and launches."""
         is_same = self.work.changed is not None and not self.work.changed and self.work.cost is None
         return is_same and not self.other_launch
 
@@ -187,7 +187,7 @@ class Inspections:
 
     @property
     def other_launch(self) -> str:
-        """The first launch on a GPU that differs. Empty if none does, or a side's launches are unknown."""
+        """The first GPU launch that differs. Empty if all are equal, or a side's launches are unknown."""
         if not all(self._launches):
             return ""
         differing = (pair for pair in zip_longest(*self._launches, fillvalue="nothing") if len({*pair}) > 1)
@@ -200,12 +200,12 @@ class Inspections:
 
     @property
     def needs_host_time(self) -> bool:
-        """Whether both sides use a GPU and the host's work may differ, so that its time is judged too."""
+        """Whether both sides use a GPU, and the host's work may differ. Then the host is judged too."""
         return self.uses_gpu and not self.same_work
 
     @property
     def process_wide(self) -> tuple[str, ...] | None:
-        """The settings and libraries that differ, which apply to a process as a whole. None if unknown."""
+        """The settings and libraries that differ. They apply to a whole process. None if unknown."""
         changed = self.work.changed
         return None if changed is None else (*changed.settings, *changed.libraries)
 
@@ -213,8 +213,8 @@ class Inspections:
     def added_work(self) -> float:
         """How many more operators and Python calls the head executes, as a share of the base's number.
 
-        The larger the share, the likelier the head is slower. An operator counts as _CALLS_PER_OPERATOR
-        Python calls. The share is 0 if a side was not counted, or both run the same code.
+        The larger the share, the likelier it is that the head is slower. An operator counts as
+        _CALLS_PER_OPERATOR Python calls. 0 if a side was not counted, or both sides run the same code.
         """
         counts = [
             sum(
@@ -259,14 +259,14 @@ class Inspections:
         return cls(Work(difference, changes, no_fingerprint), (base, head), memory)
 
     def with_gpu_costs(self, answers: Sequence[Mapping[str, Any]]) -> "Inspections":
-        """Return these inspections of equal launches, with the GPU times that the workers report."""
+        """Return these inspections with `same_kernels` set, from the GPU times that the workers report."""
         costs = [codec.decode(answer["cost"], Cost).seconds for answer in answers if answer["cost"]]
         times = [seconds for seconds in costs if seconds]
         is_equal = len(times) == len(self.sides) and max(times) < _EQUAL_GPU_TIME * min(times)
         return replace(self, same_kernels=is_equal)
 
     def with_costs(self, answers: Sequence[Mapping[str, Any]], *, is_strict: bool) -> "Inspections":
-        """Return these inspections with the costs of a call that the workers report. See `Cost.change`."""
+        """Return these inspections with the costs of a call that the workers report; see `Cost.change`."""
         sides = tuple(
             {**side, "cost": answer["cost"]} for side, answer in zip(self.sides, answers, strict=True)
         )
@@ -298,4 +298,4 @@ class PairTimes:
     untimed_seconds: float = 0.0
     """Time for benchmarks that need no timing: both sides skip them, or run the same code."""
     further_start_seconds: float | None = None
-    """Average time to start a further pair. None if it takes as long as the start of this one."""
+    """Average time to start another pair. None if that takes as long as the start of this pair."""

@@ -29,7 +29,7 @@ def history(tmp_path, monkeypatch):
 
 
 def between(folder, good="git:good", bad="git:main"):
-    line = lines.line(good, bad, folder)
+    line = lines.History.between(good, bad, folder)
     return line, [one.cause.title for one in line.candidates[1:]]
 
 

@@ -1,6 +1,6 @@
-"""A bisection: `ab` compares the ends of a line, then pairs of processes measure candidates between them.
+"""A bisection: `ab` compares the ends of a history, then pairs of processes time candidates between the ends.
 
-A line is a sequence of candidates, which are versions of the code, from the good end to the bad end.
+A history is a sequence of candidates, which are versions of the code, from the good end to the bad end.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ from ...process.variants.pip import not_usable
 from ...process.variants.variant import Prepared
 from .. import affected, coordinator
 from ..result import Result
-from .line import Line, Place, line
+from .line import History, Place
 
 INTERRUPTED = "interrupted"
 
@@ -47,92 +47,94 @@ class Change:
     """Time after the change / time before the change; `bounds` is its 99 % interval."""
     bounds: tuple[float, float]
     work: Work = field(default_factory=Work)
-    """How the work of a call changed."""
 
 
 @dataclass(frozen=True)
 class Finding(Place):
-    """Two candidates of a line between which times changed."""
+    """Two candidates between which times changed."""
 
     changes: Mapping[str, Change]
     """The changes by benchmark, the largest first."""
     command: str
-    """A command that compares the two candidates again."""
+    """The `gnnbench ab` command that compares the two candidates again."""
 
 
 @dataclass(frozen=True)
 class Bisected:
-    """The result for a line: the comparison of its ends, and where times changed."""
+    """The result of a bisection."""
 
     ends: Result
+    """The comparison of the good end with the bad end."""
     findings: tuple[Finding, ...]
     """The largest change first."""
     unmeasured: Mapping[str, str]
     """Why candidates could not be measured, by name of the candidate."""
     candidates: int
+    """Number of candidates, without the good end."""
     pairs: int
+    """Number of pairs of processes that timed benchmarks."""
     seconds: float
     unfinished: str | None = None
-    """Why the search ended early. None if it did not."""
+    """Why the search ended early. None if it was completed."""
     notes: tuple[str, ...] = ()
     version: int = 1
 
     @property
     def verdicts(self) -> Counter[str]:
-        """How many benchmarks have each verdict in the comparison of the ends."""
+        """Number of benchmarks with each verdict in the comparison of the ends."""
         return Counter(row.judgement.verdict for row in self.ends.rows)
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What one step of the search found out about a candidate; mappings are by benchmark."""
+    """What one step of the search found out about a candidate. The keys of mappings are benchmarks."""
 
     position: int
-    """The candidate's position in the line."""
+    """The candidate's position in the history."""
     broken: str | None = None
-    """Why no benchmark can be measured at this candidate. None if one can."""
+    """Why no benchmark can be measured at this candidate. None if any can be measured."""
     same: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """Positions of this candidate and of a neighbour with the same code, in ascending order."""
+    """This candidate and one at which the benchmark runs the same code: their positions, the lower first."""
     ratios: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """The log ratio to the good end, and the variance of its noise."""
+    """Logarithm of time at this candidate / time at the good end, and the variance of its noise."""
     failures: Mapping[str, str] = field(default_factory=dict)
-    """Why benchmarks could not be measured."""
+    """Why the benchmark could not be measured."""
 
 
 @dataclass
 class Saved:
-    """The state of an interrupted bisection, from which the same command continues."""
+    """The saved state of a bisection. If the bisection is interrupted, the same command continues from it."""
 
     ends: Result | None = None
     measured: list[Measured] = field(default_factory=list)
 
 
-def preparer(line: Line, plan: Plan, watcher: Listener, stack: ExitStack) -> Callable[[int], Prepared]:
+def preparer(history: History, plan: Plan, watcher: Listener, stack: ExitStack) -> Callable[[int], Prepared]:
     """Return a function that prepares the candidate at a position, and keeps it until the stack is closed."""
-    variants = [variant.parse(candidate.variant) for candidate in line.candidates]
+    variants = [variant.parse(candidate.variant) for candidate in history.candidates]
     assert plan.cache
-    hidden = not_usable([side.requirements for side in variants])
+    hidden = not_usable([candidate.requirements for candidate in variants])
     prepared = partial(prepare.prepared, cache=plan.cache, hidden=hidden)
     prepared = partial(prepared, dependencies=plan.dependencies, build=plan.build)
-    return cache(lambda at: stack.enter_context(prepared(variants[at], plan.folder, watcher)))
+    return cache(lambda position: stack.enter_context(prepared(variants[position], plan.folder, watcher)))
 
 
 def run(good: str, bad: str, plan: Plan, watcher: Listener) -> Bisected:
-    """Find where the times of benchmarks changed between two variants."""
-    history = line(good, bad, plan.folder)
+    """Find the versions between two variants at which the times of benchmarks changed."""
+    history = History.between(good, bad, plan.folder)
     with ExitStack() as stack:
         return _Bisection(history, preparer(history, plan, watcher, stack), plan, watcher).run()
 
 
-def _key(line: Line, plan: Plan) -> str:
-    """Return a hash of everything that measurements depend on, including the content of the suite's files."""
+def _key(history: History, plan: Plan) -> str:
+    """Return a hash of everything that measurements depend on, including the content of the test files."""
     folder, files = plan.folder, {plan.folder / name for name in SETTINGS}
     for word in plan.arguments:
         path = folder / word.partition("::")[0]
-        if os.path.exists(path):  # noqa: PTH110 - False for any text
+        if os.path.exists(path):  # noqa: PTH110 - no error if the text cannot be a path
             files.update(path.rglob("*.py") if path.is_dir() else (path, path.parent / "conftest.py"))
     inputs = (
-        [candidate.variant for candidate in line.candidates],
+        [candidate.variant for candidate in history.candidates],
         [(file, file.read_bytes()) for file in sorted(files) if file.is_file()],
         (replace(plan, seed=0), sys.version, sys.prefix),
     )
@@ -140,20 +142,22 @@ def _key(line: Line, plan: Plan) -> str:
 
 
 class _Bisection:
-    """The state of a bisection between its steps."""
+    """A bisection in progress. `ready` prepares the candidate at a position."""
 
-    def __init__(self, line: Line, ready: Callable[[int], Prepared], plan: Plan, watcher: Listener) -> None:
-        self._line, self._ready, self._plan, self._watcher = line, ready, plan, watcher
+    def __init__(
+        self, history: History, ready: Callable[[int], Prepared], plan: Plan, watcher: Listener
+    ) -> None:
+        self._history, self._ready, self._plan, self._watcher = history, ready, plan, watcher
         assert plan.cache
         self._begin = RealTime.seconds()
-        self._searches: dict[str, Search] = {}  # by benchmark that differs between the ends
+        self._searches: dict[str, Search] = {}  # of each benchmark that is slower or faster at the bad end
         self._trials: dict[str, Trial] = {}
-        self._file, self._saved = plan.cache / "bisect" / f"{_key(line, plan)}.json", Saved()
-        with suppress(OSError, ValueError):  # a missing or damaged file counts as empty
+        self._file, self._saved = plan.cache / "bisect" / f"{_key(history, plan)}.json", Saved()
+        with suppress(OSError, ValueError):  # the file is missing or damaged: start from the beginning
             self._saved = codec.decode(json.loads(self._file.read_bytes()), Saved)
 
     def run(self) -> Bisected:
-        """Bisect. Return the results so far if the run is interrupted or the time is used up."""
+        """Bisect. If the user interrupts the run or the time is used up, return the results so far."""
         ends = self._compare_ends()
         try:
             unfinished = INTERRUPTED if ends.interrupted else self._search(ends)
@@ -165,27 +169,27 @@ class _Bisection:
         unmeasured = {}
         for step in sorted(self._saved.measured, key=lambda entry: entry.position):
             if reason := step.broken or "; ".join(": ".join(pair) for pair in step.failures.items()):
-                unmeasured[self._line.candidates[step.position].name] = reason
+                unmeasured[self._history.candidates[step.position].name] = reason
         pairs = max((row.counts.pairs for row in ends.rows if row.counts), default=0)
         return Bisected(
             ends,
-            tuple(findings),
-            unmeasured,
-            self._line.last,
-            pairs + sum(bool(step.ratios) for step in self._saved.measured),
-            RealTime.seconds() - self._begin,
-            unfinished,
-            ends.notes,
+            findings=tuple(findings),
+            unmeasured=unmeasured,
+            candidates=self._history.last,
+            pairs=pairs + sum(bool(step.ratios) for step in self._saved.measured),
+            seconds=RealTime.seconds() - self._begin,
+            unfinished=unfinished,
+            notes=ends.notes,
         )
 
     def _compare_ends(self) -> Result:
-        """Return the comparison of the ends, which an interrupted run may have saved."""
+        """Compare the two ends, or return the comparison that an interrupted run has saved."""
         if self._saved.ends:
             done = units.count(len(self._saved.measured), "measurement")
             self._watcher.say(f"continuing after the comparison of GOOD and BAD and {done} of an earlier run")
             return self._saved.ends
-        sides = self._ready(0), self._ready(self._line.last)
-        ends = coordinator.run(*sides, self._plan, self._watcher)
+        good, bad = self._ready(0), self._ready(self._history.last)
+        ends = coordinator.run(good, bad, self._plan, self._watcher)
         if ends.rows and all(row.judgement.verdict == "incomparable" for row in ends.rows):
             name, reason = ends.rows[0].fullname, ends.rows[0].judgement.reason
             raise UsageError(f"GOOD and BAD cannot be compared: {name}: {reason}; give two that run it")
@@ -195,54 +199,54 @@ class _Bisection:
         return ends
 
     def _search(self, ends: Result) -> str | None:
-        """Search where benchmarks that differ between the ends changed. Returns a reason if it ends early."""
-        different = [row for row in ends.rows if row.judgement.verdict in ("slower", "faster")]
-        for row in different:
+        """Search for changes of slower and faster benchmarks. Returns why it ended early, or None."""
+        changed = [row for row in ends.rows if row.judgement.verdict in ("slower", "faster")]
+        for row in changed:
             ratios = row.judgement.ratio, row.judgement.low, row.judgement.high
             log_ratio, low, high = (math.log(ratio or 1.0) for ratio in ratios)
             least = least_change(self._plan.thresholds.of(row.fullname).effect, log_ratio)
-            search = Search(self._line.last, least, 1 if log_ratio > 0 else -1, ERROR / len(different))
-            # Half a 99 % interval is 2.58 standard errors of a mean over four or more pairs.
+            search = Search(self._history.last, least, 1 if log_ratio > 0 else -1, ERROR / len(changed))
+            # Half the width of a 99 % interval is 2.58 standard errors of a mean over four or more pairs.
             variance = max(4 * ((high - low) / 2 / 2.58) ** 2, USUAL_PAIR_VARIANCE)
-            search.observations += 4 * [Observation(self._line.last, log_ratio, variance)]
+            search.observations += 4 * [Observation(self._history.last, log_ratio, variance)]
             self._searches[row.fullname], self._trials[row.fullname] = search, Trial(row.fullname)
         for measurement in self._saved.measured:
             self._observe(measurement)
-        # `time_all`: `_measure` has already left out benchmarks that run the same code.
+        # `time_all`, because `_measure` has already left out benchmarks that run the same code.
         with Pairs(replace(self._plan, time_all=True), self._watcher) as pairs:
-            while step := next_position(self._searches):
+            while position_and_names := next_position(self._searches):
                 passed = RealTime.seconds() - self._begin
                 if passed > self._plan.total_seconds:
                     return "the time is used up"
                 self._watcher.update({}, passed, self._plan.total_seconds - passed)
-                measurement = self._measure(pairs, *step)
+                measurement = self._measure(pairs, *position_and_names)
                 self._saved.measured.append(measurement)
                 save(self._file, json.dumps(codec.encode(self._saved)))
                 self._observe(measurement)
         return None
 
     def _measure(self, pairs: Pairs, position: int, names: Sequence[str]) -> Measured:
-        """Measure benchmarks of a candidate: time those that run other code than its measured neighbours."""
+        """Time benchmarks at a candidate, except those that run the same code at a measured neighbour."""
         same: dict[str, tuple[int, int]] = {}
         try:
             head = self._ready(position)
-            positions = {step.position for step in self._saved.measured if not step.broken}
-            inspected = {0, self._line.last, *positions}
-            if position not in inspected:
-                below = max(at for at in inspected if at < position)
-                above = min(at for at in inspected if at > position)
-                for span in ((below, position), (position, above)):
-                    rows = self._inspect(*span, [name for name in names if name not in same])
-                    same |= {name: span for name, row in rows.items() if row.same_code}
+            measured = {step.position for step in self._saved.measured if not step.broken}
+            measured |= {0, self._history.last}
+            if position not in measured:
+                below = max(other for other in measured if other < position)
+                above = min(other for other in measured if other > position)
+                for low, high in ((below, position), (position, above)):
+                    rows = self._inspect(low, high, [name for name in names if name not in same])
+                    same |= {name: (low, high) for name, row in rows.items() if row.same_code}
         except UsageError as error:  # the candidate cannot be built, or does not start
-            return Measured(position, str(error))
+            return Measured(position, broken=str(error))
         pair_plan = PairPlan({name: 1.0 for name in names if name not in same})
         if not pair_plan.seconds:
-            return Measured(position, None, same)
-        about = f"{self._line.candidates[position].name}: "
+            return Measured(position, same=same)
+        about = f"{self._history.candidates[position].name}: "
         settings = PairSettings(self._ready(0), head, about=about, spared=("head",))
         for name in pair_plan.seconds:
-            self._trials[name].inspections = None  # those of another candidate
+            self._trials[name].inspections = None  # of another candidate
         pair, times = pairs.measure(settings, self._trials, pair_plan)
         for name, row in times.failures.items():
             if "base" in row.sides:
@@ -253,11 +257,11 @@ class _Bisection:
         return Measured(position, broken, same, ratios, failures)
 
     def _inspect(self, low: int, high: int, names: Sequence[str]) -> Mapping[str, Inspections]:
-        """Return, by benchmark, how the work of a call differs between two candidates."""
+        """Compare one call of each benchmark at two candidates, without timing."""
         if not names:
             return {}
-        sides, plan = (self._ready(low), self._ready(high)), replace(self._plan, only=names)
-        return affected.run(*sides, plan, self._watcher).benchmarks
+        plan = replace(self._plan, only=names)
+        return affected.run(self._ready(low), self._ready(high), plan, self._watcher).benchmarks
 
     def _observe(self, measurement: Measured) -> None:
         """Add a measurement to the searches of its benchmarks."""
@@ -267,32 +271,34 @@ class _Bisection:
             if name in measurement.same:
                 search.same.append(measurement.same[name])
             if name in measurement.ratios:
-                search.observations.append(Observation(measurement.position, *measurement.ratios[name]))
+                log_ratio, variance = measurement.ratios[name]
+                search.observations.append(Observation(measurement.position, log_ratio, variance))
 
     def _findings(self, ends: Result, *, inspected: bool) -> list[Finding]:
-        """Return where benchmarks changed. `inspected`: whether to find out how their code differs."""
+        """Return where benchmarks changed. `inspected`: whether to compare the code around each change."""
         changes = {name: search.changes() or [_likely(search)] for name, search in self._searches.items()}
         pairs = [(interval, name) for name, intervals in changes.items() for interval in intervals]
         spans: dict[tuple[int, int], dict[str, Interval]] = {}
         for interval, name in sorted(pairs, key=lambda pair: -abs(pair[0].log_ratio)):
             spans.setdefault((interval.low, interval.high), {})[name] = interval
         findings = []
-        for span, intervals in spans.items():
-            place, inspections = self._line.place(*span), dict[str, Inspections]()
-            with suppress(UsageError):  # a candidate does not start any more
-                inspections |= self._inspect(*span, [*intervals] if inspected else [])
+        for (low, high), intervals in spans.items():
+            place, inspections = self._history.place(low, high), dict[str, Inspections]()
+            with suppress(UsageError):  # a candidate no longer starts
+                inspections |= self._inspect(low, high, [*intervals] if inspected else [])
             by_name = {}
             for name, interval in intervals.items():
-                ratio, low, high = map(math.exp, (interval.log_ratio, *interval.bounds))
-                by_name[name] = Change(ratio, (low, high), inspections.get(name, Inspections()).work)
+                ratio, lower, upper = map(math.exp, (interval.log_ratio, *interval.bounds))
+                by_name[name] = Change(ratio, (lower, upper), inspections.get(name, Inspections()).work)
             assert ends.repeat
             repeat = replace(ends.repeat, base=place.before.variant, head=place.after.variant)
-            findings.append(Finding(**vars(place), changes=by_name, command=repeat.commands([*intervals]).ab))
+            command = repeat.commands([*intervals]).ab
+            findings.append(Finding(place.before, place.after, place.causes, by_name, command))
         return findings
 
 
 def _likely(search: Search) -> Interval:
-    """Return the union of the intervals that may contain the change, because none of them is certain."""
+    """Return an interval that spans all intervals which may contain the change. None of them is certain."""
     intervals = [row for row in search.intervals if row.changed > search.error] or search.intervals
     likely = max(intervals, key=lambda interval: interval.changed)
     bounds = min(row.bounds[0] for row in intervals), max(row.bounds[1] for row in intervals)

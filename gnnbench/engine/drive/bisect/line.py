@@ -1,4 +1,4 @@
-"""A line of candidates for a bisection: versions of the code in order, from the good end to the bad one."""
+"""The history that a bisection searches: versions of the code, in order from the good end to the bad end."""
 
 import os
 import re
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
@@ -40,20 +40,20 @@ class Cause:
 
     @property
     def short(self) -> str:
-        """The name; the hash of a commit is shortened."""
+        """The shortened hash of a commit, or the name of a release."""
         return self.name[:SHORT] if self.kind == "commit" else self.name
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A version of the code."""
+    """A version of the code that a bisection may measure."""
 
     name: str
-    """Its name in messages."""
+    """The candidate's name in messages."""
     variant: str
-    """The variant that builds it, as users type variants."""
+    """The candidate as an argument of `gnnbench ab`, such as `git:0123abcd`."""
     cause: Cause | None = None
-    """What differs from the previous candidate. None for the good end."""
+    """The commit or release that turned the previous candidate into this one. None for the good end."""
 
 
 @dataclass(frozen=True)
@@ -63,14 +63,31 @@ class Place:
     before: Candidate
     after: Candidate
     causes: tuple[Cause, ...]
-    """All commits or releases from `before` to `after`; at least one of them caused the change."""
+    """All commits or releases after `before`, up to `after`. At least one of them caused the change."""
 
 
 @dataclass(frozen=True)
-class Line:
+class History:
     """At least two candidates: the first is the good end, the last is the bad end."""
 
     candidates: tuple[Candidate, ...]
+
+    @classmethod
+    def between(cls, good: str, bad: str, root: Path) -> Self:
+        """Return the history between two variants, which must differ in exactly one part."""
+        parts = [variant.words(text) for text in (good, bad)]
+        common = [part for part in parts[0] if part in parts[1]]
+        differing = [[part for part in words if part not in common] for words in parts]
+        if [len(words) for words in differing] != [1, 1]:
+            raise UsageError(f"GOOD and BAD must differ in one part, unlike {good!r} and {bad!r}: {_FORM}")
+        (old,), (new,) = differing
+        for text in (good, bad):
+            variant.parse(text).check(root)
+        kinds = {text.partition(":")[0] for text in (old, new)}
+        if kinds not in ({"git"}, {"pip"}):
+            raise UsageError(f"{old!r} and {new!r} are not two commits or two releases: {_FORM}")
+        candidates = _commits if kinds == {"git"} else _releases
+        return cls(tuple(candidates(old, new, common, root)))
 
     @property
     def last(self) -> int:
@@ -78,30 +95,17 @@ class Line:
         return len(self.candidates) - 1
 
     def place(self, low: int, high: int) -> Place:
-        """Return the place between the candidates at two positions."""
-        before, *rest = self.candidates[low : high + 1]
-        return Place(before, rest[-1], tuple(candidate.cause for candidate in rest if candidate.cause))
-
-
-def line(good: str, bad: str, root: Path) -> Line:
-    """Return the line between two variants, which must differ in exactly one part."""
-    parts = [variant.words(text) for text in (good, bad)]
-    common = [part for part in parts[0] if part in parts[1]]
-    differing = [[part for part in words if part not in common] for words in parts]
-    if [len(words) for words in differing] != [1, 1]:
-        raise UsageError(f"GOOD and BAD must differ in one part, unlike {good!r} and {bad!r}: {_FORM}")
-    (old,), (new,) = differing
-    for text in (good, bad):
-        variant.parse(text).check(root)
-    kinds = {text.partition(":")[0] for text in (old, new)}
-    if kinds not in ({"git"}, {"pip"}):
-        raise UsageError(f"{old!r} and {new!r} are not two commits or two releases: {_FORM}")
-    return Line(tuple((_commits if kinds == {"git"} else _releases)(old, new, common, root)))
+        """Return the candidates at two positions, and the commits or releases between them."""
+        before, *later = self.candidates[low : high + 1]
+        return Place(before, later[-1], tuple(candidate.cause for candidate in later if candidate.cause))
 
 
 def _commits(old: str, new: str, common: Sequence[str], root: Path) -> list[Candidate]:
-    """Return the commits between two ends, along the first parents of merges."""
-    good, bad = (commit for text in (old, new) for commit in variant.parse(shlex.join([text])).of(Commit))
+    """Return both ends and the commits between them. At a merge, only its first parent is followed.
+
+    `common`: the parts of a variant that do not change, such as `env:OMP_NUM_THREADS=1`.
+    """
+    good, bad = (variant.parse(shlex.join([text])).of(Commit)[0] for text in (old, new))
     if good.folder != bad.folder:
         raise UsageError(f"{old!r} and {new!r} are of two repositories: give two commits of one")
     repository = good.repository(root)
@@ -115,16 +119,17 @@ def _commits(old: str, new: str, common: Sequence[str], root: Path) -> list[Cand
         )
     commits = git.first_parents(folder, first, last)
     causes = [Cause("commit", row.hash, one_line(row.title), row.day) for row in commits]
-    return [
-        Candidate(hash_[:SHORT], shlex.join([str(Commit(hash_, good.folder)), *common]), cause)
-        for hash_, cause in zip((first, *(row.hash for row in commits)), (None, *causes), strict=True)
-    ]
+
+    def candidate(hash_: str, cause: Cause | None = None) -> Candidate:
+        return Candidate(hash_[:SHORT], shlex.join([str(Commit(hash_, good.folder)), *common]), cause)
+
+    return [candidate(first), *(candidate(cause.name, cause) for cause in causes)]
 
 
 def _releases(old: str, new: str, common: Sequence[str], root: Path) -> list[Candidate]:
-    """Return the releases between two ends, without pre-releases and yanked releases.
+    """Return both ends and the releases between them, without pre-releases and yanked releases.
 
-    If neither end names a build, such as `+cpu`, releases without a build are preferred, unlike by pip.
+    If neither end names a build such as `+cpu`, prefer releases without a build; pip would prefer builds.
     """
     (name, good), (other, bad) = (pinned(text.partition(":")[2]) for text in (old, new))
     if canonicalize_name(name) != canonicalize_name(other):
@@ -136,23 +141,23 @@ def _releases(old: str, new: str, common: Sequence[str], root: Path) -> list[Can
     between = {Version(release.public) for release in releases if first < release < last}
     between -= {Version(end.public) for end in (first, last)}
     builds = {release.public for release in releases if release.local and not (first.local or last.local)}
-    several = builds & {str(release) for release in releases}
+    ambiguous = builds & {str(release) for release in releases}
     current = installed(canonicalize_name(name).replace("-", "_"))
     candidates: list[Candidate] = []
     for text in [good, *map(str, sorted(between)), bad]:
-        pin = f"pip:{name}{'===' if text in several else '=='}{text}"
-        parts = [] if current and current.version == text else [pin]  # the installed release is here already
+        pin = f"pip:{name}{'===' if text in ambiguous else '=='}{text}"
+        parts = [] if current and current.version == text else [pin]  # the installed release needs no pip
         cause = Cause("release", f"{name} {text}") if candidates else None
         candidates.append(Candidate(f"{name} {text}", shlex.join([*parts, *common]) or ".", cause))
     return candidates
 
 
 def available(name: str, root: Path, *, early: bool = False) -> list[Version]:
-    """Return the releases and builds that pip finds, except yanked ones. `early`: also nightly builds."""
-    answer = call([*_PIP, *(["--pre"] if early else []), "--", name], root, os.environ)
-    match = re.search(r"^Available versions: (.+)$", answer.stdout, re.MULTILINE)
-    if answer.returncode or not match:
-        reason = last_line(answer.stderr) or "it lists none"
+    """Return the releases and builds that pip finds, except yanked ones. `early`: include pre-releases."""
+    process = call([*_PIP, *(["--pre"] if early else []), "--", name], root, os.environ)
+    match = re.search(r"^Available versions: (.+)$", process.stdout, re.MULTILINE)
+    if process.returncode or not match:
+        reason = last_line(process.stderr) or "it lists none"
         raise UsageError(f"pip finds no releases of {name}: {reason}; check the name and the index")
     versions = []
     for text in match[1].split(","):

@@ -1,4 +1,4 @@
-"""Finds where outputs of benchmarks changed: a binary search that compares them as `affected` does."""
+"""A binary search for the versions that changed outputs of benchmarks. `affected` compares the outputs."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -8,15 +8,16 @@ from ...ground.cpu import RealTime
 from ...ground.errors import UsageError
 from ...interfaces import Listener
 from ...judge.comparison import Agreement, not_compared
+from ...judge.visit import Inspections
 from ...process.plan import Plan
 from .. import affected
 from .bisection import preparer
-from .line import Place, line
+from .line import History, Place
 
 
 @dataclass(frozen=True)
 class OtherOutputs(Place):
-    """Two candidates of a line between which outputs changed."""
+    """Two candidates between which outputs changed."""
 
     benchmarks: dict[str, Agreement]
     """How the outputs of `after` agree with those of the good end, by benchmark."""
@@ -24,14 +25,15 @@ class OtherOutputs(Place):
 
 @dataclass(frozen=True)
 class BisectedOutputs:
-    """The places of a line where outputs changed."""
+    """Where outputs changed between the good end and the bad end."""
 
     results: Mapping[str, Agreement]
-    """How the outputs of each benchmark agree between the ends."""
+    """How the outputs of the two ends agree, by benchmark."""
     changes: tuple[OtherOutputs, ...]
     unmeasured: Mapping[str, str]
     """Why candidates could not be compared with the good end, by name of the candidate."""
     candidates: int
+    """Number of candidates, without the good end."""
     compared: int
     """Number of candidates that were compared with the good end."""
     seconds: float
@@ -39,43 +41,52 @@ class BisectedOutputs:
 
 
 def run(good: str, bad: str, plan: Plan, watcher: Listener) -> BisectedOutputs:
-    """Find the candidates at which outputs changed, between two variants."""
-    start, history = RealTime.seconds(), line(good, bad, plan.folder)
+    """Find the versions between two variants at which outputs changed."""
+    start, history = RealTime.seconds(), History.between(good, bad, plan.folder)
     plan = replace(plan, results=True)
-    compared: dict[int, Mapping[str, Agreement]] = {}
-    unmeasured: dict[str, str] = {}
-    places: dict[tuple[int, int], dict[str, Agreement]] = {}
+    agreements: dict[int, Mapping[str, Agreement]] = {}
+    failures: dict[str, str] = {}
+    changes: dict[tuple[int, int], dict[str, Agreement]] = {}
     with ExitStack() as stack:
         ready = preparer(history, plan, watcher, stack)
 
         def compare(position: int, names: Sequence[str] | None = None) -> Mapping[str, Agreement]:
             watcher.say(f"comparing the outputs of {history.candidates[position].name}")
-            sides = ready(0), ready(position)
-            rows = affected.run(*sides, replace(plan, only=names), watcher).benchmarks
-            equal, unknown = Agreement("equal"), not_compared("the benchmark was not inspected")
-            return {name: row.results or (equal if row.same_code else unknown) for name, row in rows.items()}
+            result = affected.run(ready(0), ready(position), replace(plan, only=names), watcher)
+            return {name: _agreement(row) for name, row in result.benchmarks.items()}
 
-        ends = compared[history.last] = compare(history.last)
-        differing = [name for name, agreement in ends.items() if agreement.is_other]
+        agreements[history.last] = compare(history.last)
+        differing = [name for name, agreement in agreements[history.last].items() if agreement.is_other]
         for name in differing:
-            low, high, unknown = 0, history.last, set[int]()
-            while between := [position for position in range(low + 1, high) if position not in unknown]:
+            low, high, skipped = 0, history.last, set[int]()
+            while between := [position for position in range(low + 1, high) if position not in skipped]:
                 middle = between[len(between) // 2]
-                if middle not in compared:
+                if middle not in agreements:
                     try:
-                        compared[middle] = compare(middle, differing)
+                        agreements[middle] = compare(middle, differing)
                     except UsageError as error:  # the candidate cannot be built, or does not start
-                        compared[middle], unmeasured[history.candidates[middle].name] = {}, str(error)
-                agreement = compared[middle].get(name)
+                        agreements[middle], failures[history.candidates[middle].name] = {}, str(error)
+                agreement = agreements[middle].get(name)
                 if agreement is None or agreement.status == "not compared":
-                    unknown.add(middle)
+                    skipped.add(middle)
                 elif agreement.is_other:
                     high = middle
                 else:
                     low = middle
-            places.setdefault((low, high), {})[name] = compared[high][name]
-    changes = tuple(
-        OtherOutputs(**vars(history.place(*span)), benchmarks=group) for span, group in sorted(places.items())
+            changes.setdefault((low, high), {})[name] = agreements[high][name]
+    places = [(history.place(low, high), benchmarks) for (low, high), benchmarks in sorted(changes.items())]
+    return BisectedOutputs(
+        agreements[history.last],
+        tuple(OtherOutputs(place.before, place.after, place.causes, rows) for place, rows in places),
+        failures,
+        candidates=history.last,
+        compared=len(agreements) - len(failures),
+        seconds=round(RealTime.seconds() - start, 3),
     )
-    done, seconds = len(compared) - len(unmeasured), round(RealTime.seconds() - start, 3)
-    return BisectedOutputs(ends, changes, unmeasured, history.last, done, seconds)
+
+
+def _agreement(row: Inspections) -> Agreement:
+    """Return how the outputs of a benchmark agree. If both sides run the same code, the outputs are equal."""
+    if row.same_code and not row.results:
+        return Agreement("equal")
+    return row.results or not_compared("the benchmark was not inspected")

@@ -1,7 +1,7 @@
 """Results of bisections, made up."""
 
 from gnnbench.engine.drive.bisect.bisection import Bisected, Change, Finding
-from gnnbench.engine.drive.bisect.line import Candidate, Cause, Line
+from gnnbench.engine.drive.bisect.line import Candidate, Cause, History
 from gnnbench.engine.drive.repeat import Repeat
 from gnnbench.engine.drive.result import Result, Side
 from gnnbench.engine.judge.comparison import Compared, Comparison, Work
@@ -15,7 +15,7 @@ def commits(count):
         for number in range(1, count + 1)
     ]
     candidates = [Candidate(one.short, f"git:{one.name}", one) for one in causes]
-    return Line((Candidate("good", "git:good"), *candidates))
+    return History((Candidate("good", "git:good"), *candidates))
 
 
 def setting(folder, **more):

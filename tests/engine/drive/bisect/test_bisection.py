@@ -8,7 +8,7 @@ from unittest.mock import Mock
 import pytest
 
 from gnnbench.engine.drive.bisect import bisection as module
-from gnnbench.engine.drive.bisect.line import Candidate, Cause, Line
+from gnnbench.engine.drive.bisect.line import Candidate, Cause, History
 from gnnbench.engine.ground.errors import UsageError
 from gnnbench.engine.judge.verdict import Thresholds
 from gnnbench.engine.process.variants.variant import Commit
@@ -44,7 +44,7 @@ def bisection(tmp_path, monkeypatch):
             yield prepared(f"git:{number}", tmp_path / f"at {number}")
 
         monkeypatch.setattr(module.prepare, "prepared", prepare)
-        monkeypatch.setattr(module, "line", lambda *_: Line(tuple(steps)))
+        monkeypatch.setattr(module.History, "between", lambda *_: History(tuple(steps)))
 
         def run(watcher=None, **more):
             return module.run(
@@ -125,7 +125,7 @@ def test_when_its_time_is_used_up_what_is_known_is_the_answer(bisection, monkeyp
 
 def test_a_state_belongs_to_the_ends_the_setting_and_the_suite_as_it_is(tmp_path):
     def key(end="git:a", *arguments, **more):
-        line = Line((Candidate("good", "git:good"), Candidate("bad", end)))
+        line = History((Candidate("good", "git:good"), Candidate("bad", end)))
         return module._key(line, setting(tmp_path, arguments=arguments, **more))
 
     (tmp_path / "suite").mkdir()
