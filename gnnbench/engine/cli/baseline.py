@@ -86,7 +86,7 @@ def _record(options: argparse.Namespace) -> int:
 
 
 def _runs(arguments: "Sequence[str]", processes: int, folder: Path, progress: Progress) -> "list[RunFile]":
-    """Time the suite in new processes, and return their runs."""
+    """Time the suite in new processes, and return the run of each process."""
     from ..process.variants import fresh
     from ..store import baseline, run_file
 
@@ -154,7 +154,7 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _times(runs: "Sequence[RunFile]", name: str) -> tuple[str, str, str]:
-    """Return the mean and standard deviation over a benchmark's processes, and how many do not count."""
+    """Return mean and deviation of a benchmark's times in the processes, and how many were disturbed."""
     rows = [run.benchmarks[name] for run in runs if name in run.benchmarks]
     processes = [process for benchmark in rows for process in benchmark.processes]
     logs = [process.log for process in processes]

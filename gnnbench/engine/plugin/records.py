@@ -21,7 +21,7 @@ A_COMMIT = "--benchmark-compare=git:main"
 
 
 def find(config: pytest.Config) -> tuple[Record | None, Note | None]:
-    """Return the newest record of this machine, or None and a message."""
+    """Return the newest record of this machine, or None and a note that says that there is none."""
     store = RecordStore(config.rootpath / baseline.FOLDER)
     machine = session_environment(config)
     record, fields = store.nearest(machine)

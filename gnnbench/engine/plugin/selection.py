@@ -39,7 +39,7 @@ class Selection:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Let a session pass if its shard is empty; with -n, only workers know of tests in other shards."""
+        """Let a session pass if its shard is empty. With -n, only workers know the tests of other shards."""
         option = self._config.option
         has_others = self._of_shard[1] or (option.gnn_shard and getattr(option, "numprocesses", None))
         if has_others and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:

@@ -26,14 +26,14 @@ def typed_values(config: pytest.Config) -> dict[str, Any]:
 
 
 def read_settings(config: pytest.Config) -> None:
-    """Read the project's settings. A process that gnnbench started gets its parent's defaults, no rules."""
+    """Read the project's settings. A process that gnnbench started gets its parent's defaults instead."""
     project, typed = settings.NONE, typed_values(config)
     defaults = getattr(config.option, "gnn_defaults", None)
     if defaults is None:
         project = settings.find(config.rootpath)
         defaults = from_settings(project)
     for name, value in defaults.items():
-        # A variant may bring another version of gnnbench, which lacks the option.
+        # The options of this gnnbench may differ from its parent's, because variants may bring their own.
         if name not in typed and hasattr(config.option, f"gnn_{name}"):
             setattr(config.option, f"gnn_{name}", value)
     config.stash[_SETTINGS] = project.without_effects() if "effect" in typed else project
@@ -114,7 +114,7 @@ def report_values(reporter: pytest.TerminalReporter, name: str) -> dict[str, Any
 
 
 def stop(mistake: str | UsageError, config: pytest.Config) -> NoReturn:
-    """End the session because of wrong usage. A worker of xdist would crash, so it fails the current test."""
+    """End the session because of wrong usage. In a worker of xdist, which would crash, fail the test."""
     message = f"gnnbench: {mistake}"
     if hasattr(config, "workerinput"):
         raise pytest.fail.Exception(message, pytrace=False) from None

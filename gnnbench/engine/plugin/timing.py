@@ -35,7 +35,7 @@ PLUGIN = "gnnbench-timing"
 
 
 class Timing:
-    """Replaces pytest-benchmark's timing with gnnbench's, reports its errors, and completes the run file."""
+    """Replaces pytest-benchmark's timing with gnnbench's, reports errors, and completes the run file."""
 
     def __init__(self, config: pytest.Config, *, all_benchmarks: bool) -> None:
         self._config = config
@@ -75,7 +75,7 @@ class Timing:
         )
 
     def _choose(self, fixture: Any) -> Instrument | None:
-        """Return the running test's instrument. Returns None if pytest-benchmark is disabled or profiles."""
+        """Return the running test's instrument. None if pytest-benchmark is disabled, or runs cProfile."""
         return None if fixture.disabled or fixture.cprofile else self._instrument
 
     def sources(self) -> "Sources":
@@ -140,7 +140,7 @@ class Timing:
         try:
             return (yield)
         finally:
-            self._instrument = self.state.failure = None  # the frames of the failure hold the inputs
+            self._instrument = self.state.failure = None  # the failure's frames would keep the inputs alive
             if instrument and self._budget:
                 took = RealTime.seconds() - start
                 self._budget.spend(took, self.state.timing_seconds - timing_seconds)
@@ -189,7 +189,7 @@ class Timing:
         bench.save_json(content)
 
     def _save(self, bench: Any, output_json: dict[str, Any]) -> None:
-        """Write `--benchmark-json` in one step: if writing fails, the older file stays."""
+        """Write the file of `--benchmark-json` in one step: if this fails, an older file is kept."""
         try:
             save(bench.json, safe_dumps(output_json, indent=4))
         except UsageError as error:

@@ -1,4 +1,4 @@
-"""Saves the profile of a benchmark: profile.json, in a numbered folder that appears when it is complete."""
+"""Saves the profile of a benchmark: profile.json and other files, in a numbered folder."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -27,17 +27,17 @@ class ProfileRecord:
     """The fields of its labels. None if it has no labels."""
     environment: Environment
     repeats: PositiveCount
-    """Number of profiled calls of each kind, after a first call."""
+    """Number of profiled calls for each kind, after a first call."""
     sections: Mapping[str, Any]
     """The profile of each kind, and `counts`."""
     unavailable: Mapping[str, str]
-    """The reasons by requested kind that could not be taken."""
+    """Why requested kinds of profile could not be taken, by kind."""
     findings: tuple[Finding, ...]
 
 
 @contextmanager
 def new(root: Path, name: str) -> Iterator[tuple[Path, Path]]:
-    """Yield a temporary folder for a profile, and the numbered folder that it becomes without an error."""
+    """Yield a temporary folder, and the numbered path to which it is renamed if there is no error."""
     parent = root / (re.sub(r"[^A-Za-z0-9._@+=-]+", "_", name).strip("._")[:_LONGEST_NAME] or "_")
     parent.mkdir(parents=True, exist_ok=True)
     number = max((int(path.name) for path in parent.glob("[0-9]*")), default=0) + 1
@@ -49,4 +49,4 @@ def new(root: Path, name: str) -> Iterator[tuple[Path, Path]]:
             Path(draft).rename(folder)
     finally:
         with suppress(OSError):
-            parent.rmdir()  # fails if it has a profile
+            parent.rmdir()  # fails if there is a profile in it

@@ -30,7 +30,7 @@ PHASES: Mapping[str, str] = {
     "torch.autograd:grad": "backward",
     "torch.optim:Optimizer.step": "optimizer.step",
 }
-"""The phases of an epoch by place: `module:function` wherever it was imported, or `module:Class.method`."""
+"""Phases of an epoch, by function. `module:function` is found wherever it is imported."""
 
 LAYERS: Mapping[str, str] = {
     **PHASES,
@@ -59,14 +59,14 @@ LAYERS: Mapping[str, str] = {
     "dgl:DGLGraph.update_all": "update_all",
     "dgl.ops:gspmm": "spmm",
 }
-"""The phases and the parts of a graph convolution. Only class names begin with a capital letter."""
+"""The phases, and the parts of a graph convolution. Only names of classes begin with a capital letter."""
 
 Attribute = tuple[Any, str, Any, str, bool]
 """A module or class, an attribute's name and value; the range's name, and whether it is inline."""
 
 
 def find(targets: Mapping[str, str]) -> list[Attribute]:
-    """Return where imported modules and classes have the targets: `{"torch:matmul": "name of the range"}`."""
+    """Return the attributes of imported modules and classes that are targets: `{"torch:matmul": RANGE}`."""
     attributes: list[Attribute] = []
     for place, range_name in targets.items():
         module_name, _, path = place.partition(":")

@@ -63,7 +63,7 @@ def record(subject: Subject, file: Path) -> list[Event]:
     from ..measure.memory import quiet_profiler
 
     quiet_profiler()
-    synchronize: Callable[[], object] = torch.cuda.synchronize if subject.device == "cuda" else tuple
+    synchronize: Callable[[], object] = torch.cuda.synchronize if subject.device == "cuda" else lambda: None
     with profiler.profile(
         activities=[ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if subject.device == "cuda" else [])],
         schedule=lambda number: ProfilerAction.RECORD if number else ProfilerAction.WARMUP,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..judge.schedule import Decision
 
 QUIET_SECONDS = 10.0
-"""Time without a line after which the step is printed, if the output is not a terminal."""
+"""If nothing was printed for this time, and the output is not a terminal, the current step is printed."""
 
 
 class ErrorConsole(Console):
@@ -99,7 +99,7 @@ class Progress(Listener):
 
     def update(self, decisions: "Mapping[str, Decision]", spent_seconds: float, left_seconds: float) -> None:
         """Print each new verdict, and show how many benchmarks are decided."""
-        from .verdicts import new_verdicts  # which imports numpy
+        from .verdicts import new_verdicts  # imported here because it imports numpy
 
         for line in new_verdicts(decisions, self._printed):
             self.print(f"{spent_seconds:.0f} s: {line}")

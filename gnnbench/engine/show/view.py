@@ -27,7 +27,7 @@ _REMEDY = "give a run file, or a result of gnnbench ab, or of gnnbench compare w
 
 @dataclass(frozen=True)
 class BenchmarkView:
-    """What a page shows of one benchmark."""
+    """What a page shows about one benchmark."""
 
     fullname: str
     label: str
@@ -42,7 +42,7 @@ class BenchmarkView:
 
     @property
     def fragment(self) -> str:
-        """The id of the benchmark's row, the same on every page."""
+        """The HTML id of the benchmark's row, the same on every page."""
         return f"b-{hashlib.sha256(self.fullname.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
 
     @property
@@ -88,14 +88,14 @@ class View:
     """Graph, width and types that all benchmarks have in common."""
     benchmarks: tuple[BenchmarkView, ...] = ()
     result: Result | None = None
-    """The verdicts. None if there are none. The head has no title if it is the run file itself."""
+    """The verdicts. None if there are none. The head's title is empty if the head is the run file itself."""
     facts: tuple[tuple[str, str], ...] = ()
     """Machine and time of the measurement, as pairs of name and value."""
     notes: tuple[str, ...] = ()
 
     @cached_property
     def causes(self) -> list[Explained]:
-        """What slower benchmarks have in common; the causes of most benchmarks come first."""
+        """Causes of the slowdowns, those with the most benchmarks first."""
         return of_result(self.result) if self.result else []
 
     @cached_property
@@ -146,7 +146,7 @@ class View:
 
 
 def read(path: Path) -> View:
-    """Read the file of a page: a run file or a result."""
+    """Return the view of a run file, or of the file of a result."""
     content = json_io.read(path, _REMEDY)
     kind = result.kind(content)
     if kind is None:
@@ -167,7 +167,7 @@ def _of_result(result: Result) -> View:
 
 
 def _of_run(run: RunFile) -> View:
-    """Return the view of a run file, with its verdicts if it has some."""
+    """Return the view of a run file, with verdicts if the file has them."""
     result = _saved_result(run)
     benchmarks, common = _benchmarks(result.rows if result else (), run)
     timing = (("measured", run.datetime[:19].replace("T", " ")),) if run.datetime else ()
@@ -187,12 +187,12 @@ def _benchmarks(
     short, common = short_and_shared({name: labels[name] for name in names})
     views = (
         BenchmarkView(
-            name,
-            short[name],
-            labels[name],
-            verdicts.get(name),
-            timed.get(name, _NOT_TIMED),
-            errors.get(name, ""),
+            fullname=name,
+            label=short[name],
+            labels=labels[name],
+            row=verdicts.get(name),
+            timed=timed.get(name, _NOT_TIMED),
+            error=errors.get(name, ""),
         )
         for name in names
     )
@@ -200,13 +200,13 @@ def _benchmarks(
 
 
 def _saved_result(run: RunFile) -> Result | None:
-    """Return the result of `--benchmark-compare` that a run file has. Returns None if it has none."""
+    """Return the result of `--benchmark-compare` in a run file, or None. The head is the file itself."""
     content = run.part.compared
-    return replace(result.parse(run.path, content), head=Side("")) if content else None  # the page's file
+    return replace(result.parse(run.path, content), head=Side("")) if content else None
 
 
 def environment_facts(environment: Environment | None) -> tuple[tuple[str, str], ...]:
-    """Return names and values of the fields of an environment that are not empty."""
+    """Return the fields of an environment that are not empty, as pairs of name and value."""
     if not environment:
         return ()
     changed = ", with uncommitted changes" if environment.dirty else ""

@@ -26,7 +26,7 @@ class GraphPart:
     synthetic: bool = False
     nodes: Count = 0
     entries: Count = 0
-    """Columns of `edge_index`: an undirected edge has two."""
+    """Number of columns of `edge_index`. An undirected edge has two of them."""
     features: Count = 0
     classes: Count = 0
 
@@ -49,7 +49,7 @@ class BenchmarkPart:
     counters: Counters | None = None
     """The work of one call. None if it was not counted."""
     compilation: Mapping[str, Count] | None = None
-    """The work of torch.compile in one whole call. None if the counters have it."""
+    """The work of torch.compile in one whole call. None if the counters include it."""
     limit: Limit | None = None
 
     @property
@@ -59,7 +59,7 @@ class BenchmarkPart:
 
     @property
     def graph_hash(self) -> str | None:
-        """The hash of the graph's content. None if unknown, or there is no graph."""
+        """The hash of the graph's content. None if it is unknown, or if there is no graph."""
         return self.graph.content_hash if self.graph else None
 
     @property
@@ -78,7 +78,7 @@ class Interrupted:
 
 @dataclass(frozen=True)
 class RecordPart:
-    """How a file belongs to a baseline record."""
+    """Which process of a baseline record a file is from, and why the record was made."""
 
     process: Count
     processes: Count
@@ -87,7 +87,7 @@ class RecordPart:
 
 @dataclass(frozen=True)
 class RunPart:
-    """The key `gnnbench` of a run file."""
+    """The value of the key `gnnbench` of a run file."""
 
     version: int
     environment: Environment | None = None
@@ -98,6 +98,6 @@ class RunPart:
     record: RecordPart | None = None
     shard: Annotated[str, Meta(pattern="^[1-9][0-9]*/[1-9][0-9]*$")] | None = None
     not_default: tuple[str, ...] = ()
-    """Benchmarks that did not run, because they run only if an option selects them."""
+    """Benchmarks that did not run because no option selected them."""
     compared: Mapping[str, Any] | None = None
     """The verdicts of `--benchmark-compare`, as `gnnbench compare` saves them."""

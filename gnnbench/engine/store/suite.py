@@ -1,4 +1,4 @@
-"""The interface between the engine and a suite. Without a suite, benchmarks have test ids only."""
+"""The interface between the engine and a suite. Without a suite, benchmarks have no labels."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,9 +31,9 @@ class Diagnosis:
 
 
 class Suite:
-    """What the engine asks a suite; this class answers as if there were none.
+    """What the engine asks a suite. This base class gives the answers for the case that there is no suite.
 
-    A suite is a module with an instance of a subclass in `SUITE`; it must not import torch.
+    A suite is a module that assigns an instance of a subclass to `SUITE`. The module must not import torch.
     """
 
     options: Mapping[str, Option] = {}
@@ -43,8 +43,9 @@ class Suite:
     tests: Mapping[str, str] = {}
     """Ids of tests by the short names that `gnnbench profile` accepts."""
     losses: Sequence[str] = ()
-    """Functions that `gnnbench profile` shows as the loss; these and `layers` are `module:name`."""
+    """Functions, each as `module:name`, that `gnnbench profile` shows as the loss."""
     layers: Sequence[str] = ()
+    """Functions, each as `module:name`, that it shows as layers."""
 
     def labels(self, fields: Mapping[str, str | int]) -> Labels | None:
         """Return the labels of a benchmark of a run file; raises ValueError for an impossible field."""
@@ -63,7 +64,7 @@ class Suite:
         return False
 
     def fault(self, root: Path, part: "BenchmarkPart", *, strict: bool) -> str | None:
-        """Return why the work of a benchmark is wrong, or None. If `strict`, unknown work is wrong, too."""
+        """Return why a benchmark's counters are wrong, or None. If `strict`, they must have been recorded."""
         return None
 
     def remarks(self, labels: Iterable[Labels]) -> list[str]:
@@ -71,7 +72,7 @@ class Suite:
         return []
 
     def commands(self) -> Mapping[str, ModuleType]:
-        """Return the subcommands: modules as in `cli/`, with `add_arguments` and `run`."""
+        """Return the suite's subcommands by name: modules with `add_arguments` and `run`, as in `cli/`."""
         return {}
 
     def diagnoses(self, options: Mapping[str, Any]) -> Iterator[Diagnosis]:
