@@ -79,9 +79,8 @@ def _record(options: argparse.Namespace) -> int:
         streams.say(f"gnnbench: {warning}", sys.stderr)
     count, processes = units.count(len(runs[0].benchmarks), "benchmark"), len(record.files)
     streams.say(f"recorded {count} in {processes} processes: record {record.id} of {record.environment}")
-    streams.say(
-        Note("to compare with it", fresh.shell_command([*arguments, "--benchmark-compare"], Path.cwd()))
-    )
+    command = fresh.shell_command([*arguments, "--benchmark-compare"], Path.cwd())
+    streams.say(Note("to compare with it", command))
     return NOTHING_SLOWER
 
 

@@ -19,12 +19,8 @@ _OPTIONS = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "result",
-        type=Path,
-        metavar="RESULT.json",
-        help="result of gnnbench ab --json or gnnbench compare --json",
-    )
+    help_text = "result of gnnbench ab --json or gnnbench compare --json"
+    parser.add_argument("result", type=Path, metavar="RESULT.json", help=help_text)
     declare(parser, _OPTIONS)
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the comment to FILE")
     parser.add_argument("--details-url", default="", metavar="URL", help="link to the full report")

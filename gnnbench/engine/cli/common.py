@@ -46,7 +46,7 @@ def suite(rest: Sequence[str], command: str) -> list[str]:
 
 
 def nearest(path: str) -> str | None:
-    """Return the relative path of a file or folder that the nearest parent folder contains, or None."""
+    """Return the relative path of the nearest file or folder `path`, here or in a parent folder, or None."""
     candidates = (folder / path for folder in above(Path.cwd()))
     return next((os.path.relpath(candidate) for candidate in candidates if candidate.exists()), None)
 
@@ -82,7 +82,7 @@ def thresholds_of(options: argparse.Namespace) -> "Thresholds":
 
 
 def plan_of(options: argparse.Namespace, command: str, **more: Any) -> "Plan":
-    """Return how the processes of a command run. Before, check that the file of `--json` can be written.
+    """Check that the file of `--json` can be written, and return how the processes of a command run.
 
     `command`: the usage of the command, for a message. `more`: other fields of the plan.
     """

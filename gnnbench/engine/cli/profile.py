@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _selection(select: str, rest: Sequence[str]) -> tuple[list[str], str | None]:
-    """Return pytest's arguments, and the text that selects some of the benchmarks. None selects them all."""
+    """Return pytest's arguments, and a text that selects some of the benchmarks, or None to profile all."""
     if select in installed().tests:
         file, colons, test = installed().tests[select].partition("::")
         return [f"{nearest(file) or file}{colons}{test}", *rest], None
@@ -85,7 +85,7 @@ def _selection(select: str, rest: Sequence[str]) -> tuple[list[str], str | None]
 
 
 def _profile(options: argparse.Namespace, progress: Progress) -> tuple[list[str], bool]:
-    """Run pytest, which profiles. Return the profiles' folders ("" for failures), and whether one failed."""
+    """Profile in a pytest subprocess. Return the profiles' folders ("" for a failure), and if one failed."""
     arguments, select = _selection(options.select, options.rest)
     progress.step("starting pytest")
     settings = {

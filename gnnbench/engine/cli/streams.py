@@ -31,14 +31,14 @@ class _PrintableStream:
 
 @contextmanager
 def prepared() -> Iterator[None]:
-    """Replace characters that are unprintable or not in the encoding; a closed stream discards its output."""
+    """Replace characters that are unprintable or not in the encoding; discard output to a closed stream."""
     streams = sys.stdout, sys.stderr
     for name, stream in zip(("stdout", "stderr"), streams, strict=True):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-        # This file stays open until the process ends.
-        nowhere = open(os.devnull, "w", encoding="utf-8") if stream is None else stream  # noqa: SIM115, PTH123
-        setattr(sys, name, _PrintableStream(nowhere))
+        # The file stays open until the process ends.
+        target = open(os.devnull, "w", encoding="utf-8") if stream is None else stream  # noqa: SIM115, PTH123
+        setattr(sys, name, _PrintableStream(target))
     try:
         yield
     finally:

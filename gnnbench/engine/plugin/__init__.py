@@ -40,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Let idle OpenMP threads sleep if benchmarks may be timed. It would be too late after torch's import."""
+    """Let idle OpenMP threads sleep if benchmarks may be timed. Once torch is imported, it is too late."""
     pace.begin(early_config)
 
 
@@ -127,7 +127,7 @@ def pytest_runtest_makereport(
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """List the times of another suite's benchmarks, and say so if pytest-benchmark did the comparison."""
+    """List the times of other suites' benchmarks, and say why if pytest-benchmark did the comparison."""
     config = terminalreporter.config
     bench = getattr(config, "_benchmarksession", None)
     if bench and bench.compare and bench.benchmarks:

@@ -100,7 +100,7 @@ class Gate:
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Write the code's differences, the verdicts, the notes and the failures."""
+        """Write how the code differs, the verdicts, the notes and the failures."""
         if judging := self._judging:
             terminalreporter.ensure_newline()
             for line in judging.differences:
@@ -147,7 +147,7 @@ class Gate:
                 self._note_unjudged(session, missing, {*names} - ignored)
 
     def _prepare(self, base: Base, session: pytest.Session) -> Judging:
-        """Prepare to judge this session's benchmarks against the base."""
+        """Return a `Judging` of this session's benchmarks against the base."""
         config, options, benchmarks = self._config, options_of(self._config), records.timed(self._config)
         level, shard = Thresholds(options.effect).family_level, options.shard
         thresholds = Thresholds(
@@ -168,7 +168,7 @@ class Gate:
         config, options, settings = self._config, options_of(self._config), settings_of(self._config)
         is_default = options.effect == EFFECT and settings.file is None
         has_rules = any(rule.effect for rule in settings.rules)
-        # This is for the command that repeats the comparison.
+        # The command that repeats the comparison needs this option.
         effect = () if is_default or has_rules else ("--effect", f"{options.effect:g}")
         plan = Plan(
             arguments=arguments_without(config, "time", "shard"),
@@ -210,7 +210,7 @@ class Gate:
             yield Note(f"to time {units.count(open_count, 'benchmark')} for longer", shlex.join(words))
 
     def _note_unjudged(self, session: pytest.Session, missing: Note | None, untimed: Collection[str]) -> None:
-        """Note that no benchmark was judged. Fail the session if there is no record, or tests are untimed."""
+        """Note that no benchmark was judged. Fail if there is no record, or its tests were not timed."""
         option, is_failure = session.config.option, options_of(self._config).strict
         if untimed and not (self._failures or session.testsfailed):
             text = f"this session did not time {units.count(len(untimed), 'test')} of the record; {_REMEDY}"

@@ -45,7 +45,7 @@ class _Histogram:
         return self._groups
 
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-        """Remember which tests fail: their times may be those of something else."""
+        """Remember which tests fail, because their times are not drawn."""
         if call.when == "call":
             change = self._failed.add if call.excinfo else self._failed.discard
             change(item.nodeid)
@@ -58,7 +58,8 @@ class _Histogram:
             for name, entries in self._groups
             if (rows := [entry for entry in entries if entry["fullname"] not in self._failed])
         ]
-        timed, drawn = (sum(len(rows) for _, rows in listed) for listed in (self._groups, groups))
+        timed = sum(len(rows) for _, rows in self._groups)
+        drawn = sum(len(rows) for _, rows in groups)
         if timed > drawn:
             left_out = units.count(timed - drawn, "benchmark")
             terminal.say(terminalreporter, f"not drawn, because the test failed: {left_out}")

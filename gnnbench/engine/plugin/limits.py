@@ -1,4 +1,4 @@
-"""Fails a test whose benchmark is above a limit of the project's settings, with or without a baseline."""
+"""Fails a test whose benchmark exceeds a limit in the project's settings, with or without a baseline."""
 
 from collections.abc import Generator
 
@@ -46,7 +46,7 @@ class LimitCheck:
         return fault or ""
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """List the faults that rules ignore."""
+        """List the unexpected counters that rules ignore."""
         for line in self._ignored:
             terminal.say(terminalreporter, line)
 

@@ -33,7 +33,7 @@ def has_testpaths(arguments: Sequence[str]) -> bool:
 
 
 def _config(arguments: Sequence[str]) -> pytest.Config:
-    """Return pytest's configuration for these arguments. Warnings are no errors, whatever the settings."""
+    """Return pytest's configuration for these arguments. Warnings never become errors here."""
     words = ["--noconftest", "-o", "filterwarnings=", *arguments, "-W", "ignore"]
     try:
         pytest.main(words, plugins=[_Finder()])

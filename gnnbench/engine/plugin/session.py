@@ -33,14 +33,14 @@ def read_settings(config: pytest.Config) -> None:
         project = settings.find(config.rootpath)
         defaults = from_settings(project)
     for name, value in defaults.items():
-        # The options of this gnnbench may differ from its parent's, because variants may bring their own.
+        # A variant may bring another version of gnnbench, in which an option does not exist.
         if name not in typed and hasattr(config.option, f"gnn_{name}"):
             setattr(config.option, f"gnn_{name}", value)
     config.stash[_SETTINGS] = project.without_effects() if "effect" in typed else project
 
 
 def arguments_without(config: pytest.Config, *names: str) -> list[str]:
-    """Return pytest's arguments, except options that compare, write or prevent timing, and except `names`."""
+    """Return pytest's arguments without `names`, and without options to compare, write files or use xdist."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     for option in every().values():
         if option.compares or option.name in names:
@@ -73,7 +73,7 @@ def options_of(config: pytest.Config) -> Options:
 
 
 def untimed_options(config: pytest.Config) -> list[Option]:
-    """Return the given options of gnnbench that prevent timing."""
+    """Return the options of gnnbench that the user gave and that prevent timing."""
     options = every().values()
     return [option for option in options if option.untimed and config.getoption(f"gnn_{option.key}")]
 
@@ -96,7 +96,7 @@ def benchmark_part(item: pytest.Item) -> dict[str, Any]:
 
 
 def seconds_of(item: pytest.Item) -> float | None:
-    """Return gnnbench's estimate of a time, or pytest-benchmark's median, or None if there is neither."""
+    """Return the time of a test: gnnbench's estimate, or else pytest-benchmark's median, or else None."""
     part, stats = benchmark_part(item), getattr(_fixture(item), "stats", None)
     if measurement := part.get("measurement"):
         return float(measurement["location_ns"]) / 1e9
@@ -114,7 +114,7 @@ def report_values(reporter: pytest.TerminalReporter, name: str) -> dict[str, Any
 
 
 def stop(mistake: str | UsageError, config: pytest.Config) -> NoReturn:
-    """End the session because of wrong usage. In a worker of xdist, which would crash, fail the test."""
+    """End the session because of wrong usage. A worker of xdist would crash, so there only the test fails."""
     message = f"gnnbench: {mistake}"
     if hasattr(config, "workerinput"):
         raise pytest.fail.Exception(message, pytrace=False) from None

@@ -55,7 +55,7 @@ class Timing:
         """Top-level modules and folders that contain the benchmarks."""
 
     def instrument(self, item: pytest.Item) -> Instrument | None:
-        """Return what measures a test's benchmark. Returns None if pytest-benchmark times it."""
+        """Return the instrument that measures a test's benchmark. None if pytest-benchmark times it."""
         config = self._config
         if not declares(item):
             return None
@@ -80,7 +80,7 @@ class Timing:
 
     def sources(self) -> "Sources":
         """Return the sources of the code that was imported so far."""
-        from ..measure import sources  # imports elftools
+        from ..measure import sources  # imported here because it imports elftools
 
         return sources.collect(self._config.rootpath, self._suite)
 
@@ -147,7 +147,7 @@ class Timing:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-        """Report in one line why a benchmark cannot be timed; if it ran out of memory, save that."""
+        """Report in one line why a benchmark cannot be timed, and save that it ran out of memory."""
         state, is_builtin = self.state, suite.installed().owns(pyfuncitem)
         try:
             return (yield)
@@ -168,7 +168,7 @@ class Timing:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Save a run file without benchmarks if all were interrupted or belong to other shards."""
+        """Save a run file without benchmarks if all of them were interrupted, or belong to other shards."""
         config = self._config
         if self._unsaved and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -199,7 +199,7 @@ class Timing:
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Write which benchmarks were called several times, and whether the run was not saved."""
+        """Write which tests called `benchmark` several times, and why the run was not saved."""
         for line in several_calls(self.state.repeated):
             terminal.say(terminalreporter, line)
         if self._unsaved:

@@ -10,7 +10,7 @@ from .timing import timing_of
 
 
 class Withheld:
-    """Withholds the reports of timed benchmarks, unless a plugin runs a test several times."""
+    """Withholds the reports of timed benchmarks, except those of tests that a plugin repeats."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config

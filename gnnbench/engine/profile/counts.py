@@ -1,4 +1,4 @@
-"""Counts the work of one call by range, a named part of it: operators, synchronisations, sorts, copies."""
+"""Counts operators, synchronisations, sorts and copies in each range, which is a named part of a call."""
 
 import sys
 from collections.abc import Mapping
@@ -48,7 +48,7 @@ def counts(subject: Subject) -> dict[str, Any]:
 
 
 class _Counter(TorchFunctionMode):
-    """Collects all counts. It counts only the elements that torch.tensor reads from a list by itself."""
+    """Collects the counts of the other modes, and counts what torch.tensor reads from lists of tensors."""
 
     def __init__(self, device: str) -> None:
         super().__init__()

@@ -41,7 +41,7 @@ class Finding:
 
 
 def find(sections: Sections) -> tuple[Finding, ...]:
-    """Return what all rules find in a profile. Empty if nothing was counted, as torch was not imported."""
+    """Return what all rules find in a profile. Empty if torch was not imported, so nothing was counted."""
     rules = (recomputation, host_reads, sorts, copies, small_kernels)
     return tuple(finding for rule in rules if "counts" in sections for finding in rule(sections))
 
@@ -139,7 +139,7 @@ def _summed(rows: Iterable[Row], key: Callable[[Row], str]) -> Counter[str]:
 
 
 def _callers(rows: Iterable[Row]) -> Counter[str]:
-    """Return counts by `CALLER in RANGE`: the innermost range that contains all calls by this caller."""
+    """Return counts by `CALLER in RANGE`, where RANGE is the innermost range with all calls by CALLER."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         place, _, function = row["caller"].partition(" ")

@@ -41,7 +41,7 @@ class Subject:
         call = self.pedantic.next_call()
         try:
             with collector_paused():
-                yield partial(call.function, *call.args, **call.kwargs)  # cProfile counts no partial
+                yield partial(call.function, *call.args, **call.kwargs)  # which adds no row to cProfile
         finally:
             self.pedantic.tear_down(call)
 
@@ -88,7 +88,7 @@ def profile(kinds: Sequence[str], subject: Subject, folder: Path) -> tuple[dict[
 
 
 def _function_of(name: str) -> Any:
-    """Return the function that takes a kind of profile; only now its module is imported."""
+    """Return the function that takes a kind of profile. Its module is imported only when it is needed."""
     module = {"counts": "counts", "functions": "kinds"}.get(name, "trace")
     return pkgutil.resolve_name(f"{__package__}.{module}:{name}")
 

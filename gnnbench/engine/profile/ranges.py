@@ -88,7 +88,7 @@ class Ranges:
 
     @contextmanager
     def range(self, name: str, inline: bool | None = None) -> Iterator[None]:
-        """Open a range, unless one of this name is open. If `inline`, its torch functions are ranges too."""
+        """Open a range, unless one of this name is open. If `inline`, torch functions in it get ranges."""
         if get_ident() != self._thread or name in self.path:
             yield
             return
@@ -106,7 +106,7 @@ class Ranges:
                 self._functions.switch(was_on)
 
     def times(self) -> dict[tuple[str, ...], tuple[int, int, int]]:
-        """Return calls, time, and time outside inner ranges, by path, depth first. Set all of them to 0."""
+        """Return calls, time, and time outside inner ranges, of each path, depth first. Then reset them."""
         order = {path: number for number, path in enumerate(self._times)}
         paths = sorted(order, key=lambda path: [order[path[: end + 1]] for end in range(len(path))])
         inside_ns = dict.fromkeys(((), *paths), 0)
@@ -160,7 +160,7 @@ def _function_name(function: Any, args: tuple[Any, ...]) -> str | None:
 
 
 def _announce(name: str, nvtx: bool) -> ExitStack:
-    """Open an NVTX range, and one of torch's profiler if that runs: record_function always takes 6 µs."""
+    """Open an NVTX range, and one of torch's profiler only if it runs, because record_function takes 6 µs."""
     stack = ExitStack()
     if torch._C._autograd._profiler_enabled():  # noqa: SLF001
         # Kineto writes "unknown" for a name that is not ASCII.

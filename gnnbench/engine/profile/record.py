@@ -22,16 +22,16 @@ class ProfileRecord:
 
     version: int = 1
     id: str
-    """The values of its labels, joined by hyphens; pytest's node id if it has no labels."""
+    """The values of the benchmark's labels, joined by hyphens. Without labels, pytest's node id."""
     spec: Mapping[str, str | int] | None
-    """The fields of its labels. None if it has no labels."""
+    """The fields of the benchmark's labels. None if it has no labels."""
     environment: Environment
     repeats: PositiveCount
-    """Number of profiled calls for each kind, after a first call."""
+    """Number of profiled calls for each kind of profile. A first call is not included."""
     sections: Mapping[str, Any]
-    """The profile of each kind, and `counts`."""
+    """The profiles by kind, and the `counts` of a call."""
     unavailable: Mapping[str, str]
-    """Why requested kinds of profile could not be taken, by kind."""
+    """The reasons why requested profiles could not be taken, by kind."""
     findings: tuple[Finding, ...]
 
 

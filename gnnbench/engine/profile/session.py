@@ -35,11 +35,11 @@ def main(terms: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:
 
 
 class Profiler(Overrides, Instrument):
-    """The plugin; also the instrument that pytest-benchmark's fixture calls instead of timing."""
+    """The pytest plugin, and the instrument that pytest-benchmark's fixture calls instead of timing."""
 
     def __init__(self, terms: Mapping[str, Any], link: Link) -> None:
-        """`terms`: what the command asks for: `select`, `kinds`, `repeats`, `folder`, option `defaults`."""
-        storage = f"file://{tempfile.gettempdir()}"  # or pytest-benchmark makes a folder in the project
+        """`terms`: the command's `select`, `kinds`, `repeats` and `folder`, and the options' `defaults`."""
+        storage = f"file://{tempfile.gettempdir()}"  # else pytest-benchmark makes a folder in the project
         options = {"benchmark_json": None, "benchmark_storage": storage, "gnn_all": True}
         super().__init__(options, terms.get("defaults"))
         self._terms, self._link = terms, link
@@ -117,7 +117,7 @@ class Profiler(Overrides, Instrument):
 
 
 def benchmarks_of(items: Sequence[pytest.Item], name: str) -> list[pytest.Item]:
-    """Return an operation's benchmarks, or those of operations with this prefix: `spmm_sum` for `spmm`."""
+    """Return the benchmarks of an operation, or else those with this prefix, as in `spmm` of `spmm_sum`."""
     matches = [item for item in items if _operation(item) == name]
     return matches or [item for item in items if _operation(item).startswith(f"{name}_")]
 

@@ -84,7 +84,7 @@ def record(subject: Subject, file: Path) -> list[Event]:
 
 
 def span_ns(event: Event) -> tuple[int, int]:
-    """Return the begin and end of an event in nanoseconds."""
+    """Return the start and end of an event in nanoseconds."""
     start = round(event["ts"] * 1000)
     return start, start + round(event["dur"] * 1000)
 
@@ -96,7 +96,7 @@ def annotations(events: Sequence[Event], prefix: str) -> list[Event]:
 
 
 def _within(ranges: Iterable[Event], events: Iterable[Event]) -> list[Event]:
-    """Return the events that begin within the ranges."""
+    """Return the events that begin within one of the ranges."""
     spans = [span_ns(event) for event in ranges]
     return [event for event in events if any(start <= span_ns(event)[0] < end for start, end in spans)]
 

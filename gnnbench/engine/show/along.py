@@ -39,9 +39,10 @@ def _table(heading: str, groups: list[list[Row]], along: Along) -> Table:
     value_columns = [*_NUMBERS, *(_VERDICT if is_judged(along) else ())]
     columns = (*names, Column(along.field), *value_columns)
     lines: list[tuple[object, ...]] = []
+    no_values = [None] * (len(value_columns) - 1)  # the line of a base has only a time
     for rows in groups:
         name = _names(rows[0].pair, prefix).values()
-        lines.append((*name, along.base, rows[0].base_seconds, *([None] * len(value_columns[1:]))))
+        lines.append((*name, along.base, rows[0].base_seconds, *no_values))
         lines += [(*name, row.pair.value, *(column.of(row) for column in value_columns)) for row in rows]
     return Table(heading or prefix, columns, lines)
 
@@ -49,14 +50,13 @@ def _table(heading: str, groups: list[list[Row]], along: Along) -> Table:
 def _mean(along: Along, mean: Mean) -> tuple[object, ...]:
     """Return a mean's row: the compared values of the axis, ratio, interval, and counts of benchmarks."""
     judgement = mean.judgement
-    verdicts: Counter[str] = Counter(
-        row.judgement.verdict for row in along.rows if row.pair.value == mean.value
-    )
+    verdicts = Counter[str](row.judgement.verdict for row in along.rows if row.pair.value == mean.value)
     counts = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in ORDER if verdicts[verdict])
     benchmarks = units.count(mean.benchmarks, "benchmark")
     bounds = judgement.own_low, judgement.own_high
     text = f"{benchmarks}: {counts}" if is_judged(along) else benchmarks
-    ratio = judgement.ratio and (judgement.ratio, None if judgement.own_low is None else False)
+    is_certain = None if judgement.own_low is None else False  # None adds a question mark
+    ratio = judgement.ratio and (judgement.ratio, is_certain)
     return f"{mean.value} / {along.base}", ratio, bounds, text
 
 
@@ -90,10 +90,7 @@ def notes(along: Along) -> list[str]:
     ]
     lines += merge_notes((_name_in_note(row.pair), _notes_on(row, along)) for row in along.rows)
     for count, reason in (
-        (
-            along.alone,
-            f"a row needs two benchmarks that differ only in {along.field}, one with {base}",
-        ),
+        (along.alone, f"a row needs two benchmarks that differ only in {along.field}, one with {base}"),
         (along.ambiguous, f"each has the same {along.field} and the same other fields as another"),
     ):
         if count:

@@ -53,7 +53,7 @@ def of_outputs(result: BisectedOutputs, *, verbose: bool = True) -> Document:
 
 
 def heading(place: Place) -> Iterator[Heading | Note]:
-    """Yield the cause as a heading. If several are possible, yield their range and the first ten of them."""
+    """Yield the cause as a heading. If several causes are possible, yield their range and the first ten."""
     first, *others = place.causes
     if not others:
         yield Heading(cause_line(first))
@@ -73,7 +73,7 @@ def cause_line(cause: Cause) -> str:
 
 
 def summary(result: Bisected) -> str:
-    """Return the last line: counts of the verdicts on the two ends of the range, and how much was timed."""
+    """Return the last line: counts of verdicts on GOOD against BAD, and how much was timed."""
     counts = result.verdicts
     words = ("slower", "faster", "same", *_UNSURE)
     verdicts = ", ".join(f"{counts[word]} {word}" for word in words if counts[word])

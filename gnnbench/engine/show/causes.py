@@ -51,7 +51,7 @@ class Explained:
 
     @cached_property
     def fullnames(self) -> frozenset[str]:
-        """The slower benchmarks."""
+        """The test ids of the slower benchmarks."""
         return frozenset(row.fullname for row in self.cause.rows)
 
     def notes(self, names: Mapping[str, str]) -> list[Note]:
@@ -72,7 +72,7 @@ def of_result(result: Result) -> list[Explained]:
 
 
 def counting_command(result: Result) -> Note | None:
-    """Return the command that counts the instructions of undecided benchmarks. None if none is needed."""
+    """Return the command that counts the instructions of undecided benchmarks, or None if there are none."""
     undecided = [row for row in result.rows if row.judgement.verdict == "undecided"]
     uncounted = [row.fullname for row in undecided if not row.work.instructions]
     if not uncounted or not result.repeat:
@@ -90,7 +90,7 @@ def notes_of(row: Compared, explained: Iterable[Explained]) -> list[str]:
 
 
 def ranked(rows: Iterable[Compared], explained: Sequence[Explained]) -> list[Compared]:
-    """Sort: different outputs, other failures, other changes, the rest; each by verdict, cause and ratio."""
+    """Sort benchmarks: different outputs first, then failures, changes, the rest; then by cause and ratio."""
     cause_numbers = {name: number for number, each in enumerate(explained) for name in each.fullnames}
 
     def rank(row: Compared) -> tuple[bool, bool, bool, int, int, float]:

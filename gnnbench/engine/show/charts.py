@@ -1,4 +1,4 @@
-"""Parts and styles that charts share. Altair makes the Vega-Lite spec of a chart, vl-convert draws it."""
+"""Parts and styles that charts share. Altair makes a chart's Vega-Lite spec, and vl-convert draws it."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -182,7 +182,7 @@ def log_axis(values: Sequence[float], style: Style) -> alt.Axis:
 
 
 def verdict_fields(judgement: Judgement) -> dict[str, Any]:
-    """Return the fields that `verdict_marks` needs: undecided marks are pale; without an interval, hollow."""
+    """Return the fields for `verdict_marks`. Undecided marks are pale, those without an interval hollow."""
     strength = _PALE if judgement.verdict in ("undecided", "incomparable", "ignored") else 1.0
     return {"verdict": judgement.verdict, "sure": float(judgement.low is not None), "strength": strength}
 

@@ -29,7 +29,7 @@ _STYLES = {
     "fastest": "bold",
 }
 _SHORT = ("dir", "on")
-"""Titles of the columns of names that are never broken."""
+"""Titles of columns whose names are never broken."""
 _FEWEST = 10
 """Minimum width of a column of names, in characters."""
 

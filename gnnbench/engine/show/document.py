@@ -1,4 +1,4 @@
-"""A document is a list of tables, headings and notes. A `Writer` escapes its texts and writes it."""
+"""A document is a list of tables, headings and notes. A `Writer` turns it into escaped text."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Shown:
     sort: float | None = None
     """The sort key on a page. None to sort by the text."""
     style: str = ""
-    """The verdict that sets the colour, or another mark. Empty for plain text."""
+    """A verdict or another word that sets the colour. Empty for plain text."""
 
 
 def _ratio(pair: tuple[float, bool | None]) -> Shown:

@@ -13,7 +13,7 @@ _REPOSITORY = re.compile(r"[\w-][\w.-]*/(?!\.{1,2}$)[\w.-]+", re.ASCII)
 _TIMEOUT_SECONDS = 120.0
 _LONGEST_MESSAGE = 200
 _VIEWER = "query { viewer { login } }"
-"""GraphQL query for the account of the token. The REST API does not return it for a workflow's token."""
+"""GraphQL query for the token's account, which the REST API does not return for a workflow's token."""
 _RIGHT = "`pull-requests: write`, which workflows of pull requests from forks never have"
 
 
@@ -37,7 +37,7 @@ class PullRequest:
         return cls(repository, int(number))
 
     def publish(self, body: str, marker: str) -> tuple[str, bool]:
-        """Post a comment, or update the one with this marker. Return its URL, and whether it was updated."""
+        """Post a comment, or update the one with this marker. Return its URL, and whether it is an update."""
         (account,) = _api("graphql", "--raw-field", f"query={_VIEWER}", "--jq", ".data.viewer.login | tojson")
         issues = f"repos/{self.repository}/issues"
         comments = f"{issues}/{self.number}/comments"

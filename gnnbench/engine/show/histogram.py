@@ -63,11 +63,11 @@ def _charts(title: str, entries: Sequence[Entry]) -> Iterator[Picture]:
     parts = -(-len(benchmarks) // _MOST_ROWS)
     bounds = [len(benchmarks) * part // parts for part in range(parts + 1)]
     notes = [f"{shared}." if title and shared else "", _OF_BLOCKS if has_blocks else _OF_ROUNDS]
-    if any(time.low is None for time, _ in benchmarks):
+    if any(value.low is None for value, _ in benchmarks):
         notes.append(_NO_INTERVAL)
     for part, (start, end) in enumerate(pairwise(bounds), 1):
-        length, unit = units.scale(benchmarks[end - 1][0].time)
-        rows = [time.row(name, length) for time, name in benchmarks[start:end]]
+        unit_seconds, unit = units.scale(benchmarks[end - 1][0].time)
+        rows = [value.row(name, unit_seconds) for value, name in benchmarks[start:end]]
         message = f"{title or shared or 'Times'}{f', part {part} of {parts}' if parts > 1 else ''}"
         text = f"Times of {units.count(len(rows), 'benchmark')}. {message}."
         yield Picture(message, " ".join(filter(None, notes)), text, partial(chart_of_times, rows, unit))

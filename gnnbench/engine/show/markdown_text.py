@@ -108,8 +108,8 @@ def prose(text: str) -> str:
     for is_plain, group in groups:
         text = " ".join(word for _, word in group)
         for piece in [text] if is_plain else _PARTS.split(text):
-            is_open = any(part.count("(") > part.count(")") for part in parts[-1:])
-            parts.append(piece if is_plain else _quoted(piece, ",;:)" if is_open else ",;:"))
+            in_brackets = any(part.count("(") > part.count(")") for part in parts[-1:])
+            parts.append(piece if is_plain else _quoted(piece, ",;:)" if in_brackets else ",;:"))
     return " ".join(parts)
 
 

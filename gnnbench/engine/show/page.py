@@ -40,11 +40,11 @@ def render(template: str, *, assets: str = "", package: str = _SHARED, **context
     `assets`: name of the page's own style sheet and script. `package`: the package that contains `template`.
     """
     style = "\n".join(_read(f"{name}.css") for name in ("base", assets) if name)
-    texts = [_read(f"{name}.js") for name in ("table", assets) if name]
-    sources = f"script-src {' '.join(map(_digest, texts))}; style-src {_digest(style)}; img-src data:"
+    scripts = [_read(f"{name}.js") for name in ("table", assets) if name]
+    sources = f"script-src {' '.join(map(_digest, scripts))}; style-src {_digest(style)}; img-src data:"
     policy = f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
     # These texts are gnnbench's own, so they need no escaping.
-    markup = {"policy": Markup(policy), "style": Markup(style), "scripts": list(map(Markup, texts))}  # noqa: S704
+    markup = {"policy": Markup(policy), "style": Markup(style), "scripts": list(map(Markup, scripts))}  # noqa: S704
     page = _environment().from_string(_read(template, package))
     return page.render(version=__version__, **markup, **context)
 
@@ -124,7 +124,7 @@ def _operators(view: BenchmarkView) -> int | None:
 _COLUMNS = (
     Column("time", "time", lambda view: view.seconds),
     Column("±", "fraction", _half_width, aside=True, meaning="half-width of the time's interval"),
-    *map(_of_row, COLUMNS[1:]),  # not its column `time`, which is empty for benchmarks without a verdict
+    *map(_of_row, COLUMNS[1:]),  # not the first, `time`, which is empty for benchmarks without a verdict
     Column("limit", "fraction", _limit, aside=True, meaning="roofline bound divided by the time"),
     Column("peak", "size", lambda view: view.timed.part.memory.get("peak_bytes"), aside=True),
     Column("operators", "count", _operators, aside=True),

@@ -18,7 +18,7 @@ from .wording import change
 
 MEMORY = Column("memory", "memory")
 _FARTHEST = math.log(4)
-"""Bounds whose log ratio is farther than this from the benchmark's do not widen the axis."""
+"""A bound that is farther than this from its ratio (natural logarithm) does not widen the axis."""
 _ARROWS = {"below": "M0.5,-0.5L0,0L0.5,0.5", "above": "M-0.5,-0.5L0,0L-0.5,0.5"}
 """Arrows at the ends of the axis, for bounds beyond it, as SVG paths."""
 
@@ -166,7 +166,7 @@ def _domain(judgements: Sequence[Judgement], effect: float) -> tuple[float, floa
 
 
 class Time(NamedTuple):
-    """A time with the ends of a thick line (low, high) and a thin line (least, most). None: no such line."""
+    """A time in seconds, and the ends of a thick line (low, high) and a thin one (least, most), or None."""
 
     time: float
     low: float | None
@@ -175,7 +175,7 @@ class Time(NamedTuple):
     most: float | None = None
 
     def row(self, label: str, unit: float) -> dict[str, Any]:
-        """Return a row of `chart_of_times`. `unit` is in seconds. `?` after the time: it has no interval."""
+        """Return a row of `chart_of_times`, with `?` after a time without interval. `unit` is in seconds."""
         is_sure = self.low is not None
         scaled = {name: value and value / unit for name, value in self._asdict().items()}
         text = f"{units.seconds(self.time)}{'' if is_sure else '?'}"

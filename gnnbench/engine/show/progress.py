@@ -36,7 +36,7 @@ class ErrorConsole(Console):
 class Progress(Listener):
     """Prints notes and verdicts as lines. Below them, a terminal always shows the current step.
 
-    In a pipe or file, the current step is printed whenever no line was printed for QUIET_SECONDS.
+    If the output is no terminal, the current step is printed whenever QUIET_SECONDS passed without a line.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Progress(Listener):
         clock: Callable[[], float] = RealTime.seconds,
         write: Callable[[str], object] | None = None,
     ) -> None:
-        """Print on a console, by default standard error; or pass each line to `write`."""
+        """Print on a console, by default standard error, or pass each line to `write` if it is given."""
         self._console, self._clock, self._write = console or ErrorConsole(), clock, write
         self._spinner = Spinner("dots")
         self._live: Live | None = None

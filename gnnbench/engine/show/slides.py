@@ -96,7 +96,7 @@ def _height(lines: Sequence[_Line]) -> float:
 
 
 def _write(root: ET.Element, lines: Sequence[_Line], top: float) -> None:
-    """Add lines of text below each other to an SVG; `top`: upper edge of the first line."""
+    """Add lines of text to an SVG, one below the other. `top`: the upper edge of the first line."""
     for line in lines:
         top += _LINE * line.size
         font = {"font-family": "sans-serif", "font-size": f"{line.size}px", "font-weight": line.weight}

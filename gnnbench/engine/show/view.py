@@ -36,7 +36,7 @@ class BenchmarkView:
     row: Compared | None = None
     """The verdict. None if the benchmark has none."""
     timed: Benchmark = _NOT_TIMED
-    """The measurement. Empty if the file is a result, or does not have the benchmark."""
+    """The measurement. Empty if the file is a result, or has no times of the benchmark."""
     error: str = ""
     """Why the benchmark was interrupted. Empty if it was not."""
 
@@ -100,7 +100,7 @@ class View:
 
     @cached_property
     def changed(self) -> list[BenchmarkView]:
-        """The changed benchmarks, in the order of `ranked`."""
+        """The changed benchmarks, sorted by `ranked`."""
         by_name = {view.fullname: view for view in self.benchmarks}
         rows = [view.row for view in self.benchmarks if view.row and wording.is_changed(view.row)]
         return [by_name[row.fullname] for row in ranked(rows, self.causes)]
@@ -146,7 +146,7 @@ class View:
 
 
 def read(path: Path) -> View:
-    """Return the view of a run file, or of the file of a result."""
+    """Return the view of a file, which is a run file or a saved result."""
     content = json_io.read(path, _REMEDY)
     kind = result.kind(content)
     if kind is None:
@@ -158,21 +158,21 @@ def read(path: Path) -> View:
 
 def _of_result(result: Result) -> View:
     """Return the view of a result of `ab` or `compare`."""
-    benchmarks, common = _benchmarks(result.rows)
+    benchmarks, shared = _benchmarks(result.rows)
     timing = [] if result.seconds is None else [("took", f"{result.seconds:,.0f} s")]
     if (share := result.contention_share) is not None:
         timing.append(("CPU time of other programs", units.fraction(share)))
     facts = (*timing, *environment_facts(result.environment))
-    return View(result.command, result.path.name, common, benchmarks, result, facts, result.all_notes())
+    return View(result.command, result.path.name, shared, benchmarks, result, facts, result.all_notes())
 
 
 def _of_run(run: RunFile) -> View:
     """Return the view of a run file, with verdicts if the file has them."""
     result = _saved_result(run)
-    benchmarks, common = _benchmarks(result.rows if result else (), run)
+    benchmarks, shared = _benchmarks(result.rows if result else (), run)
     timing = (("measured", run.datetime[:19].replace("T", " ")),) if run.datetime else ()
     facts = (*timing, *environment_facts(run.environment))
-    return View("report", run.path.name, common, benchmarks, result, facts, result.notes if result else ())
+    return View("report", run.path.name, shared, benchmarks, result, facts, result.notes if result else ())
 
 
 def _benchmarks(
@@ -184,7 +184,7 @@ def _benchmarks(
     errors = {entry.fullname: str(entry.error) for entry in run.part.incomplete} if run else {}
     names = list(dict.fromkeys([*timed, *verdicts, *errors]))
     labels = {**labels_in(names), **{name: row.labels for name, row in timed.items() if row.labels}}
-    short, common = short_and_shared({name: labels[name] for name in names})
+    short, shared = short_and_shared({name: labels[name] for name in names})
     views = (
         BenchmarkView(
             fullname=name,
@@ -196,7 +196,7 @@ def _benchmarks(
         )
         for name in names
     )
-    return tuple(views), common
+    return tuple(views), shared
 
 
 def _saved_result(run: RunFile) -> Result | None:

@@ -54,8 +54,8 @@ def plural(count: int, verdict: str) -> str:
 def is_changed(row: Compared) -> bool:
     """Return whether the time, the memory or the output changed, even if the change is accepted."""
     memory, results = row.memory, row.results
-    is_other = (memory is not None and memory.changed) or (results is not None and results.is_other)
-    return is_other or row.judgement.verdict in CHANGED
+    has_other_change = (memory and memory.changed) or (results and results.is_other)
+    return bool(has_other_change) or row.judgement.verdict in CHANGED
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Headline:
     """The main result."""
 
     main: str
-    """The part that the exit code reports: `2 of 5 benchmarks are slower, 1 needs more memory`."""
+    """What the exit code depends on: `2 of 5 benchmarks are slower, 1 needs more memory`."""
     others: str
     """Counts of the other verdicts: `1 faster, 2 same`. Empty if there are none."""
 
@@ -99,7 +99,7 @@ def headline(rows: Sequence[Compared], effect: float | None = None, *, busy: boo
 
 
 def change(row: Compared) -> str:
-    """Return the ratio and the verdict of a benchmark as text, such as `1.22x slower`."""
+    """Return the ratio and the verdict of a benchmark: `1.22x slower`. Or return `different output`."""
     judgement = row.judgement
     if row.has_other_result:
         return OTHER
@@ -173,7 +173,7 @@ def memory_notes(memory: MemoryChange | None) -> tuple[str, ...]:
 
 
 def result_notes(agreement: Agreement | None) -> tuple[str, ...]:
-    """Return the note on outputs. Empty if they are equal, or if the reason of the verdict states it."""
+    """Return the note on outputs. Empty if they are equal, or if the verdict says that they differ."""
     if agreement is None:
         return ()
     if agreement.excused:

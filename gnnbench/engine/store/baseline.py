@@ -1,4 +1,4 @@
-"""Baseline records: the run files of several processes, saved by environment in pytest-benchmark's storage.
+"""Baseline records: the run files of several processes, in a pytest-benchmark storage for each environment.
 
 The files of record NNNN are `<environment>/<machine>/NNNN_NAME_pK.json`, for process K from 1.
 """

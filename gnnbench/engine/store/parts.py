@@ -19,7 +19,7 @@ FORMAT_VERSION = 1
 
 @dataclass(frozen=True)
 class GraphPart:
-    """The graph of one of gnnbench's own benchmarks."""
+    """The graph that a benchmark of gnnbench's own suite uses."""
 
     content_hash: str | None = None
     name: str = ""
@@ -37,15 +37,15 @@ class BenchmarkPart:
 
     version: int
     spec: Mapping[str, str | int] | None = None
-    """The fields of its labels, see `suite.Suite.labels`."""
+    """The fields of the benchmark's labels, see `suite.Suite.labels`."""
     graph: GraphPart | None = None
     definition_hash: str | None = None
-    """Hash of the test and its reference, or of its fixtures."""
+    """Hash of the test, and of its reference (in gnnbench's own suite) or of its fixtures."""
     measurement: Measurement | None = None
     fingerprint: Fingerprint | None = None
-    """The code of one call. In a record, only the first file has it, and only if all processes agree."""
+    """The code that a call runs. In a record, only the first file has it, and only if all processes agree."""
     no_fingerprint: str | None = None
-    """Why there is no fingerprint. None if there is one, or the reason is unknown."""
+    """Why there is no fingerprint. None if there is one, or if the reason is unknown."""
     counters: Counters | None = None
     """The work of one call. None if it was not counted."""
     compilation: Mapping[str, Count] | None = None

@@ -81,7 +81,7 @@ class RunFile:
     benchmarks: Mapping[str, Benchmark]
     """By fullname."""
     environment: Environment | None
-    """None if the file has no part of gnnbench."""
+    """None if gnnbench added nothing to the file."""
     machine: Mapping[str, Any]
     """The fields of pytest-benchmark's `machine_info` that are compared."""
     commit: str | None
@@ -90,9 +90,9 @@ class RunFile:
     shard: Shard | None = None
     """None if the run was not split."""
     sources: Sources | None = None
-    """Where the code came from. None if the file has no part of gnnbench."""
+    """Where the code came from. None if gnnbench added nothing to the file."""
     datetime: str = ""
-    """When it was saved. Empty if unknown."""
+    """When the file was saved. Empty if unknown."""
 
 
 def read(path: Path) -> RunFile:
@@ -101,7 +101,7 @@ def read(path: Path) -> RunFile:
 
 
 def parse(path: Path, content: Any) -> RunFile:
-    """Read the content of a run file. Raises UsageError if it is no run file, or of another version."""
+    """Read the content of a run file. Raises UsageError for other content, or another format version."""
     if not isinstance(content, dict) or not isinstance(content.get("benchmarks"), list):
         json_io.refuse(path, f"{_FOREIGN}: it has no list of benchmarks", _OF_PYTEST)
     if "command" in content:

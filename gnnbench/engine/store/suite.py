@@ -31,24 +31,24 @@ class Diagnosis:
 
 
 class Suite:
-    """What the engine asks a suite. This base class gives the answers for the case that there is no suite.
+    """What the engine asks a suite. This base class answers as if no suite were installed.
 
     A suite is a module that assigns an instance of a subclass to `SUITE`. The module must not import torch.
     """
 
     options: Mapping[str, Option] = {}
-    """The suite's options of pytest, by name."""
+    """The suite's pytest options, by name."""
     doctor_options: Sequence[str] = ()
-    """The options that `gnnbench doctor` has too."""
+    """Names of those options that `gnnbench doctor` has too."""
     tests: Mapping[str, str] = {}
-    """Ids of tests by the short names that `gnnbench profile` accepts."""
+    """Test ids, by the short names that `gnnbench profile` accepts for them."""
     losses: Sequence[str] = ()
     """Functions, each as `module:name`, that `gnnbench profile` shows as the loss."""
     layers: Sequence[str] = ()
     """Functions, each as `module:name`, that it shows as layers."""
 
     def labels(self, fields: Mapping[str, str | int]) -> Labels | None:
-        """Return the labels of a benchmark of a run file; raises ValueError for an impossible field."""
+        """Return a benchmark's labels from their fields in a run file. Raises ValueError for wrong fields."""
         return None
 
     def labels_in(self, test_id: str) -> Labels | None:
@@ -64,7 +64,7 @@ class Suite:
         return False
 
     def fault(self, root: Path, part: "BenchmarkPart", *, strict: bool) -> str | None:
-        """Return why a benchmark's counters are wrong, or None. If `strict`, they must have been recorded."""
+        """Return why a benchmark's counters are wrong, or None. If `strict`, missing counters are wrong."""
         return None
 
     def remarks(self, labels: Iterable[Labels]) -> list[str]:
@@ -82,7 +82,7 @@ class Suite:
 
 @cache
 def installed() -> Suite:
-    """Return the suite of this package."""
+    """Return the suite in this package, or a plain `Suite` if there is none."""
     if find_spec(resolve_name(_MODULE, __package__)) is None:
         return Suite()
     suite: Suite = import_module(_MODULE, __package__).SUITE
