@@ -68,7 +68,7 @@ def _two_sides(options: argparse.Namespace) -> int:
 
 
 def _along(options: argparse.Namespace) -> int:
-    """Compare the benchmarks of one run with each other. A slower one is not a regression."""
+    """Compare the benchmarks of one run with each other. `slower` does not mean a regression here."""
     from ..drive import along
     from ..judge.verdict import Thresholds
     from ..show.along import document

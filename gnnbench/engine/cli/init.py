@@ -115,7 +115,7 @@ def _write_first(survey: "Survey", *, verbose: bool) -> str:
         progress.step("trying what can be timed")
         draft = first_benchmark.write(survey)
     limit = sys.maxsize if verbose else _MOST_NAMED
-    # One line on each reason comes first: the first line that states it.
+    # First one line for each reason, then the lines that repeat a reason.
     first_lines = {line.split(": ", 2)[2]: line for line in reversed(draft.cannot)}.values()
     lines = sorted(draft.cannot, key=lambda line: line not in first_lines)
     for line in lines[:limit]:

@@ -36,7 +36,7 @@ def prepared() -> Iterator[None]:
     for name, stream in zip(("stdout", "stderr"), streams, strict=True):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-        # The file stays open until the process ends.
+        # The null device stays open until the process ends.
         target = open(os.devnull, "w", encoding="utf-8") if stream is None else stream  # noqa: SIM115, PTH123
         setattr(sys, name, _PrintableStream(target))
     try:

@@ -119,7 +119,7 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Attach a benchmark's entry in the list of times to the report of its test."""
+    """Attach to a test's report the entry of its benchmark in the list of times."""
     report = yield
     if call.when == "call" and not suite.installed().owns(item) and timing_of(item.config).instrument(item):
         report.gnnbench = terminal.record(item)  # type: ignore[attr-defined]

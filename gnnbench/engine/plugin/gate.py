@@ -210,7 +210,7 @@ class Gate:
             yield Note(f"to time {units.count(open_count, 'benchmark')} for longer", shlex.join(words))
 
     def _note_unjudged(self, session: pytest.Session, missing: Note | None, untimed: Collection[str]) -> None:
-        """Note that no benchmark was judged. Fail if there is no record, or its tests were not timed."""
+        """Note that no benchmark was judged. Fail if there is no record, or one with tests not timed here."""
         option, is_failure = session.config.option, options_of(self._config).strict
         if untimed and not (self._failures or session.testsfailed):
             text = f"this session did not time {units.count(len(untimed), 'test')} of the record; {_REMEDY}"

@@ -12,7 +12,7 @@ from ..ground.errors import UsageError
 from . import terminal
 
 _Group = tuple[str | None, Sequence[dict[str, Any]]]
-"""A group of pytest-benchmark: its name and its benchmarks."""
+"""A group of benchmarks as pytest-benchmark makes it: its name and its benchmarks."""
 _LONGEST = 60
 """Maximum length of a group's name in a file name, in characters."""
 

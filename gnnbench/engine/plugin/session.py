@@ -49,11 +49,12 @@ def arguments_without(config: pytest.Config, *names: str) -> list[str]:
     parser.add_argument("--benchmark-compare-fail", nargs="+")
     for spellings in (("--benchmark-json",), ("--junitxml", "--junit-xml"), ("-n", "--numprocesses")):
         parser.add_argument(*spellings)
-    return parser.parse_known_args(list(map(str, config.invocation_params.args)))[1]
+    _, others = parser.parse_known_args(list(map(str, config.invocation_params.args)))
+    return others
 
 
 def settings_of(config: pytest.Config) -> Settings:
-    """Return the project's settings; a typed `--gnn-effect` replaces the effects of their rules."""
+    """Return the project's settings. If `--gnn-effect` was typed, the rules in them set no effect."""
     return config.stash[_SETTINGS]
 
 

@@ -37,7 +37,7 @@ def usage_error(text: str) -> pytest.UsageError:
 
 
 class FailureText(str):
-    """Why a test has failed: one line for each reason. Only a terminal breaks long lines."""
+    """Why a test failed: one line for each reason. Long lines are broken only on a terminal."""
 
     __slots__ = ("reasons",)
     reasons: Sequence[Note]

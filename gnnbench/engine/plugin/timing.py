@@ -50,7 +50,7 @@ class Timing:
         self._definitions: dict[str, str] = {}
         """Hash of the definition of each benchmark that is not gnnbench's own, by id."""
         self._budget: TimeBudget | None = None
-        """None if each benchmark has a time of its own."""
+        """The time for all benchmarks together. None if each benchmark has its own time limit."""
         self._suite = set(TEST_NAMES)
         """Top-level modules and folders that contain the benchmarks."""
 
@@ -147,7 +147,7 @@ class Timing:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-        """Report in one line why a benchmark cannot be timed, and save that it ran out of memory."""
+        """Report in one line why a benchmark cannot be timed. Record it if memory ran out."""
         state, is_builtin = self.state, suite.installed().owns(pyfuncitem)
         try:
             return (yield)

@@ -145,7 +145,8 @@ def measure(subject: Subject, targets: Mapping[str, str], clock: Callable[[], in
         repeats = [time_call() for _ in range(subject.repeats)]
     rows = []
     for path in repeats[-1]:  # the last repeat has every path
-        calls, total_ns, self_ns = zip(*(times.get(path, (0, 0, 0)) for times in repeats), strict=True)
+        by_repeat = [times.get(path, (0, 0, 0)) for times in repeats]
+        calls, total_ns, self_ns = zip(*by_repeat, strict=True)
         row = {"path": path, "calls": calls, "cold_ns": cold.get(path, (0, 0, 0))[1]}
         rows.append({**row, "total_ns": total_ns, "self_ns": self_ns})
     return {"rows": rows, "nvtx": subject.device == "cuda"}

@@ -66,6 +66,7 @@ class Ranges:
         for owner in list(owners.values()):
             if isinstance(owner, type):
                 owners |= {id(child): child for child in subclasses(owner)}
+        # The library may have stored wrappers in new modules, and in subclasses.
         for owner in owners.values():
             for name, value in list(members(owner).items()):
                 if id(value) in self._originals:

@@ -117,7 +117,7 @@ class Profiler(Overrides, Instrument):
 
 
 def benchmarks_of(items: Sequence[pytest.Item], name: str) -> list[pytest.Item]:
-    """Return the benchmarks of an operation, or else those with this prefix, as in `spmm` of `spmm_sum`."""
+    """Return the benchmarks of an operation, or else those of all operations with this prefix (`spmm`)."""
     matches = [item for item in items if _operation(item) == name]
     return matches or [item for item in items if _operation(item).startswith(f"{name}_")]
 

@@ -90,7 +90,7 @@ def span_ns(event: Event) -> tuple[int, int]:
 
 
 def annotations(events: Sequence[Event], prefix: str) -> list[Event]:
-    """Return the host's ranges whose name begins with a text, in order of time."""
+    """Return the host's ranges whose names begin with `prefix`, in order of time."""
     ranges = (event for event in events if event.get("cat") == "user_annotation")
     return sorted((event for event in ranges if event["name"].startswith(prefix)), key=span_ns)
 

@@ -99,7 +99,7 @@ def notes(along: Along) -> list[str]:
 
 
 def _notes_on(row: Row, along: Along) -> list[str]:
-    """Return why a row has no verdict, unless the table already shows the reason, then the row's notes."""
+    """Return the reason for a missing verdict, unless the table shows it, and the row's own notes."""
     judgement = row.judgement
     shown = [Reason.WIDE_INTERVAL, *([Reason.ONE_PROCESS] if along.processes == 1 else [])]
     needs_reason = judgement.verdict in ("undecided", "incomparable") and judgement.code not in shown

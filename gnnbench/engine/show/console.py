@@ -63,7 +63,7 @@ class FoldedName:
             yield Text(line, overflow="fold")
 
     def __rich_measure__(self, console: rich.console.Console, options: ConsoleOptions) -> Measurement:
-        """Return the smallest and the largest width of the column."""
+        """Return the smallest and the largest width that the column may have."""
         length = cell_len(self._name)
         return Measurement(min(length, _FEWEST), length)
 
@@ -77,7 +77,7 @@ class Terminal(Writer):
     colour: bool = False
 
     def write(self, document: Document) -> str:
-        """Return the text."""
+        """Return the document as text."""
         out = io.StringIO()
         console = Console(file=out, width=self.width or line_width(), force_terminal=self.colour)
         for block in document:
@@ -95,7 +95,7 @@ class Terminal(Writer):
 
 
 def _grid(table: Table) -> RichTable:
-    """Return the table as a rich table. rich chooses the widths of the columns."""
+    """Return the table as a table of rich, which chooses the widths of the columns."""
     has_titles = any(column.title for column in table.columns)
     grid = RichTable(box=None, pad_edge=False, padding=(0, 1, 0, 0), show_header=has_titles)
     for column in table.columns:

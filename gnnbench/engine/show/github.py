@@ -37,7 +37,7 @@ class PullRequest:
         return cls(repository, int(number))
 
     def publish(self, body: str, marker: str) -> tuple[str, bool]:
-        """Post a comment, or update the one with this marker. Return its URL, and whether it is an update."""
+        """Post a comment, or update the one with this marker. Return the URL, and whether one was updated."""
         (account,) = _api("graphql", "--raw-field", f"query={_VIEWER}", "--jq", ".data.viewer.login | tojson")
         issues = f"repos/{self.repository}/issues"
         comments = f"{issues}/{self.number}/comments"

@@ -1,5 +1,6 @@
 """Draws the charts of `--benchmark-histogram`: the times of a pytest session."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
@@ -60,7 +61,7 @@ def _charts(title: str, entries: Sequence[Entry]) -> Iterator[Picture]:
     names, shared = _names_and_shared(entries)
     values = map(_block_medians if has_blocks else _rounds, entries)
     benchmarks = sorted(zip(values, names, strict=True), key=lambda pair: pair[0].time)
-    parts = -(-len(benchmarks) // _MOST_ROWS)
+    parts = math.ceil(len(benchmarks) / _MOST_ROWS)
     bounds = [len(benchmarks) * part // parts for part in range(parts + 1)]
     notes = [f"{shared}." if title and shared else "", _OF_BLOCKS if has_blocks else _OF_ROUNDS]
     if any(value.low is None for value, _ in benchmarks):

@@ -35,7 +35,7 @@ def line_width() -> int:
 
 
 def wrapped(line: Note | str, width: int | None = None, indent: str = INDENT) -> str:
-    """Return a line without unprintable characters, broken at words if it is long.
+    """Return a line with unprintable characters replaced, broken at words if it is long.
 
     A word longer than a line, such as a test id, is broken at its separators. A command that does not fit is
     put on a line of its own. That line is not broken, so that the command can be pasted.

@@ -132,7 +132,7 @@ def merge_notes(
 
 
 def abridge(notes: Sequence[str], *, verbose: bool) -> list[str]:
-    """Return all notes if `verbose` or few; otherwise only the first, with the number of the others."""
+    """Return all notes if there are few, or if `verbose`; otherwise the first, and how many others exist."""
     if verbose or len(notes) <= _MOST_NOTES:
         return list(notes)
     return [f"{notes[0]}; {len(notes) - 1} more notes: -v prints them"]

@@ -51,8 +51,10 @@ def _tree(heading: str, section: Section) -> Iterator[Table | Note]:
     """Yield a table of ranges. Inner ranges are indented. The times of the outermost ones do not overlap."""
     root, *inner = section["rows"]
     events = [("  " * (len(row["path"]) - 2) + row["path"][-1], row) for row in inner]
-    remainder, rows = {**root, "total_ns": root["self_ns"], "cold_ns": None}, []
-    for name, row in (*events, ("the rest", remainder), ("the whole", {**root, "self_ns": root["total_ns"]})):
+    rest = {**root, "total_ns": root["self_ns"], "cold_ns": None}
+    whole = {**root, "self_ns": root["total_ns"]}
+    rows = []
+    for name, row in (*events, ("the rest", rest), ("the whole", whole)):
         total_ns, count = sum(row["total_ns"]), sum(row["calls"])
         average = (_time(total_ns / count), units.fraction(_spread(row["total_ns"]))) if count else ("", "")
         shares = [units.fraction(ns / sum(root["total_ns"])) for ns in (total_ns, sum(row["self_ns"]))]

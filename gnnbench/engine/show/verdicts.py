@@ -67,7 +67,7 @@ def _gpu_or_host(judgement: Judgement) -> Shown:
 
 
 def _results(row: Compared) -> Shown | None:
-    """Return the cell on outputs. None if they are equal, or if they were not compared: a note says why."""
+    """Return the cell on outputs. None if they are equal, or were not compared, which a note explains."""
     agreement = row.results
     is_plain = agreement is not None and not agreement.only_repeated and not agreement.reservation
     if agreement is None or (is_plain and agreement.status in ("equal", "not compared")):
@@ -133,5 +133,5 @@ def explanations(row: Compared) -> list[str]:
 
 
 def benchmark_notes(row: Compared, causes: Sequence[Explained] = ()) -> list[str]:
-    """Return all notes on a benchmark, except those on changed code that a cause states already."""
+    """Return all notes on a benchmark, except those on changed code that a cause already states."""
     return [*explanations(row), *notes_of(row, causes)]

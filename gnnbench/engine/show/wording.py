@@ -30,7 +30,7 @@ _VERBS = {
     "same code": ("runs the same code", "run the same code"),
     "ignored": ("is ignored", "are ignored"),
 }
-"""The verb for one benchmark and for several, of each verdict that may begin a headline."""
+"""The singular and the plural verb of each verdict that may begin a headline."""
 
 
 def verdict(row: Compared) -> str:
@@ -99,7 +99,7 @@ def headline(rows: Sequence[Compared], effect: float | None = None, *, busy: boo
 
 
 def change(row: Compared) -> str:
-    """Return the ratio and the verdict of a benchmark: `1.22x slower`. Or return `different output`."""
+    """Return a benchmark's ratio and verdict, such as `1.22x slower`, or `different output`."""
     judgement = row.judgement
     if row.has_other_result:
         return OTHER

@@ -64,7 +64,7 @@ class BenchmarkPart:
 
     @property
     def comparable_fingerprint(self) -> Fingerprint | None:
-        """The fingerprint. None if there is none, or another version of gnnbench computed its hashes."""
+        """The fingerprint. None if there is none, or if another version of gnnbench computed its hashes."""
         return self.fingerprint if self.fingerprint and self.fingerprint.method == METHOD else None
 
 

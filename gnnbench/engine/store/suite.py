@@ -45,14 +45,14 @@ class Suite:
     losses: Sequence[str] = ()
     """Functions, each as `module:name`, that `gnnbench profile` shows as the loss."""
     layers: Sequence[str] = ()
-    """Functions, each as `module:name`, that it shows as layers."""
+    """Functions, each as `module:name`, that `gnnbench profile` shows as layers."""
 
     def labels(self, fields: Mapping[str, str | int]) -> Labels | None:
         """Return a benchmark's labels from their fields in a run file. Raises ValueError for wrong fields."""
         return None
 
     def labels_in(self, test_id: str) -> Labels | None:
-        """Return the labels that a test id contains. Returns None if it is not a test of this suite."""
+        """Return the labels that a test id contains. Returns None if the test is not one of this suite."""
         return None
 
     def plugin(self) -> Any:
