@@ -128,7 +128,7 @@ class Timing:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Choose the instrument of the next test, with its part of `--gnn-time`."""
+        """Choose the instrument for the next test, and its share of `--gnn-time`."""
         instrument = self.instrument(item)
         if isinstance(instrument, TimeInstrument) and self._budget and not item.get_closest_marker("skip"):
             seconds = self._budget.next_seconds()

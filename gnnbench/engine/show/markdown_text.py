@@ -106,8 +106,8 @@ def prose(text: str) -> str:
     groups = groupby(zip(plain, words, strict=True), key=lambda pair: pair[0])
     parts: list[str] = []
     for is_plain, group in groups:
-        text = " ".join(word for _, word in group)
-        for piece in [text] if is_plain else _PARTS.split(text):
+        joined = " ".join(word for _, word in group)
+        for piece in [joined] if is_plain else _PARTS.split(joined):
             in_brackets = any(part.count("(") > part.count(")") for part in parts[-1:])
             parts.append(piece if is_plain else _quoted(piece, ",;:)" if in_brackets else ",;:"))
     return " ".join(parts)

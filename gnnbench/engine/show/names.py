@@ -70,7 +70,7 @@ class Names:
 
     @classmethod
     def of(cls, labels: Mapping[str, Labels | None]) -> Self:
-        """Make names of labels, or of test ids if a benchmark has no labels or two have the same labels."""
+        """Make names from labels, or from test ids if a benchmark has no labels or two have the same ones."""
         labelled = {name: label for name, label in labels.items() if label}
         inputs = [tuple(label.inputs.values()) for label in labelled.values()]
         differs = [len(set(values)) > 1 for values in zip(*inputs, strict=True)]

@@ -157,7 +157,7 @@ def part_of(extra_info: Any) -> BenchmarkPart:
 
 
 def read_benchmark(entry: Mapping[str, Any]) -> Benchmark:
-    """Read a benchmark's entry of a run file. Raises ValueError with the fullname if that is damaged."""
+    """Read a benchmark's entry of a run file. If the entry is damaged, raise ValueError with its name."""
     try:
         return _benchmark(entry)
     except json_io.DAMAGE as error:
