@@ -131,7 +131,7 @@ def both_sides(options: argparse.Namespace, plan: "Plan") -> "Iterator[tuple[Pre
     from ..process.variants import prepare, variant
 
     sides = variant.parse(options.base), variant.parse(options.head)
-    environment.let_idle_threads_sleep()  # the variants' processes set the variable by themselves
+    environment.let_idle_threads_sleep()  # the variants' processes set OMP_WAIT_POLICY by themselves
     with (
         Progress() as progress,
         prepare.both(

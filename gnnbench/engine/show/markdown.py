@@ -1,4 +1,4 @@
-"""Writes a result of `ab` or `compare` as Markdown: a comment on a pull request."""
+"""Writes a result of `ab` or `compare` in Markdown, as a comment on a pull request."""
 
 from bisect import bisect
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A chart as a slide: large type, one message, readable in black and white."""
+"""Makes a slide of a chart: in large type, with one message, readable in black and white."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
