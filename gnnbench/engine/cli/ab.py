@@ -55,7 +55,8 @@ def run(options: argparse.Namespace) -> int:
     if options.instructions:
         instructions.counter_name()  # raises if instructions cannot be counted
     with common.both_sides(options, plan) as (*sides, progress):
-        base, head = map(slowdown.plant, sides, (0.0, options.plant)) if planted else sides
+        slowdowns = (0.0, options.plant)  # of base and head
+        base, head = map(slowdown.plant, sides, slowdowns) if planted else sides
         result = coordinator.run(base, head, plan, progress)
         if result.interrupted and not result.rows:
             raise KeyboardInterrupt

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the entries, say what was accepted, and return the exit code."""
+    """Add entries to accepted.toml, print what was accepted, and return the exit code."""
     from ..drive import settle
     from ..store import accepted
 

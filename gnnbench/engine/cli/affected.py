@@ -10,7 +10,7 @@ _FAIL = Option("fail", "", False).described(
     "exit with 1 if a benchmark fails in HEAD alone, has a different output or needs more memory"
 )
 _NAMED = 3
-"""Most failed benchmarks that a line names."""
+"""Maximum number of failed benchmarks that a line names."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -79,14 +79,13 @@ def _record(options: argparse.Namespace) -> int:
         streams.say(f"gnnbench: {warning}", sys.stderr)
     count, processes = units.count(len(runs[0].benchmarks), "benchmark"), len(record.files)
     streams.say(f"recorded {count} in {processes} processes: record {record.id} of {record.environment}")
-    streams.say(
-        Note("to compare with it", fresh.shell_command([*arguments, "--benchmark-compare"], Path.cwd()))
-    )
+    command = fresh.shell_command([*arguments, "--benchmark-compare"], Path.cwd())
+    streams.say(Note("to compare with it", command))
     return NOTHING_SLOWER
 
 
 def _runs(arguments: "Sequence[str]", processes: int, folder: Path, progress: Progress) -> "list[RunFile]":
-    """Time the suite in new processes, and return their runs."""
+    """Time the suite in new processes, and return the run of each process."""
     from ..process.variants import fresh
     from ..store import baseline, run_file
 
@@ -154,7 +153,7 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _times(runs: "Sequence[RunFile]", name: str) -> tuple[str, str, str]:
-    """Return the mean and standard deviation over a benchmark's processes, and how many do not count."""
+    """Return mean and deviation of a benchmark's times in the processes, and how many were disturbed."""
     rows = [run.benchmarks[name] for run in runs if name in run.benchmarks]
     processes = [process for benchmark in rows for process in benchmark.processes]
     logs = [process.log for process in processes]

@@ -48,8 +48,8 @@ def run(options: argparse.Namespace) -> int:
             result = outputs.run(*arguments, progress)
         with common.saving(options.json, result):
             streams.show(show.of_outputs(result, verbose=options.verbose))
-        is_known = any(agreement.status != "not compared" for agreement in result.results.values())
-        return SLOWER if result.changes else NOTHING_SLOWER if is_known else NOT_JUDGED
+        has_compared = any(agreement.status != "not compared" for agreement in result.results.values())
+        return SLOWER if result.changes else NOTHING_SLOWER if has_compared else NOT_JUDGED
     with Progress() as progress:
         bisected = bisection.run(*arguments, progress)
     if bisected.unfinished:

@@ -19,20 +19,13 @@ _OPTIONS = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "result",
-        type=Path,
-        metavar="RESULT.json",
-        help="result of gnnbench ab --json or gnnbench compare --json",
-    )
+    text = "result of gnnbench ab --json or gnnbench compare --json"
+    parser.add_argument("result", type=Path, metavar="RESULT.json", help=text)
     declare(parser, _OPTIONS)
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the comment to FILE")
     parser.add_argument("--details-url", default="", metavar="URL", help="link to the full report")
-    parser.add_argument(
-        "--pull-request",
-        metavar="N",
-        help="post the comment to pull request N, with GitHub's command gh and its token",
-    )
+    text = "post the comment to pull request N, with GitHub's command gh and its token"
+    parser.add_argument("--pull-request", metavar="N", help=text)
 
 
 def run(options: argparse.Namespace) -> int:

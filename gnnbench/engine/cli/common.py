@@ -29,7 +29,7 @@ WRONG_USAGE = 2
 
 
 def suite(rest: Sequence[str], command: str) -> list[str]:
-    """Return pytest's arguments; if none is a path, the nearest `benchmarks` or `testpaths` is used."""
+    """Return pytest's arguments. If none of them is a path, the nearest folder `benchmarks` is added."""
     from ..plugin.rootdir import has_testpaths
 
     # A word after an option may be the option's value.
@@ -46,7 +46,7 @@ def suite(rest: Sequence[str], command: str) -> list[str]:
 
 
 def nearest(path: str) -> str | None:
-    """Return the relative path of a file or folder in the nearest parent that has it, or None."""
+    """Return the relative path of the nearest file or folder `path`, here or in a parent folder, or None."""
     candidates = (folder / path for folder in above(Path.cwd()))
     return next((os.path.relpath(candidate) for candidate in candidates if candidate.exists()), None)
 
@@ -74,7 +74,7 @@ def declare(
 
 
 def thresholds_of(options: argparse.Namespace) -> "Thresholds":
-    """Return the minimum effect, the project's accepted slowdowns and its rules."""
+    """Return the minimum effect, and the project's rules and accepted changes."""
     from ..judge.verdict import Thresholds
     from ..store import accepted
 
@@ -82,17 +82,17 @@ def thresholds_of(options: argparse.Namespace) -> "Thresholds":
 
 
 def plan_of(options: argparse.Namespace, command: str, **more: Any) -> "Plan":
-    """Return how the processes of a command run, after checking that `--json` can be written.
+    """Check that the file of `--json` can be written, and return how the processes of a command run.
 
-    `command`: the usage of the command, for a message; `more`: other fields of the plan.
+    `command`: the usage of the command, for a message. `more`: other fields of the plan.
     """
     from ..process.plan import Plan
 
     if file := vars(options).get("json"):
         check_writable(file)
-    typed, build = options.typed, options.build
-    flags = {"--effect": typed.get("effect"), "--build": build, "--plant": typed.get("plant")}
-    words = [word for pair in flags.items() if pair[1] for word in pair]
+    typed = options.typed
+    flags = {"--effect": typed.get("effect"), "--build": options.build, "--plant": typed.get("plant")}
+    words = [word for name, value in flags.items() if value for word in (name, value)]
     return Plan(
         arguments=tuple(suite(options.rest, command)),
         defaults=from_settings(options.settings),
@@ -131,7 +131,7 @@ def both_sides(options: argparse.Namespace, plan: "Plan") -> "Iterator[tuple[Pre
     from ..process.variants import prepare, variant
 
     sides = variant.parse(options.base), variant.parse(options.head)
-    environment.let_idle_threads_sleep()  # as in the processes
+    environment.let_idle_threads_sleep()  # the variants' processes set OMP_WAIT_POLICY by themselves
     with (
         Progress() as progress,
         prepare.both(

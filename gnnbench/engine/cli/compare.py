@@ -68,7 +68,7 @@ def _two_sides(options: argparse.Namespace) -> int:
 
 
 def _along(options: argparse.Namespace) -> int:
-    """Compare the benchmarks of one run; none of them is a regression, whatever the verdicts."""
+    """Compare the benchmarks of one run with each other. `slower` does not mean a regression here."""
     from ..drive import along
     from ..judge.verdict import Thresholds
     from ..show.along import document
@@ -80,10 +80,10 @@ def _along(options: argparse.Namespace) -> int:
     result = along.compare(runs, along.Axis.parse(options.by), Thresholds(options.effect))
     with common.saving(options.json, result):
         streams.show(document(result, verbose=options.verbose))
-    rated = [row for row in result.rows if row.judgement.ratio is not None]
+    has_ratios = any(row.judgement.ratio is not None for row in result.rows)
     verdicts = {row.judgement.verdict for row in result.rows}
     inconclusive = options.strict and verdicts & {"undecided", "incomparable"}
-    return common.NOTHING_SLOWER if rated and not inconclusive else common.NOT_JUDGED
+    return common.NOTHING_SLOWER if has_ratios and not inconclusive else common.NOT_JUDGED
 
 
 def _changes(base: "RunFile", head: "RunFile") -> list[str]:

@@ -164,9 +164,9 @@ def _gpu_disturbances(gpu: Gpu) -> Iterator[Diagnosis]:
         reasons = query("CurrentClocksEventReasons")
         cap_milliwatts = query("PowerManagementDefaultLimit")
         mode = query("ComputeMode")
-        # A desktop uses the GPU, too.
-        kinds = (query("ComputeRunningProcesses"), query("GraphicsRunningProcesses"))
-        pids = sorted({process.pid for processes in kinds for process in processes or ()})
+        # Graphics processes count, because a desktop uses the GPU too.
+        groups = (query("ComputeRunningProcesses"), query("GraphicsRunningProcesses"))
+        pids = sorted({process.pid for processes in groups for process in processes or ()})
     if reasons is not None and not reasons & pynvml.nvmlClocksEventReasonUserDefinedClocks:
         yield _note(
             "GPU clocks",

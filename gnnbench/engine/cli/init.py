@@ -87,7 +87,7 @@ def _project(folder: Path, paths: "Sequence[str]", *, verbose: bool) -> "Project
 
 
 def _collect(folder: Path, paths: "Sequence[str]", modules: "Collection[Path]") -> "Ending":
-    """Let pytest collect `paths`, or else the files that may have benchmarks; report what fails."""
+    """Let pytest collect `paths`, or else `modules`, which may contain benchmarks. Report what fails."""
     from ..process.variants import fresh
     from ..process.variants.outcome import Ending
 
@@ -108,16 +108,16 @@ def _collect(folder: Path, paths: "Sequence[str]", modules: "Collection[Path]") 
 
 
 def _write_first(survey: "Survey", *, verbose: bool) -> str:
-    """Return the text of a first benchmark, and print what has no benchmark."""
+    """Return the text of a first benchmark, and print which operations it does not time."""
     from ..drive import first_benchmark
 
     with Progress() as progress:
         progress.step("trying what can be timed")
         draft = first_benchmark.write(survey)
     limit = sys.maxsize if verbose else _MOST_NAMED
-    # The first operation for each reason comes first.
-    first = {line.split(": ", 2)[2]: line for line in reversed(draft.cannot)}.values()
-    lines = sorted(draft.cannot, key=lambda line: line not in first)
+    # First one line for each reason, then the lines that repeat a reason.
+    first_lines = {line.split(": ", 2)[2]: line for line in reversed(draft.cannot)}.values()
+    lines = sorted(draft.cannot, key=lambda line: line not in first_lines)
     for line in lines[:limit]:
         streams.say(f"without a benchmark: {line}")
     if names := [line.split(": ")[1] for line in lines[limit:]]:

@@ -24,7 +24,7 @@ _COMMANDS = (
 )
 """The modules of this folder that are subcommands, in the order of `--help`, after the suite's."""
 _APPS = Path(__file__).parents[2] / "apps"
-"""Each folder in here is also a subcommand: its module `command`."""
+"""Each folder in `apps` is a subcommand, too. Its functions are in the folder's module `command`."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _selection(select: str, rest: Sequence[str]) -> tuple[list[str], str | None]:
-    """Return pytest's arguments, and the text that selects among their benchmarks. None selects all."""
+    """Return pytest's arguments, and a text that selects some of the benchmarks, or None to profile all."""
     if select in installed().tests:
         file, colons, test = installed().tests[select].partition("::")
         return [f"{nearest(file) or file}{colons}{test}", *rest], None
@@ -85,7 +85,7 @@ def _selection(select: str, rest: Sequence[str]) -> tuple[list[str], str | None]
 
 
 def _profile(options: argparse.Namespace, progress: Progress) -> tuple[list[str], bool]:
-    """Profile in a process of pytest. Return the profiles' folders, and whether a benchmark failed."""
+    """Profile in a pytest subprocess. Return the profiles' folders ("" for a failure), and if one failed."""
     arguments, select = _selection(options.select, options.rest)
     progress.step("starting pytest")
     settings = {
@@ -111,7 +111,7 @@ def _profile(options: argparse.Namespace, progress: Progress) -> tuple[list[str]
 
 
 def _follow(child: Child, log: Path, progress: Progress) -> tuple[list[str], bool]:
-    """Show the progress of the profiling process until it ends, and return as `_profile` does."""
+    """Show the progress of the profiling process until it ends. Return what `_profile` returns."""
     titles, folders = list[str](), list[str]()
 
     def current() -> str:
@@ -132,7 +132,7 @@ def _follow(child: Child, log: Path, progress: Progress) -> tuple[list[str], boo
     except DiedError as error:
         reason = f"pytest {error}"
     status, lines = child.status(), log.read_text(errors="replace").splitlines()
-    if len(folders) == len(titles) and status in (0, 1, 5):  # passed, one failed, none collected
+    if len(folders) == len(titles) and status in (0, 1, 5):  # all passed, some failed, none collected
         if status == 1:
             progress.print("\n".join(lines))
         return folders, status == 1

@@ -13,14 +13,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", type=Path, metavar="FILE", help="a run file, or a result of ab or compare (--json)"
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        default=Path("report.html"),
-        metavar="FILE",
-        help="write the page to FILE. Default: report.html.",
-    )
+    text = "write the page to FILE. Default: report.html."
+    parser.add_argument("-o", "--output", type=Path, default=Path("report.html"), metavar="FILE", help=text)
     parser.add_argument(
         "--slides", type=Path, metavar="DIR", help="also write the chart to DIR as a slide, as SVG and PNG"
     )

@@ -1,4 +1,4 @@
-"""The output of a command, in any encoding, and even if the output is closed."""
+"""Writes the output of a command, in any encoding, and even if the output is closed."""
 
 import io
 import os
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class _PrintableStream:
-    """Replaces unprintable characters; rich does so itself, and writes to the wrapped stream."""
+    """Replaces unprintable characters. rich does so itself, and writes directly to the wrapped stream."""
 
     def __init__(self, stream: TextIO) -> None:
         self.rich_proxied_file = stream
@@ -31,14 +31,14 @@ class _PrintableStream:
 
 @contextmanager
 def prepared() -> Iterator[None]:
-    """Replace characters that are unprintable or not in the encoding; a closed stream discards its output."""
+    """Replace characters that are unprintable or not in the encoding; discard output to a closed stream."""
     streams = sys.stdout, sys.stderr
     for name, stream in zip(("stdout", "stderr"), streams, strict=True):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-        # It stays open until the process ends.
-        nowhere = open(os.devnull, "w", encoding="utf-8") if stream is None else stream  # noqa: SIM115, PTH123
-        setattr(sys, name, _PrintableStream(nowhere))
+        # The null device stays open until the process ends.
+        target = open(os.devnull, "w", encoding="utf-8") if stream is None else stream  # noqa: SIM115, PTH123
+        setattr(sys, name, _PrintableStream(target))
     try:
         yield
     finally:
@@ -51,7 +51,7 @@ def write_rendered(text: str) -> None:
 
 
 def discard() -> None:
-    """Discard unwritable output, because the interpreter would print an error about it at exit."""
+    """Discard output that cannot be written. Otherwise Python would print an error about it at exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

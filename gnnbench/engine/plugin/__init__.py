@@ -1,4 +1,4 @@
-"""The pytest plugin: declares the options, times and compares benchmarks, and registers the suite's."""
+"""The pytest plugin: declares options, times and compares benchmarks, and registers the suite's plugin."""
 
 from collections.abc import Generator
 from typing import Any
@@ -40,12 +40,12 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Let idle OpenMP threads sleep if benchmarks may be timed; after torch is imported, this is too late."""
+    """Let idle OpenMP threads sleep if benchmarks may be timed. Once torch is imported, it is too late."""
     pace.begin(early_config)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the markers, check the options, and register the plugins that they need."""
+    """Declare the markers, check the options, and register the plugins that the options need."""
     for name, text in _MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {text}")
     register = config.pluginmanager.register
@@ -73,10 +73,10 @@ def _compare(config: pytest.Config) -> None:
             "gnnbench's: use --gnn-effect 5%, or choose pytest-benchmark's with --benchmark-storage"
         )
     value = config.option.benchmark_compare
-    config.option.benchmark_compare = None  # pytest-benchmark does not compare
+    config.option.benchmark_compare = None  # so that pytest-benchmark does not compare, too
     from .gate import Gate
 
-    base = None  # the newest record
+    base = None  # stands for the newest record
     try:
         if value is not True:
             base = variant.parse(value)
@@ -102,7 +102,7 @@ def _why_left_to_pytest_benchmark(config: pytest.Config, base: Any) -> str:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Show each benchmark in one table: gnnbench's or pytest-benchmark's."""
+    """Show each benchmark in one table only, gnnbench's or pytest-benchmark's."""
     config = session.config
     pace.end(config, session.items)
     has_table = config.pluginmanager.has_plugin("terminalreporter") and not config.option.collectonly
@@ -119,7 +119,7 @@ def pytest_report_collectionfinish(config: pytest.Config, items: list[pytest.Ite
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Attach a benchmark's entry in the list of times to the report of its test."""
+    """Attach to a test's report the entry of its benchmark in the list of times."""
     report = yield
     if call.when == "call" and not suite.installed().owns(item) and timing_of(item.config).instrument(item):
         report.gnnbench = terminal.record(item)  # type: ignore[attr-defined]
@@ -127,7 +127,7 @@ def pytest_runtest_makereport(
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """List the times of another suite's benchmarks, and say so if pytest-benchmark did the comparison."""
+    """List the times of other suites' benchmarks, and say why if pytest-benchmark did the comparison."""
     config = terminalreporter.config
     bench = getattr(config, "_benchmarksession", None)
     if bench and bench.compare and bench.benchmarks:

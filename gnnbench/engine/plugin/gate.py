@@ -2,7 +2,7 @@
 
 A record has timings that were saved earlier; a variant is another version of the code.
 pytest reports a test when it ends. Here, timed benchmarks are reported after all of them were judged.
-Those whose code has changed are timed in turns: alternately in processes of both versions.
+Benchmarks whose code has changed are timed in turns: alternately in processes of both versions.
 """
 
 import math
@@ -36,7 +36,7 @@ from .session import arguments_without, options_of, settings_of, stop
 from .withheld import Withheld
 
 _UNLIMITED = 1e9
-"""Seconds for each benchmark: only the limit for all benchmarks together counts."""
+"""Seconds for each benchmark, so many that only the limit for all benchmarks together matters."""
 _REMEDY = "run without -n, --benchmark-skip, --benchmark-disable and --gnn-layouts off, or record again"
 
 
@@ -57,7 +57,7 @@ class Gate:
     def pytest_report_collectionfinish(self) -> str | None:
         """Warn before timing if there is no record to compare with; stop if accepted.toml is invalid."""
         missing = None
-        with suppress(OSError):  # reported at the end
+        with suppress(OSError):  # which is reported at the end
             try:
                 accepted.find(self._config.rootpath)
                 _, missing = self._base
@@ -100,7 +100,7 @@ class Gate:
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Write the code's differences, the verdicts, the notes and the failures."""
+        """Write how the code differs, the verdicts, the notes and the failures."""
         if judging := self._judging:
             terminalreporter.ensure_newline()
             for line in judging.differences:
@@ -147,7 +147,7 @@ class Gate:
                 self._note_unjudged(session, missing, {*names} - ignored)
 
     def _prepare(self, base: Base, session: pytest.Session) -> Judging:
-        """Return this session's benchmarks and its base, ready to be judged."""
+        """Return a `Judging` of this session's benchmarks against the base."""
         config, options, benchmarks = self._config, options_of(self._config), records.timed(self._config)
         level, shard = Thresholds(options.effect).family_level, options.shard
         thresholds = Thresholds(
@@ -168,7 +168,7 @@ class Gate:
         config, options, settings = self._config, options_of(self._config), settings_of(self._config)
         is_default = options.effect == EFFECT and settings.file is None
         has_rules = any(rule.effect for rule in settings.rules)
-        # For the command that repeats the comparison.
+        # The command that repeats the comparison needs this option.
         effect = () if is_default or has_rules else ("--effect", f"{options.effect:g}")
         plan = Plan(
             arguments=arguments_without(config, "time", "shard"),
@@ -195,22 +195,22 @@ class Gate:
         self._fail_tests(judging, strict=options.strict)
 
     def _in_turns(self, judging: Judging, result: Result) -> Iterator[Note]:
-        """Yield how many benchmarks were decided in turns, and the command that times the others longer."""
+        """Yield how many benchmarks were decided in turns, and a command to time the others longer."""
         rows = [row for row in result.rows if not row.judgement.same_code]
-        count = sum(not (row.counts and row.counts.decided) for row in rows)
+        open_count = sum(not (row.counts and row.counts.decided) for row in rows)
         text = f"{units.count(len(rows), 'benchmark')} timed in turns with {judging.base.title}"
-        yield Note(f"{text}: {len(rows) - count} decided, in {units.seconds(result.seconds or 0.0)}")
+        yield Note(f"{text}: {len(rows) - open_count} decided, in {units.seconds(result.seconds or 0.0)}")
         if result.interrupted:
-            yield Note(f"interrupted: {units.count(count, 'benchmark')} not decided in turns")
-        elif count:
+            yield Note(f"interrupted: {units.count(open_count, 'benchmark')} not decided in turns")
+        elif open_count:
             compare = f"--benchmark-compare{f'={self._variant.text}' if self._variant else ''}"
             budget = options_of(self._config).budget_seconds
             seconds = max(2 * budget, math.ceil(result.needed_seconds))
             words = ["pytest", *arguments_without(self._config), compare, f"--gnn-budget={seconds:g}"]
-            yield Note(f"to time {units.count(count, 'benchmark')} for longer", shlex.join(words))
+            yield Note(f"to time {units.count(open_count, 'benchmark')} for longer", shlex.join(words))
 
     def _note_unjudged(self, session: pytest.Session, missing: Note | None, untimed: Collection[str]) -> None:
-        """Note that no benchmark was judged. Without a record or with untimed tests, the session fails."""
+        """Note that no benchmark was judged. Fail if there is no record, or one with tests not timed here."""
         option, is_failure = session.config.option, options_of(self._config).strict
         if untimed and not (self._failures or session.testsfailed):
             text = f"this session did not time {units.count(len(untimed), 'test')} of the record; {_REMEDY}"

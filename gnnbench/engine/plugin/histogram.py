@@ -1,4 +1,4 @@
-"""`--benchmark-histogram`: draws histograms instead of pytest-benchmark, which would need pygal."""
+"""`--benchmark-histogram`: draws charts of times in place of pytest-benchmark's, which need pygal."""
 
 from collections.abc import Generator, Sequence
 from itertools import count
@@ -12,9 +12,9 @@ from ..ground.errors import UsageError
 from . import terminal
 
 _Group = tuple[str | None, Sequence[dict[str, Any]]]
-"""A group of pytest-benchmark: its name and its benchmarks."""
+"""A group of benchmarks as pytest-benchmark makes it: its name and its benchmarks."""
 _LONGEST = 60
-"""Most characters of a group's name in a file's name."""
+"""Maximum length of a group's name in a file name, in characters."""
 
 
 def take_over(config: pytest.Config) -> None:
@@ -45,9 +45,10 @@ class _Histogram:
         return self._groups
 
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-        """Remember tests that fail: what they timed may not be what they test."""
+        """Remember which tests fail, because their times are not drawn."""
         if call.when == "call":
-            (self._failed.add if call.excinfo else self._failed.discard)(item.nodeid)
+            change = self._failed.add if call.excinfo else self._failed.discard
+            change(item.nodeid)
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -57,10 +58,11 @@ class _Histogram:
             for name, entries in self._groups
             if (rows := [entry for entry in entries if entry["fullname"] not in self._failed])
         ]
-        timed, drawn = (sum(len(rows) for _, rows in listed) for listed in (self._groups, groups))
+        timed = sum(len(rows) for _, rows in self._groups)
+        drawn = sum(len(rows) for _, rows in groups)
         if timed > drawn:
-            count = units.count(timed - drawn, "benchmark")
-            terminal.say(terminalreporter, f"not drawn, because the test failed: {count}")
+            left_out = units.count(timed - drawn, "benchmark")
+            terminal.say(terminalreporter, f"not drawn, because the test failed: {left_out}")
         elif not timed and not self._config.option.collectonly:
             terminal.say(terminalreporter, "--benchmark-histogram: no benchmark was timed")
         try:

@@ -1,4 +1,4 @@
-"""Fails a test whose benchmark is above a limit of the project's settings, with or without a baseline."""
+"""Fails a test whose benchmark exceeds a limit in the project's settings, with or without a baseline."""
 
 from collections.abc import Generator
 
@@ -16,7 +16,7 @@ GATE = "gnnbench-gate"
 
 
 class LimitCheck:
-    """Fails a test whose benchmark is above its time limit, or whose counters are not the expected ones."""
+    """Fails a test whose benchmark exceeds its time limit, or whose counters are not the expected ones."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -26,7 +26,7 @@ class LimitCheck:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Fail a test above its limit; if the session compares, also a test with unexpected counters."""
+        """Fail a test that exceeds its limit, or, if the session is compared, has unexpected counters."""
         report = yield
         if call.when == "call" and report.passed:
             for reason in filter(None, (self._fault(item), _exceeded(item))):
@@ -46,7 +46,7 @@ class LimitCheck:
         return fault or ""
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """List the faults that rules ignore."""
+        """List the unexpected counters that rules ignore."""
         for line in self._ignored:
             terminal.say(terminalreporter, line)
 

@@ -1,4 +1,4 @@
-"""Lets idle OpenMP threads sleep in sessions that time something, and reports if they cannot."""
+"""Lets idle OpenMP threads sleep in sessions that time something, and warns if that is impossible."""
 
 import os
 from collections.abc import Sequence
@@ -13,13 +13,8 @@ from ..show.lines import wrapped
 from ..store import baseline
 
 _UNTIMED = (
-    "collectonly",
-    "setuponly",
-    "setupplan",
-    "showfixtures",
-    "show_fixtures_per_test",
-    "help",
-    "version",
+    *("collectonly", "setuponly", "setupplan", "showfixtures"),
+    *("show_fixtures_per_test", "help", "version"),
 )
 """Options with which no test runs."""
 _IS_SET = pytest.StashKey[bool]()
@@ -39,7 +34,7 @@ def begin(config: pytest.Config) -> None:
 
 
 def _uses_gnnbench(config: pytest.Config) -> bool:
-    """Tell whether the project has settings or records of gnnbench."""
+    """Return whether the project has settings or records of gnnbench."""
     try:
         has_file = settings.find(config.rootpath).file is not None
     except UsageError:
@@ -57,7 +52,7 @@ def lines(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
 
 
 def end(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
-    """Unset the variable if there is nothing to time: processes that tests start should not inherit it."""
+    """Unset OMP_WAIT_POLICY if nothing is timed, because processes that tests start should not inherit it."""
     if config.stash.get(_IS_SET, False) and not any(map(declares, items)):
         os.environ.pop(WAIT_POLICY, None)
 

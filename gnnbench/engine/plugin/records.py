@@ -21,7 +21,7 @@ A_COMMIT = "--benchmark-compare=git:main"
 
 
 def find(config: pytest.Config) -> tuple[Record | None, Note | None]:
-    """Return the newest record of this machine, or None and a message."""
+    """Return the newest record of this machine, or None and a note that says that there is none."""
     store = RecordStore(config.rootpath / baseline.FOLDER)
     machine = session_environment(config)
     record, fields = store.nearest(machine)
@@ -30,9 +30,8 @@ def find(config: pytest.Config) -> tuple[Record | None, Note | None]:
     text = f"there are no timings of this machine ({environment.name(machine)}) in {baseline.FOLDER}"
     if record:
         text += f"; the most similar, {record.environment}, differs in {runs.describe_fields(fields)}"
-    return None, Note(
-        f"{text}; compare with a commit, as in {A_COMMIT}, or record them", how_to_record(config)
-    )
+    text += f"; compare with a commit, as in {A_COMMIT}, or record them"
+    return None, Note(text, how_to_record(config))
 
 
 def how_to_record(config: pytest.Config) -> str:

@@ -27,13 +27,13 @@ def rootdir(arguments: Sequence[str] = ()) -> Path:
 
 
 def has_testpaths(arguments: Sequence[str]) -> bool:
-    """Tell whether pytest collects its setting `testpaths` if no argument is a path."""
+    """Return whether pytest would collect what `testpaths` names if no argument were a path."""
     config = _config(arguments)
     return bool(config.getini("testpaths")) and config.rootpath == config.invocation_params.dir
 
 
 def _config(arguments: Sequence[str]) -> pytest.Config:
-    """Return pytest's configuration for these arguments; settings cannot turn its warnings into errors."""
+    """Return pytest's configuration for these arguments. Warnings never become errors here."""
     words = ["--noconftest", "-o", "filterwarnings=", *arguments, "-W", "ignore"]
     try:
         pytest.main(words, plugins=[_Finder()])

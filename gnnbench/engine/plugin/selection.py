@@ -7,7 +7,7 @@ import pytest
 from .session import options_of
 
 CHOICE = "gnnbench-choice"
-"""Name of the suite's plugin that deselects non-default benchmarks; its `left_out` has them by id."""
+"""Name of the suite's plugin that deselects non-default benchmarks, and has them in `left_out` by id."""
 
 
 class Selection:
@@ -15,7 +15,7 @@ class Selection:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._of_shard = 0, 0
+        self._selected, self._elsewhere = 0, 0
         """Number of tests in this shard, and in the other shards."""
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -26,7 +26,7 @@ class Selection:
         if config.option.gnn_shard and (shard := options_of(config).shard):
             elsewhere = [item for item in items if not shard.has(item.nodeid)]
             items[:] = [item for item in items if shard.has(item.nodeid)]
-            self._of_shard = len(items), len(elsewhere)
+            self._selected, self._elsewhere = len(items), len(elsewhere)
             if elsewhere:
                 config.hook.pytest_deselected(items=elsewhere)
 
@@ -35,13 +35,14 @@ class Selection:
         if not self._config.option.gnn_shard:
             return None
         shard = options_of(self._config).shard
-        return f"gnnbench: shard {shard}: {self._of_shard[0]} of {sum(self._of_shard)} tests"
+        total = self._selected + self._elsewhere
+        return f"gnnbench: shard {shard}: {self._selected} of {total} tests"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Let a session pass if its shard is empty; with -n, only workers know of tests in other shards."""
+        """Let the session pass if all tests are in other shards. With -n, only workers know those tests."""
         option = self._config.option
-        has_others = self._of_shard[1] or (option.gnn_shard and getattr(option, "numprocesses", None))
+        has_others = self._elsewhere or (option.gnn_shard and getattr(option, "numprocesses", None))
         if has_others and session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
             session.exitstatus = pytest.ExitCode.OK
 

@@ -26,21 +26,21 @@ def typed_values(config: pytest.Config) -> dict[str, Any]:
 
 
 def read_settings(config: pytest.Config) -> None:
-    """Read the project's settings. A process that gnnbench started gets its parent's defaults, no rules."""
+    """Read the project's settings. A process that gnnbench started gets its parent's defaults instead."""
     project, typed = settings.NONE, typed_values(config)
     defaults = getattr(config.option, "gnn_defaults", None)
     if defaults is None:
         project = settings.find(config.rootpath)
         defaults = from_settings(project)
     for name, value in defaults.items():
-        # A variant may bring another version of gnnbench, which lacks the option.
+        # A variant may bring another version of gnnbench, in which an option does not exist.
         if name not in typed and hasattr(config.option, f"gnn_{name}"):
             setattr(config.option, f"gnn_{name}", value)
     config.stash[_SETTINGS] = project.without_effects() if "effect" in typed else project
 
 
 def arguments_without(config: pytest.Config, *names: str) -> list[str]:
-    """Return pytest's arguments, except options that compare, write or prevent timing, and except `names`."""
+    """Return pytest's arguments without `names`, and without options to compare, write files or use xdist."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     for option in every().values():
         if option.compares or option.name in names:
@@ -49,11 +49,12 @@ def arguments_without(config: pytest.Config, *names: str) -> list[str]:
     parser.add_argument("--benchmark-compare-fail", nargs="+")
     for spellings in (("--benchmark-json",), ("--junitxml", "--junit-xml"), ("-n", "--numprocesses")):
         parser.add_argument(*spellings)
-    return parser.parse_known_args(list(map(str, config.invocation_params.args)))[1]
+    _, others = parser.parse_known_args(list(map(str, config.invocation_params.args)))
+    return others
 
 
 def settings_of(config: pytest.Config) -> Settings:
-    """Return the project's settings; a typed `--gnn-effect` replaces the effects of their rules."""
+    """Return the project's settings. If `--gnn-effect` was typed, the rules in them set no effect."""
     return config.stash[_SETTINGS]
 
 
@@ -73,7 +74,7 @@ def options_of(config: pytest.Config) -> Options:
 
 
 def untimed_options(config: pytest.Config) -> list[Option]:
-    """Return the given options of gnnbench that prevent timing."""
+    """Return the options of gnnbench that the user gave and that prevent timing."""
     options = every().values()
     return [option for option in options if option.untimed and config.getoption(f"gnn_{option.key}")]
 
@@ -96,7 +97,7 @@ def benchmark_part(item: pytest.Item) -> dict[str, Any]:
 
 
 def seconds_of(item: pytest.Item) -> float | None:
-    """Return gnnbench's estimate of a time, or pytest-benchmark's median, or None if there is neither."""
+    """Return the time of a test: gnnbench's estimate, or else pytest-benchmark's median, or else None."""
     part, stats = benchmark_part(item), getattr(_fixture(item), "stats", None)
     if measurement := part.get("measurement"):
         return float(measurement["location_ns"]) / 1e9
@@ -114,7 +115,7 @@ def report_values(reporter: pytest.TerminalReporter, name: str) -> dict[str, Any
 
 
 def stop(mistake: str | UsageError, config: pytest.Config) -> NoReturn:
-    """End the session because of wrong usage. A worker of xdist would crash, so it fails the current test."""
+    """End the session because of wrong usage. A worker of xdist would crash, so there only the test fails."""
     message = f"gnnbench: {mistake}"
     if hasattr(config, "workerinput"):
         raise pytest.fail.Exception(message, pytrace=False) from None

@@ -37,7 +37,7 @@ def usage_error(text: str) -> pytest.UsageError:
 
 
 class FailureText(str):
-    """Why a test has failed: one line for each reason. Only a terminal breaks long lines."""
+    """Why a test failed: one line for each reason. Long lines are broken only on a terminal."""
 
     __slots__ = ("reasons",)
     reasons: Sequence[Note]
@@ -60,7 +60,7 @@ def fail(report: pytest.TestReport, reason: Note, *, first: bool = False) -> Non
     line = Note(one_line(reason.text), one_line(reason.command))
     report.longrepr = FailureText([line, *others] if first else [*others, line])
     report.outcome = "failed"
-    vars(report).pop("wasxfail", None)  # pytest would not count it as failed
+    vars(report).pop("wasxfail", None)  # with it, pytest would not count the test as failed
 
 
 def record(item: pytest.Item) -> dict[str, Any] | None:
@@ -75,7 +75,7 @@ def record(item: pytest.Item) -> dict[str, Any] | None:
 
 
 def summarize(reporter: Any, records: Mapping[str, dict[str, Any]]) -> None:
-    """Write the list of times: a line for each benchmark, and notes below."""
+    """Write the list of times: a line for each benchmark, and below them the notes."""
     headline = f"time of a call with its {estimate.SHOWN_LEVEL:.0%} interval"
     say(reporter, "; ".join(filter(None, (headline, pace.disturbance()))))
     for name, entry in records.items():

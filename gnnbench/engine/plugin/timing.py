@@ -35,7 +35,7 @@ PLUGIN = "gnnbench-timing"
 
 
 class Timing:
-    """Replaces pytest-benchmark's timing with gnnbench's, reports its errors, and completes the run file."""
+    """Replaces pytest-benchmark's timing with gnnbench's, reports errors, and completes the run file."""
 
     def __init__(self, config: pytest.Config, *, all_benchmarks: bool) -> None:
         self._config = config
@@ -50,12 +50,12 @@ class Timing:
         self._definitions: dict[str, str] = {}
         """Hash of the definition of each benchmark that is not gnnbench's own, by id."""
         self._budget: TimeBudget | None = None
-        """None if each benchmark has a time of its own."""
+        """The time for all benchmarks together. None if each benchmark has its own time limit."""
         self._suite = set(TEST_NAMES)
         """Top-level modules and folders that contain the benchmarks."""
 
     def instrument(self, item: pytest.Item) -> Instrument | None:
-        """Return what measures a test's benchmark. Returns None if pytest-benchmark times it."""
+        """Return the instrument that measures a test's benchmark. None if pytest-benchmark times it."""
         config = self._config
         if not declares(item):
             return None
@@ -75,12 +75,12 @@ class Timing:
         )
 
     def _choose(self, fixture: Any) -> Instrument | None:
-        """Return the running test's instrument. Returns None if pytest-benchmark is disabled or profiles."""
+        """Return the running test's instrument. None if pytest-benchmark is disabled, or runs cProfile."""
         return None if fixture.disabled or fixture.cprofile else self._instrument
 
     def sources(self) -> "Sources":
         """Return the sources of the code that was imported so far."""
-        from ..measure import sources  # imports elftools
+        from ..measure import sources  # imported here because it imports elftools
 
         return sources.collect(self._config.rootpath, self._suite)
 
@@ -128,7 +128,7 @@ class Timing:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Choose the instrument of the next test, with its part of `--gnn-time`."""
+        """Choose the instrument for the next test, and its share of `--gnn-time`."""
         instrument = self.instrument(item)
         if isinstance(instrument, TimeInstrument) and self._budget and not item.get_closest_marker("skip"):
             seconds = self._budget.next_seconds()
@@ -140,14 +140,14 @@ class Timing:
         try:
             return (yield)
         finally:
-            self._instrument = self.state.failure = None  # the frames of the failure hold the inputs
+            self._instrument = self.state.failure = None  # the failure's frames would keep the inputs alive
             if instrument and self._budget:
                 took = RealTime.seconds() - start
                 self._budget.spend(took, self.state.timing_seconds - timing_seconds)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-        """Report in one line why a benchmark cannot be timed; if it ran out of memory, save that."""
+        """Report in one line why a benchmark cannot be timed. Record it if memory ran out."""
         state, is_builtin = self.state, suite.installed().owns(pyfuncitem)
         try:
             return (yield)
@@ -168,7 +168,7 @@ class Timing:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Save a run file without benchmarks if all were interrupted or belong to other shards."""
+        """Save a run file without benchmarks if all of them were interrupted, or belong to other shards."""
         config = self._config
         if self._unsaved and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -189,7 +189,7 @@ class Timing:
         bench.save_json(content)
 
     def _save(self, bench: Any, output_json: dict[str, Any]) -> None:
-        """Write `--benchmark-json` in one step: if writing fails, the older file stays."""
+        """Write the file of `--benchmark-json` in one step: if this fails, an older file is kept."""
         try:
             save(bench.json, safe_dumps(output_json, indent=4))
         except UsageError as error:
@@ -199,7 +199,7 @@ class Timing:
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Write which benchmarks were called several times, and whether the run was not saved."""
+        """Write which tests called `benchmark` several times, and why the run was not saved."""
         for line in several_calls(self.state.repeated):
             terminal.say(terminalreporter, line)
         if self._unsaved:

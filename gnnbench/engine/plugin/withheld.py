@@ -10,7 +10,7 @@ from .timing import timing_of
 
 
 class Withheld:
-    """Withholds the reports of timed benchmarks, unless a plugin runs a test several times."""
+    """Withholds the reports of timed benchmarks, except those of tests that a plugin repeats."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -19,7 +19,7 @@ class Withheld:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-        """Run a test whose reports may be withheld."""
+        """Run a test, and withhold its reports if it passed and gnnbench timed it."""
         reruns = item.config.pluginmanager.get_plugin("rerunfailures")
         is_repeated = item.get_closest_marker("flaky") or (reruns and reruns.get_reruns_count(item))
         if is_repeated or timing_of(self._config).instrument(item) is None:

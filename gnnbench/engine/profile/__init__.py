@@ -8,4 +8,4 @@ KINDS = {
     "trace": "a trace of operators for Perfetto and TensorBoard",
     "ranges": "layers and phases as ranges of record_function and NVTX",
 }
-"""Description by kind."""
+"""A description of each kind of profile."""

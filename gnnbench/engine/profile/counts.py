@@ -1,4 +1,4 @@
-"""Counts the work of one call in each range: operators, host-device synchronisations, sorts and copies."""
+"""Counts operators, synchronisations, sorts and copies in each range, which is a named part of a call."""
 
 import sys
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from .targets import LAYERS
 
 _KINDS = "ranges operators library_calls host_reads mask_reads sorts copies copied_bytes"
 _SORTS = ("aten::sort", "aten::_unique2", "aten::unique_dim", "aten::_coalesce")
-"""Operators that sort their input; `argsort` calls `sort`."""
+"""Operators that sort their input. `argsort` is not listed, because it calls `sort`."""
 _CONVERSIONS = ("aten::_to_sparse", "aten::_to_sparse_csc", "aten::_to_sparse_csr")
 _NOT_CALLERS = ("torch.", "dgl.backend.", f"{__package__}.", f"{OperatorMode.__module__}.")
 """Modules that are never named as a caller: PyTorch, DGL's wrappers of PyTorch, and the counting code."""
@@ -48,7 +48,7 @@ def counts(subject: Subject) -> dict[str, Any]:
 
 
 class _Counter(TorchFunctionMode):
-    """Collects the counts of the other modes, and counts the elements that torch.tensor reads from a list."""
+    """Collects the counts of the other modes, and counts what torch.tensor reads from lists of tensors."""
 
     def __init__(self, device: str) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class _Counter(TorchFunctionMode):
         self._device = device
 
     def add(self, kind: str, count: int = 1, **fields: str) -> None:
-        """Add to the count of a kind and these fields in the open range."""
+        """Add `count` to the row of this kind with these fields, in the open range."""
         key = kind, self.ranges.path, *fields.values()
         if key not in self._by_key:
             self._by_key[key] = {"path": list(self.ranges.path), **fields, "count": 0}
@@ -70,7 +70,7 @@ class _Counter(TorchFunctionMode):
         self.add("library_calls", name=name)
 
     def operator(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
-        """Count a call of an operator."""
+        """Count a call of an operator, and the synchronisations, sorts and copies in it."""
         for kind, label, number in kinds(self._device, name, args, kwargs, result):
             caller = {} if kind == "operators" else {"caller": _caller()}
             self.add(kind, number, name=label, **caller)
@@ -101,4 +101,4 @@ def _caller() -> str:
                 name = f"{path}/{name}" if name == "__init__.py" else f"{path}.py"
             return f"{name}:{frame.f_lineno} {frame.f_code.co_qualname}"
         frame = frame.f_back
-    return "torch"  # on a GPU the backward pass runs in another thread
+    return "torch"  # in the backward pass on a GPU, which runs in a thread without Python functions

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 SMALL_NS = 10_000
-"""Time of a GPU kernel below which its launch takes about as long."""
+"""A GPU kernel that takes less time than this is small: its launch takes about as long."""
 HUNDRED = 100
-"""Number of small kernels or reads from which they dominate the time of a call."""
+"""From this number on, small kernels or reads dominate the time of a call."""
 _RECOMPUTED = {
     "normalisation": (
         ("gcn_norm",),
@@ -22,7 +22,7 @@ _RECOMPUTED = {
         "If the graph is constant: pass what EdgeWeightNorm('both') returns as edge_weight, and norm='none'.",
     ),
 }
-"""Work that depends on the graph only, by rule: the ranges that a layer opens, a verb, the remedy."""
+"""Work that depends only on the graph, by rule: names of a layer's ranges, what the layer does, remedy."""
 Sections = Mapping[str, Any]
 """What `kinds.profile` returns."""
 Row = Mapping[str, Any]
@@ -41,16 +41,16 @@ class Finding:
 
 
 def find(sections: Sections) -> tuple[Finding, ...]:
-    """Return what all rules find in a profile. Empty if it has no counts, because torch was not imported."""
+    """Return what all rules find in a profile. Empty if torch was not imported, so nothing was counted."""
     rules = (recomputation, host_reads, sorts, copies, small_kernels)
     return tuple(finding for rule in rules if "counts" in sections for finding in rule(sections))
 
 
 def recomputation(sections: Sections) -> Iterator[Finding]:
-    """Find layers of PyG or DGL that compute in each call what depends on the graph only."""
+    """Find layers of PyG or DGL that compute again in each call what depends only on the graph."""
     for rule, (names, action, remedy) in _RECOMPUTED.items():
         rows = [row for row in sections["counts"]["ranges"] if row["path"][-1] in names]
-        rows = [row for row in rows if row["path"][-2][0].isupper()]  # inside a layer
+        rows = [row for row in rows if row["path"][-2][0].isupper()]  # in a layer, whose name is capitalised
         calls = _summed(rows, lambda row: row["path"][-1])
         if len(calls) == len(names):
             operators = sections["counts"]["operators"]
@@ -63,13 +63,13 @@ def recomputation(sections: Sections) -> Iterator[Finding]:
 
 
 def host_reads(sections: Sections) -> Iterator[Finding]:
-    """Find reads of a GPU's tensors by the host: it waits, and meanwhile the GPU's queue runs empty."""
+    """Find reads of GPU tensors by the host. At each read the host waits, and the GPU's queue runs empty."""
     counts = sections["counts"]
     callers = _callers(
         row
         for row in (*counts["host_reads"], *counts["mask_reads"])
         if "optimizer.step" not in row["path"]  # Adam keeps its count of steps on the host
-        and not row["name"].startswith("cpu→")  # the finding `copies` has these
+        and not row["name"].startswith("cpu→")  # the rule `copies` reports these
     )
     if not callers:
         return
@@ -139,7 +139,7 @@ def _summed(rows: Iterable[Row], key: Callable[[Row], str]) -> Counter[str]:
 
 
 def _callers(rows: Iterable[Row]) -> Counter[str]:
-    """Return counts by `CALLER in RANGE`: the innermost range that has all calls of this caller."""
+    """Return counts by `CALLER in RANGE`, where RANGE is the innermost range with all calls by CALLER."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         place, _, function = row["caller"].partition(" ")
@@ -147,14 +147,14 @@ def _callers(rows: Iterable[Row]) -> Counter[str]:
     callers: Counter[str] = Counter()
     for (file, function), group in groups.items():
         lines = {row["caller"] for row in group}
-        caller = lines.pop() if len(lines) == 1 else f"{file} {function}"  # without several line numbers
+        caller = lines.pop() if len(lines) == 1 else f"{file} {function}"  # no number for several lines
         path = os.path.commonprefix([row["path"] for row in group])  # noqa: RUF071 - of lists
         callers[f"{caller} in {'/'.join(path)}"] += sum(row["count"] for row in group)
     return callers
 
 
 def _most_frequent(counts: Counter[str]) -> str:
-    """Write the three largest counts: `5 train.py:12 step in call; 2 ...; and 4 more`."""
+    """Return the three largest counts as text: `5 train.py:12 step in call; 2 ...; and 4 more`."""
     texts = [f"{count} {name}" for name, count in counts.most_common(3)]
     remainder = len(counts) - len(texts)
     return "; ".join([*texts, f"and {remainder} more"] if remainder else texts)

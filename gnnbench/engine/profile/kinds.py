@@ -1,4 +1,4 @@
-"""Takes the profiles of a benchmark: each kind is a function, here or in `trace.py`."""
+"""Takes the profiles of a benchmark. For each kind of profile there is a function, here or in `trace.py`."""
 
 import cProfile
 import pkgutil
@@ -22,7 +22,7 @@ ROOT = "call"
 """Name of the range around the whole call."""
 FUNCTIONS = "functions.prof"
 _TARGETS = {"phases": PHASES, "layers": LAYERS, "ranges": LAYERS}
-"""What the kinds that time ranges wrap."""
+"""The functions that are timed as ranges, for each kind that times ranges."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Subject:
         call = self.pedantic.next_call()
         try:
             with collector_paused():
-                yield partial(call.function, *call.args, **call.kwargs)  # cProfile does not count it
+                yield partial(call.function, *call.args, **call.kwargs)  # which adds no row to cProfile
         finally:
             self.pedantic.tear_down(call)
 
@@ -55,7 +55,7 @@ class Subject:
 
 
 def clock_of(device: str) -> Callable[[], int]:
-    """Return a clock in nanoseconds. On `cuda`, it first waits for the GPU's work."""
+    """Return a clock in nanoseconds. On `cuda`, the clock first waits for the GPU's work."""
     if device != "cuda":
         return RealTime.nanoseconds
     import torch
@@ -68,7 +68,7 @@ def clock_of(device: str) -> Callable[[], int]:
 
 
 def profile(kinds: Sequence[str], subject: Subject, folder: Path) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the profiles by kind, with `counts` of one more call, and why other kinds are unavailable."""
+    """Return profiles of these kinds, with `counts` of one more call, and why other kinds are unavailable."""
     sections: dict[str, Any] = {}
     unavailable: dict[str, str] = {}
     for name in kinds:
@@ -88,15 +88,15 @@ def profile(kinds: Sequence[str], subject: Subject, folder: Path) -> tuple[dict[
 
 
 def _function_of(name: str) -> Any:
-    """Return the function that takes a kind of profile; its module is imported only when needed."""
+    """Return the function that takes a kind of profile. Its module is imported only when it is needed."""
     module = {"counts": "counts", "functions": "kinds"}.get(name, "trace")
     return pkgutil.resolve_name(f"{__package__}.{module}:{name}")
 
 
 def functions(subject: Subject, folder: Path) -> dict[str, Any]:
-    """Profile the repeats after a first call with cProfile, which overstates the share of Python functions.
+    """Profile the repeats with cProfile, after a first call. cProfile overstates the share of Python code.
 
-    A C++ function is one row with all of its work: `run_backward` is the whole backward pass.
+    A C++ function is one row, with all of its work: `run_backward` is the whole backward pass.
     """
     cold_ns = subject.time_ns()
     profile = cProfile.Profile()
@@ -116,7 +116,7 @@ def functions(subject: Subject, folder: Path) -> dict[str, Any]:
 
 
 def _place(file: str, line: int) -> str:
-    """Return `file:line`, relative to the folder on sys.path that has the file. Empty for C code."""
+    """Return `file:line`, relative to the folder on sys.path that contains the file. Empty for C code."""
     if file == "~":
         return ""
     roots = [root for root in sys.path if root and file.startswith(f"{root}/")]
@@ -124,7 +124,7 @@ def _place(file: str, line: int) -> str:
 
 
 def time_ranges(kind: str, subject: Subject) -> dict[str, Any]:
-    """Time phases or layers; `ranges` does not wait for the GPU, as an external profiler shows its work."""
+    """Time phases or layers. `ranges` does not wait for the GPU: an external profiler shows what it does."""
     return measure(subject, _TARGETS[kind], clock_of("cpu" if kind == "ranges" else subject.device))
 
 
@@ -137,7 +137,7 @@ def measure(subject: Subject, targets: Mapping[str, str], clock: Callable[[], in
     def time_call() -> Mapping[tuple[str, ...], tuple[int, int, int]]:
         with subject.ready() as call, ranges.range(ROOT):
             call()
-        return {path: times for path, times in ranges.times().items() if path[0] == ROOT}  # no set-up
+        return {path: times for path, times in ranges.times().items() if path[0] == ROOT}  # not the set-up
 
     with ranges:
         cold = time_call()
@@ -145,7 +145,8 @@ def measure(subject: Subject, targets: Mapping[str, str], clock: Callable[[], in
         repeats = [time_call() for _ in range(subject.repeats)]
     rows = []
     for path in repeats[-1]:  # the last repeat has every path
-        calls, total_ns, self_ns = zip(*(times.get(path, (0, 0, 0)) for times in repeats), strict=True)
+        by_repeat = [times.get(path, (0, 0, 0)) for times in repeats]
+        calls, total_ns, self_ns = zip(*by_repeat, strict=True)
         row = {"path": path, "calls": calls, "cold_ns": cold.get(path, (0, 0, 0))[1]}
         rows.append({**row, "total_ns": total_ns, "self_ns": self_ns})
     return {"rows": rows, "nvtx": subject.device == "cuda"}

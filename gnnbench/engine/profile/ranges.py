@@ -28,14 +28,14 @@ _FUNCTIONS: Mapping[str, str] = {
 class Ranges:
     """Wraps functions, the targets, while its context is open; times their calls as a tree of ranges.
 
-    While a range is open, no other range of the same name opens: a method that calls its base class's is one
-    call, and so is Tensor.backward, which calls torch.autograd.backward.
+    While a range is open, no other range of the same name opens. So a method that calls the same method of
+    its base class counts once, and so does Tensor.backward, which calls torch.autograd.backward.
     """
 
     def __init__(
         self, targets: Mapping[str, str], device: str, *, clock: Callable[[], int] = RealTime.nanoseconds
     ) -> None:
-        """Store the targets, as in `targets.py`. On the device `cuda`, ranges are NVTX ranges as well."""
+        """`targets`: functions as in `targets.py`. On the device `cuda`, ranges are NVTX ranges as well."""
         self.path: tuple[str, ...] = ()  # names of the open ranges, outermost first
         self._targets, self._nvtx, self._clock = targets, device == "cuda", clock
         self._times: dict[tuple[str, ...], list[int]] = {}
@@ -59,13 +59,14 @@ class Ranges:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Restore the library, also where it stored a wrapper: PyG does so in the class of a new layer."""
+        """Restore the library, also where it stored a wrapper itself, as PyG does in a new layer's class."""
         self._installed.undo()
         modules = [module for name, module in list(sys.modules.items()) if name not in self._modules]
         owners = {id(owner): owner for owner in (*(wrapper[0] for wrapper in self._wrappers), *modules)}
         for owner in list(owners.values()):
             if isinstance(owner, type):
                 owners |= {id(child): child for child in subclasses(owner)}
+        # The library may have stored wrappers in new modules, and in subclasses.
         for owner in owners.values():
             for name, value in list(members(owner).items()):
                 if id(value) in self._originals:
@@ -88,7 +89,7 @@ class Ranges:
 
     @contextmanager
     def range(self, name: str, inline: bool | None = None) -> Iterator[None]:
-        """Open a range, unless one of this name is open. If `inline`, its torch functions are ranges too."""
+        """Open a range, unless one of this name is open. If `inline`, torch functions in it get ranges."""
         if get_ident() != self._thread or name in self.path:
             yield
             return
@@ -106,7 +107,7 @@ class Ranges:
                 self._functions.switch(was_on)
 
     def times(self) -> dict[tuple[str, ...], tuple[int, int, int]]:
-        """Return calls, time, and time outside inner ranges, by path, depth first; reset the counts."""
+        """Return calls, time, and time outside inner ranges, of each path, depth first. Then reset them."""
         order = {path: number for number, path in enumerate(self._times)}
         paths = sorted(order, key=lambda path: [order[path[: end + 1]] for end in range(len(path))])
         inside_ns = dict.fromkeys(((), *paths), 0)
@@ -128,7 +129,7 @@ class InlineFunctions(TorchFunctionMode):
         self._range, self._on = open_range, False
 
     def switch(self, on: bool | None) -> bool:
-        """Switch the mode on or off, or leave it as it is for None; return whether it was on."""
+        """Switch the mode on or off, or leave it unchanged if `on` is None. Return whether it was on."""
         was_on = self._on
         if on and not was_on:
             self.__enter__()  # type: ignore[no-untyped-call]
@@ -160,7 +161,7 @@ def _function_name(function: Any, args: tuple[Any, ...]) -> str | None:
 
 
 def _announce(name: str, nvtx: bool) -> ExitStack:
-    """Open a range of NVTX, and of torch's profiler if it runs: a record_function always takes 6 µs."""
+    """Open an NVTX range, and one of torch's profiler only if it runs, because record_function takes 6 µs."""
     stack = ExitStack()
     if torch._C._autograd._profiler_enabled():  # noqa: SLF001
         # Kineto writes "unknown" for a name that is not ASCII.

@@ -1,4 +1,4 @@
-"""Saves the profile of a benchmark: profile.json, in a numbered folder that appears when it is complete."""
+"""Saves the profile of a benchmark: profile.json and other files, in a numbered folder."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -22,22 +22,22 @@ class ProfileRecord:
 
     version: int = 1
     id: str
-    """The values of its labels, joined by hyphens; pytest's node id if it has no labels."""
+    """The values of the benchmark's labels, joined by hyphens. Without labels, pytest's node id."""
     spec: Mapping[str, str | int] | None
-    """The fields of its labels. None if it has no labels."""
+    """The fields of the benchmark's labels. None if it has no labels."""
     environment: Environment
     repeats: PositiveCount
-    """Number of profiled calls of each kind, after a first call."""
+    """Number of profiled calls for each kind of profile. A first call is not included."""
     sections: Mapping[str, Any]
-    """The profile of each kind, and `counts`."""
+    """The profiles by kind, and the `counts` of a call."""
     unavailable: Mapping[str, str]
-    """The reasons by requested kind that could not be taken."""
+    """The reasons why requested profiles could not be taken, by kind."""
     findings: tuple[Finding, ...]
 
 
 @contextmanager
 def new(root: Path, name: str) -> Iterator[tuple[Path, Path]]:
-    """Yield a temporary folder for a profile, and the numbered folder that it becomes without an error."""
+    """Yield a temporary folder, and the numbered path to which it is renamed if there is no error."""
     parent = root / (re.sub(r"[^A-Za-z0-9._@+=-]+", "_", name).strip("._")[:_LONGEST_NAME] or "_")
     parent.mkdir(parents=True, exist_ok=True)
     number = max((int(path.name) for path in parent.glob("[0-9]*")), default=0) + 1
@@ -49,4 +49,4 @@ def new(root: Path, name: str) -> Iterator[tuple[Path, Path]]:
             Path(draft).rename(folder)
     finally:
         with suppress(OSError):
-            parent.rmdir()  # fails if it has a profile
+            parent.rmdir()  # fails if there is a profile in it

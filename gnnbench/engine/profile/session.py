@@ -1,4 +1,4 @@
-"""The pytest plugin of `gnnbench profile`, in a subprocess: profiles benchmarks, and reports each."""
+"""The pytest plugin in the subprocess of `gnnbench profile`: profiles benchmarks, and reports on each."""
 
 import signal
 import sys
@@ -35,21 +35,21 @@ def main(terms: Mapping[str, Any], link: Link, trees: Trees) -> NoReturn:
 
 
 class Profiler(Overrides, Instrument):
-    """The plugin; also the instrument that pytest-benchmark's fixture calls instead of timing."""
+    """The pytest plugin, and the instrument that pytest-benchmark's fixture calls instead of timing."""
 
     def __init__(self, terms: Mapping[str, Any], link: Link) -> None:
-        """`terms`: what the command asks for: `select`, `kinds`, `repeats`, `folder`, option `defaults`."""
-        storage = f"file://{tempfile.gettempdir()}"  # otherwise pytest-benchmark makes a folder
+        """`terms`: the command's `select`, `kinds`, `repeats` and `folder`, and the options' `defaults`."""
+        storage = f"file://{tempfile.gettempdir()}"  # else pytest-benchmark makes a folder in the project
         options = {"benchmark_json": None, "benchmark_storage": storage, "gnn_all": True}
         super().__init__(options, terms.get("defaults"))
         self._terms, self._link = terms, link
         self._root, self._folder = Path(), ""
-        """Folder of the running benchmark's profile. Empty if there is none yet."""
+        """`_folder`: the folder of the running benchmark's profile. Empty if there is none yet."""
         self._reports: dict[str, pytest.TestReport] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Select the benchmarks of an operation; a text that names none becomes pytest's expression -k."""
+        """Select the benchmarks of an operation. A text that is no operation is used as pytest's `-k`."""
         benchmarks, select = [item for item in items if declares(item)], self._terms["select"]
         selection = benchmarks_of(benchmarks, select) if select else benchmarks
         if select and not selection:
@@ -117,7 +117,7 @@ class Profiler(Overrides, Instrument):
 
 
 def benchmarks_of(items: Sequence[pytest.Item], name: str) -> list[pytest.Item]:
-    """Return an operation's benchmarks, or those of operations with this prefix: `spmm_sum` for `spmm`."""
+    """Return the benchmarks of an operation, or else those of all operations with this prefix (`spmm`)."""
     matches = [item for item in items if _operation(item) == name]
     return matches or [item for item in items if _operation(item).startswith(f"{name}_")]
 

@@ -30,7 +30,7 @@ PHASES: Mapping[str, str] = {
     "torch.autograd:grad": "backward",
     "torch.optim:Optimizer.step": "optimizer.step",
 }
-"""The phases of an epoch by place: `module:function` wherever it was imported, or `module:Class.method`."""
+"""Phases of an epoch, by function. `module:function` is found wherever it is imported."""
 
 LAYERS: Mapping[str, str] = {
     **PHASES,
@@ -59,17 +59,17 @@ LAYERS: Mapping[str, str] = {
     "dgl:DGLGraph.update_all": "update_all",
     "dgl.ops:gspmm": "spmm",
 }
-"""The phases and the parts of a graph convolution. Only class names begin with a capital letter."""
+"""The phases, and the parts of a graph convolution. Only names of classes begin with a capital letter."""
 
 Attribute = tuple[Any, str, Any, str, bool]
-"""A module or class, an attribute's name and value; the range's name, and whether it is inline."""
+"""A module or class; an attribute's name and value; the range's name, and whether it is in _INLINE."""
 
 
 def find(targets: Mapping[str, str]) -> list[Attribute]:
-    """Return where imported modules and classes have the targets: `{"torch:matmul": "name of the range"}`."""
+    """Return the attributes of imported modules and classes that are targets, as in `{"torch:mm": "mm"}`."""
     attributes: list[Attribute] = []
-    for place, range_name in targets.items():
-        module_name, _, path = place.partition(":")
+    for target, range_name in targets.items():
+        module_name, _, path = target.partition(":")
         *outer, name = path.split(".")
         owner: Any = reduce(lambda item, part: getattr(item, part, None), outer, sys.modules.get(module_name))
         value = inspect.getattr_static(owner, name, None)
@@ -78,9 +78,9 @@ def find(targets: Mapping[str, str]) -> list[Attribute]:
         owners: list[Any] = [item for item in list(sys.modules.values()) if members(item).get(name) is value]
         if outer:
             owners = [owner, *(child for child in subclasses(owner) if name in vars(child))]
-        for target in owners:
-            label, inline = range_name.replace(CLASS, target.__name__), range_name in _INLINE
-            attributes.append((target, name, members(target).get(name, value), label, inline))
+        for each in owners:
+            label, inline = range_name.replace(CLASS, each.__name__), range_name in _INLINE
+            attributes.append((each, name, members(each).get(name, value), label, inline))
     return attributes
 
 

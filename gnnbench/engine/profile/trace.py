@@ -63,7 +63,7 @@ def record(subject: Subject, file: Path) -> list[Event]:
     from ..measure.memory import quiet_profiler
 
     quiet_profiler()
-    synchronize: Callable[[], object] = torch.cuda.synchronize if subject.device == "cuda" else tuple
+    synchronize: Callable[[], object] = torch.cuda.synchronize if subject.device == "cuda" else lambda: None
     with profiler.profile(
         activities=[ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if subject.device == "cuda" else [])],
         schedule=lambda number: ProfilerAction.RECORD if number else ProfilerAction.WARMUP,
@@ -84,19 +84,19 @@ def record(subject: Subject, file: Path) -> list[Event]:
 
 
 def span_ns(event: Event) -> tuple[int, int]:
-    """Return the begin and end of an event in nanoseconds."""
+    """Return the start and end of an event in nanoseconds."""
     start = round(event["ts"] * 1000)
     return start, start + round(event["dur"] * 1000)
 
 
 def annotations(events: Sequence[Event], prefix: str) -> list[Event]:
-    """Return the host's ranges whose name begins with a text, in order of time."""
+    """Return the host's ranges whose names begin with `prefix`, in order of time."""
     ranges = (event for event in events if event.get("cat") == "user_annotation")
     return sorted((event for event in ranges if event["name"].startswith(prefix)), key=span_ns)
 
 
 def _within(ranges: Iterable[Event], events: Iterable[Event]) -> list[Event]:
-    """Return the events that begin within the ranges."""
+    """Return the events that begin within one of the ranges."""
     spans = [span_ns(event) for event in ranges]
     return [event for event in events if any(start <= span_ns(event)[0] < end for start, end in spans)]
 

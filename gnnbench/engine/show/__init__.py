@@ -1,1 +1,1 @@
-"""All that is shown: tables, Markdown, pages, charts, slides, comments."""
+"""Everything that gnnbench shows: tables, Markdown, pages, charts, slides, comments."""

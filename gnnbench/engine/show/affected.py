@@ -12,16 +12,16 @@ from .wording import memory_notes, result_notes, same_code
 
 def document(result: AffectedResult, *, verbose: bool = True) -> Document:
     """Return tables of the affected benchmarks, then notes: first on benchmarks, then on the whole run."""
-    benchmarks = {name: row for name, row in result.benchmarks.items() if row.status != "same"}
-    labels = labels_in(benchmarks)
+    affected = {name: row for name, row in result.benchmarks.items() if row.status != "same"}
+    labels = labels_in(affected)
     names = short(labels)
-    remarks = merge_notes((names[name], _remarks(row)) for name, row in benchmarks.items())
-    notes = abridge([*remarks, *result.notes], verbose=verbose)
+    benchmark_notes = merge_notes((names[name], _notes_on(row)) for name, row in affected.items())
+    notes = abridge([*benchmark_notes, *result.notes], verbose=verbose)
     columns = (Column("changed", "text", _changed), *columns_named("memory", "outputs"))
-    return [*tables(labels, columns, benchmarks), *map(Note, ["", *notes] if benchmarks else notes)]
+    return [*tables(labels, columns, affected), *map(Note, ["", *notes] if affected else notes)]
 
 
-def _remarks(row: Inspections) -> list[str]:
+def _notes_on(row: Inspections) -> list[str]:
     """Return the notes on a benchmark's output and memory."""
     if row.results and row.results.is_other:
         return [f"a different output: {row.results.reason}", *memory_notes(row.memory)]
@@ -29,7 +29,7 @@ def _remarks(row: Inspections) -> list[str]:
 
 
 def _changed(row: Inspections) -> str:
-    """Return the changed functions, or the changed cost of a call, or why the code was not compared."""
+    """Return which functions changed, or how the cost of a call changed, or why code was not compared."""
     if row.work.changed:
         return row.work.changed.sentence()
     return f"{row.work.cost_sentence}: time it" if row.work.cost else f"not compared: {row.unknown}"
@@ -42,7 +42,7 @@ def summary(result: AffectedResult) -> str:
     text = f"{changed} of {total} {'runs' if changed == 1 else 'run'} changed code, {same_code(same)}"
     if unknown:
         text += f", {unknown} could not be compared and count{'s' if unknown == 1 else ''} as affected"
-    if other_costs := sum(row.work.cost is not None for row in result.benchmarks.values()):
-        text += f"; {other_costs} of the changed differ{'s' * (other_costs == 1)} only in the cost of a call"
+    if by_cost := sum(row.work.cost is not None for row in result.benchmarks.values()):
+        text += f"; {by_cost} of the changed differ{'s' if by_cost == 1 else ''} only in the cost of a call"
     different = sum(row.results is not None and row.results.is_other for row in result.benchmarks.values())
     return f"{text}; {units.count(different, 'different output')}" if different else text

@@ -1,4 +1,4 @@
-"""Shows `compare --by`: benchmarks of one run that differ in one field, which is called the axis."""
+"""Shows `gnnbench compare --by FIELD`: the benchmarks of one run that differ only in this field, the axis."""
 
 from collections import Counter
 
@@ -12,11 +12,11 @@ from .verdicts import columns_named
 from .wording import ORDER, pooling_note
 
 _NAMES = {"operation": "operation", "direction": "dir", "platform": "on"}
-"""The labels that name a benchmark, with the titles of their columns."""
+"""Labels that identify a benchmark, and the titles of their columns."""
 _NUMBERS = columns_named("time", "ratio", "interval")
 _VERDICT = (Column("verdict", "verdict", lambda row: row.judgement.verdict),)
 _ENOUGH = 3
-"""Fewest processes that show how far the errors of different benchmarks are correlated."""
+"""Minimum number of processes that show how the errors of different benchmarks are correlated."""
 MEANS = "geometric mean of the ratios, over the benchmarks with both values"
 
 
@@ -33,30 +33,30 @@ def document(along: Along, *, verbose: bool = True) -> Document:
 
 
 def _table(heading: str, groups: list[list[Row]], along: Along) -> Table:
-    """Return the table of the benchmarks with the same inputs; each group has the rows with the same base."""
+    """Return the table of the benchmarks with the same inputs. Each group holds the rows of one base."""
     prefix = shared_prefix([rows[0].pair.function for rows in groups])
     names = (Column(title, once=True) for title in _names(groups[0][0].pair, prefix))
     value_columns = [*_NUMBERS, *(_VERDICT if is_judged(along) else ())]
     columns = (*names, Column(along.field), *value_columns)
-    table: list[tuple[object, ...]] = []
+    lines: list[tuple[object, ...]] = []
+    no_values = [None] * (len(value_columns) - 1)  # the line of a base has only a time
     for rows in groups:
         name = _names(rows[0].pair, prefix).values()
-        table.append((*name, along.base, rows[0].base_seconds, *([None] * len(value_columns[1:]))))
-        table += [(*name, row.pair.value, *(column.of(row) for column in value_columns)) for row in rows]
-    return Table(heading or prefix, columns, table)
+        lines.append((*name, along.base, rows[0].base_seconds, *no_values))
+        lines += [(*name, row.pair.value, *(column.of(row) for column in value_columns)) for row in rows]
+    return Table(heading or prefix, columns, lines)
 
 
 def _mean(along: Along, mean: Mean) -> tuple[object, ...]:
-    """Return the cells of a mean: both values, the ratio, its interval, and counts of benchmarks."""
+    """Return a mean's row: the compared values of the axis, ratio, interval, and counts of benchmarks."""
     judgement = mean.judgement
-    verdicts: Counter[str] = Counter(
-        row.judgement.verdict for row in along.rows if row.pair.value == mean.value
-    )
+    verdicts = Counter[str](row.judgement.verdict for row in along.rows if row.pair.value == mean.value)
     counts = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in ORDER if verdicts[verdict])
     benchmarks = units.count(mean.benchmarks, "benchmark")
     bounds = judgement.own_low, judgement.own_high
     text = f"{benchmarks}: {counts}" if is_judged(along) else benchmarks
-    ratio = judgement.ratio and (judgement.ratio, None if judgement.own_low is None else False)
+    is_certain = None if judgement.own_low is None else False  # None adds a question mark
+    ratio = judgement.ratio and (judgement.ratio, is_certain)
     return f"{mean.value} / {along.base}", ratio, bounds, text
 
 
@@ -67,7 +67,7 @@ def is_judged(along: Along) -> bool:
 
 
 def notes(along: Along) -> list[str]:
-    """Return how to read the tables, then notes on rows and on benchmarks without a row."""
+    """Return notes on how to read the tables, on rows, and on benchmarks without a row."""
     base = f"{along.field} {along.base}"
     family, level = units.level(along.thresholds.family_level), units.level(along.thresholds.own_level)
     lines = [f"ratio: time divided by that with {base}; interval: {family}, simultaneous for all rows"]
@@ -88,12 +88,9 @@ def notes(along: Along) -> list[str]:
         for mean in along.means
         if mean.judgement.code is Reason.TOO_FEW_BLOCKS
     ]
-    lines += merge_notes((_sentence(row.pair), _remarks(row, along)) for row in along.rows)
+    lines += merge_notes((_name_in_note(row.pair), _notes_on(row, along)) for row in along.rows)
     for count, reason in (
-        (
-            along.alone,
-            f"a row needs two benchmarks that differ only in {along.field}, one with {base}",
-        ),
+        (along.alone, f"a row needs two benchmarks that differ only in {along.field}, one with {base}"),
         (along.ambiguous, f"each has the same {along.field} and the same other fields as another"),
     ):
         if count:
@@ -101,34 +98,34 @@ def notes(along: Along) -> list[str]:
     return lines
 
 
-def _remarks(row: Row, along: Along) -> list[str]:
-    """Return the notes on a row: why it has no verdict, unless the table shows it, and its own notes."""
+def _notes_on(row: Row, along: Along) -> list[str]:
+    """Return the reason for a missing verdict, unless the table shows it, and the row's own notes."""
     judgement = row.judgement
-    visible = [Reason.WIDE_INTERVAL, *([Reason.ONE_PROCESS] if along.processes == 1 else [])]
-    needs_reason = judgement.verdict in ("undecided", "incomparable") and judgement.code not in visible
+    shown = [Reason.WIDE_INTERVAL, *([Reason.ONE_PROCESS] if along.processes == 1 else [])]
+    needs_reason = judgement.verdict in ("undecided", "incomparable") and judgement.code not in shown
     return [*([judgement.reason] if needs_reason else []), *row.notes]
 
 
-def _sentence(pair: Pair) -> str:
-    """Return the name of a row for a sentence: its benchmark and its value."""
+def _name_in_note(pair: Pair) -> str:
+    """Return the name of a pair for a note: the benchmark and its value of the axis."""
     return " ".join((*_names(pair, shared_prefix([pair.function])).values(), pair.value))
 
 
 def _heading(pair: Pair) -> str:
-    """Return the inputs of both benchmarks, without the axis. Empty if they have no labels."""
+    """Return the inputs that both benchmarks share, as a heading. Empty if the benchmarks have no labels."""
     inputs = pair.labels.inputs if pair.labels else {}
     return " · ".join(text for name, text in inputs.items() if name in pair.fields)
 
 
 def _names(pair: Pair, prefix: str) -> dict[str, str]:
-    """Return the cells that name a benchmark, by column; the prefix that all functions share is left out."""
+    """Return the cells that identify a benchmark, by column title, without the prefix of its function."""
     if not pair.labels:
-        others = ", ".join(f"{name}={value}" for name, value in pair.fields.items())
-        return {"benchmark": f"{pair.function.removeprefix(prefix)}{f'[{others}]' if others else ''}"}
+        parameters = ", ".join(f"{name}={value}" for name, value in pair.fields.items())
+        suffix = f"[{parameters}]" if parameters else ""
+        return {"benchmark": f"{pair.function.removeprefix(prefix)}{suffix}"}
     fields = {**pair.fields, "direction": pair.labels.direction}
     names = {title: fields[name] for name, title in _NAMES.items() if name in pair.fields}
     known = {*_NAMES, *pair.labels.inputs}
-    names[next(iter(names))] += "".join(
-        f" {name}={value}" for name, value in fields.items() if name not in known
-    )
+    others = "".join(f" {name}={value}" for name, value in fields.items() if name not in known)
+    names[next(iter(names))] += others
     return names

@@ -1,4 +1,4 @@
-"""Shows the results of `gnnbench bisect`: what changed the benchmarks, or their outputs."""
+"""Shows results of `gnnbench bisect`: the commits or releases that changed times, or outputs."""
 
 from collections.abc import Iterator
 
@@ -19,12 +19,12 @@ _COLUMNS = (
 
 
 def document(result: Bisected, *, verbose: bool = True) -> Document:
-    """Return each cause of changed times with its benchmarks, then notes."""
+    """Return the causes of changed times, each with its benchmarks, then notes."""
     blocks: list[Heading | Table | Note] = []
     for finding in result.findings:
         blocks += [*heading(finding), *tables(labels_in(finding.changes), _COLUMNS, finding.changes)]
-        lines = (line for change in finding.changes.values() for line in change.work.notes())
-        blocks += [*map(Note, dict.fromkeys(lines)), Note("repeat", finding.command)]
+        work_notes = (note for change in finding.changes.values() for note in change.work.notes())
+        blocks += [*map(Note, dict.fromkeys(work_notes)), Note("repeat", finding.command)]
     reasons = [f"{name} cannot be measured: {reason}" for name, reason in result.unmeasured.items()]
     unsure = ((row.fullname, row.judgement) for row in result.ends.rows if row.judgement.verdict in _UNSURE)
     reasons += [f"{name}: {judgement.verdict}: {judgement.reason}" for name, judgement in unsure]
@@ -33,7 +33,7 @@ def document(result: Bisected, *, verbose: bool = True) -> Document:
 
 
 def of_outputs(result: BisectedOutputs, *, verbose: bool = True) -> Document:
-    """Return each cause of changed outputs with its benchmarks, then notes."""
+    """Return the causes of changed outputs, each with its benchmarks, then notes."""
     blocks: list[Heading | Table | Note] = []
     for change in result.changes:
         blocks += heading(change)
@@ -53,7 +53,7 @@ def of_outputs(result: BisectedOutputs, *, verbose: bool = True) -> Document:
 
 
 def heading(place: Place) -> Iterator[Heading | Note]:
-    """Yield a line with the cause, or, if several candidates remain, the range and its first candidates."""
+    """Yield the cause as a heading. If several causes are possible, yield their range and the first ten."""
     first, *others = place.causes
     if not others:
         yield Heading(cause_line(first))
@@ -66,18 +66,20 @@ def heading(place: Place) -> Iterator[Heading | Note]:
 
 
 def cause_line(cause: Cause) -> str:
-    """Write a cause: `commit a1b2c3d4e5 (2026-01-31): its title`."""
-    kind, title = "commit " if cause.kind == "commit" else "", f": {cause.title}" if cause.title else ""
-    return f"{kind}{cause.short}{f' ({cause.day})' if cause.day else ''}{title}"
+    """Return a cause as text, such as `commit a1b2c3d4e5 (2026-01-31): its title`."""
+    kind = "commit " if cause.kind == "commit" else ""
+    day, title = f" ({cause.day})" if cause.day else "", f": {cause.title}" if cause.title else ""
+    return f"{kind}{cause.short}{day}{title}"
 
 
 def summary(result: Bisected) -> str:
-    """Return the last line: counts of verdicts between both ends of the range, and how much was timed."""
+    """Return the last line: counts of verdicts on GOOD against BAD, and how much was timed."""
     counts = result.verdicts
-    verdicts = ("slower", "faster", "same", *_UNSURE)
-    ends = ", ".join(f"{counts[verdict]} {verdict}" for verdict in verdicts if counts[verdict])
+    words = ("slower", "faster", "same", *_UNSURE)
+    verdicts = ", ".join(f"{counts[word]} {word}" for word in words if counts[word])
     if not counts["slower"] + counts["faster"]:
         outcome = "undecided" if counts["undecided"] else "GOOD and BAD do not differ"
-        ends = f"{outcome}: {ends}" if counts else "no benchmark was compared"  # interrupted, or all skipped
+        # There are no verdicts if the run was interrupted, or if all benchmarks were skipped.
+        verdicts = f"{outcome}: {verdicts}" if counts else "no benchmark was compared"
     work = f"{units.count(result.candidates, 'candidate')}, {units.count(result.pairs, 'pair')} of processes"
-    return f"{ends}; {work}; {units.seconds(result.seconds)}"
+    return f"{verdicts}; {work}; {units.seconds(result.seconds)}"

@@ -1,4 +1,4 @@
-"""The parts and the styles of all charts: altair makes Vega-Lite specs of them, vl-convert draws these."""
+"""Parts and styles that charts share. Altair makes a chart's Vega-Lite spec, and vl-convert draws it."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,13 +18,13 @@ Row = Mapping[str, Any]
 
 _FEWEST_TICKS = 3
 _PALE = 0.4
-"""Opacity of undecided marks."""
+"""Opacity of the marks of benchmarks that are undecided, incomparable or ignored."""
 _GAP = 0.5
-"""Least space between the texts of two rows, in font sizes."""
+"""Minimum space between the texts of two rows, in font sizes."""
 _NAMES = 0.75
-"""Share of a chart's width that names and values may have together."""
+"""Maximum fraction of a wide chart's width for names and values together."""
 _MARKS = 1.8
-"""Height of the marks below the name of a row in a narrow chart, in font sizes."""
+"""Height of a row's marks in a narrow chart, where they are below the name; in font sizes."""
 
 VERDICT_SHAPES = {
     "slower": "triangle-right",
@@ -54,22 +54,22 @@ class Style:
     width: int
     """Width of a chart, names and values included."""
     row: int
-    """Least height of a row."""
+    """Minimum height of a row."""
     least_height: int
-    """Least height of a chart with rows."""
+    """Minimum height of a chart with rows."""
     most_rows: int
     label_width: int
-    """Largest width of the names on the left."""
+    """Maximum width of the names on the left."""
     ticks: int
-    """About the largest number of ticks on an axis."""
+    """Approximate maximum number of ticks on an axis."""
     margins: tuple[float, float]
-    """Left and right of a chart."""
+    """The left and the right margin of a chart."""
     narrow: bool = False
     """Whether names are above the marks, because there is no room next to the marks."""
 
     @property
     def symbol(self) -> int:
-        """Area of a symbol."""
+        """Area of a mark, in square pixels."""
         return round(0.55 * self.font_size**2)
 
     @property
@@ -121,23 +121,23 @@ SLIDE = Style(
 
 
 def svg(spec: Spec) -> str:
-    """Draw a chart as the text of an SVG file, with its texts cleaned."""
+    """Return a chart as an SVG document; unprintable characters in its texts are replaced."""
     return vl_convert.vegalite_to_svg(clean_all(spec))
 
 
 def png(text: str) -> bytes:
-    """Draw the text of an SVG file as the bytes of a PNG file, 1.5 times as large."""
+    """Convert an SVG document to a PNG image, 1.5 times as large."""
     return vl_convert.svg_to_png(text, scale=1.5)
 
 
 def for_page(draw: Callable[[Style], Spec], description: str) -> Markup:
-    """Return the markup of a chart in two widths; the style sheet shows the one that fits the window."""
+    """Return markup with a chart in two widths; the style sheet shows the one that fits the window."""
     label = escape(clean(description, LONGEST))
     charts = (
         f'<div class="{name}" role="img" aria-label="{label}">{svg(draw(style))}</div>'
         for name, style in (("wide", PAGE), ("narrow", PHONE))
     )
-    return Markup("".join(charts))  # noqa: S704 - shapes and text
+    return Markup("".join(charts))  # noqa: S704 - svg() and escape() have escaped all texts
 
 
 def config(style: Style) -> Spec:
@@ -165,34 +165,33 @@ def config(style: Style) -> Spec:
 
 
 def rows_of(rows: Iterable[Row]) -> alt.Chart:
-    """Return a chart that has these rows as data, and no marks yet."""
+    """Return a chart with these rows as its data, and without marks."""
     return alt.Chart(alt.InlineData(values=[dict(row) for row in rows]))
 
 
 def log_axis(values: Sequence[float], style: Style) -> alt.Axis:
-    """Return an axis for a log scale, with ticks at 1, 2, 5, 10, ... or evenly spaced in a short range."""
+    """Return an axis for a log scale. Ticks are at 1, 2, 5, 10, ..., or evenly spaced in a short range."""
     low, high = min(values), max(values)
-    first, last = (math.floor(math.log10(value)) for value in (low, high))
-    ticks = [factor * 10.0**power for power in range(first, last + 1) for factor in (1, 2, 5)]
+    first_power, last_power = (math.floor(math.log10(value)) for value in (low, high))
+    ticks = [factor * 10.0**power for power in range(first_power, last_power + 1) for factor in (1, 2, 5)]
     visible = [tick for tick in ticks if low <= tick <= high]
     if len(visible) < _FEWEST_TICKS:
         visible = round_ticks(low, high, style.ticks)
-    # Given values keep Vega from leaving out labels that it takes for too close.
+    # With explicit values, Vega does not drop labels that it considers too close together.
     return alt.Axis(format="~g", labelOverlap=True, grid=not style.narrow, values=visible)
 
 
 def verdict_fields(judgement: Judgement) -> dict[str, Any]:
-    """Return the fields for `verdict_marks`: a mark is pale without a verdict, hollow without an interval."""
+    """Return the fields for `verdict_marks`. Undecided marks are pale, those without an interval hollow."""
     strength = _PALE if judgement.verdict in ("undecided", "incomparable", "ignored") else 1.0
     return {"verdict": judgement.verdict, "sure": float(judgement.low is not None), "strength": strength}
 
 
 def verdict_marks(rows: alt.Chart, x: alt.X, style: Style) -> alt.Chart:
-    """Return a chart with a mark for each row, in the shape and colour of its verdict."""
-    shapes, colours = (
-        alt.Scale(domain=[*VERDICT_SHAPES], range=[*marks])
-        for marks in (VERDICT_SHAPES.values(), style.verdicts)
-    )
+    """Return a chart with a mark for each row, in the shape and colour of the row's verdict."""
+    domain = [*VERDICT_SHAPES]
+    shapes = alt.Scale(domain=domain, range=[*VERDICT_SHAPES.values()])
+    colours = alt.Scale(domain=domain, range=[*style.verdicts])
     return rows.mark_point(size=style.symbol).encode(
         x=x,
         shape=alt.Shape("verdict:N", scale=shapes),
@@ -204,7 +203,7 @@ def verdict_marks(rows: alt.Chart, x: alt.X, style: Style) -> alt.Chart:
 
 
 def round_ticks(low: float, high: float, most: int) -> list[float]:
-    """Return evenly spaced round numbers in a range, about `most` at most."""
+    """Return evenly spaced round numbers from `low` to `high`, no more than about `most`."""
     if low == high:
         return [low]
     power = 10.0 ** math.floor(math.log10((high - low) / most))
@@ -213,10 +212,10 @@ def round_ticks(low: float, high: float, most: int) -> list[float]:
 
 
 class Rows:
-    """Rows of equal height: name, marks and value; in a narrow chart, name and value are above the marks."""
+    """Rows of equal height, each with name, marks and value. A narrow chart has the marks below the texts."""
 
     def __init__(self, names: Sequence[str], values: Sequence[str], style: Style) -> None:
-        """Compute where texts and marks are. Data for the marks have the number of their row as `row`."""
+        """Compute the positions of texts and marks. The marks' data must have the row number as `row`."""
         self._style = style
         value_width = self._width(values)
         share = 1.0 if style.narrow else _NAMES
@@ -225,24 +224,26 @@ class Rows:
         self._left = 0.0 if style.narrow else self._width(line for name in lines for line in name)
         self.width = style.width if style.narrow else style.width - value_width - self._left
         """Width of the area with the marks."""
-        text, marks = max(map(len, lines)) * style.line_height, _MARKS * style.font_size * style.narrow
-        height = max(text + marks + _GAP * style.font_size, style.row, style.least_height / len(lines))
+        text_height = max(map(len, lines)) * style.line_height
+        marks_height = _MARKS * style.font_size if style.narrow else 0.0
+        needed = text_height + marks_height + _GAP * style.font_size
+        height = max(needed, style.row, style.least_height / len(lines))
         self.height = round(height * len(lines))
-        # All that follows is in heights of a row, from the middle of the marks.
-        top = 0.5 + text / height / 2 if style.narrow else 0.5
+        # From here on, the unit is the height of a row, and 0 is the middle of the first row's marks.
+        top = 0.5 + text_height / height / 2 if style.narrow else 0.5
         self._domain = [-top, len(lines) - top]
-        self.reach = marks / height / 2 if style.narrow else 0.5
+        self.reach = marks_height / height / 2 if style.narrow else 0.5
         """Distance from the middle of the marks to their ends."""
         self._texts = []
         for row, (name, value) in enumerate(zip(lines, values, strict=True)):
             name_height = len(name) * style.line_height
-            middle = marks / 2 + name_height if style.narrow else name_height / 2
+            middle = marks_height / 2 + name_height if style.narrow else name_height / 2
             first_line = row - (middle - style.line_height / 2) / height
             fields = {"row": row, "first_line": first_line, "value_line": first_line if style.narrow else row}
             self._texts.append({"name": "\n".join(name), "value": value, **fields})
 
     def y(self, field: str = "row") -> alt.Y:
-        """Return the vertical axis of a field; it is invisible, but keeps room for the names."""
+        """Return the vertical axis for a field; it is invisible, but reserves space for the names."""
         return alt.Y(
             f"{field}:Q",
             scale=alt.Scale(domain=self._domain, reverse=True, nice=False, zero=False),
@@ -267,6 +268,6 @@ class Rows:
         return {**chart.to_dict(), "config": config(style)}
 
     def _width(self, texts: Iterable[str]) -> float:
-        """Return the width of the longest text, with its distance from the marks; 0 without texts."""
+        """Return the width of the longest text plus its distance from the marks. 0 if all texts are empty."""
         longest = max(map(len, texts), default=0)
         return longest * self._style.letter + self._style.font_size if longest else 0.0

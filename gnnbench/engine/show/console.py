@@ -29,20 +29,20 @@ _STYLES = {
     "fastest": "bold",
 }
 _SHORT = ("dir", "on")
-"""Columns of names that are never broken."""
+"""Titles of columns whose names are never broken."""
 _FEWEST = 10
-"""Characters of a column of names, at least."""
+"""Minimum width of a column of names, in characters."""
 
 
 class Console(rich.console.Console):
-    """A rich console that highlights nothing; what is printed on it must have no control characters."""
+    """A rich console without highlighting. Callers must remove control characters before printing."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(highlight=False, emoji=False, **options)
 
     @property
     def file(self) -> IO[str]:
-        """The stream itself, not the proxy with which rich or the command replaces it."""
+        """The stream itself, not the proxy that rich or the command `gnnbench` puts in its place."""
         stream = super().file
         return getattr(stream, "rich_proxied_file", stream)
 
@@ -63,7 +63,7 @@ class FoldedName:
             yield Text(line, overflow="fold")
 
     def __rich_measure__(self, console: rich.console.Console, options: ConsoleOptions) -> Measurement:
-        """Return the smallest and the largest width of the column."""
+        """Return the smallest and the largest width that the column may have."""
         length = cell_len(self._name)
         return Measurement(min(length, _FEWEST), length)
 
@@ -77,7 +77,7 @@ class Terminal(Writer):
     colour: bool = False
 
     def write(self, document: Document) -> str:
-        """Return the text."""
+        """Return the document as text."""
         out = io.StringIO()
         console = Console(file=out, width=self.width or line_width(), force_terminal=self.colour)
         for block in document:
@@ -95,7 +95,7 @@ class Terminal(Writer):
 
 
 def _grid(table: Table) -> RichTable:
-    """Return the table for rich, which chooses the widths of its columns."""
+    """Return the table as a table of rich, which chooses the widths of the columns."""
     has_titles = any(column.title for column in table.columns)
     grid = RichTable(box=None, pad_edge=False, padding=(0, 1, 0, 0), show_header=has_titles)
     for column in table.columns:
@@ -107,7 +107,7 @@ def _grid(table: Table) -> RichTable:
     for row in table.rows:
         names = list(compress(row, once))
         is_repeated = names == names_above
-        cells = [None if is_repeated and flag else value for value, flag in zip(row, once, strict=True)]
+        cells = [None if is_repeated and skip else value for value, skip in zip(row, once, strict=True)]
         grid.add_row(*map(_cell, table.columns, cells))
         names_above = names
     return grid

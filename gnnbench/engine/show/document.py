@@ -1,4 +1,4 @@
-"""Documents: tables, headings and notes, which a `Writer` turns into text; it also cleans names and texts."""
+"""A document is a list of tables, headings and notes. A `Writer` turns it into escaped text."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _Text = Literal["name", "text", "verdict", "shown"]
 _Number = Literal["number", "time", "ratio", "interval", "effect", "fraction", "size", "count", "memory"]
 Kind = _Text | _Number
 _LARGEST_EFFECT = 10.0
-"""Largest minimum detectable effect that is shown exactly, as a fraction."""
+"""A minimum detectable effect above this fraction is shown as `over 1000%`."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Shown:
     sort: float | None = None
     """The sort key on a page. None to sort by the text."""
     style: str = ""
-    """The verdict that sets the colour, or another mark. Empty for plain text."""
+    """A verdict or another word that sets the colour. Empty for plain text."""
 
 
 def _ratio(pair: tuple[float, bool | None]) -> Shown:
@@ -34,7 +34,7 @@ def _ratio(pair: tuple[float, bool | None]) -> Shown:
 
 
 def _memory(memory: MemoryChange) -> Shown:
-    """Show how much more or less memory the head needs. Empty if this did not change."""
+    """Return the cell with the change of the memory that the head needs. Empty if it did not change."""
     if not memory.changed:
         return Shown("")
     more = memory.head_bytes - memory.base_bytes
@@ -43,7 +43,7 @@ def _memory(memory: MemoryChange) -> Shown:
 
 
 def effect(value: float) -> str:
-    """Write a minimum detectable effect: `4.1%`, `over 1000%`."""
+    """Return a minimum detectable effect as text, such as `4.1%` or `over 1000%`."""
     return units.fraction(value) if value <= _LARGEST_EFFECT else f"over {units.fraction(_LARGEST_EFFECT)}"
 
 
@@ -58,8 +58,8 @@ _KINDS: Mapping[Kind, Callable[[Any], Shown]] = {
     "count": lambda number: Shown(str(number), number),
     "memory": _memory,
 }
-"""How values of each kind are shown. The value of a ratio is the ratio, and whether it surely differs from 1;
-the value of an interval is its two bounds."""
+"""How values of each kind are shown. The value of a `ratio` is a pair: the ratio, and whether its interval
+excludes 1 (None without an interval). The value of an `interval` is the pair of its bounds."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Column:
     of: Callable[[Any], Any] = lambda row: row
     """Returns the value for a row, or None for an empty cell."""
     once: bool = False
-    """Whether a terminal shows the value only once where all columns of this kind repeat the row above."""
+    """Whether a terminal leaves the cell empty if all columns with `once` repeat the row above."""
     aside: bool = False
     """Whether a narrow page leaves the column out."""
     meaning: str = ""
@@ -121,7 +121,7 @@ def filled(columns: Iterable[Column], rows: Collection[Any]) -> list[Column]:
 
 
 def table(names: Names, columns: Sequence[Column], data: Mapping[str, Any]) -> Table:
-    """Return a table of benchmarks: their names, and all columns that have values; `data` is by fullname."""
+    """Return a table of benchmarks: names, and the columns that have values. `data`: rows by fullname."""
     visible = filled(columns, data.values())
     rows = [(*names.cells[name], *(column.of(row) for column in visible)) for name, row in data.items()]
     return Table(names.shared, (*map(Column, names.columns), *visible), rows)

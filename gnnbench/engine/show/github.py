@@ -1,4 +1,4 @@
-"""Publish comments on pull requests with GitHub's own command, gh."""
+"""Publishes comments on pull requests with `gh`, GitHub's command-line tool."""
 
 import json
 import os
@@ -13,13 +13,13 @@ _REPOSITORY = re.compile(r"[\w-][\w.-]*/(?!\.{1,2}$)[\w.-]+", re.ASCII)
 _TIMEOUT_SECONDS = 120.0
 _LONGEST_MESSAGE = 200
 _VIEWER = "query { viewer { login } }"
-"""The REST API does not return the account of a workflow's token."""
+"""GraphQL query for the token's account, which the REST API does not return for a workflow's token."""
 _RIGHT = "`pull-requests: write`, which workflows of pull requests from forks never have"
 
 
 @dataclass(frozen=True)
 class PullRequest:
-    """A pull request whose comments are written by gh, which reads host and token from its own settings."""
+    """A pull request. gh writes the comments; it takes the host and the token from its own settings."""
 
     repository: str
     """OWNER/NAME."""
@@ -27,7 +27,7 @@ class PullRequest:
 
     @classmethod
     def parse(cls, repository: str, number: str) -> "PullRequest":
-        """Make a pull request of two options of the command line; raises UsageError if one is invalid."""
+        """Return the pull request that two command-line options name. Raises UsageError if one is invalid."""
         if not repository:
             raise UsageError("no repository: give --repository OWNER/NAME, or set GITHUB_REPOSITORY")
         if not _REPOSITORY.fullmatch(repository):
@@ -37,7 +37,7 @@ class PullRequest:
         return cls(repository, int(number))
 
     def publish(self, body: str, marker: str) -> tuple[str, bool]:
-        """Post a comment, or update the one with the marker; return its URL, and whether it existed."""
+        """Post a comment, or update the one with this marker. Return the URL, and whether one was updated."""
         (account,) = _api("graphql", "--raw-field", f"query={_VIEWER}", "--jq", ".data.viewer.login | tojson")
         issues = f"repos/{self.repository}/issues"
         comments = f"{issues}/{self.number}/comments"
@@ -55,7 +55,7 @@ class PullRequest:
 
 
 def marker(title: str) -> str:
-    """Return the hidden line by which a later run finds the comment with this title."""
+    """Return the hidden last line of a comment, by which a later run finds the comment with this title."""
     name = "".join(char if char.isascii() and char.isalnum() else f"%{ord(char):x}." for char in title)
     return f"<!-- gnnbench comment {name or 'untitled'} -->"
 

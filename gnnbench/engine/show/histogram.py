@@ -1,5 +1,6 @@
 """Draws the charts of `--benchmark-histogram`: the times of a pytest session."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
@@ -21,7 +22,7 @@ Entry = Mapping[str, Any]
 
 _LONGEST_TITLE = 120
 _MOST_ROWS = 9
-"""Most rows of a chart that is easy to read; a larger group has several charts."""
+"""Maximum number of rows in a chart. The rows of a larger group are divided among several charts."""
 _OF_BLOCKS = (
     f"Dot: the time in the table. Thick line: its {units.level(estimate.SHOWN_LEVEL)} interval. "
     "Thin line: the middle 80% of the measurements."
@@ -55,26 +56,26 @@ def pictures(
 
 
 def _charts(title: str, entries: Sequence[Entry]) -> Iterator[Picture]:
-    """Yield the charts of a group, from the shortest time to the longest."""
+    """Yield the charts of a group, whose benchmarks are sorted by time."""
     has_blocks = all(map(_has_blocks, entries))
-    labels, shared = _labels_and_shared(entries)
+    names, shared = _names_and_shared(entries)
     values = map(_block_medians if has_blocks else _rounds, entries)
-    benchmarks = sorted(zip(values, labels, strict=True), key=lambda pair: pair[0].time)
-    parts = -(-len(benchmarks) // _MOST_ROWS)
+    benchmarks = sorted(zip(values, names, strict=True), key=lambda pair: pair[0].time)
+    parts = math.ceil(len(benchmarks) / _MOST_ROWS)
     bounds = [len(benchmarks) * part // parts for part in range(parts + 1)]
     notes = [f"{shared}." if title and shared else "", _OF_BLOCKS if has_blocks else _OF_ROUNDS]
-    if any(time.low is None for time, _ in benchmarks):
+    if any(value.low is None for value, _ in benchmarks):
         notes.append(_NO_INTERVAL)
     for part, (start, end) in enumerate(pairwise(bounds), 1):
-        length, unit = units.scale(benchmarks[end - 1][0].time)
-        rows = [time.row(label, length) for time, label in benchmarks[start:end]]
+        unit_seconds, unit = units.scale(benchmarks[end - 1][0].time)
+        rows = [value.row(name, unit_seconds) for value, name in benchmarks[start:end]]
         message = f"{title or shared or 'Times'}{f', part {part} of {parts}' if parts > 1 else ''}"
         text = f"Times of {units.count(len(rows), 'benchmark')}. {message}."
         yield Picture(message, " ".join(filter(None, notes)), text, partial(chart_of_times, rows, unit))
 
 
-def _labels_and_shared(entries: Sequence[Entry]) -> tuple[list[str], str]:
-    """Return a short name for each benchmark (with the run, if it was saved), and what all names share."""
+def _names_and_shared(entries: Sequence[Entry]) -> tuple[list[str], str]:
+    """Return a short name for each benchmark, with the saved run it is from, and what all names share."""
     names, shared = short_and_shared({entry["fullname"]: _labels(entry) for entry in entries})
     sources = (str(entry["source"] or "").rsplit("/", 1)[-1][:12] for entry in entries)
     pairs = zip((names[entry["fullname"]] for entry in entries), sources, strict=True)
@@ -87,7 +88,7 @@ def _labels(entry: Entry) -> Labels | None:
 
 
 def _has_blocks(entry: Entry) -> bool:
-    """Return whether gnnbench timed a benchmark in this session; saved runs have pytest-benchmark's times."""
+    """Return whether gnnbench timed a benchmark in this session. Saved runs show pytest-benchmark's times."""
     return entry["path"] is None and part_of(entry["extra_info"]).measurement is not None
 
 

@@ -10,17 +10,17 @@ INDENT = "  "
 IN_A_PIPE = 100
 """Characters per line if the output is not a terminal and the variable COLUMNS is not set."""
 _NARROWEST = 10
-"""Characters per line, at least."""
+"""Minimum number of characters per line."""
 _UNITS, _VERDICTS = r"(?:[nµm]?s|min|h|[KMG]iB)\b", r"(?<=\d )(?:slower|faster|same|undecided)\b"
 _BETWEEN_WORDS = re.compile(rf" (?!{_UNITS})(?!{_VERDICTS})")
-"""A space, except before a unit or between a number and its verdict."""
+"""A space where a line may be broken: not one before a unit, or between a number and its verdict."""
 _SEPARATORS = (re.compile(r"(?<=::)|(?=\[)|(?<=[-/])"), re.compile(r"(?<=[_.,:=@])"))
-"""Where a name is broken; the second pattern applies if the first matches nowhere."""
+"""Where a name may be broken; the second pattern is used only if the first matches nowhere."""
 
 
 @dataclass(frozen=True)
 class Note:
-    """A line of output: a text, or a command and what it is for."""
+    """A line of output: a text, or a command with a text that says what it is for."""
 
     text: str
     command: str = ""
@@ -35,10 +35,10 @@ def line_width() -> int:
 
 
 def wrapped(line: Note | str, width: int | None = None, indent: str = INDENT) -> str:
-    """Replace unprintable characters, and break long lines at words.
+    """Return a line with unprintable characters replaced, broken at words if it is long.
 
-    A word longer than a line, such as a test id, is broken at its separators. A command that does not fit
-    stands on a line of its own, which is not broken, so that it can be pasted.
+    A word longer than a line, such as a test id, is broken at its separators. A command that does not fit is
+    put on a line of its own. That line is not broken, so that the command can be pasted.
 
     `width`: characters per line; by default, `line_width()`.
     """

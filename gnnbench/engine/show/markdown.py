@@ -1,4 +1,4 @@
-"""Writes a result of `ab` or `compare` as Markdown: a comment on a pull request."""
+"""Writes a result of `ab` or `compare` in Markdown, as a comment on a pull request."""
 
 from bisect import bisect
 from collections.abc import Sequence
@@ -16,21 +16,21 @@ from .names import LONGEST, Names, labels_of, merge_notes
 MOST_CHARACTERS = 65_536
 """GitHub's limit for a comment."""
 _FEW = 20
-"""Up to this many rows, none is folded."""
+"""If there are more rows than this, those of unchanged benchmarks are folded."""
 _COLUMNS = sorted(verdicts.COLUMNS, key=lambda column: column.kind != "verdict")
 """The verdict comes first: a comment is often narrow."""
 
 
 def write(result: Result, title: str = "", details_url: str = "", most: int = MOST_CHARACTERS) -> str:
-    """Write a result in at most `most` characters; a line counts what is left out for length."""
+    """Return the comment on a result in at most `most` characters. One line says how much is left out."""
     comment = _Comment(result, title, details_url)
-    lines = range(max(len(comment.rows), len(comment.remarks)) + 1)
-    fitting = bisect(lines, most, key=lambda number: _size(comment.render(number)))
+    numbers = range(max(len(comment.rows), len(comment.folded_notes)) + 1)
+    fitting = bisect(numbers, most, key=lambda number: _size(comment.render(number)))
     return comment.render(max(fitting - 1, 0))
 
 
 def _size(text: str) -> int:
-    """Return the length in UTF-16 units, the largest of the lengths that GitHub may count."""
+    """Return the number of UTF-16 code units, the largest of the lengths that GitHub may count."""
     return len(text.encode("utf-16-le")) // 2
 
 
@@ -56,13 +56,13 @@ class _Comment:
         return Names.of(labels_of(self.rows))
 
     @cached_property
-    def remarks(self) -> list[str]:
-        """The notes in the folded part: on unchanged benchmarks, and on the result."""
+    def folded_notes(self) -> list[str]:
+        """The notes in the folded part, on unchanged benchmarks and on the result, as list items."""
         result = self.result
         by_row = [
-            (_name(self.names, row), [prose(note) for note in verdicts.remarks(row, self.causes)])
+            (_name(self.names, row), [prose(note) for note in verdicts.benchmark_notes(row, self.causes)])
             for row in self.rows
-            if not wording.is_changed(row)  # notes on changed benchmarks stand below the table
+            if not wording.is_changed(row)  # notes on changed benchmarks are below the table
         ]
         pooling = wording.pooling_note((row.judgement for row in result.rows), "benchmark")
         return [f"- {line}" for line in (*merge_notes(by_row), *map(prose, (*pooling, *result.all_notes())))]
@@ -74,20 +74,22 @@ class _Comment:
         return [f"- {prose(line)}" for line in lines]
 
     def render(self, most: int) -> str:
-        """Write at most `most` rows and `most` notes, with blank lines between blocks."""
+        """Return the comment with at most `most` rows and `most` notes, with blank lines between blocks."""
         result, rows, url = self.result, self.rows, self.details_url
         first_rows = rows[:most]
         changed = [row for row in first_rows if wording.is_changed(row)]
         visible = first_rows if len(rows) <= _FEW else changed
-        folded = first_rows[len(visible) :]
+        folded = first_rows[len(visible) :]  # changed rows come first in `first_rows`
         explained = self.causes[:most]
         reasons = [line for cause in explained for line in _cause(cause, self.names)]
-        notes_by_row = [(row, notes) for row in changed if (notes := verdicts.remarks(row, explained))]
+        changed_notes = [(row, verdicts.benchmark_notes(row, explained)) for row in changed]
         reasons += [
-            f"- {_name(self.names, row)}: {'; '.join(map(prose, notes))}" for row, notes in notes_by_row
+            f"- {_name(self.names, row)}: {'; '.join(map(prose, notes))}"
+            for row, notes in changed_notes
+            if notes
         ]
         shared = f": {code(self.names.shared)}" if self.names.shared else ""
-        omissions = {"benchmark": len(rows) - len(first_rows), "note": len(self.remarks) - most}
+        omissions = {"benchmark": len(rows) - len(first_rows), "note": len(self.folded_notes) - most}
         left_out = " and ".join(units.count(number, noun) for noun, number in omissions.items() if number > 0)
         file = code(result.path.name) if result.path.name else ""
         where = f"[the full report]({url})" if url else file
@@ -100,7 +102,7 @@ class _Comment:
             [f"Left out for length: {left_out}{where and f'; see {where}'}."] if left_out else [],
             ["<details>", f"<summary>{summary} and how to read this</summary>"],
             _table(folded, self.names),
-            [*self.remarks[:most], *self.legend],
+            [*self.folded_notes[:most], *self.legend],
             ["</details>"],
             [f"[Full report]({url})"] if url else [],
         ]
@@ -113,14 +115,14 @@ def _headline(result: Result) -> str:
 
 
 def _machine(result: Result) -> str:
-    """Return the name of the GPU, or of the processor: `, on AMD EPYC`."""
+    """Return the name of the GPU, or else of the processor, as in `, on AMD EPYC`."""
     machine = result.environment
     name = machine and (machine.gpu.name if machine.gpu else machine.cpu)
     return f", on {code(name)}" if name else ""
 
 
 def _cause(explained: Explained, names: Names) -> list[str]:
-    """Return the lines on a cause: its sentence, its benchmarks, and the commands that are not too long."""
+    """Return the lines on a cause: its sentence and benchmarks, then its commands, except very long ones."""
     benchmarks = units.listed([_name(names, row) for row in explained.cause.rows], BENCHMARKS)
     commands = (
         f"  - {note.text}: {code(note.command, most=LONGEST)}"
@@ -137,5 +139,5 @@ def _table(rows: Sequence[Compared], names: Names) -> list[str]:
 
 
 def _name(names: Names, row: Compared) -> str:
-    """Write the name of a benchmark in a sentence."""
+    """Return the name of a benchmark as code, for a sentence."""
     return code(" ".join(names.cells[row.fullname]))

@@ -24,13 +24,13 @@ _UNBREAKABLE = str.maketrans(" -", "\N{NO-BREAK SPACE}\N{NON-BREAKING HYPHEN}")
 _WORD = re.compile(r"""[("']?[A-Za-z]{1,40}(?:['-][A-Za-z]{1,40})*[)"']?[.,;:!?]?""")
 _NUMBER = re.compile(r"\(?[+-]?\d{1,6}(?:(?:\.\d{1,6})?[%x]?[,;:]?|\.\d{1,6}[%x]?\)?[.,;:]?|[%x]\)?[.,;:]?)")
 _CLOSING = re.compile(r"\d{1,6}\)[.,;:]?")
-"""Plain, except at the start of a text, where it would begin a numbered list."""
+"""A number and `)`. Plain text, except at the start, where it would begin a numbered list."""
 _HASH = re.compile(r"\W*[0-9a-fA-F]{7,}\W*")
 _RIGHT_TO_LEFT = ("R", "AL", "AN")
 _RUN = re.compile("`+")
 _EMPTY_LINES = re.compile("\n{3,}")
 _PARTS = re.compile("(?<=[:;]) ")
-"""The space between names that become separate pieces of code."""
+"""The space after a colon or semicolon: the parts around it become separate pieces of code."""
 
 
 class Markdown(Writer):
@@ -70,7 +70,7 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _cell(column: Column, value: Any) -> str:
-    """Write a cell: names as code, verdicts on changes in bold."""
+    """Return a cell as Markdown: names are code, verdicts on changes are bold."""
     content = column.shown(value)
     text = content.text
     if column.kind in ("name", "text") and text:
@@ -81,7 +81,7 @@ def _cell(column: Column, value: Any) -> str:
 
 
 def code(text: str, *, in_table: bool = False, most: int = NAME_CHARACTERS) -> str:
-    """Write a name as code, on one line."""
+    """Return a name as inline code, on one line."""
     visible = _shortened(_visible(text), most)
     if in_table:
         # In a table, a backslash before a bar escapes the bar even within code.
@@ -93,28 +93,28 @@ def code(text: str, *, in_table: bool = False, most: int = NAME_CHARACTERS) -> s
 
 
 def cell(name: str) -> str:
-    """Write a name as code for a cell of a table; a long name has several lines."""
+    """Return a name as inline code for a cell of a table; a long name has several lines."""
     visible = _shortened(_visible(name), NAME_CHARACTERS)
     return "<br>".join(code(part, in_table=True) for part in fold(visible, CELL_CHARACTERS))
 
 
 def prose(text: str) -> str:
-    """Write a sentence on one line, with everything but words and numbers as code."""
+    """Return a sentence on one line, in which everything but words and numbers is inline code."""
     visible = _shortened(_visible(" ".join(text.split())), NOTE_CHARACTERS)
     words = [word for word in visible.split(" ") if word]
     plain = [_is_plain(word) or bool(index and _CLOSING.fullmatch(word)) for index, word in enumerate(words)]
     groups = groupby(zip(plain, words, strict=True), key=lambda pair: pair[0])
     parts: list[str] = []
     for is_plain, group in groups:
-        text = " ".join(word for _, word in group)
-        for piece in [text] if is_plain else _PARTS.split(text):
-            is_open = any(part.count("(") > part.count(")") for part in parts[-1:])
-            parts.append(piece if is_plain else _quoted(piece, ",;:)" if is_open else ",;:"))
+        joined = " ".join(word for _, word in group)
+        for piece in [joined] if is_plain else _PARTS.split(joined):
+            in_brackets = any(part.count("(") > part.count(")") for part in parts[-1:])
+            parts.append(piece if is_plain else _quoted(piece, ",;:)" if in_brackets else ",;:"))
     return " ".join(parts)
 
 
 def _quoted(text: str, punctuation: str) -> str:
-    """Write words as code; punctuation at their end stays outside."""
+    """Return words as inline code, which excludes the punctuation at their end."""
     words = text.rstrip(punctuation) or text
     return code(words, most=len(text)) + text[len(words) :]
 
@@ -125,7 +125,7 @@ def _is_plain(word: str) -> bool:
 
 
 def _visible(text: str) -> str:
-    """Escape characters that are invisible or change others: control characters, accents on their own."""
+    """Escape characters that are invisible, such as control characters, or that change their neighbours."""
     return "".join(
         character if _is_visible(character) else character.encode("unicode_escape").decode()
         for character in unicodedata.normalize("NFC", text)
@@ -142,7 +142,7 @@ def _is_visible(character: str) -> bool:
 
 
 def _shortened(text: str, most: int) -> str:
-    """Cut out the middle of a text that is longer than `most` characters."""
+    """Return a text; if it is longer than `most` characters, `…` replaces its middle."""
     if len(text) <= most:
         return text
     end = (most - 1) // 2

@@ -28,14 +28,14 @@ class Measured:
     interval: tuple[float, float] | None
     """The bounds in seconds. None if there are too few blocks."""
     location: str
-    """What `seconds` is, such as `10% quantile of the rounds`."""
+    """Which statistic `seconds` is, such as `10% quantile of the rounds`."""
     facts: tuple[tuple[str, str], ...] = ()
     """Names and values of further facts."""
     remarks: tuple[str, ...] = ()
 
 
 def time_of(benchmark: Benchmark) -> Measured | None:
-    """Return the time of a benchmark. Returns None if it was not measured, or in more than one process."""
+    """Return the time of a benchmark. Returns None if no process measured it, or more than one."""
     measured = benchmark.part.measurement
     if measured is None:
         return _plain(benchmark)
@@ -53,8 +53,8 @@ def time_of(benchmark: Benchmark) -> Measured | None:
         wall = float(np.median(estimate.block_values(measured.blocks_ns)))
         facts.append(("wall time", f"{units.seconds(wall / 1e9)}; the time is the GPU's own"))
     seconds, *bounds = times(measured)
-    name = "10% quantile of the block medians"
-    return Measured(seconds, _interval(*bounds), name, tuple(facts), tuple(remarks(measured)))
+    location = "10% quantile of the block medians"
+    return Measured(seconds, _interval(*bounds), location, tuple(facts), tuple(remarks(measured)))
 
 
 def _interval(low: float | None, high: float | None) -> tuple[float, float] | None:
@@ -62,7 +62,7 @@ def _interval(low: float | None, high: float | None) -> tuple[float, float] | No
 
 
 def _plain(benchmark: Benchmark) -> Measured | None:
-    """Return the time that pytest-benchmark measured: from its rounds, or its median. None without either."""
+    """Return the time from pytest-benchmark's rounds, or else its median. None if both are missing."""
     if rounds := benchmark.rounds_seconds:
         summary = estimate.estimate(np.array(rounds))
         interval, facts = _interval(summary.low, summary.high), (("rounds", f"{len(rounds):,}"),)
@@ -74,7 +74,7 @@ def _plain(benchmark: Benchmark) -> Measured | None:
 
 
 def block_medians(benchmark: Benchmark) -> list[list[float]]:
-    """Return each process's medians of blocks, one per layout, or its rounds, in seconds, in order."""
+    """Return each process's block medians in seconds, or pytest-benchmark's rounds if there are none."""
     measured = benchmark.part.measurement
     if measured is None:
         return [list(benchmark.rounds_seconds)] if benchmark.rounds_seconds else []
@@ -98,7 +98,7 @@ def half_width(middle: float, low: float | None, high: float | None) -> Shown:
 
 
 def notes(by_benchmark: Iterable[tuple[str, Sequence[str]]], benchmarks: int, verbosity: int) -> list[str]:
-    """Return each different note of a session once; notes that say what to do come first."""
+    """Return each distinct note of a session once; notes that say what to do come first."""
     hint = None if verbosity > 0 else " (-v names them)"
     lines = sorted(
         merge_notes(by_benchmark, benchmarks, hint), key=lambda line: not line.startswith(_ACTIONABLE)

@@ -1,4 +1,4 @@
-"""Shortens the names of benchmarks to what differs, and replaces what could harm a terminal."""
+"""Shortens the names of benchmarks to the parts that differ, and replaces unprintable characters."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,25 +18,25 @@ if TYPE_CHECKING:  # both import SciPy, which collecting tests does not need
 
 _SPACES = str.maketrans("\n\t", "  ")
 _LONGEST = 300
-"""Most characters of a name."""
+"""Maximum length of a name, in characters."""
 LONGEST = 2000
-"""Most characters of a text or command in a page or comment."""
+"""Maximum length of a text or command in a page or comment, in characters."""
 _MOST_LINES = 3
-"""Most lines of a wrapped name."""
+"""Maximum number of lines of a wrapped name."""
 _MOST_NOTES = 2
-"""Most notes that are all printed without -v; of more notes, only the first is printed."""
+"""Without -v, up to this many notes are all printed. If there are more, only the first is printed."""
 _NAMED = 4
-"""Most benchmarks that a note names; for more benchmarks, it states their number instead."""
+"""A note names up to this many benchmarks. If there are more, it states their number instead."""
 
 
 def clean(value: object, longest: int = _LONGEST) -> str:
-    """Return a text on one line of at most `longest` characters, with unprintable characters replaced."""
+    """Return a value as one line of at most `longest` characters, with unprintable characters replaced."""
     text = str(value)
     return one_line((text if len(text) <= longest else f"{text[: longest - 1]}…").translate(_SPACES))
 
 
 def clean_all(value: Any, longest: int = _LONGEST) -> Any:
-    """Clean all texts in nested lists and mappings; line breaks stay."""
+    """Return nested lists and mappings with all texts in them cleaned; line breaks are kept."""
     if isinstance(value, Mapping):
         return {name: clean_all(each, longest) for name, each in value.items()}
     if isinstance(value, list | tuple):
@@ -45,7 +45,7 @@ def clean_all(value: Any, longest: int = _LONGEST) -> Any:
 
 
 def break_name(text: str, letters: int) -> list[str]:
-    """Break a name into at most three lines; a longer name loses a part before its last line."""
+    """Break a name into at most three lines; in a longer name, `…` replaces the part before the last line."""
     lines = wrapped(text, letters, "").split("\n")
     if len(lines) > _MOST_LINES:
         lines = [*lines[: _MOST_LINES - 1], f"…{text[1 - letters :]}"]
@@ -53,7 +53,7 @@ def break_name(text: str, letters: int) -> list[str]:
 
 
 def labels_in(ids: Iterable[str]) -> dict[str, Labels | None]:
-    """Return the labels in each test id."""
+    """Return the labels that each test id contains. None for a test id without labels."""
     installed = suite.installed()
     return {name: installed.labels_in(name) for name in ids}
 
@@ -70,7 +70,7 @@ class Names:
 
     @classmethod
     def of(cls, labels: Mapping[str, Labels | None]) -> Self:
-        """Use labels as columns, or test ids if a benchmark has no labels or two have the same labels."""
+        """Make names from labels, or from test ids if a benchmark has no labels or two have the same ones."""
         labelled = {name: label for name, label in labels.items() if label}
         inputs = [tuple(label.inputs.values()) for label in labelled.values()]
         differs = [len(set(values)) > 1 for values in zip(*inputs, strict=True)]
@@ -87,7 +87,7 @@ class Names:
 
 
 def names_by_table(labels: Mapping[str, Labels | None]) -> list[Names]:
-    """Divide benchmarks among tables, one for each heading and one for test ids; return the names of each."""
+    """Return the names in each table: a table for each heading, and one for benchmarks without labels."""
     tables: dict[str, dict[str, Labels | None]] = {}
     for name, label in labels.items():
         tables.setdefault(label.heading if label else "", {})[name] = label
@@ -109,37 +109,37 @@ def short(labels: Mapping[str, Labels | None]) -> dict[str, str]:
 
 
 def labels_of(benchmarks: "Iterable[Compared | Benchmark]") -> dict[str, Labels | None]:
-    """Return the labels of each benchmark by fullname: from its file, or else from its test id."""
+    """Return the labels of each benchmark by fullname: those in its file, or else those in its test id."""
     installed = suite.installed()
     return {row.fullname: row.labels or installed.labels_in(row.fullname) for row in benchmarks}
 
 
 def merge_notes(
-    remarks: Iterable[tuple[str, Sequence[str]]], benchmarks: int | None = None, hint: str | None = ""
+    by_benchmark: Iterable[tuple[str, Sequence[str]]], benchmarks: int | None = None, hint: str | None = ""
 ) -> list[str]:
-    """Return each different note once, with the names or the number of the benchmarks that have it.
+    """Return each distinct note once, with the names or the number of the benchmarks that have it.
 
     Args:
-        remarks: short names of benchmarks, and their notes.
+        by_benchmark: pairs of a benchmark's short name and its notes.
         benchmarks: the number of all benchmarks; a note that all of them have says `all benchmarks`.
-        hint: the text after the number of many benchmarks; None to name all of them.
+        hint: a text to put after the number, if a note has too many benchmarks to name; None to name all.
     """
     subjects: dict[str, list[str]] = {}
-    for name, notes in remarks:
+    for name, notes in by_benchmark:
         for note in notes:
             subjects.setdefault(note, []).append(name)
     return [f"{note}: {_subjects(names, benchmarks, hint)}" for note, names in subjects.items()]
 
 
 def abridge(notes: Sequence[str], *, verbose: bool) -> list[str]:
-    """Return all notes if `verbose`, otherwise the first of many, with the number of the others."""
+    """Return all notes if there are few, or if `verbose`; otherwise the first, and how many others exist."""
     if verbose or len(notes) <= _MOST_NOTES:
         return list(notes)
     return [f"{notes[0]}; {len(notes) - 1} more notes: -v prints them"]
 
 
 def _subjects(names: Sequence[str], benchmarks: int | None, hint: str | None) -> str:
-    """Write which benchmarks have a note: their names or their number, or that all have it."""
+    """Return which benchmarks have a note: `all benchmarks`, their names, or their number."""
     if len(names) == benchmarks and benchmarks > 1:
         return "all benchmarks"
     if hint is None or len(names) <= _NAMED:
@@ -150,5 +150,5 @@ def _subjects(names: Sequence[str], benchmarks: int | None, hint: str | None) ->
 def shared_prefix(names: Sequence[str]) -> str:
     """Return the folder, file or class that all test ids begin with. Empty if there is none."""
     common = os.path.commonprefix([name[:-1] for name in names])  # noqa: RUF071 - "::" separates too
-    common = common.partition("[")[0]  # parameters may hold anything
+    common = common.partition("[")[0]  # parameters may contain "/" and "::"
     return common[: max(common.rfind("/") + 1, common.rfind("::") + 2 if "::" in common else 0)]

@@ -13,12 +13,12 @@ from .charts import PAGE
 from .document import effect
 from .measured import Measured, block_medians
 from .names import LONGEST, clean_all
-from .verdicts import remarks
+from .verdicts import benchmark_notes
 from .view import BenchmarkView
 from .wording import detectable, is_changed, memory_sentence
 
 _MOST = 200
-"""Most layouts drawn for a process; of more layouts, this many are drawn, evenly spaced."""
+"""Maximum number of layouts drawn for a process. If it has more, evenly spaced ones are drawn."""
 
 
 def numbers(view: BenchmarkView) -> dict[str, Any]:
@@ -76,8 +76,8 @@ def notes(view: BenchmarkView) -> list[str]:
 
 
 def other_notes(view: BenchmarkView) -> list[str]:
-    """Return the notes on a benchmark that the page's table of changed benchmarks does not have."""
-    unchanged = remarks(view.row) if view.row and not is_changed(view.row) else []
+    """Return the notes on a benchmark that the page's table of changed benchmarks does not show."""
+    unchanged = benchmark_notes(view.row) if view.row and not is_changed(view.row) else []
     return [*unchanged, *_time_notes(view)]
 
 
@@ -89,10 +89,10 @@ def _time_notes(view: BenchmarkView) -> list[str]:
 
 
 def layouts(processes: Sequence[Sequence[float]], estimate: Measured | None) -> str:
-    """Draw the times of layouts (placements of the inputs in memory) as SVG that fits any width.
+    """Return a chart of the times by layout (placement of the inputs in memory), as SVG that fits any width.
 
-    `processes`: for each process, seconds in the order of measurement, drawn from top to bottom. `estimate`:
-    the benchmark's time.
+    `processes`: the seconds of each process in the order of measurement, drawn from top to bottom.
+    `estimate`: the benchmark's time.
     """
     middle = estimate.seconds if estimate else float(np.median(np.concatenate(processes)))
     start, end = (estimate and estimate.interval) or (middle, middle)

@@ -1,4 +1,4 @@
-"""Renders HTML pages: each is one file that loads nothing else and runs only gnnbench's scripts."""
+"""Renders HTML pages. Each page is one file, loads no other file, and runs only gnnbench's scripts."""
 
 import base64
 import hashlib
@@ -24,27 +24,27 @@ from .measured import half_width
 from .names import LONGEST, clean, merge_notes
 from .numbers import numbers, other_notes
 from .pictures import Picture
-from .verdicts import COLUMNS, columns_named, remarks
+from .verdicts import COLUMNS, benchmark_notes, columns_named
 from .view import BenchmarkView, View
 from .wording import ORDER, change, legend, plural
 
 _SHARED = "gnnbench.engine.show"
 """The package with the templates that all pages share."""
 _MOST_CHANGED = 100
-"""Most rows in the table of changed benchmarks; the table of all benchmarks has the others."""
+"""Maximum number of rows in the table of changed benchmarks; the table of all benchmarks has the rest."""
 
 
 def render(template: str, *, assets: str = "", package: str = _SHARED, **context: Any) -> str:
     """Return a page. Texts in `context` are cleaned and escaped, and only gnnbench's own scripts run.
 
-    `assets`: name of the page's own style sheet and script. `package`: the package that has the template.
+    `assets`: name of the page's own style sheet and script. `package`: the package that contains `template`.
     """
     style = "\n".join(_read(f"{name}.css") for name in ("base", assets) if name)
-    texts = [_read(f"{name}.js") for name in ("table", assets) if name]
-    sources = f"script-src {' '.join(map(_digest, texts))}; style-src {_digest(style)}; img-src data:"
+    scripts = [_read(f"{name}.js") for name in ("table", assets) if name]
+    sources = f"script-src {' '.join(map(_digest, scripts))}; style-src {_digest(style)}; img-src data:"
     policy = f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
     # These texts are gnnbench's own, so they need no escaping.
-    markup = {"policy": Markup(policy), "style": Markup(style), "scripts": list(map(Markup, texts))}  # noqa: S704
+    markup = {"policy": Markup(policy), "style": Markup(style), "scripts": list(map(Markup, scripts))}  # noqa: S704
     page = _environment().from_string(_read(template, package))
     return page.render(version=__version__, **markup, **context)
 
@@ -69,7 +69,7 @@ def _environment() -> Environment:
 
 
 def _cleaned(value: Any) -> Any:
-    """Return a value of a template, cleaned if it is a text that is not markup."""
+    """Return a value that a template inserts. A text is cleaned, unless it is markup."""
     return clean(value, LONGEST) if type(value) is str else value
 
 
@@ -79,7 +79,7 @@ def _read(name: str, package: str = _SHARED) -> str:
 
 
 def _digest(text: str) -> str:
-    """Return the hash by which the page's policy allows a script or a style sheet."""
+    """Return the hash by which the page's Content-Security-Policy allows a script or a style sheet."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
@@ -124,7 +124,7 @@ def _operators(view: BenchmarkView) -> int | None:
 _COLUMNS = (
     Column("time", "time", lambda view: view.seconds),
     Column("±", "fraction", _half_width, aside=True, meaning="half-width of the time's interval"),
-    *map(_of_row, COLUMNS[1:]),  # without its time, which only benchmarks with a verdict have
+    *map(_of_row, COLUMNS[1:]),  # not the first, `time`, which is empty for benchmarks without a verdict
     Column("limit", "fraction", _limit, aside=True, meaning="roofline bound divided by the time"),
     Column("peak", "size", lambda view: view.timed.part.memory.get("peak_bytes"), aside=True),
     Column("operators", "count", _operators, aside=True),
@@ -136,13 +136,13 @@ def _change(view: BenchmarkView) -> Shown:
 
 
 def _times(view: BenchmarkView) -> str:
-    """Write the times of base and head: `833 µs → 1.00 ms`."""
+    """Return the times of base and head as text: `833 µs → 1.00 ms`."""
     seconds = view.seconds
     return f"{units.seconds(seconds / view.ratio)} → {units.seconds(seconds)}" if seconds else ""
 
 
 def _what_else(view: BenchmarkView) -> str:
-    notes = remarks(view.row) if view.row else ()
+    notes = benchmark_notes(view.row) if view.row else ()
     return "; ".join(notes) or "counters are equal, or were not recorded"
 
 
@@ -177,6 +177,6 @@ def _pack(content: Any) -> Markup:
 
 
 def _counts(benchmarks: Sequence[BenchmarkView]) -> list[tuple[str, int]]:
-    """Return verdicts with the numbers of benchmarks, without those that run the same code."""
+    """Return how many benchmarks have each verdict, not counting those that run the same code."""
     counts = Counter(view.verdict for view in benchmarks if view.row and not view.row.judgement.same_code)
     return [(verdict, counts[verdict]) for verdict in ORDER if verdict in counts]

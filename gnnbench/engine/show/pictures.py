@@ -18,7 +18,7 @@ from .wording import change
 
 MEMORY = Column("memory", "memory")
 _FARTHEST = math.log(4)
-"""Bounds farther than this from their ratio (natural logarithm) do not widen the axis."""
+"""A bound that is farther than this from its ratio (natural logarithm) does not widen the axis."""
 _ARROWS = {"below": "M0.5,-0.5L0,0L0.5,0.5", "above": "M-0.5,-0.5L0,0L-0.5,0.5"}
 """Arrows at the ends of the axis, for bounds beyond it, as SVG paths."""
 
@@ -38,7 +38,7 @@ class Picture:
     """Number of named rows; a style may draw fewer."""
 
     def caption(self, style: Style) -> str:
-        """Return the note; if the style has room for some of the rows only, also their number."""
+        """Return the note. If the style has no room for all rows, add how many of them are drawn."""
         left_out = f" {style.most_rows} of {self.rows:,} are drawn." if self.rows > style.most_rows else ""
         return f"{self.note}{left_out}"
 
@@ -76,7 +76,7 @@ def _ratios(view: View, thresholds: Thresholds, rows: Sequence[Compared]) -> Pic
 
 
 def _times(benchmarks: Sequence[tuple[BenchmarkView, float]]) -> Picture:
-    """Return the chart of times in seconds, with all platforms of the same work together."""
+    """Return the chart of times, given in seconds. All platforms of an operation are next to each other."""
     longest: dict[Sequence[str], float] = {}
     for benchmark, seconds in benchmarks:
         longest[_work(benchmark)] = max(seconds, longest.get(_work(benchmark), 0.0))
@@ -107,15 +107,15 @@ def chart_of_ratios(labelled_rows: Sequence[tuple[str, Compared]], effect: float
     judgements = [row.judgement for _, row in labelled_rows]
     low, high = _domain([point for point in judgements if point.low is not None] or judgements, effect)
     rows = Rows([label for label, _ in labelled_rows], [_text(row) for _, row in labelled_rows], style)
+
+    def clipped(bound: float | None) -> float | None:
+        return None if bound is None else min(max(bound, low), high)
+
     base = rows_of(
         {
             "row": number,
             **verdict_fields(point),
-            **{
-                name: None if bound is None else min(max(bound, low), high)
-                for name in ("ratio", "low", "high")
-                for bound in (getattr(point, name),)
-            },
+            **{name: clipped(getattr(point, name)) for name in ("ratio", "low", "high")},
             "below": low if point.low is not None and point.low < low else None,
             "above": high if point.high is not None and point.high > high else None,
         }
@@ -151,7 +151,7 @@ def _text(row: Compared) -> str:
 
 
 def _domain(judgements: Sequence[Judgement], effect: float) -> tuple[float, float]:
-    """Return the ends of the axis, which has room for all ratios, twice the band, and bounds near ratios."""
+    """Return the ends of an axis with room for all ratios, twice the grey band, and bounds near a ratio."""
     least = 2 * math.log1p(effect)
     low, high = -least, least
     for judgement in judgements:
@@ -166,7 +166,7 @@ def _domain(judgements: Sequence[Judgement], effect: float) -> tuple[float, floa
 
 
 class Time(NamedTuple):
-    """A time, and the ends of a thick and a thin line around it, in seconds; None where there is no line."""
+    """A time in seconds, and the ends of a thick line (low, high) and a thin one (least, most), or None."""
 
     time: float
     low: float | None
@@ -175,7 +175,7 @@ class Time(NamedTuple):
     most: float | None = None
 
     def row(self, label: str, unit: float) -> dict[str, Any]:
-        """Return a row of `chart_of_times`; `unit` is in seconds, and `?` stands for a missing interval."""
+        """Return a row of `chart_of_times`, with `?` after a time without interval. `unit` is in seconds."""
         is_sure = self.low is not None
         scaled = {name: value and value / unit for name, value in self._asdict().items()}
         text = f"{units.seconds(self.time)}{'' if is_sure else '?'}"

@@ -13,17 +13,18 @@ from .lines import Note
 from .names import clean
 
 _SHOWN, _LONGEST = 25, 56
-"""Most functions in a table, and most characters of a name."""
+"""Maximum number of functions in a table, and of characters in a name."""
 _NVTX = (
     "NVTX ranges need a GPU (--device cuda). On a CPU, torch.profiler shows the ranges.",
     "To see NVTX ranges, run this under `nsys profile`. The host's times do not include waits for the GPU.",
 )
+"""The note on ranges on a CPU, and the one on a GPU."""
 
 Section = Mapping[str, Any]
 
 
 def document(folder: Path, content: Section) -> Iterator[Heading | Table | Note]:
-    """Yield the blocks of a profile. `folder`: where it is saved; `content`: its profile.json."""
+    """Yield a profile as the blocks of a document. `content` is that of profile.json in `folder`."""
     yield Heading(content["id"])
     for kind, section in content["sections"].items():
         if kind in KINDS:
@@ -37,7 +38,7 @@ def document(folder: Path, content: Section) -> Iterator[Heading | Table | Note]
 
 
 def tables(kind: str, section: Section) -> Iterator[Heading | Table | Note]:
-    """Yield the tables of one kind of profile, then notes."""
+    """Yield the tables of one kind of profile, then the notes on it."""
     show = {"functions": _functions, "kernels": _kernels, "trace": _trace}.get(kind, _tree)
     yield from show(f"{kind}: {KINDS[kind]}", section)
     if "cold_ns" in section:
@@ -47,11 +48,13 @@ def tables(kind: str, section: Section) -> Iterator[Heading | Table | Note]:
 
 
 def _tree(heading: str, section: Section) -> Iterator[Table | Note]:
-    """Yield a table of ranges, inner ones indented; the times of the outermost do not overlap."""
+    """Yield a table of ranges. Inner ranges are indented. The times of the outermost ones do not overlap."""
     root, *inner = section["rows"]
     events = [("  " * (len(row["path"]) - 2) + row["path"][-1], row) for row in inner]
-    remainder, rows = {**root, "total_ns": root["self_ns"], "cold_ns": None}, []
-    for name, row in (*events, ("the rest", remainder), ("the whole", {**root, "self_ns": root["total_ns"]})):
+    rest = {**root, "total_ns": root["self_ns"], "cold_ns": None}
+    whole = {**root, "self_ns": root["total_ns"]}
+    rows = []
+    for name, row in (*events, ("the rest", rest), ("the whole", whole)):
         total_ns, count = sum(row["total_ns"]), sum(row["calls"])
         average = (_time(total_ns / count), units.fraction(_spread(row["total_ns"]))) if count else ("", "")
         shares = [units.fraction(ns / sum(root["total_ns"])) for ns in (total_ns, sum(row["self_ns"]))]
@@ -61,7 +64,7 @@ def _tree(heading: str, section: Section) -> Iterator[Table | Note]:
 
 
 def _functions(heading: str, section: Section) -> Iterator[Table | Note]:
-    """Yield the first 25 functions, by cumulative time."""
+    """Yield a table of the 25 functions with the largest cumulative times, then notes on it."""
     total_ns, repeats, rows = section["total_ns"], section["repeats"], []
     for row in section["rows"][:_SHOWN]:
         name = clean(f"{row['function'].strip('<>')} {row['place']}".strip(), _LONGEST)
@@ -104,7 +107,7 @@ def _table(heading: str, titles: Iterable[str], rows: Sequence[Sequence[Any]]) -
 
 
 def _spread(values: Sequence[int]) -> float:
-    """Return the interquartile range over the median; 0 if the median is 0."""
+    """Return the interquartile range divided by the median. Returns 0 if the median is 0."""
     if len(values) == 1:
         return 0.0
     low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
@@ -112,5 +115,5 @@ def _spread(values: Sequence[int]) -> float:
 
 
 def _time(value_ns: float | None) -> str:
-    """Write a time. Empty for None."""
+    """Return a time as text. Empty for None."""
     return "" if value_ns is None else units.seconds(value_ns / 1e9)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..judge.schedule import Decision
 
 QUIET_SECONDS = 10.0
-"""Time without a line after which the step is printed, if the output is not a terminal."""
+"""If nothing was printed for this time, and the output is not a terminal, the current step is printed."""
 
 
 class ErrorConsole(Console):
@@ -36,7 +36,7 @@ class ErrorConsole(Console):
 class Progress(Listener):
     """Prints notes and verdicts as lines. Below them, a terminal always shows the current step.
 
-    In a pipe or file, the current step is printed whenever no line was printed for QUIET_SECONDS.
+    If the output is no terminal, the current step is printed whenever QUIET_SECONDS passed without a line.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Progress(Listener):
         clock: Callable[[], float] = RealTime.seconds,
         write: Callable[[str], object] | None = None,
     ) -> None:
-        """Print on a console, by default standard error; or pass each line to `write`."""
+        """Print on a console, by default standard error, or pass each line to `write` if it is given."""
         self._console, self._clock, self._write = console or ErrorConsole(), clock, write
         self._spinner = Spinner("dots")
         self._live: Live | None = None
@@ -99,7 +99,7 @@ class Progress(Listener):
 
     def update(self, decisions: "Mapping[str, Decision]", spent_seconds: float, left_seconds: float) -> None:
         """Print each new verdict, and show how many benchmarks are decided."""
-        from .verdicts import new_verdicts  # which imports numpy
+        from .verdicts import new_verdicts  # imported here because it imports numpy
 
         for line in new_verdicts(decisions, self._printed):
             self.print(f"{spent_seconds:.0f} s: {line}")

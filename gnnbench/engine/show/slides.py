@@ -1,4 +1,4 @@
-"""A chart as a slide: large type, one message, readable in black and white."""
+"""Makes a slide of a chart: in large type, with one message, readable in black and white."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -21,17 +21,17 @@ _MARGIN = 40
 _LINE = 1.3
 """Height of a line, in font sizes."""
 _LARGEST = 1.3
-"""Largest factor by which a small chart is enlarged."""
+"""Maximum factor by which a small chart is enlarged."""
 _SVG = "http://www.w3.org/2000/svg"
 _NAMELESS = ("processor", "GPU", "system", "libraries")
 """Facts that are understood without their names."""
 _LONGEST_FOOTER = 92
-"""Most characters of the last line."""
+"""Maximum length of the last line, in characters."""
 _WIDTH, _HEIGHT = 1280, 720
 
 
 def save(picture: Picture, last: str, path: Path) -> tuple[Path, Path]:
-    """Write a slide of a chart as SVG and PNG, with the last line `last`; return the files."""
+    """Write a slide with a chart and the last line `last`, as SVG and as PNG. Return the files' paths."""
     text = slide(picture, last)
     svg, png = (path.with_name(f"{path.name}.{kind}") for kind in ("svg", "png"))
     files.save(svg, f"{text}\n")
@@ -96,7 +96,7 @@ def _height(lines: Sequence[_Line]) -> float:
 
 
 def _write(root: ET.Element, lines: Sequence[_Line], top: float) -> None:
-    """Add lines of text below each other to an SVG; `top`: upper edge of the first line."""
+    """Add lines of text to an SVG, one below the other. `top`: the upper edge of the first line."""
     for line in lines:
         top += _LINE * line.size
         font = {"font-family": "sans-serif", "font-size": f"{line.size}px", "font-weight": line.weight}

@@ -1,4 +1,4 @@
-"""Shows verdicts as documents; has the columns of all tables of verdicts, with their meanings."""
+"""Makes documents of verdicts, and defines the columns of their tables."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -18,7 +18,7 @@ _Judged = TypeVar("_Judged", Compared, Decision)
 
 
 def split_same_code(benchmarks: Iterable[_Judged]) -> tuple[list[_Judged], str]:
-    """Return the benchmarks with changed code, and the count of the others: `31 run the same code`."""
+    """Return the benchmarks whose code may differ, and a text on the others: `31 run the same code`."""
     rows = list(benchmarks)
     changed = [row for row in rows if not row.judgement.same_code]
     count = len(rows) - len(changed)
@@ -26,21 +26,22 @@ def split_same_code(benchmarks: Iterable[_Judged]) -> tuple[list[_Judged], str]:
 
 
 def new_verdicts(decisions: Mapping[str, Decision], printed: set[str]) -> list[str]:
-    """Return a line for each decided benchmark whose name is not yet in `printed`, and update `printed`."""
+    """Return lines on the decided benchmarks that are not yet in `printed`, and update `printed`."""
     decided = {name: decision for name, decision in decisions.items() if decision.counts.decided}
     new = {name: decision for name, decision in decided.items() if name not in printed}
-    printed.clear()  # so that the next comparison prints its own verdicts
+    printed.clear()  # drops names of an earlier comparison, so that this one prints its own verdicts
     printed.update(decided)
+    _, others = split_same_code(new.values())
     lines = [
         " ".join([f"{decision.judgement.verdict} by time", *filter(None, figures(decision)), name])
         for name, decision in new.items()
         if not decision.judgement.same_code
     ]
-    return [*filter(None, split_same_code(new.values())[1:]), *lines]
+    return [others, *lines] if others else lines
 
 
 def figures(decision: Decision) -> tuple[str, str, str]:
-    """Return the ratio, its interval and the number of pairs of processes of a benchmark, as texts."""
+    """Return a benchmark's ratio, its interval, and the number of pairs of processes, as texts."""
     judgement = decision.judgement
     return (
         units.ratio(judgement.ratio, digits=3, changed=judgement.changed),
@@ -60,13 +61,13 @@ def _interval(row: Any) -> tuple[float, float] | None:
 
 
 def _gpu_or_host(judgement: Judgement) -> Shown:
-    """Return the cell of the column `GPU` or `host`: the verdict, with its ratio if it is judged by time."""
+    """Return the cell of the column `GPU` or `host`: the ratio, if there is one, and the verdict."""
     ratio = "" if judgement.ratio is None else f"{units.ratio(judgement.ratio, changed=judgement.changed)} "
     return Shown(f"{ratio}{judgement.verdict}", None, judgement.verdict)
 
 
 def _results(row: Compared) -> Shown | None:
-    """Return how outputs agree. Returns None if they are equal, or not compared, which a note explains."""
+    """Return the cell on outputs. None if they are equal, or were not compared, which a note explains."""
     agreement = row.results
     is_plain = agreement is not None and not agreement.only_repeated and not agreement.reservation
     if agreement is None or (is_plain and agreement.status in ("equal", "not compared")):
@@ -126,11 +127,11 @@ def document(
 
 
 def explanations(row: Compared) -> list[str]:
-    """Return the notes on a benchmark's memory, outputs, and missing verdict on the time."""
+    """Return the notes on a benchmark's memory and outputs, and on why its time has no verdict."""
     time_notes, other_notes = reasons(row.judgement), (*memory_notes(row.memory), *result_notes(row.results))
     return [*time_notes, *other_notes] if row.has_other_result else [*other_notes, *time_notes]
 
 
-def remarks(row: Compared, causes: Sequence[Explained] = ()) -> list[str]:
-    """Return all notes on a benchmark, without those on changed code that a cause repeats."""
+def benchmark_notes(row: Compared, causes: Sequence[Explained] = ()) -> list[str]:
+    """Return all notes on a benchmark, except those on changed code that a cause already states."""
     return [*explanations(row), *notes_of(row, causes)]

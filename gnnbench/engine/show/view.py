@@ -27,7 +27,7 @@ _REMEDY = "give a run file, or a result of gnnbench ab, or of gnnbench compare w
 
 @dataclass(frozen=True)
 class BenchmarkView:
-    """What a page shows of one benchmark."""
+    """What a page shows about one benchmark."""
 
     fullname: str
     label: str
@@ -36,13 +36,13 @@ class BenchmarkView:
     row: Compared | None = None
     """The verdict. None if the benchmark has none."""
     timed: Benchmark = _NOT_TIMED
-    """The measurement. Empty if the file is a result, or does not have the benchmark."""
+    """The measurement. Empty if the file is a result, or has no times of the benchmark."""
     error: str = ""
     """Why the benchmark was interrupted. Empty if it was not."""
 
     @property
     def fragment(self) -> str:
-        """The id of the benchmark's row, the same on every page."""
+        """The HTML id of the benchmark's row, the same on every page."""
         return f"b-{hashlib.sha256(self.fullname.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
 
     @property
@@ -88,19 +88,19 @@ class View:
     """Graph, width and types that all benchmarks have in common."""
     benchmarks: tuple[BenchmarkView, ...] = ()
     result: Result | None = None
-    """The verdicts. None if there are none. The head has no title if it is the run file itself."""
+    """The verdicts. None if there are none. The head's title is empty if the head is the run file itself."""
     facts: tuple[tuple[str, str], ...] = ()
     """Machine and time of the measurement, as pairs of name and value."""
     notes: tuple[str, ...] = ()
 
     @cached_property
     def causes(self) -> list[Explained]:
-        """What slower benchmarks have in common; the causes of most benchmarks come first."""
+        """Causes of the slowdowns, those with the most benchmarks first."""
         return of_result(self.result) if self.result else []
 
     @cached_property
     def changed(self) -> list[BenchmarkView]:
-        """The changed benchmarks, in the order of `ranked`."""
+        """The changed benchmarks, sorted by `ranked`."""
         by_name = {view.fullname: view for view in self.benchmarks}
         rows = [view.row for view in self.benchmarks if view.row and wording.is_changed(view.row)]
         return [by_name[row.fullname] for row in ranked(rows, self.causes)]
@@ -146,7 +146,7 @@ class View:
 
 
 def read(path: Path) -> View:
-    """Read the file of a page: a run file or a result."""
+    """Return the view of a file, which is a run file or a saved result."""
     content = json_io.read(path, _REMEDY)
     kind = result.kind(content)
     if kind is None:
@@ -158,21 +158,21 @@ def read(path: Path) -> View:
 
 def _of_result(result: Result) -> View:
     """Return the view of a result of `ab` or `compare`."""
-    benchmarks, common = _benchmarks(result.rows)
+    benchmarks, shared = _benchmarks(result.rows)
     timing = [] if result.seconds is None else [("took", f"{result.seconds:,.0f} s")]
     if (share := result.contention_share) is not None:
         timing.append(("CPU time of other programs", units.fraction(share)))
     facts = (*timing, *environment_facts(result.environment))
-    return View(result.command, result.path.name, common, benchmarks, result, facts, result.all_notes())
+    return View(result.command, result.path.name, shared, benchmarks, result, facts, result.all_notes())
 
 
 def _of_run(run: RunFile) -> View:
-    """Return the view of a run file, with its verdicts if it has some."""
+    """Return the view of a run file, with verdicts if the file has them."""
     result = _saved_result(run)
-    benchmarks, common = _benchmarks(result.rows if result else (), run)
+    benchmarks, shared = _benchmarks(result.rows if result else (), run)
     timing = (("measured", run.datetime[:19].replace("T", " ")),) if run.datetime else ()
     facts = (*timing, *environment_facts(run.environment))
-    return View("report", run.path.name, common, benchmarks, result, facts, result.notes if result else ())
+    return View("report", run.path.name, shared, benchmarks, result, facts, result.notes if result else ())
 
 
 def _benchmarks(
@@ -184,29 +184,29 @@ def _benchmarks(
     errors = {entry.fullname: str(entry.error) for entry in run.part.incomplete} if run else {}
     names = list(dict.fromkeys([*timed, *verdicts, *errors]))
     labels = {**labels_in(names), **{name: row.labels for name, row in timed.items() if row.labels}}
-    short, common = short_and_shared({name: labels[name] for name in names})
+    short, shared = short_and_shared({name: labels[name] for name in names})
     views = (
         BenchmarkView(
-            name,
-            short[name],
-            labels[name],
-            verdicts.get(name),
-            timed.get(name, _NOT_TIMED),
-            errors.get(name, ""),
+            fullname=name,
+            label=short[name],
+            labels=labels[name],
+            row=verdicts.get(name),
+            timed=timed.get(name, _NOT_TIMED),
+            error=errors.get(name, ""),
         )
         for name in names
     )
-    return tuple(views), common
+    return tuple(views), shared
 
 
 def _saved_result(run: RunFile) -> Result | None:
-    """Return the result of `--benchmark-compare` that a run file has. Returns None if it has none."""
+    """Return the result of `--benchmark-compare` in a run file, or None. The head is the file itself."""
     content = run.part.compared
-    return replace(result.parse(run.path, content), head=Side("")) if content else None  # the page's file
+    return replace(result.parse(run.path, content), head=Side("")) if content else None
 
 
 def environment_facts(environment: Environment | None) -> tuple[tuple[str, str], ...]:
-    """Return names and values of the fields of an environment that are not empty."""
+    """Return the fields of an environment that are not empty, as pairs of name and value."""
     if not environment:
         return ()
     changed = ", with uncommitted changes" if environment.dirty else ""

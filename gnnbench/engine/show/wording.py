@@ -14,12 +14,12 @@ from .document import Column, effect
 CHANGED = ("slower", "accepted", "faster")
 """Verdicts on a changed time, in display order."""
 OTHER = "different output"
-"""Shown instead of incomparable where the outputs differ."""
+"""Shown instead of `incomparable` if the outputs differ."""
 ORDER = ("slower", OTHER, "accepted", "faster", "same", "undecided", "incomparable", "ignored")
 _PARTLY = "faster, outputs partly compared"
 _UNKNOWN = ("undecided", "incomparable")
 _OTHERS = ("accepted", "faster", _PARTLY, "same", "same code", *_UNKNOWN, "ignored")
-"""All verdicts except slower, in the order of the headline."""
+"""The verdicts that the second part of a headline counts, in order."""
 _MORE = "more memory"
 _VERBS = {
     "slower": ("is slower", "are slower"),
@@ -30,7 +30,7 @@ _VERBS = {
     "same code": ("runs the same code", "run the same code"),
     "ignored": ("is ignored", "are ignored"),
 }
-"""Verbs of the verdicts that begin a headline: for one benchmark, and for several."""
+"""The singular and the plural verb of each verdict that may begin a headline."""
 
 
 def verdict(row: Compared) -> str:
@@ -39,7 +39,7 @@ def verdict(row: Compared) -> str:
 
 
 def _counted_as(row: Compared) -> str:
-    """Return the verdict under which the headline counts a benchmark; there, `same code` is a verdict."""
+    """Return the verdict under which a headline counts a benchmark; `same code` is a verdict of its own."""
     if row.judgement.same_code:
         return "same code"
     is_partly = row.judgement.verdict == "faster" and row.results is not None and row.results.reservation
@@ -47,15 +47,15 @@ def _counted_as(row: Compared) -> str:
 
 
 def plural(count: int, verdict: str) -> str:
-    """Return a verdict as written after a number: `different outputs`; no other verdict has a plural."""
+    """Return a verdict as written after a number. Only `different outputs` has a plural."""
     return f"{verdict}s" if verdict == OTHER and count > 1 else verdict
 
 
 def is_changed(row: Compared) -> bool:
-    """Return whether the time, the memory or the output changed, accepted changes included."""
+    """Return whether the time, the memory or the output changed, even if the change is accepted."""
     memory, results = row.memory, row.results
-    is_other = (memory is not None and memory.changed) or (results is not None and results.is_other)
-    return is_other or row.judgement.verdict in CHANGED
+    has_other_change = (memory and memory.changed) or (results and results.is_other)
+    return bool(has_other_change) or row.judgement.verdict in CHANGED
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Headline:
     """The main result."""
 
     main: str
-    """The part that the exit code reports: `2 of 5 benchmarks are slower, 1 needs more memory`."""
+    """What the exit code depends on: `2 of 5 benchmarks are slower, 1 needs more memory`."""
     others: str
     """Counts of the other verdicts: `1 faster, 2 same`. Empty if there are none."""
 
@@ -74,7 +74,7 @@ class Headline:
 
 
 def headline(rows: Sequence[Compared], effect: float | None = None, *, busy: bool = False) -> Headline:
-    """Return the headline: failures, or else benchmarks without a verdict, or else that none is slower."""
+    """Return the headline: what failed, or else what has no verdict, or else that no benchmark is slower."""
     if not rows:
         return Headline("No benchmark in the result", "")
     total, counts = len(rows), Counter(map(_counted_as, rows))
@@ -99,7 +99,7 @@ def headline(rows: Sequence[Compared], effect: float | None = None, *, busy: boo
 
 
 def change(row: Compared) -> str:
-    """Write the ratio of a benchmark and its verdict: `1.22x slower`, `1.25x faster`."""
+    """Return a benchmark's ratio and verdict, such as `1.22x slower`, or `different output`."""
     judgement = row.judgement
     if row.has_other_result:
         return OTHER
@@ -108,14 +108,14 @@ def change(row: Compared) -> str:
 
 
 def pooling_note(judgements: Iterable[Judgement], noun: str) -> list[str]:
-    """Return a note on judgements, one per `noun`, whose variance is mostly estimated from the others."""
+    """Return a note if the variance of some judgements (each on a `noun`) mostly comes from the others."""
     count = sum(judgement.shrunk for judgement in judgements)
     reason = "their variance between processes is mostly estimated from the other"
     return [f"{units.count(count, noun)} with few processes: {reason} {noun}s"] if count else []
 
 
 def _clauses(counts: Mapping[str, int], verdicts: Iterable[str], total: int, reason: str = "") -> str:
-    """Write how many benchmarks have each verdict: `2 of 5 benchmarks are slower, 1 is undecided`."""
+    """Return how many benchmarks have each verdict: `2 of 5 benchmarks are slower, 1 is undecided`."""
     clauses: list[str] = []
     for verdict in verdicts:
         if count := counts[verdict]:
@@ -141,7 +141,7 @@ def _excused(rows: Sequence[Compared]) -> list[str]:
 
 
 def _count(number: int, verdict: str, effect: float | None, reason: str) -> str:
-    """Write a number of benchmarks with a verdict: `2 same within 3.0%`, `1 undecided (busy machine)`."""
+    """Return a number of benchmarks and their verdict: `2 same within 3.0%`, `1 undecided (busy machine)`."""
     if verdict == "same code":
         return same_code(number)
     within = f" within {units.fraction(effect)}" if verdict == "same" and effect is not None else ""
@@ -149,17 +149,17 @@ def _count(number: int, verdict: str, effect: float | None, reason: str) -> str:
 
 
 def same_code(count: int) -> str:
-    """Write a number of benchmarks and a verb: `31 run the same code`."""
+    """Return how many benchmarks run the same code: `31 run the same code`."""
     return f"{count} {_VERBS['same code'][count != 1]}"
 
 
 def all_benchmarks(count: int, verb: str, verbs: str) -> str:
-    """Write the number of all benchmarks, and the verb for one or for several: `All 3 benchmarks are`."""
+    """Return the number of all benchmarks with the verb for one or for several: `All 3 benchmarks are`."""
     return f"The one benchmark {verb}" if count == 1 else f"All {count:,} benchmarks {verbs}"
 
 
 def memory_sentence(memory: MemoryChange) -> str:
-    """Write the verdict on memory and the peaks: `more memory: 8 MiB excluding inputs, 4 MiB in the base`."""
+    """Return the verdict on memory, and the peaks: `more memory: 8 MiB excluding inputs, ... in the base`."""
     has_both = memory.base_bytes and memory.head_bytes
     ratio = f" ({units.ratio(memory.head_bytes / memory.base_bytes, 'less')})" if has_both else ""
     head, base = units.size(memory.head_bytes), units.size(memory.base_bytes)
@@ -173,7 +173,7 @@ def memory_notes(memory: MemoryChange | None) -> tuple[str, ...]:
 
 
 def result_notes(agreement: Agreement | None) -> tuple[str, ...]:
-    """Return the note on outputs. Empty if they are equal, or differ and so are the reason of the verdict."""
+    """Return the note on outputs. Empty if they are equal, or if the verdict says that they differ."""
     if agreement is None:
         return ()
     if agreement.excused:
@@ -186,12 +186,12 @@ def result_notes(agreement: Agreement | None) -> tuple[str, ...]:
 
 
 def detectable(judgement: Judgement) -> float | None:
-    """Return the minimum detectable effect of an undecided benchmark. Returns None if decided, or unknown."""
+    """Return the minimum detectable effect of an undecided benchmark. None for others, or if unknown."""
     return judgement.minimum_detectable_effect if judgement.verdict == "undecided" else None
 
 
 def reasons(judgement: Judgement) -> list[str]:
-    """Return why a benchmark is ignored or undecided. Empty if the numbers in its row explain the verdict."""
+    """Return why a benchmark has no clear verdict. Empty if the numbers in its row explain the verdict."""
     if judgement.verdict == "ignored":
         return [f"ignored: {judgement.reason}"]
     excludes_one = (judgement.low or 0.0) > 1 or (judgement.high or 1.0) < 1
@@ -200,7 +200,7 @@ def reasons(judgement: Judgement) -> list[str]:
 
 
 def minimum_effect(thresholds: Thresholds, names: Iterable[str]) -> str:
-    """Write the minimum effect of interest: `3.0%`, `3.0% (10% by rule 2 of pyproject.toml)`."""
+    """Return the minimum effect of interest as text: `3.0%`, `3.0% (10% by rule 2 of pyproject.toml)`."""
     rules = thresholds.rules
     exceptions = dict.fromkeys(rule for name in names if (rule := rules.rule("effect", name)))
     texts = [f"{units.fraction(rule.effect or 0.0)} by {rules.place(rule)}" for rule in exceptions]
@@ -230,7 +230,7 @@ def result(comparison: Comparison, seconds: float | None = None, *, busy: bool =
 
 
 def sentence(row: Compared) -> str:
-    """Write a benchmark's verdict and its reason on one line."""
+    """Return a benchmark's verdict, its reason and its notes on one line."""
     judgement = row.judgement
     if row.has_other_result:
         return "; ".join((judgement.reason, *memory_notes(row.memory), *row.notes))

@@ -1,4 +1,4 @@
-"""Reads and writes `baselines/accepted.toml`, which has the accepted slowdowns and increases of memory."""
+"""Reads and writes `baselines/accepted.toml`, the list of accepted changes of time, memory and outputs."""
 
 import json
 import tomllib
@@ -24,7 +24,7 @@ _DIGITS = 4
 
 
 def find(start: Path) -> Accepted:
-    """Read the file in `start` or the nearest folder above; without one, return an empty one for `start`."""
+    """Read the file in `start` or the nearest folder above it. If there is none, no change is accepted."""
     for folder in above(start):
         if (folder / FILE).is_file():
             return read(folder / FILE)
@@ -56,14 +56,14 @@ def entries_at(file: Path, commit: str) -> Sequence[Entry] | None:
 
 
 def write(old: Accepted, new: Sequence[Entry]) -> None:
-    """Append entries to a file; `old` is its content, which stays as it is."""
+    """Append entries to the file of `old`. The text that the file already has is kept as it is."""
     text = old.file.read_text("utf-8") if old.file.exists() else _HEADER
     for entry in new:
         text = f"{text.rstrip()}\n\n[[{_LIST}]]\n"
         for field in fields(Entry):
             if field.compare and (value := getattr(entry, field.name)) != field.default:
                 value = round(value, _DIGITS) if isinstance(value, float) else value
-                text += f"{field.name} = {json.dumps(value, ensure_ascii=False)}\n"  # JSON's form is TOML's
+                text += f"{field.name} = {json.dumps(value, ensure_ascii=False)}\n"  # valid TOML too
     try:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError:

@@ -1,4 +1,4 @@
-"""Baseline records: the run files of several processes, saved by environment in pytest-benchmark's storage.
+"""Baseline records: the run files of several processes, in a pytest-benchmark storage for each environment.
 
 The files of record NNNN are `<environment>/<machine>/NNNN_NAME_pK.json`, for process K from 1.
 """
@@ -27,7 +27,7 @@ _FILE = re.compile(r"(\d{4}_.+)_p[1-9]\d*\.json")
 
 @dataclass(frozen=True)
 class Record:
-    """Several processes of one commit, recorded together."""
+    """A baseline record: the run files of several processes that timed one commit."""
 
     environment: str
     """Name of the environment's folder."""
@@ -66,7 +66,7 @@ class RecordStore:
         return sorted(records, key=lambda record: record.id)
 
     def nearest(self, current: Environment) -> tuple[Record | None, list[tuple[str, Any, Any]]]:
-        """Return the newest record of the most similar environment, and the fields in which it differs."""
+        """Return the newest record of the most similar environment, and how that differs from `current`."""
         rows = [
             (record, environment.differences(recorded, current))
             for record in {record.environment: record for record in self.records()}.values()
@@ -105,7 +105,7 @@ def _environment(record: Record) -> Environment | None:
 
 
 def _share_fingerprints(contents: Sequence[dict[str, Any]]) -> None:
-    """Remove each benchmark's fingerprint from all files but the first; from that too, if they differ."""
+    """Keep a benchmark's fingerprint in the first file only, or in no file if the processes disagree."""
     parts = [
         {name: entry["extra_info"]["gnnbench"] for name, entry in run_file.entries(content).items()}
         for content in contents
@@ -121,13 +121,13 @@ def _share_fingerprints(contents: Sequence[dict[str, Any]]) -> None:
 
 
 def only_measured(run: RunFile) -> RunFile:
-    """Return a run without the benchmarks that gnnbench did not measure, unless it measured none."""
+    """Return a run with only the benchmarks that gnnbench measured, or the whole run if there are none."""
     benchmarks = {name: benchmark for name, benchmark in run.benchmarks.items() if benchmark.is_measured}
     return replace(run, benchmarks=benchmarks) if benchmarks else run
 
 
 def mismatch(runs: Sequence[RunFile]) -> str | None:
-    """Return why runs cannot be processes of one record, apart from CPU contention. None if they can."""
+    """Return why runs cannot be the processes of one record; contention is not checked. None if they can."""
     reasons = (_defect(run) or _difference(run, runs[0]) for run in runs)
     return next((reason for reason in reasons if reason), None)
 

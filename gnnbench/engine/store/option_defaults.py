@@ -1,4 +1,4 @@
-"""Defaults of options from a project's settings: pytest's options at the top, a table for each command."""
+"""Options in a project's settings: pytest's options at the top level, and a table for each command."""
 
 import argparse
 from pathlib import Path
@@ -19,7 +19,7 @@ def every() -> dict[str, Option]:
 
 
 def from_settings(settings: Settings) -> dict[str, Any]:
-    """Return the values of pytest's options in a project's settings, by key, in the form of typed options."""
+    """Return the values of pytest's options in a project's settings, by key, as users would type them."""
     for name in COMMANDS:
         if not isinstance(settings.defaults.get(name, {}), dict):
             raise UsageError(f"{settings.file}: {name} must be a table, as in [tool.gnnbench.{name}]")
@@ -29,15 +29,16 @@ def from_settings(settings: Settings) -> dict[str, Any]:
 
 def take(options: argparse.Namespace, settings: Settings) -> None:
     """Set a command's options from the command line (`typed`), or else from the settings (`usual`)."""
-    specific, shared = options.table
+    own_options, pytest_options = options.table
     top = from_settings(settings)
-    options.usual = {option.key: top[option.key] for option in shared if option.key in top}
+    options.usual = {option.key: top[option.key] for option in pytest_options if option.key in top}
+    all_options = (*own_options, *pytest_options)
     if options.command in COMMANDS:
         table = settings.defaults.get(options.command, {})
-        options.usual |= as_typed(settings.file or Path(), options.command, table, (*specific, *shared))
-    keys = [option.key for option in (*specific, *shared)]
+        options.usual |= as_typed(settings.file or Path(), options.command, table, all_options)
+    keys = [option.key for option in all_options]
     options.typed = {key: value for key in keys if (value := getattr(options, key)) is not None}
-    for option in (*specific, *shared):
+    for option in all_options:
         setattr(options, option.key, option.value({**options.usual, **options.typed}.get(option.key)))
-    # Rules have precedence over the effect in the settings, but not over a typed effect.
+    # Rules take precedence over the settings' own effect, but not over an effect typed on the command line.
     options.settings = settings.without_effects() if "effect" in options.typed else settings

@@ -19,14 +19,14 @@ FORMAT_VERSION = 1
 
 @dataclass(frozen=True)
 class GraphPart:
-    """The graph of one of gnnbench's own benchmarks."""
+    """The graph that a benchmark of gnnbench's own suite uses."""
 
     content_hash: str | None = None
     name: str = ""
     synthetic: bool = False
     nodes: Count = 0
     entries: Count = 0
-    """Columns of `edge_index`: an undirected edge has two."""
+    """Number of columns of `edge_index`. An undirected edge has two of them."""
     features: Count = 0
     classes: Count = 0
 
@@ -37,19 +37,19 @@ class BenchmarkPart:
 
     version: int
     spec: Mapping[str, str | int] | None = None
-    """The fields of its labels, see `suite.Suite.labels`."""
+    """The fields of the benchmark's labels, see `suite.Suite.labels`."""
     graph: GraphPart | None = None
     definition_hash: str | None = None
-    """Hash of the test and its reference, or of its fixtures."""
+    """Hash of the test, and of its reference (in gnnbench's own suite) or of its fixtures."""
     measurement: Measurement | None = None
     fingerprint: Fingerprint | None = None
-    """The code of one call. In a record, only the first file has it, and only if all processes agree."""
+    """The code that a call runs. In a record, only the first file has it, and only if all processes agree."""
     no_fingerprint: str | None = None
-    """Why there is no fingerprint. None if there is one, or the reason is unknown."""
+    """Why there is no fingerprint. None if there is one, or if the reason is unknown."""
     counters: Counters | None = None
     """The work of one call. None if it was not counted."""
     compilation: Mapping[str, Count] | None = None
-    """The work of torch.compile in one whole call. None if the counters have it."""
+    """The work of torch.compile in one whole call. None if the counters include it."""
     limit: Limit | None = None
 
     @property
@@ -59,12 +59,12 @@ class BenchmarkPart:
 
     @property
     def graph_hash(self) -> str | None:
-        """The hash of the graph's content. None if unknown, or there is no graph."""
+        """The hash of the graph's content. None if it is unknown, or if there is no graph."""
         return self.graph.content_hash if self.graph else None
 
     @property
     def comparable_fingerprint(self) -> Fingerprint | None:
-        """The fingerprint. None if there is none, or another version of gnnbench computed its hashes."""
+        """The fingerprint. None if there is none, or if another version of gnnbench computed its hashes."""
         return self.fingerprint if self.fingerprint and self.fingerprint.method == METHOD else None
 
 
@@ -78,7 +78,7 @@ class Interrupted:
 
 @dataclass(frozen=True)
 class RecordPart:
-    """How a file belongs to a baseline record."""
+    """Which process of a baseline record a file is from, and why the record was made."""
 
     process: Count
     processes: Count
@@ -87,7 +87,7 @@ class RecordPart:
 
 @dataclass(frozen=True)
 class RunPart:
-    """The key `gnnbench` of a run file."""
+    """The value of the key `gnnbench` of a run file."""
 
     version: int
     environment: Environment | None = None
@@ -98,6 +98,6 @@ class RunPart:
     record: RecordPart | None = None
     shard: Annotated[str, Meta(pattern="^[1-9][0-9]*/[1-9][0-9]*$")] | None = None
     not_default: tuple[str, ...] = ()
-    """Benchmarks that did not run, because they run only if an option selects them."""
+    """Benchmarks that did not run because no option selected them."""
     compared: Mapping[str, Any] | None = None
     """The verdicts of `--benchmark-compare`, as `gnnbench compare` saves them."""

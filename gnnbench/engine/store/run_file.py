@@ -1,4 +1,4 @@
-"""Reads run files: JSON files of pytest-benchmark, which gnnbench may have added its parts to."""
+"""Reads run files: JSON files that pytest-benchmark wrote, with or without the parts that gnnbench adds."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -25,13 +25,13 @@ _MACHINE = ("system", "machine", "python_implementation", "cpu.brand_raw", "cpu.
 """Fields of pytest-benchmark's `machine_info` that must be equal if a file lacks gnnbench's environment."""
 PLAIN = "first decile of pytest-benchmark's rounds"
 _OBJECT = "UNSERIALIZABLE["
-"""Start of pytest-benchmark's text of an object; the object's address may follow."""
+"""How pytest-benchmark's text for an object begins. The object's address may follow."""
 _NO_PART = BenchmarkPart(FORMAT_VERSION)
 
 
 @dataclass(frozen=True)
 class ProcessTiming:
-    """One benchmark in one process."""
+    """The time of one benchmark in one process."""
 
     log: float
     """Natural logarithm of the estimate in nanoseconds."""
@@ -43,7 +43,7 @@ class ProcessTiming:
 
     @property
     def is_evidence(self) -> bool:
-        """Whether contention was low enough for a verdict by this time."""
+        """Whether contention was low enough to base a verdict on this time."""
         return self.contention_share <= cpu.CONTENDED
 
 
@@ -81,7 +81,7 @@ class RunFile:
     benchmarks: Mapping[str, Benchmark]
     """By fullname."""
     environment: Environment | None
-    """None if the file has no part of gnnbench."""
+    """None if gnnbench added nothing to the file."""
     machine: Mapping[str, Any]
     """The fields of pytest-benchmark's `machine_info` that are compared."""
     commit: str | None
@@ -90,9 +90,9 @@ class RunFile:
     shard: Shard | None = None
     """None if the run was not split."""
     sources: Sources | None = None
-    """Where the code came from. None if the file has no part of gnnbench."""
+    """Where the code came from. None if gnnbench added nothing to the file."""
     datetime: str = ""
-    """When it was saved. Empty if unknown."""
+    """When the file was saved. Empty if unknown."""
 
 
 def read(path: Path) -> RunFile:
@@ -101,7 +101,7 @@ def read(path: Path) -> RunFile:
 
 
 def parse(path: Path, content: Any) -> RunFile:
-    """Read the content of a run file; raises UsageError for any other content, or another version."""
+    """Read the content of a run file. Raises UsageError for other content, or another format version."""
     if not isinstance(content, dict) or not isinstance(content.get("benchmarks"), list):
         json_io.refuse(path, f"{_FOREIGN}: it has no list of benchmarks", _OF_PYTEST)
     if "command" in content:
@@ -118,32 +118,32 @@ def parse(path: Path, content: Any) -> RunFile:
 
 
 def _run(path: Path, content: Mapping[str, Any], saved: Mapping[str, Any]) -> RunFile:
-    """Read a run file; `saved` is gnnbench's part, or empty."""
+    """Read the content of a run file. `saved` is gnnbench's part of it, or empty."""
     try:
         part = codec.decode(saved or {"version": FORMAT_VERSION}, RunPart)
     except ValueError as error:
         json_io.refuse(path, f"damaged: gnnbench{str(error).removeprefix('$')}", REMEDY)
-    machine = json_io.fields(content.get("machine_info"))  # users may write anything there
+    machine = json_io.fields(content.get("machine_info"))  # users' hooks may put anything there
     flat = machine | {f"cpu.{name}": value for name, value in json_io.fields(machine.get("cpu")).items()}
     benchmarks = {name: read_benchmark(entry) for name, entry in entries(content).items()}
     commit = part.environment.commit if part.environment else None
     commit = commit or json_io.fields(content.get("commit_info")).get("id")
     python = ".".join(str(machine.get("python_version", "")).split(".")[:2])
     return RunFile(
-        path,
-        benchmarks,
-        part.environment,
-        {**{name: flat.get(name) for name in _MACHINE}, "python": python},
-        None if commit in (None, _NO_COMMIT) else str(commit),
-        part,
-        Shard.parse(part.shard) if part.shard else None,
-        part.sources,
-        str(content.get("datetime") or ""),
+        path=path,
+        benchmarks=benchmarks,
+        environment=part.environment,
+        machine={**{name: flat.get(name) for name in _MACHINE}, "python": python},
+        commit=None if commit in (None, _NO_COMMIT) else str(commit),
+        part=part,
+        shard=Shard.parse(part.shard) if part.shard else None,
+        sources=part.sources,
+        datetime=str(content.get("datetime") or ""),
     )
 
 
 def entries(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the benchmarks of a run file's content by fullname; of several with one name, the first."""
+    """Return the entries of a run file by fullname. If several have the same name, return the first."""
     rows: dict[str, dict[str, Any]] = {}
     for entry in content["benchmarks"]:
         rows.setdefault(entry["fullname"], entry)
@@ -151,13 +151,13 @@ def entries(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def part_of(extra_info: Any) -> BenchmarkPart:
-    """Read gnnbench's part of a benchmark's `extra_info`; raises ValueError if it has another form."""
+    """Read gnnbench's part of a benchmark's `extra_info`. Raises ValueError if the part is damaged."""
     part = json_io.gnnbench_part(extra_info)
     return codec.decode(part, BenchmarkPart) if part else _NO_PART
 
 
 def read_benchmark(entry: Mapping[str, Any]) -> Benchmark:
-    """Read a benchmark of a run file's content; raises ValueError with its name if it is damaged."""
+    """Read a benchmark's entry of a run file. If the entry is damaged, raise ValueError with its name."""
     try:
         return _benchmark(entry)
     except json_io.DAMAGE as error:
@@ -175,17 +175,17 @@ def _benchmark(entry: Mapping[str, Any]) -> Benchmark:
         clock = "GPU" if any(row.has_gpu_time for row in rows) else measurement.clock
         return Benchmark(
             entry["fullname"],
-            tuple(_process(row.times_ns, share) for row in rows),
-            f"{measurement.location or estimate.NAME}, clock {clock}, layouts {measurement.layouts}",
-            part,
-            params,
+            processes=tuple(_process(row.times_ns, share) for row in rows),
+            estimand=f"{measurement.location or estimate.NAME}, clock {clock}, layouts {measurement.layouts}",
+            part=part,
+            params=params,
             labels=labels,
         )
     rounds = codec.decode(entry["stats"].get("data") or (), tuple[Positive, ...])
     median = entry["stats"].get("median")
     return Benchmark(
         entry["fullname"],
-        (_process([[seconds * 1e9] for seconds in rounds], 0.0),) if rounds else (),
+        processes=(_process([[seconds * 1e9] for seconds in rounds], 0.0),) if rounds else (),
         part=part,
         params=params,
         rounds_seconds=rounds,
@@ -195,7 +195,7 @@ def _benchmark(entry: Mapping[str, Any]) -> Benchmark:
 
 
 def _params(entry: Mapping[str, Any]) -> dict[str, str]:
-    """Return pytest's parameters as text; an object, such as a function, is written as in the test id."""
+    """Return pytest's parameters as text. An object, such as a function, is shown as in the test id."""
     params = json_io.fields(entry.get("params"))
     ids = str(entry.get("param") or "").split("-")
     words = ids if len(ids) == len(params) else [""] * len(params)

@@ -1,4 +1,4 @@
-"""The interface between the engine and a suite. Without a suite, benchmarks have test ids only."""
+"""The interface between the engine and a suite. Without a suite, benchmarks have no labels."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,27 +31,28 @@ class Diagnosis:
 
 
 class Suite:
-    """What the engine asks a suite; this class answers as if there were none.
+    """What the engine asks a suite. This base class answers as if no suite were installed.
 
-    A suite is a module with an instance of a subclass in `SUITE`; it must not import torch.
+    A suite is a module that assigns an instance of a subclass to `SUITE`. The module must not import torch.
     """
 
     options: Mapping[str, Option] = {}
-    """The suite's options of pytest, by name."""
+    """The suite's pytest options, by name."""
     doctor_options: Sequence[str] = ()
-    """The options that `gnnbench doctor` has too."""
+    """Names of those options that `gnnbench doctor` has too."""
     tests: Mapping[str, str] = {}
-    """Ids of tests by the short names that `gnnbench profile` accepts."""
+    """Test ids, by the short names that `gnnbench profile` accepts for them."""
     losses: Sequence[str] = ()
-    """Functions that `gnnbench profile` shows as the loss; these and `layers` are `module:name`."""
+    """Functions, each as `module:name`, that `gnnbench profile` shows as the loss."""
     layers: Sequence[str] = ()
+    """Functions, each as `module:name`, that `gnnbench profile` shows as layers."""
 
     def labels(self, fields: Mapping[str, str | int]) -> Labels | None:
-        """Return the labels of a benchmark of a run file; raises ValueError for an impossible field."""
+        """Return a benchmark's labels from their fields in a run file. Raises ValueError for wrong fields."""
         return None
 
     def labels_in(self, test_id: str) -> Labels | None:
-        """Return the labels that a test id contains. Returns None if it is not a test of this suite."""
+        """Return the labels that a test id contains. Returns None if the test is not one of this suite."""
         return None
 
     def plugin(self) -> Any:
@@ -63,7 +64,7 @@ class Suite:
         return False
 
     def fault(self, root: Path, part: "BenchmarkPart", *, strict: bool) -> str | None:
-        """Return why the work of a benchmark is wrong, or None. If `strict`, unknown work is wrong, too."""
+        """Return why a benchmark's counters are wrong, or None. If `strict`, missing counters are wrong."""
         return None
 
     def remarks(self, labels: Iterable[Labels]) -> list[str]:
@@ -71,7 +72,7 @@ class Suite:
         return []
 
     def commands(self) -> Mapping[str, ModuleType]:
-        """Return the subcommands: modules as in `cli/`, with `add_arguments` and `run`."""
+        """Return the suite's subcommands by name: modules with `add_arguments` and `run`, as in `cli/`."""
         return {}
 
     def diagnoses(self, options: Mapping[str, Any]) -> Iterator[Diagnosis]:
@@ -81,7 +82,7 @@ class Suite:
 
 @cache
 def installed() -> Suite:
-    """Return the suite of this package."""
+    """Return the suite in this package, or a plain `Suite` if there is none."""
     if find_spec(resolve_name(_MODULE, __package__)) is None:
         return Suite()
     suite: Suite = import_module(_MODULE, __package__).SUITE
