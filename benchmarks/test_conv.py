@@ -1,7 +1,7 @@
-"""One graph convolution, from hidden to hidden width.
+"""One graph convolution, whose input and output have the hidden width.
 
-It computes the normalisation in each call (`conv`) or beforehand (`conv_cached`); the difference is the gain
-from caching on a static graph.
+`conv` normalises the graph in each call, `conv_cached` beforehand. The difference is what caching gains on a
+static graph.
 """
 
 import pytest

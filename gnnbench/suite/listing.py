@@ -1,4 +1,4 @@
-"""`gnnbench list [OPERATION...]`: lists data sets, platforms and operations, and which are installed."""
+"""`gnnbench list [OPERATION...]`: lists data sets, platforms and operations, and which are available."""
 
 import argparse
 from collections.abc import Iterator
@@ -55,7 +55,7 @@ def document(data_root: Path | None) -> Document:
 
 
 def operation(name: str) -> Iterator[str]:
-    """Yield lines about the operation of this name, or about all whose names begin with it: `spmm`."""
+    """Yield lines about the operation with this name, or about all operations that begin with it."""
     exact = OPERATIONS.get(name)
     rows = [exact] if exact else [row for row in OPERATIONS.values() if row.name.startswith(f"{name}_")]
     if not rows:
@@ -95,7 +95,7 @@ def _operations() -> Iterator[tuple[object, ...]]:
     for heading, rows in groupby(sorted(OPERATIONS.values(), key=group), group):
         yield Shown(heading, style="heading"), *[None] * len(COMPARED)
         for row in rows:
-            # No operation has both `compiled` and `sparse`; `pyg_lib` is shown as `pyg`.
+            # `compiled` is in the column of `sparse`, as no operation has both; `pyg_lib` has no column.
             columns = {name.replace("compiled", "sparse"): name for name in row.calls}
             yield f"  {row.name}", *map(columns.get, COMPARED)
 

@@ -39,11 +39,11 @@ def verify(
 
     The reference gets the graph and float64 copies of the tensors and modules among the inputs, in order. A
     module is passed as its matrices [in, out], then its vectors. Sparse tensors and containers of tensors are
-    passed if the reference has parameters for them. Integers and booleans must be equal, floating-point
+    passed only if the reference has parameters for them. Integers and booleans must be equal, floating-point
     numbers within TOLERANCE. Raises MismatchError if a value, shape, dtype or device is wrong.
 
-    If an epoch has a `result`, as in `Kernel`, only this result is compared: after several steps there is no
-    gradient of the initial parameters. Without a `view` every entry is compared.
+    If an epoch has a function `result`, as in `Kernel`, only what it returns is compared, because `.grad`
+    belongs to the last step, not to the initial parameters. Without a `view`, every entry is compared.
     """
     view, cache = view or View(case.graph), cache or KeptReference()
     upstream: tuple[Tensor, ...] = ()
@@ -123,7 +123,7 @@ def _summary(value: Any) -> str:
 def _compare_gradients(
     case: Case, pairs: Sequence[tuple[Any, bool]], expected: Expected, upstream: Sequence[Tensor]
 ) -> None:
-    """Compare the gradients in `.grad`, and after a whole epoch the parameters."""
+    """Compare the gradients in `.grad`, and after a whole epoch also the parameters."""
     view = expected.view
     before = [tensor for tensor in floats(expected.arguments) if tensor.requires_grad]
     references = list(map(_dense, expected.gradients, before))
@@ -150,9 +150,9 @@ def _compare_gradients(
 
 
 def _reference_inputs(case: Case, inputs: Sequence[Any], reference: Reference) -> list[tuple[Any, bool]]:
-    """Return the inputs that the reference takes, each with whether it is transposed.
+    """Return each input that the reference takes, and whether it is passed transposed.
 
-    The references of gnnbench's operations take dense tensors and parameters only, as they serve all
+    The references of gnnbench's operations take dense tensors and parameters only, because they serve all
     platforms. A reference that takes more arguments also gets sparse tensors and containers of tensors.
     """
     reason = ""
@@ -185,7 +185,7 @@ def _arguments(inputs: Sequence[Any], *, with_containers: bool) -> Iterator[tupl
 
 
 def _precise(item: Any, transposed: bool, view: View) -> Any:
-    """Return a copy of a tensor or container in float64, if `transposed` of each tensor's transpose."""
+    """Return a float64 copy of a tensor or container; with `transposed`, of each tensor's transpose."""
 
     def copy(value: Any) -> Any:
         if not isinstance(value, Tensor):
@@ -197,15 +197,16 @@ def _precise(item: Any, transposed: bool, view: View) -> Any:
 
 
 def _gradients(
-    pairs: Sequence[tuple[Any, bool]], right: Sequence[Tensor], before: Sequence[Tensor]
+    pairs: Sequence[tuple[Any, bool]], references: Sequence[Tensor], before: Sequence[Tensor]
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield the dense gradient of each input that needs one, and the input, both as the reference takes it.
+    """Yield each input's dense gradient, and the input itself, both as the reference takes them.
 
-    A missing gradient is zero; a MismatchError says if that is wrong.
+    A missing gradient counts as zero; raises MismatchError if it should not be zero.
     """
     tensors = ((tensor, transposed) for item, transposed in pairs for tensor in floats(item))
     leaves = [(tensor, transposed) for tensor, transposed in tensors if tensor.requires_grad]
-    for index, ((tensor, transposed), expected, start) in enumerate(zip(leaves, right, before, strict=True)):
+    matched = zip(leaves, references, before, strict=True)
+    for index, ((tensor, transposed), expected, start) in enumerate(matched):
         gradient = tensor.grad
         if gradient is None:
             if expected.any():
@@ -217,7 +218,7 @@ def _gradients(
 
 
 def _dense(gradient: Tensor, tensor: Tensor) -> Tensor:
-    """Return the gradient of `tensor` as a dense tensor: of a sparse one, the values at its entries."""
+    """Return the gradient of `tensor` as a dense tensor; if `tensor` is sparse, the values at its entries."""
     if tensor.is_nested:
         return flat(gradient)
     gradient = gradient if gradient.layout == torch.strided else gradient.to_dense()
@@ -229,7 +230,7 @@ def _comparable(module: PlatformModule, output: Any, expected: Tensor) -> Tensor
     """Return an output in the form of the reference: a graph's weights become a sparse matrix."""
     values, entries = module.values(output), module.entries(output)
     if isinstance(output, Tensor) and output.layout not in _DENSE:
-        # A reference of one dimension has the entries' values, in order.
+        # A one-dimensional reference has the values of the entries, in order.
         return stored(output)[1] if expected.dim() < output.dim() else output
     if entries is None or values.device.type == "meta":
         return values
@@ -237,11 +238,11 @@ def _comparable(module: PlatformModule, output: Any, expected: Tensor) -> Tensor
 
 
 def _gradient_terms(argument: Tensor, outputs: Mapping[str, Any], upstream: Sequence[Tensor]) -> float:
-    """Return the size of the terms whose sum is a gradient, which may be near 0 if they cancel.
+    """Estimate the size of the terms whose sum is a gradient; the gradient is near 0 if they cancel.
 
-    A term has the size of |upstream| |output| / |argument|. An entry of the argument gets one term from each
-    output that depends on it: on average, as many as there are outputs per entry. The argument's size is its
-    standard deviation, because some functions, such as a softmax, ignore the mean.
+    A term has about the size |upstream| |output| / |argument|. An entry of the argument gets one term from
+    each output that depends on it: on average, as many terms as there are outputs per entry. |argument| is
+    the standard deviation of the argument, because some functions, such as a softmax, ignore the mean.
     """
     parts = list(map(flat, floats(dict(outputs))))
     values = flat(argument.detach())

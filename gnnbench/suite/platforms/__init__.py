@@ -1,6 +1,6 @@
-"""The platforms: libraries, or implementations on a library, with a module for each.
+"""The platforms: libraries, or alternative implementations in a library, with a module for each.
 
-Only `load` and `why_not_on` import a library.
+Importing this module imports no library; only its functions do.
 """
 
 import importlib
@@ -43,7 +43,8 @@ PLATFORMS: Mapping[str, Platform] = {
 }
 
 COMPARED = tuple(name for name in PLATFORMS if name not in ("compiled", "pyg_lib"))
-"""Each operation has a call on each of these platforms, or a reason why not; the others run PyG, too."""
+"""Each operation has a call, or a reason for having none, on each of these platforms. The others also run
+PyG."""
 
 Result = Callable[..., "Tensor | tuple[Tensor, ...]"]
 """Takes the output and the inputs of `run`; returns tensors in the form of the reference's output."""
@@ -57,12 +58,12 @@ class Kernel(NamedTuple):
     run: Callable[..., Any]
     """The timed function; it takes the structure and the operation's tensors."""
     result: "Result | None" = None
-    """Returns the part of the output to compare with the reference. If None, a dense output is compared, or a
-    graph's weights by entry, in any order."""
+    """Returns the part of the output to compare with the reference. If None, a dense output is compared, or
+    the weights of a graph, entry by entry in any order."""
 
 
 class Edges(NamedTuple):
-    """Edges [2, E] as the arguments of a library's functions."""
+    """Edges [2, E] and the number of nodes, as arguments of a library's functions."""
 
     edge_index: "Tensor"
     num_nodes: int
@@ -89,7 +90,7 @@ def chosen(build: Callable[..., Any], nodes: "Callable[[Graph], Any]", case: "Ca
 
 
 class PlatformModule(Protocol):
-    """The contents of each platform's module."""
+    """What each platform's module defines."""
 
     def structure(self, case: "Case") -> Any:
         """Make the graph for sparse products: a CSR tensor, a SparseTensor or a DGLGraph."""
@@ -142,7 +143,7 @@ _PYG_LIB = ("PYG_LIB", "SOFTMAX", "INDEX_SORT", "SEGMM", "GMM", "METIS")
 
 @contextmanager
 def without_pyg_lib() -> Iterator[None]:
-    """Let PyG run the code that it runs if pyg-lib is not installed."""
+    """Make PyG run the code that it would run without pyg-lib."""
     from torch_geometric import typing
 
     switches = {name: getattr(typing, name) for name in (f"WITH_{feature}" for feature in _PYG_LIB)}

@@ -14,7 +14,7 @@ from .session import owns, run_of, spec_of
 
 DEFAULT = "default"
 _SET_UP_SECONDS = 0.8
-"""Seconds of a benchmark without its timing, on average on two cores: set-up, check and inspection."""
+"""Average time of a benchmark on two cores, without its timing: for set-up, check and inspection."""
 
 
 class Choice:
@@ -41,7 +41,7 @@ class Choice:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Deselect all other benchmarks, after -k has selected tests."""
+        """Deselect all but the default benchmarks, after -k, unless the user selects others."""
         config = self._config
         rest: list[pytest.Item] = []
         if not (config.option.markexpr or any("::" in arg for arg in config.args) or config.option.gnn_all):

@@ -34,7 +34,7 @@ def header(config: pytest.Config, items: Sequence[pytest.Item]) -> list[str]:
 
 
 def record(item: pytest.Item, *, passed: bool) -> dict[str, Any] | None:
-    """Return a test's data for the summary; under xdist, plain values. None if nothing was measured."""
+    """Return a test's data for the summary, plain values under xdist. None if nothing was measured."""
     benchmark = item.funcargs.get("benchmark")  # type: ignore[attr-defined]
     part, seconds = benchmark_part(item), seconds_of(item)
     counts, out_of_memory = item.stash.get(COUNTED, None), item.stash.get(OUT_OF_MEMORY, None)
