@@ -40,13 +40,13 @@ def listed(edges: Callable[[Graph], Tensor], case: Case) -> Edges:
 
 
 def dgl_graph(edges: Callable[[Graph], Tensor], case: Case) -> Any:
-    """Return a DGLGraph in COO only, whose edges are in the order of the list."""
+    """Return the edge list as a DGLGraph that has the COO format only, with edges in the list's order."""
     edge_index, num_nodes = listed(edges, case)
     return dgl.graph(tuple(edge_index), num_nodes=num_nodes)
 
 
 def keys(edges: Tensor, num_nodes: int) -> Tensor:
-    """Return a number for each edge, which sorts as edges do in a sorted list: int64 [M]."""
+    """Return a sort key for each edge, by which edges are sorted by source, then by target: int64 [M]."""
     return edges[0].long() * num_nodes + edges[1]
 
 

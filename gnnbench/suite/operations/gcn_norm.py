@@ -21,7 +21,7 @@ def _dgl_weights(graph: Any, weight: Tensor) -> Any:
 
 
 def gcn_norm(graph: Graph, weight: Tensor) -> Tensor:
-    """Return D^-1/2 (A + I) D^-1/2 (Kipf and Welling, ICLR 2017), with sums by target as D: COO."""
+    """Return D^-1/2 (A + I) D^-1/2 (Kipf and Welling, ICLR 2017), where D has the sums by target: COO."""
     entries, weight = definitions.with_self_loops(graph, weight)
     return definitions.matrix(graph, entries, definitions.normalize(entries, weight, graph.num_nodes))
 

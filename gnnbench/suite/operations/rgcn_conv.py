@@ -9,7 +9,7 @@ from ..limits import DGL_HALF, HALF, SCATTER_ADD, refuses
 from ..operation import Call, operation
 
 BASES = 30
-"""Number of matrices whose weighted sum is a relation's weight, as in PyG's example of AIFB."""
+"""Number of matrices whose weighted sum is a relation's weight, as in PyG's AIFB example."""
 
 _FLOAT32 = refuses("RGCNConv returns float32 for half precision", HALF)
 

@@ -1,8 +1,8 @@
 """Sums, means, maxima and products of messages by an index, or in sorted segments; degrees and ranks.
 
 Message e of [E, F] belongs to node index[e], the source of entry e. Entries are sorted by target, so a node's
-messages are not adjacent, as in PyG's data sets, which are sorted by source and aggregated at targets. In
-operations on segments, which lie between offsets, a message belongs to the target.
+messages are not adjacent. Likewise, PyG's data sets are sorted by source but aggregated at targets. In
+segment operations, a message belongs to its target instead, and offsets separate the nodes' messages.
 """
 
 from collections.abc import Callable
@@ -70,7 +70,7 @@ def _dgl_graph(case: Case) -> DGLGraph:
 
 
 _dgl = partial(update_all, "copy_e", build=_dgl_graph)
-"""dgl.ops.copy_e_max would add the gradients of nodes without messages to entry 0."""
+"""Uses update_all: dgl.ops.copy_e_max would add the gradients of nodes without messages to entry 0."""
 
 
 def offsets(case: Case) -> Tensor:
@@ -130,7 +130,7 @@ def ranks(graph: Graph, values: Tensor) -> Tensor:
 
 
 def reductions(end: int) -> tuple[Callable[..., Operation], ...]:
-    """Return functions that make operations of sums, of means and of maxima at one end of the entries."""
+    """Return functions that make operations for sums, means and maxima at one end of the entries."""
     return (
         partial(_operation, reference=partial(reduce_at, end=end, reduce="sum"), linear=True),
         partial(_operation, reference=partial(reduce_at, end=end, reduce="mean"), linear=True),

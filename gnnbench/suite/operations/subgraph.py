@@ -103,7 +103,7 @@ def _k_hop_dgl(output: Any, *_inputs: Any) -> tuple[Tensor, ...]:
 
 
 def _by_source(edges: Tensor, num_nodes: int) -> Tensor:
-    """Return a list sorted by source, then target, as libraries differ in the order."""
+    """Return an edge list sorted by source, then target, because libraries return different orders."""
     return edges[:, keys(edges, num_nodes).argsort()]
 
 
